@@ -1,0 +1,135 @@
+//! A packed vector of bits.
+
+/// Bits in a machine word of the packed layout.
+pub const WORD_BITS: usize = 64;
+
+/// How many words hold `n` bits.
+pub const fn words_for(n: usize) -> usize {
+    n.div_ceil(WORD_BITS)
+}
+
+/// The mask of the bits in use in the last word of `n` bits (all ones when `n` fills it).
+pub const fn last_word_mask(n: usize) -> u64 {
+    match n % WORD_BITS {
+        0 => u64::MAX,
+        used => (1 << used) - 1,
+    }
+}
+
+/// `n` bits; coordinate `j` (from 0) is bit `j % 64` of word `j / 64`.
+///
+/// Invariant: the unused high bits of the last word are zero, so equal vectors have equal words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BitVector {
+    n: usize,
+    words: Vec<u64>,
+}
+
+impl BitVector {
+    /// `n` zero bits.
+    pub fn zeros(n: usize) -> Self {
+        Self {
+            n,
+            words: vec![0; words_for(n)],
+        }
+    }
+
+    /// Takes packed words; bits past `n` are cleared.
+    ///
+    /// # Panics
+    /// When `words` is not exactly the length that `n` bits need.
+    pub fn from_words(n: usize, mut words: Vec<u64>) -> Self {
+        assert_eq!(words.len(), words_for(n), "words for {n} bits");
+        if let Some(last) = words.last_mut() {
+            *last &= last_word_mask(n);
+        }
+        Self { n, words }
+    }
+
+    /// Reads a string of `0` and `1`, the leftmost character being coordinate 1.
+    ///
+    /// # Errors
+    /// The position (from 0) of the first byte that is neither.
+    pub fn from_bit_string(text: &[u8]) -> Result<Self, usize> {
+        let mut words = vec![0; words_for(text.len())];
+        super::pack_ascii(text, &mut words)?;
+        Ok(Self {
+            n: text.len(),
+            words,
+        })
+    }
+
+    /// The string of `0` and `1` that [`Self::from_bit_string`] reads back.
+    pub fn to_bit_string(&self) -> String {
+        (0..self.n)
+            .map(|j| if self.get(j) { '1' } else { '0' })
+            .collect()
+    }
+
+    /// The number of coordinates.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The packed words, `words_for(n)` of them.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Coordinate `j`, from 0.
+    pub fn get(&self, j: usize) -> bool {
+        assert!(j < self.n);
+        self.words[j / WORD_BITS] >> (j % WORD_BITS) & 1 == 1
+    }
+
+    /// Writes coordinate `j`, from 0.
+    pub fn set(&mut self, j: usize, bit: bool) {
+        assert!(j < self.n);
+        let mask = 1 << (j % WORD_BITS);
+        if bit {
+            self.words[j / WORD_BITS] |= mask;
+        } else {
+            self.words[j / WORD_BITS] &= !mask;
+        }
+    }
+
+    /// Inverts coordinate `j`, from 0.
+    pub fn flip(&mut self, j: usize) {
+        assert!(j < self.n);
+        self.words[j / WORD_BITS] ^= 1 << (j % WORD_BITS);
+    }
+
+    /// The number of coordinates in which two vectors of one length differ.
+    pub fn hamming_distance(&self, other: &Self) -> usize {
+        assert_eq!(self.n, other.n);
+        let differing = |(a, b): (&u64, &u64)| (a ^ b).count_ones() as usize;
+        self.words.iter().zip(&other.words).map(differing).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bit_strings_survive_the_round_trip() {
+        for n in [1, 7, 8, 63, 64, 65, 200] {
+            let text: String = (0..n).map(|j| if j % 3 == 0 { '1' } else { '0' }).collect();
+            let vector = BitVector::from_bit_string(text.as_bytes()).expect("bits");
+            assert_eq!(vector.to_bit_string(), text);
+            assert_eq!(vector.n(), n);
+        }
+    }
+
+    #[test]
+    fn the_first_byte_that_is_no_bit_is_named() {
+        assert_eq!(BitVector::from_bit_string(b"01012"), Err(4));
+        assert_eq!(BitVector::from_bit_string("01\u{fb}".as_bytes()), Err(2));
+    }
+
+    #[test]
+    fn bits_past_the_end_are_cleared() {
+        let vector = BitVector::from_words(3, vec![u64::MAX]);
+        assert_eq!(vector.words(), [0b111]);
+    }
+}

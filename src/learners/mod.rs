@@ -1,0 +1,3 @@
+//! Learners: pure functions of data, parameters, a random generator and a run.
+
+pub mod data;

@@ -1,0 +1,4 @@
+//! halfspace: learning as a service.
+
+pub mod bits;
+pub mod learners;

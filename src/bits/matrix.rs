@@ -1,6 +1,8 @@
 //! Many packed rows in the one layout that every kernel reads: blocks of 64 rows, word-major
 //! inside a block, so that word `w` of the 64 rows stands in 64 consecutive machine words.
 
+use std::borrow::Cow;
+
 use super::vector::{BitVector, last_word_mask, words_for};
 
 /// Rows in a block.
@@ -9,10 +11,12 @@ pub const BLOCK_ROWS: usize = 64;
 /// `rows` vectors of `n` bits in blocks.
 ///
 /// Invariant: bits past `n` and rows past the last are zero.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct BitMatrix {
     n: usize,
     rows: usize,
+    /// Words for which a row has room, at least those it has. Spare ones are zero.
+    room: usize,
     words: Vec<u64>,
 }
 
@@ -22,6 +26,7 @@ impl BitMatrix {
         Self {
             n,
             rows: 0,
+            room: words_for(n),
             words: Vec::new(),
         }
     }
@@ -31,13 +36,19 @@ impl BitMatrix {
     /// # Errors
     /// `None` when the length does not fit `rows` rows of `n` bits, or a bit out of range is set.
     pub fn from_block_words(n: usize, rows: usize, words: Vec<u64>) -> Option<Self> {
-        let expected = words_for(n)
+        let room = words_for(n);
+        let expected = room
             .checked_mul(rows.div_ceil(BLOCK_ROWS))?
             .checked_mul(BLOCK_ROWS)?;
         if words.len() != expected {
             return None;
         }
-        let matrix = Self { n, rows, words };
+        let matrix = Self {
+            n,
+            rows,
+            room,
+            words,
+        };
         let clean = matrix.blocks().all(|block| block.is_clean(n));
         clean.then_some(matrix)
     }
@@ -57,53 +68,123 @@ impl BitMatrix {
         words_for(self.n)
     }
 
-    /// All words in the block layout.
-    pub fn words(&self) -> &[u64] {
-        &self.words
+    /// All words in the block layout; copied only when [`Self::resize_bits`] left room, which
+    /// [`Self::shrink_to_fit`] gives back.
+    pub fn words(&self) -> Cow<'_, [u64]> {
+        if self.room == self.words_per_row() {
+            Cow::Borrowed(&self.words)
+        } else {
+            self.blocks()
+                .flat_map(|block| block.words())
+                .copied()
+                .collect()
+        }
     }
 
     /// Appends a row given as packed words whose bits past `n` are zero.
+    ///
+    /// # Panics
+    /// When `row` has not the words of a row.
     pub fn push_row(&mut self, row: &[u64]) {
-        let width = self.words_per_row();
-        assert_eq!(row.len(), width, "words a row");
+        assert_eq!(row.len(), self.words_per_row(), "words a row");
         debug_assert!(
             row.last()
                 .is_none_or(|word| word & !last_word_mask(self.n) == 0)
         );
         let place = self.rows % BLOCK_ROWS;
         if place == 0 {
-            self.words.resize(self.words.len() + width * BLOCK_ROWS, 0);
+            self.push_empty_block();
         }
-        let block = self.words.len() - width * BLOCK_ROWS;
-        for (word, &bits) in row.iter().enumerate() {
-            self.words[block + word * BLOCK_ROWS + place] = bits;
+        let block = self.words.len() - self.room * BLOCK_ROWS;
+        let places = self.words[block..].iter_mut().skip(place);
+        for (to, &bits) in places.step_by(BLOCK_ROWS).zip(row) {
+            *to = bits;
         }
         self.rows += 1;
     }
 
+    /// Appends the rows of a block, in its order.
+    ///
+    /// # Panics
+    /// When the rows have another number of words.
+    pub fn push_block(&mut self, block: BitBlock) {
+        assert_eq!(block.words_per_row(), self.words_per_row(), "words a row");
+        debug_assert!(block.is_clean(self.n));
+        let mut taken = 0;
+        while taken < block.rows() {
+            let place = self.rows % BLOCK_ROWS;
+            if place == 0 {
+                self.push_empty_block();
+            }
+            let count = (block.rows() - taken).min(BLOCK_ROWS - place);
+            let last = self.words.len() - self.room * BLOCK_ROWS;
+            let columns = self.words[last..].chunks_exact_mut(BLOCK_ROWS);
+            for (to, from) in columns.zip(block.words().chunks_exact(BLOCK_ROWS)) {
+                to[place..place + count].copy_from_slice(&from[taken..taken + count]);
+            }
+            self.rows += count;
+            taken += count;
+        }
+    }
+
     /// Widens (or narrows) every row to `n` bits. New bits are zero.
+    ///
+    /// Widening leaves room to widen further, so that a matrix that grows by a word again and
+    /// again is copied a logarithmic number of times.
     ///
     /// # Panics
     /// In a debug build, when narrowing would drop a set bit.
     pub fn resize_bits(&mut self, n: usize) {
         let (old, new) = (self.words_per_row(), words_for(n));
-        if old != new {
-            let blocks = self.rows.div_ceil(BLOCK_ROWS);
-            let mut words = vec![0; blocks * new * BLOCK_ROWS];
-            let kept = old.min(new) * BLOCK_ROWS;
-            for block in 0..blocks {
-                let (from, to) = (block * old * BLOCK_ROWS, block * new * BLOCK_ROWS);
-                debug_assert!(
-                    self.words[from + kept..from + old * BLOCK_ROWS]
-                        .iter()
-                        .all(|&word| word == 0)
-                );
-                words[to..to + kept].copy_from_slice(&self.words[from..from + kept]);
-            }
-            self.words = words;
+        if self.rows == 0 {
+            self.room = new;
+        } else if new > self.room {
+            self.change_room(new.max(2 * self.room));
+        } else if new < old || n < self.n {
+            self.clear_past(n);
         }
         self.n = n;
-        debug_assert!(self.blocks().all(|block| block.is_clean(n)));
+    }
+
+    /// Gives back the room that [`Self::resize_bits`] left.
+    pub fn shrink_to_fit(&mut self) {
+        if self.room != self.words_per_row() {
+            self.change_room(self.words_per_row());
+        }
+        self.words.shrink_to_fit();
+    }
+
+    fn push_empty_block(&mut self) {
+        self.words
+            .resize(self.words.len() + self.room * BLOCK_ROWS, 0);
+    }
+
+    /// Lays the rows out anew with room for `room` words each, at least those they have.
+    fn change_room(&mut self, room: usize) {
+        let mut words = vec![0; self.rows.div_ceil(BLOCK_ROWS) * room * BLOCK_ROWS];
+        for (index, block) in self.blocks().enumerate() {
+            let to = index * room * BLOCK_ROWS;
+            words[to..to + block.words().len()].copy_from_slice(block.words());
+        }
+        self.words = words;
+        self.room = room;
+    }
+
+    /// Clears all bits from `n` on.
+    fn clear_past(&mut self, n: usize) {
+        let size = self.room * BLOCK_ROWS;
+        let (kept, mask) = (words_for(n), last_word_mask(n));
+        for block in self.words.chunks_exact_mut(size.max(1)) {
+            for (word, column) in block.chunks_exact_mut(BLOCK_ROWS).enumerate() {
+                let mask = match word + 1 {
+                    last if last == kept => mask,
+                    inner if inner < kept => continue,
+                    _ => 0,
+                };
+                debug_assert!(column.iter().all(|bits| bits & !mask == 0));
+                column.iter_mut().for_each(|bits| *bits &= mask);
+            }
+        }
     }
 
     /// The blocks in order; the last may hold fewer than 64 rows.
@@ -113,9 +194,9 @@ impl BitMatrix {
 
     /// Block `index`, holding rows `64 * index` and on.
     pub fn block(&self, index: usize) -> BitBlock<'_> {
-        let size = self.words_per_row() * BLOCK_ROWS;
+        let (room, size) = (self.room * BLOCK_ROWS, self.words_per_row() * BLOCK_ROWS);
         let rows = (self.rows - index * BLOCK_ROWS).min(BLOCK_ROWS);
-        BitBlock::new(&self.words[index * size..(index + 1) * size], rows)
+        BitBlock::new(&self.words[index * room..][..size], rows)
     }
 
     /// Row `row` as a vector of its own.
@@ -127,6 +208,16 @@ impl BitMatrix {
         BitVector::from_words(self.n, words)
     }
 }
+
+impl PartialEq for BitMatrix {
+    /// Room does not count.
+    fn eq(&self, other: &Self) -> bool {
+        let same = |(a, b): (BitBlock, BitBlock)| a.words() == b.words();
+        (self.n, self.rows) == (other.n, other.rows) && self.blocks().zip(other.blocks()).all(same)
+    }
+}
+
+impl Eq for BitMatrix {}
 
 /// Up to 64 rows, word-major: word `w` of row `r` is `words[64 * w + r]`.
 #[derive(Clone, Copy, Debug)]
@@ -146,16 +237,19 @@ impl<'a> BitBlock<'a> {
     }
 
     /// The number of rows in use, at most 64.
+    #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
     /// Words a row.
+    #[inline]
     pub fn words_per_row(&self) -> usize {
         self.words.len() / BLOCK_ROWS
     }
 
     /// All words, word-major.
+    #[inline]
     pub fn words(&self) -> &'a [u64] {
         self.words
     }
@@ -173,7 +267,8 @@ impl<'a> BitBlock<'a> {
         }
     }
 
-    fn is_clean(&self, n: usize) -> bool {
+    /// Whether bits past `n` and rows past the last are zero.
+    pub(super) fn is_clean(&self, n: usize) -> bool {
         let Some(last) = self.words_per_row().checked_sub(1) else {
             return true;
         };
@@ -184,5 +279,65 @@ impl<'a> BitBlock<'a> {
             && absent
                 .into_iter()
                 .all(|column| column[self.rows..].iter().all(|&word| word == 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_matrix_widened_as_rows_come_equals_one_of_the_final_width(
+            rows in prop::collection::vec(prop::collection::vec(0_usize..700, 0..9), 0..150),
+            shrink in any::<bool>(),
+        ) {
+            let n = rows.iter().flatten().map(|&j| j + 1).max().unwrap_or(0);
+            let (mut grown, mut expected) = (BitMatrix::new(0), BitMatrix::new(n));
+            for set in &rows {
+                let width = set.iter().map(|&j| j + 1).max().unwrap_or(0);
+                if width > grown.n() {
+                    grown.resize_bits(width);
+                }
+                let (mut narrow, mut wide) = (BitVector::zeros(grown.n()), BitVector::zeros(n));
+                for &j in set {
+                    narrow.set(j, true);
+                    wide.set(j, true);
+                }
+                grown.push_row(narrow.words());
+                expected.push_row(wide.words());
+            }
+            if shrink {
+                grown.shrink_to_fit();
+            }
+            prop_assert_eq!(&grown, &expected);
+            prop_assert_eq!(grown.words(), expected.words());
+            let copy = BitMatrix::from_block_words(n, rows.len(), grown.words().into_owned());
+            prop_assert_eq!(copy, Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_narrowed_matrix_widens_again() {
+        let mut matrix = BitMatrix::new(200);
+        matrix.push_row(&[5, 0, 0, 0]);
+        matrix.resize_bits(3);
+        assert_eq!(matrix.row(0).to_bit_string(), "101");
+        matrix.resize_bits(130);
+        assert_eq!(matrix.row(0).words(), [5, 0, 0]);
+        matrix.resize_bits(1_000);
+        assert_eq!(matrix.row(0).words()[0], 5);
+    }
+
+    #[test]
+    fn words_that_do_not_fit_are_refused() {
+        assert!(BitMatrix::from_block_words(3, 1, vec![0; 63]).is_none());
+        let mut words = vec![0; 64];
+        words[0] = 0b1000;
+        assert!(BitMatrix::from_block_words(3, 1, words.clone()).is_none());
+        words.swap(0, 1);
+        words[1] = 1;
+        assert!(BitMatrix::from_block_words(3, 1, words).is_none());
     }
 }

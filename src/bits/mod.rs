@@ -1,27 +1,32 @@
 //! The shared bit-vector core: packed vectors, the blocked matrix, and the kernels over them.
 //!
-//! Every kernel has a plain scalar twin that is its specification; nothing here knows what a
-//! learner is. Bit 1 stands for +1 (or 1), bit 0 for -1 (or 0).
+//! Bit 1 stands for +1 (or 1), bit 0 for -1 (or 0). Rows lie in blocks of 64, word-major inside a
+//! block ([`BitBlock`]), so that one instruction treats the same word of several rows. Each
+//! kernel is written once and compiled for several instruction sets, the best of which is chosen
+//! when the program runs; each has a plain twin in `scalar` that is its specification, and
+//! [`use_kernels`] puts a whole process on the twins. Nothing here knows what a learner is.
 
+mod agreement;
+mod ascii;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod buffer;
+mod fill;
+mod kernels;
 mod matrix;
+mod scalar;
+mod select;
+mod tally;
 mod vector;
+mod weights;
 
+pub use agreement::{disagreements, disagreements_all, first_over, rows_over};
+pub use ascii::pack_ascii;
+pub use buffer::{BlockBuffer, gather_rows};
+pub use fill::{LANES, Lanes};
+pub use kernels::{Kernels, kernels, use_kernels};
 pub use matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
+pub use select::select_bit;
+pub use tally::Tally;
 pub use vector::{BitVector, WORD_BITS, last_word_mask, words_for};
-
-/// Packs ASCII `0`/`1` into words.
-///
-/// # Errors
-/// The position of the first byte that is neither.
-pub fn pack_ascii(text: &[u8], words: &mut [u64]) -> Result<(), usize> {
-    assert_eq!(words.len(), words_for(text.len()));
-    words.fill(0);
-    for (position, &byte) in text.iter().enumerate() {
-        match byte {
-            b'0' => {}
-            b'1' => words[position / WORD_BITS] |= 1 << (position % WORD_BITS),
-            _ => return Err(position),
-        }
-    }
-    Ok(())
-}
+pub use weights::{add_selected, add_signed, selected_sum};

@@ -1,0 +1,116 @@
+//! Bits written as the ASCII characters `0` and `1`.
+
+use super::kernels::{Kernels, kernels, multiversioned};
+use super::{WORD_BITS, scalar, words_for};
+
+/// Packs ASCII `0` and `1` into words: the first character is bit 0 of the first word. Bits past
+/// the text are zero.
+///
+/// # Errors
+/// The position, from 0, of the first byte that is neither; the words are then of no meaning.
+///
+/// # Panics
+/// When `words` is not exactly the length that the text needs.
+pub fn pack_ascii(text: &[u8], words: &mut [u64]) -> Result<(), usize> {
+    assert_eq!(words.len(), words_for(text.len()), "words of the text");
+    match kernels() {
+        Kernels::Detected => match pack_ascii_detected(text, words) {
+            true => Ok(()),
+            false => Err(first_stranger(text)),
+        },
+        Kernels::Scalar => scalar::pack_ascii(text, words),
+    }
+}
+
+/// The position of the first byte that is no bit; the whole length when there is none.
+#[cold]
+fn first_stranger(text: &[u8]) -> usize {
+    let stranger = |byte: &u8| !matches!(byte, b'0' | b'1');
+    text.iter().position(stranger).unwrap_or(text.len())
+}
+
+/// Eight characters `0`.
+const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
+/// The bits that are 0 in each byte once `0` and `1` have become 0 and 1.
+const STRANGE: u64 = u64::from_le_bytes([0xfe; 8]);
+/// Moves bit 0 of byte k to bit 56 + k, without a carry between any two.
+const GATHER: u64 = 0x0102_0408_1020_4080;
+
+multiversioned! {
+    /// Whether every byte was a bit.
+    fn pack_ascii_detected(text: &[u8], words: &mut [u64]) -> bool {
+        let (whole, rest) = text.as_chunks::<WORD_BITS>();
+        let mut strange = 0;
+        for (word, characters) in words.iter_mut().zip(whole) {
+            *word = pack_word(characters, &mut strange);
+        }
+        if let (Some(word), false) = (words.last_mut(), rest.is_empty()) {
+            let mut characters = [b'0'; WORD_BITS];
+            characters[..rest.len()].copy_from_slice(rest);
+            *word = pack_word(&characters, &mut strange);
+        }
+        strange & STRANGE == 0
+    }
+}
+
+#[inline(always)]
+fn pack_word(characters: &[u8; WORD_BITS], strange: &mut u64) -> u64 {
+    let mut word = 0;
+    for (place, &eight) in characters.as_chunks::<8>().0.iter().enumerate() {
+        let bits = u64::from_le_bytes(eight) ^ ZEROS;
+        *strange |= bits;
+        word |= (bits.wrapping_mul(GATHER) >> 56) << (8 * place);
+    }
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn every_byte_is_judged_at_every_alignment() {
+        for byte in 0..=u8::MAX {
+            for position in 0..150 {
+                let mut text = [b'1'; 150];
+                text[position] = byte;
+                let (mut expected, mut found) = ([0; 3], [7; 3]);
+                let outcome = scalar::pack_ascii(&text, &mut expected);
+                assert_eq!(
+                    pack_ascii(&text, &mut found),
+                    outcome,
+                    "{byte} at {position}"
+                );
+                match byte {
+                    b'0' | b'1' => assert_eq!(found, expected),
+                    _ => assert_eq!(outcome, Err(position)),
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn packing_matches_the_plain_twin(
+            text in prop::collection::vec(prop_oneof![Just(b'0'), Just(b'1')], 0..400),
+            strangers in prop::collection::vec((0_usize..400, any::<u8>()), 0..3),
+            skipped in 0_usize..9,
+        ) {
+            let mut text = text;
+            for (position, byte) in strangers {
+                if let Some(place) = text.get_mut(position) {
+                    *place = byte;
+                }
+            }
+            let text = text.get(skipped..).unwrap_or_default();
+            let (mut expected, mut found) =
+                (vec![0; words_for(text.len())], vec![1; words_for(text.len())]);
+            let outcome = scalar::pack_ascii(text, &mut expected);
+            prop_assert_eq!(pack_ascii(text, &mut found), outcome);
+            if outcome.is_ok() {
+                prop_assert_eq!(found, expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! One block of rows that is owned and rewritten: rows gathered from a matrix, or drawn at random
+//! and then reflected or sifted against a target.
+
+use super::kernels::{Kernels, kernels, multiversioned};
+use super::{BLOCK_ROWS, BitBlock, BitMatrix, Lanes, last_word_mask, scalar, words_for};
+
+/// Up to 64 rows of `n` bits in the block layout.
+///
+/// Invariant: bits past `n` and rows past the last are zero.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockBuffer {
+    n: usize,
+    rows: usize,
+    words: Vec<u64>,
+}
+
+impl BlockBuffer {
+    /// A buffer without rows.
+    pub fn new(n: usize) -> Self {
+        Self {
+            n,
+            rows: 0,
+            words: vec![0; words_for(n) * BLOCK_ROWS],
+        }
+    }
+
+    /// Bits a row.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// The number of rows, at most 64.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// The rows as the kernels read them.
+    pub fn as_block(&self) -> BitBlock<'_> {
+        BitBlock::new(&self.words, self.rows)
+    }
+
+    /// Draws `rows` rows of independent fair bits in the place of those held. The words drawn are
+    /// those of a whole block, in its layout, whatever the number of rows.
+    ///
+    /// # Panics
+    /// When `rows` exceeds 64.
+    pub fn draw(&mut self, rows: usize, lanes: &mut Lanes) {
+        assert!(rows <= BLOCK_ROWS);
+        lanes.fill(&mut self.words);
+        self.rows = rows;
+        self.clean();
+    }
+
+    /// Inverts all bits of the rows in `mask`; bits of rows that are not held are ignored.
+    pub fn reflect_rows(&mut self, mask: u64) {
+        let mask = mask & self.held();
+        let last_word = last_word_mask(self.n);
+        match kernels() {
+            Kernels::Detected => reflect_rows_detected(&mut self.words, mask, last_word),
+            Kernels::Scalar => scalar::reflect_rows(&mut self.words, mask, last_word),
+        }
+    }
+
+    /// Keeps the rows in `mask`, in their order, and moves them together.
+    pub fn retain_rows(&mut self, mask: u64) {
+        let mask = mask & self.held();
+        if mask == self.held() {
+            return;
+        }
+        for column in self.words.as_chunks_mut::<BLOCK_ROWS>().0 {
+            let mut kept = 0;
+            // Each row is copied, kept or not, and overwritten by the next if not: no branch.
+            for row in 0..BLOCK_ROWS {
+                column[kept] = column[row];
+                kept += (mask >> row & 1) as usize;
+            }
+            column[kept..].fill(0);
+        }
+        self.rows = mask.count_ones() as usize;
+    }
+
+    /// The mask of the rows held.
+    fn held(&self) -> u64 {
+        match self.rows {
+            BLOCK_ROWS => u64::MAX,
+            rows => (1 << rows) - 1,
+        }
+    }
+
+    fn clean(&mut self) {
+        let columns = self.words.as_chunks_mut::<BLOCK_ROWS>().0;
+        if let Some(last) = columns.last_mut() {
+            let mask = last_word_mask(self.n);
+            last.iter_mut().for_each(|word| *word &= mask);
+        }
+        for column in columns {
+            column[self.rows..].fill(0);
+        }
+    }
+}
+
+/// Copies up to 64 rows of a matrix, in the order given and repeated where named twice, in the
+/// place of those held. Only memory is at work here, so that one build does for all machines.
+///
+/// # Panics
+/// When a row is not in the matrix, more than 64 are named, or the buffer's rows have another
+/// number of bits.
+pub fn gather_rows(matrix: &BitMatrix, rows: &[usize], out: &mut BlockBuffer) {
+    assert!(rows.len() <= BLOCK_ROWS && out.n == matrix.n());
+    for (place, &row) in rows.iter().enumerate() {
+        assert!(row < matrix.rows(), "row {row} of {}", matrix.rows());
+        let from = matrix.block(row / BLOCK_ROWS).words()[row % BLOCK_ROWS..].iter();
+        let to = out.words[place..].iter_mut();
+        for (to, &from) in to.step_by(BLOCK_ROWS).zip(from.step_by(BLOCK_ROWS)) {
+            *to = from;
+        }
+    }
+    out.rows = rows.len();
+    for column in out.words.as_chunks_mut::<BLOCK_ROWS>().0 {
+        column[rows.len()..].fill(0);
+    }
+}
+
+multiversioned! {
+    fn reflect_rows_detected(words: &mut [u64], mask: u64, last_word: u64) {
+        let mut selected = [0; BLOCK_ROWS];
+        for (row, selected) in selected.iter_mut().enumerate() {
+            *selected = (mask >> row & 1).wrapping_neg();
+        }
+        let columns = words.as_chunks_mut::<BLOCK_ROWS>().0;
+        let Some((last, columns)) = columns.split_last_mut() else { return };
+        for column in columns {
+            for (bits, &selected) in column.iter_mut().zip(&selected) {
+                *bits ^= selected;
+            }
+        }
+        for (bits, &selected) in last.iter_mut().zip(&selected) {
+            *bits ^= selected & last_word;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::BitVector;
+    use proptest::prelude::*;
+
+    fn drawn(n: usize, rows: usize, seed: u64) -> BlockBuffer {
+        let mut buffer = BlockBuffer::new(n);
+        buffer.draw(rows, &mut Lanes::from_seed(seed));
+        buffer
+    }
+
+    fn row(buffer: &BlockBuffer, row: usize) -> Vec<u64> {
+        let mut words = vec![0; words_for(buffer.n())];
+        buffer.as_block().copy_row(row, &mut words);
+        words
+    }
+
+    fn is_clean(buffer: &BlockBuffer) -> bool {
+        buffer.as_block().is_clean(buffer.n())
+    }
+
+    proptest! {
+        #[test]
+        fn masked_rows_are_inverted_and_the_rest_stays(
+            n in 1_usize..300, rows in 1..=BLOCK_ROWS, seed in any::<u64>(), mask in any::<u64>(),
+        ) {
+            let before = drawn(n, rows, seed);
+            let mut after = before.clone();
+            after.reflect_rows(mask);
+            prop_assert!(is_clean(&before) && is_clean(&after));
+            let ones = BitVector::from_words(n, vec![u64::MAX; words_for(n)]);
+            for r in 0..rows {
+                let mut expected = row(&before, r);
+                if mask >> r & 1 == 1 {
+                    expected.iter_mut().zip(ones.words()).for_each(|(word, all)| *word ^= all);
+                }
+                prop_assert_eq!(row(&after, r), expected);
+            }
+            let mut twin = before.words.clone();
+            scalar::reflect_rows(&mut twin, mask & before.held(), last_word_mask(n));
+            prop_assert_eq!(twin, after.words);
+        }
+
+        #[test]
+        fn retained_rows_keep_their_order(
+            n in 1_usize..300, rows in 1..=BLOCK_ROWS, seed in any::<u64>(),
+            mask in prop_oneof![any::<u64>(), Just(0), Just(u64::MAX)],
+        ) {
+            let before = drawn(n, rows, seed);
+            let mut after = before.clone();
+            after.retain_rows(mask);
+            let kept: Vec<_> = (0..rows).filter(|r| mask >> r & 1 == 1).map(|r| row(&before, r)).collect();
+            let found: Vec<_> = (0..after.rows()).map(|r| row(&after, r)).collect();
+            prop_assert_eq!(kept, found);
+            prop_assert!(is_clean(&after));
+        }
+
+        #[test]
+        fn gathered_and_appended_rows_are_the_rows_named(
+            n in 1_usize..300, parts in prop::collection::vec((0..=BLOCK_ROWS, any::<u64>()), 1..5),
+            chosen in prop::collection::vec(any::<prop::sample::Index>(), 0..=BLOCK_ROWS),
+        ) {
+            let (mut matrix, mut expected) = (BitMatrix::new(n), BitMatrix::new(n));
+            for (rows, seed) in parts {
+                let buffer = drawn(n, rows, seed);
+                matrix.push_block(buffer.as_block());
+                (0..rows).for_each(|r| expected.push_row(&row(&buffer, r)));
+            }
+            prop_assert_eq!(&matrix, &expected);
+            if matrix.rows() > 0 {
+                let rows: Vec<_> = chosen.iter().map(|index| index.index(matrix.rows())).collect();
+                let mut buffer = drawn(n, 64, 1);
+                gather_rows(&matrix, &rows, &mut buffer);
+                prop_assert_eq!(buffer.rows(), rows.len());
+                for (place, &r) in rows.iter().enumerate() {
+                    prop_assert_eq!(BitVector::from_words(n, row(&buffer, place)), matrix.row(r));
+                }
+                prop_assert!(is_clean(&buffer));
+            }
+        }
+    }
+}

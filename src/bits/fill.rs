@@ -1,0 +1,169 @@
+//! Random words, eight generators side by side.
+//!
+//! Source of the generator: D. Blackman, S. Vigna, "Scrambled linear pseudorandom number
+//! generators", ACM Transactions on Mathematical Software 47(4), 2021 (xoshiro256++, its jump
+//! polynomial, and seeding by SplitMix64).
+
+use serde::{Deserialize, Serialize};
+
+use super::kernels::{Kernels, kernels, multiversioned};
+use super::scalar;
+
+/// How many generators stand side by side.
+pub const LANES: usize = 8;
+
+/// Eight interleaved xoshiro256++ generators. Lane `k` is the generator seeded with the seed and
+/// jumped `k` times, so that each lane draws 2^128 words before it meets the next.
+///
+/// Serialised as its state, it resumes after deserialisation where it was.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Lanes {
+    state: [[u64; LANES]; 4],
+}
+
+impl Lanes {
+    /// Lane 0 is `Xoshiro256PlusPlus::seed_from_u64(seed)` of the crate `rand_xoshiro`.
+    pub fn from_seed(seed: u64) -> Self {
+        let mut generator = split_mix(seed);
+        let mut state = [[0; LANES]; 4];
+        for lane in 0..LANES {
+            for (part, value) in generator.into_iter().enumerate() {
+                state[part][lane] = value;
+            }
+            jump(&mut generator);
+        }
+        Self { state }
+    }
+
+    /// Resumes from a state read by [`Self::state`]; `None` when a lane is all zeros, which no
+    /// generator ever reaches and none leaves.
+    pub fn from_state(state: [[u64; LANES]; 4]) -> Option<Self> {
+        let alive = (0..LANES).all(|lane| state.iter().any(|part| part[lane] != 0));
+        alive.then_some(Self { state })
+    }
+
+    /// The state: the four words of each generator, a lane a column.
+    pub fn state(&self) -> &[[u64; LANES]; 4] {
+        &self.state
+    }
+
+    /// Draws every word: `words[i]` from lane `i % 8`.
+    ///
+    /// # Panics
+    /// When the number of words is no multiple of 8.
+    pub fn fill(&mut self, words: &mut [u64]) {
+        assert!(words.len().is_multiple_of(LANES), "whole rounds of lanes");
+        match kernels() {
+            Kernels::Detected => fill_detected(&mut self.state, words),
+            Kernels::Scalar => scalar::fill(&mut self.state, words),
+        }
+    }
+}
+
+multiversioned! {
+    fn fill_detected(state: &mut [[u64; LANES]; 4], words: &mut [u64]) {
+        let [mut a, mut b, mut c, mut d] = *state;
+        for round in words.as_chunks_mut::<LANES>().0 {
+            for lane in 0..LANES {
+                let sum = a[lane].wrapping_add(d[lane]);
+                round[lane] = sum.rotate_left(23).wrapping_add(a[lane]);
+                let shifted = b[lane] << 17;
+                c[lane] ^= a[lane];
+                d[lane] ^= b[lane];
+                b[lane] ^= c[lane];
+                a[lane] ^= d[lane];
+                c[lane] ^= shifted;
+                d[lane] = d[lane].rotate_left(45);
+            }
+        }
+        *state = [a, b, c, d];
+    }
+}
+
+/// Four words of SplitMix64, from which a generator starts.
+fn split_mix(mut seed: u64) -> [u64; 4] {
+    [(); 4].map(|()| {
+        seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = (seed ^ seed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    })
+}
+
+/// Moves a generator 2^128 steps ahead.
+fn jump(state: &mut [u64; 4]) {
+    const POLYNOMIAL: [u64; 4] = [
+        0x180e_c6d3_3cfd_0aba,
+        0xd5a6_1266_f0c9_392c,
+        0xa958_2618_e03f_c9aa,
+        0x39ab_dc45_29b1_661c,
+    ];
+    let mut jumped = [0; 4];
+    for coefficients in POLYNOMIAL {
+        for power in 0..64 {
+            if coefficients >> power & 1 == 1 {
+                for (sum, part) in jumped.iter_mut().zip(*state) {
+                    *sum ^= part;
+                }
+            }
+            scalar::xoshiro(state);
+        }
+    }
+    *state = jumped;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rand_xoshiro::Xoshiro256PlusPlus;
+    use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+    proptest! {
+        #[test]
+        fn each_lane_is_the_published_generator_jumped(seed in any::<u64>(), rounds in 0_usize..40) {
+            let mut words = vec![0; rounds * LANES];
+            Lanes::from_seed(seed).fill(&mut words);
+            let mut generator = Xoshiro256PlusPlus::seed_from_u64(seed);
+            for lane in 0..LANES {
+                let mut one = generator.clone();
+                for round in 0..rounds {
+                    prop_assert_eq!(words[round * LANES + lane], one.next_u64());
+                }
+                generator.jump();
+            }
+        }
+
+        #[test]
+        fn filling_in_parts_or_by_the_plain_twin_draws_the_same(
+            seed in any::<u64>(), first in 0_usize..20, second in 0_usize..20,
+        ) {
+            let mut whole = vec![0; (first + second) * LANES];
+            let mut lanes = Lanes::from_seed(seed);
+            lanes.fill(&mut whole);
+            let mut parts = vec![0; whole.len()];
+            let mut resumed = Lanes::from_seed(seed);
+            resumed.fill(&mut parts[..first * LANES]);
+            let stored = serde_json::to_string(&resumed).expect("a state");
+            let mut resumed: Lanes = serde_json::from_str(&stored).expect("the state");
+            resumed.fill(&mut parts[first * LANES..]);
+            prop_assert_eq!(&whole, &parts);
+            prop_assert_eq!(&lanes, &resumed);
+            let mut twin = *Lanes::from_seed(seed).state();
+            scalar::fill(&mut twin, &mut parts);
+            prop_assert_eq!(&whole, &parts);
+            prop_assert_eq!(lanes.state(), &twin);
+            prop_assert_eq!(Lanes::from_state(twin), Some(lanes));
+        }
+    }
+
+    #[test]
+    fn a_dead_lane_is_refused() {
+        let mut state = *Lanes::from_seed(1).state();
+        for part in &mut state {
+            part[3] = 0;
+        }
+        assert_eq!(Lanes::from_state(state), None);
+    }
+}

@@ -1,0 +1,135 @@
+//! The plain twins: what each kernel computes, said in the shortest way. They are the
+//! specification that the property tests hold the kernels to, and a build of their own.
+
+use std::ops::Range;
+
+use super::{BLOCK_ROWS, BitBlock, WORD_BITS};
+
+fn bit(words: &[u64], j: usize) -> u64 {
+    words[j / WORD_BITS] >> (j % WORD_BITS) & 1
+}
+
+fn hamming(block: BitBlock, row: usize, vector: &[u64]) -> u32 {
+    (0..vector.len())
+        .map(|word| (block.word(word, row) ^ vector[word]).count_ones())
+        .sum()
+}
+
+pub fn disagreements(block: BitBlock, vector: &[u64], out: &mut [u32; BLOCK_ROWS]) {
+    out.fill(0);
+    for (row, out) in out.iter_mut().enumerate().take(block.rows()) {
+        *out = hamming(block, row, vector);
+    }
+}
+
+pub fn is_over(block: BitBlock, row: usize, vector: &[u64], limit: u32, extra: u64) -> bool {
+    u64::from(hamming(block, row, vector)) + (extra >> row & 1) > u64::from(limit)
+}
+
+pub fn rows_over(block: BitBlock, vector: &[u64], limit: u32, extra: u64) -> u64 {
+    (0..block.rows())
+        .filter(|&row| is_over(block, row, vector, limit, extra))
+        .fold(0, |mask, row| mask | 1 << row)
+}
+
+pub fn first_over(
+    block: BitBlock,
+    mut rows: Range<usize>,
+    vector: &[u64],
+    limit: u32,
+    extra: u64,
+) -> Option<usize> {
+    rows.find(|&row| is_over(block, row, vector, limit, extra))
+}
+
+pub fn tally(block: BitBlock, rows: Range<usize>, counts: &mut [u32]) {
+    for row in rows {
+        for (j, count) in counts.iter_mut().enumerate() {
+            *count += (block.word(j / WORD_BITS, row) >> (j % WORD_BITS) & 1) as u32;
+        }
+    }
+}
+
+/// One step of xoshiro256++.
+pub fn xoshiro(state: &mut [u64; 4]) -> u64 {
+    let drawn = state[0]
+        .wrapping_add(state[3])
+        .rotate_left(23)
+        .wrapping_add(state[0]);
+    let shifted = state[1] << 17;
+    state[2] ^= state[0];
+    state[3] ^= state[1];
+    state[1] ^= state[2];
+    state[0] ^= state[3];
+    state[2] ^= shifted;
+    state[3] = state[3].rotate_left(45);
+    drawn
+}
+
+pub fn fill(state: &mut [[u64; 8]; 4], words: &mut [u64]) {
+    for (position, word) in words.iter_mut().enumerate() {
+        let lane = position % 8;
+        let mut one = [0, 1, 2, 3].map(|part| state[part][lane]);
+        *word = xoshiro(&mut one);
+        for (part, value) in one.into_iter().enumerate() {
+            state[part][lane] = value;
+        }
+    }
+}
+
+pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
+    (0..weights.len())
+        .filter(|&j| bit(row, j) == 1)
+        .fold(0, |sum: i64, j| sum.wrapping_add(weights[j]))
+}
+
+pub fn add_selected(weights: &mut [i64], row: &[u64], amount: i64) {
+    for (j, weight) in weights.iter_mut().enumerate() {
+        if bit(row, j) == 1 {
+            *weight = weight.wrapping_add(amount);
+        }
+    }
+}
+
+pub fn add_signed(weights: &mut [i64], row: &[u64], amount: i64) {
+    for (j, weight) in weights.iter_mut().enumerate() {
+        *weight = match bit(row, j) {
+            1 => weight.wrapping_add(amount),
+            _ => weight.wrapping_sub(amount),
+        };
+    }
+}
+
+pub fn select_bit(words: &[u64], k: u64) -> Option<usize> {
+    (0..words.len() * WORD_BITS)
+        .filter(|&j| bit(words, j) == 1)
+        .nth(usize::try_from(k).ok()?)
+}
+
+pub fn pack_ascii(text: &[u8], words: &mut [u64]) -> Result<(), usize> {
+    words.fill(0);
+    for (position, &byte) in text.iter().enumerate() {
+        match byte {
+            b'0' => {}
+            b'1' => words[position / WORD_BITS] |= 1 << (position % WORD_BITS),
+            _ => return Err(position),
+        }
+    }
+    Ok(())
+}
+
+pub fn reflect_rows(words: &mut [u64], mask: u64, last_word: u64) {
+    let columns = words.len() / BLOCK_ROWS;
+    for (word, column) in words.chunks_exact_mut(BLOCK_ROWS).enumerate() {
+        let all = if word + 1 == columns {
+            last_word
+        } else {
+            u64::MAX
+        };
+        for (row, bits) in column.iter_mut().enumerate() {
+            if mask >> row & 1 == 1 {
+                *bits ^= all;
+            }
+        }
+    }
+}

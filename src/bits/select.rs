@@ -1,0 +1,105 @@
+//! The place of the k-th set bit.
+//!
+//! Source: S. Vigna, "Broadword implementation of rank/select queries", WEA 2008.
+
+use super::kernels::{Kernels, kernels, multiversioned};
+use super::{WORD_BITS, scalar};
+
+/// The index of set bit number `k`, from 0, over the words in order.
+///
+/// # Panics
+/// When no more than `k` bits are set.
+#[inline]
+pub fn select_bit(words: &[u64], k: u64) -> usize {
+    let found = match (kernels(), words) {
+        (Kernels::Scalar, _) => scalar::select_bit(words, k),
+        (Kernels::Detected, &[word]) => select_in_word(word, k),
+        (Kernels::Detected, _) => select_in_words(words, k),
+    };
+    match found {
+        Some(index) => index,
+        None => panic!("at most {k} bits are set"),
+    }
+}
+
+/// A 1 in each byte, and so by multiplication the running sums of bytes.
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const HIGHS: u64 = ONES << 7;
+
+/// Branch-free, in some thirty instructions that every machine has: a loop over the bits would
+/// mispredict its end, and to call the build with a population count costs as much as it saves.
+#[inline]
+fn select_in_word(word: u64, k: u64) -> Option<usize> {
+    let pairs = word - (word >> 1 & ONES * 0x55);
+    let nibbles = (pairs & ONES * 0x33) + (pairs >> 2 & ONES * 0x33);
+    let bytes = nibbles + (nibbles >> 4) & ONES * 0x0f;
+    let sums = bytes.wrapping_mul(ONES);
+    if k >= sums >> 56 {
+        return None;
+    }
+    let place = 8 * bytes_at_most(sums, k);
+    let rank = k - (sums << 8 >> place & 0xff);
+    // One bit of the byte in each byte: bit j in byte j.
+    let spread = (word >> place & 0xff).wrapping_mul(ONES) & 0x8040_2010_0804_0201;
+    let set = (spread + (HIGHS - ONES)) >> 7 & ONES;
+    Some((place + bytes_at_most(set.wrapping_mul(ONES), rank)) as usize)
+}
+
+/// How many bytes of `sums` are at most `k`, all being below 128.
+#[inline]
+fn bytes_at_most(sums: u64, k: u64) -> u64 {
+    let at_most = ((k * ONES | HIGHS) - sums) >> 7 & ONES;
+    at_most.wrapping_mul(ONES) >> 56
+}
+
+multiversioned! {
+    fn select_in_words(words: &[u64], k: u64) -> Option<usize> {
+        let mut rank = k;
+        for (index, &word) in words.iter().enumerate() {
+            let ones = u64::from(word.count_ones());
+            if rank < ones {
+                return Some(index * WORD_BITS + select_in_word(word, rank)?);
+            }
+            rank -= ones;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn words() -> impl Strategy<Value = Vec<u64>> {
+        let word = prop_oneof![
+            any::<u64>(),
+            Just(0),
+            Just(u64::MAX),
+            (0..64).prop_map(|j| 1_u64 << j)
+        ];
+        prop::collection::vec(word, 0..20)
+    }
+
+    proptest! {
+        #[test]
+        fn each_set_bit_is_found_where_the_plain_twin_finds_it(words in words()) {
+            let ones: u64 = words.iter().map(|word| u64::from(word.count_ones())).sum();
+            for k in 0..ones {
+                prop_assert_eq!(Some(select_bit(&words, k)), scalar::select_bit(&words, k));
+            }
+            prop_assert_eq!(select_in_words(&words, ones), None);
+            for &word in &words {
+                for k in 0..=64 {
+                    prop_assert_eq!(select_in_word(word, k), scalar::select_bit(&[word], k));
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "at most 3 bits are set")]
+    fn a_bit_past_the_last_is_refused() {
+        select_bit(&[0b111], 3);
+    }
+}

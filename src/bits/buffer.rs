@@ -51,6 +51,37 @@ impl BlockBuffer {
         self.clean();
     }
 
+    /// Draws `rows` rows of independent bits that are 1 with probability `density / 2^32` in the
+    /// place of those held.
+    ///
+    /// # Panics
+    /// When `rows` exceeds 64.
+    pub fn draw_biased(&mut self, rows: usize, density: u32, lanes: &mut Lanes) {
+        assert!(rows <= BLOCK_ROWS);
+        let mut fresh = vec![0; self.words.len()];
+        self.words.fill(0);
+        // The binary places of the density from the last to the first: each halves the
+        // probability so far and adds a half where the place is 1.
+        for place in 0..u32::BITS {
+            lanes.fill(&mut fresh);
+            let add = density >> place & 1 == 1;
+            for (word, fresh) in self.words.iter_mut().zip(&fresh) {
+                *word = if add { *word | fresh } else { *word & fresh };
+            }
+        }
+        self.rows = rows;
+        self.clean();
+    }
+
+    /// Takes a copy of a block of as many bits a row.
+    ///
+    /// # Panics
+    /// When the block's rows have another number of words.
+    pub fn copy_block(&mut self, block: BitBlock<'_>) {
+        self.words.copy_from_slice(block.words());
+        self.rows = block.rows();
+    }
+
     /// Inverts all bits of the rows in `mask`; bits of rows that are not held are ignored.
     pub fn reflect_rows(&mut self, mask: u64) {
         let mask = mask & self.held();

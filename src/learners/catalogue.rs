@@ -1,0 +1,109 @@
+//! The learners there are. Adding one is a file of its own and a line of [`CATALOGUE`].
+
+use super::parameters::{Parameter, ParameterError, Parameters};
+use super::random::Generator;
+use super::rule::Rule;
+use super::source::Presentation;
+use super::{directed_drift, directed_drift_async, directed_drift_sync, perceptron, pocket};
+
+/// Every learner, in the order in which they are listed.
+pub static CATALOGUE: &[&Entry] = &[
+    &directed_drift::ENTRY,
+    &directed_drift_async::ENTRY,
+    &directed_drift_sync::ENTRY,
+    &perceptron::ENTRY,
+    &pocket::ENTRY,
+];
+
+/// The learner of that name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    CATALOGUE.iter().copied().find(|entry| entry.name == name)
+}
+
+/// What the service knows of one learner.
+#[derive(Debug)]
+pub struct Entry {
+    /// Its name in requests.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it learns, in a sentence.
+    pub learns: &'static str,
+    /// Which examples it takes.
+    pub data: DataKinds,
+    /// How it reads a bit, in a word or two.
+    pub reading: &'static str,
+    /// How it wants its examples shown.
+    pub presentation: Presentation,
+    /// Whether it can learn one example at a time, without the rest of the sample.
+    pub on_line: bool,
+    /// Whether the confidence rules apply to it.
+    pub has_confidence_rule: bool,
+    /// What ends a run whose request names no limit.
+    pub default_stop: DefaultStop,
+    /// What can be set.
+    pub parameters: &'static [Parameter],
+    /// What is proved of it.
+    pub guarantee: Guarantee,
+    /// Where it was published.
+    pub source: &'static str,
+    /// Makes the rule.
+    pub build: fn(&mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError>,
+}
+
+/// Which examples a learner takes.
+#[derive(Clone, Copy, Debug)]
+pub struct DataKinds {
+    /// Examples that are positive by definition.
+    pub half_space: bool,
+    /// Examples with labels.
+    pub labelled: bool,
+    /// Real-valued features besides Boolean ones.
+    pub real: bool,
+}
+
+/// What ends a run whose request names no limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultStop {
+    /// Confidence 0.99 under `anytime` where the data are fresh, and one pass.
+    Confidence,
+    /// So many passes.
+    Passes(u64),
+    /// So many mistakes.
+    Mistakes(u64),
+}
+
+/// What is proved of a learner.
+#[derive(Clone, Copy, Debug)]
+pub struct Guarantee {
+    /// Whose theorem.
+    pub theorem: &'static str,
+    /// What it says.
+    pub bound: &'static str,
+}
+
+/// What a rule is made from.
+pub struct Setup<'a> {
+    /// The checked parameters.
+    pub parameters: &'a Parameters,
+    /// Features an example.
+    pub n: usize,
+    /// Whether the features are real.
+    pub real: bool,
+    /// The learner's own random choices.
+    pub random: &'a mut Generator,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found() {
+        for entry in CATALOGUE {
+            let found = find(entry.name).expect("listed");
+            assert!(std::ptr::eq(*entry, found));
+        }
+        assert!(find("perceptrom").is_none());
+    }
+}

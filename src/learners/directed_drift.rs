@@ -1,0 +1,131 @@
+//! Directed Drift (algorithm D): on a mistake, flip one coordinate drawn uniformly from those in
+//! which hypothesis and example differ.
+//!
+//! Shao C. Fang and Santosh S. Venkatesh, "Learning finite binary sequences from half-space
+//! data"; S. S. Venkatesh, "Directed Drift: a new linear threshold algorithm for learning binary
+//! weights on-line", J. Comp. Sys. Sciences 46 (1993) 198-217.
+//!
+//! An example that the hypothesis gets wrong differs from it in more than n/2 coordinates and
+//! from the target in at most n/2, so the flip goes towards the target with positive probability:
+//! with fresh examples the hypothesis becomes the target with probability one. The expected number
+//! of mistakes is exponential in n, however: between about e^(0.139 n) and (n/2)^n.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `initial` | random | the first hypothesis, a bit string |
+
+use std::ops::Range;
+
+use rand::RngExt;
+
+use crate::bits::{self, BitVector};
+
+use super::block::Block;
+use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
+use super::generate::random_vector;
+use super::hypothesis::{Hypothesis, half_space_limits};
+use super::parameters::{Kind, Parameter, ParameterError};
+use super::random::Generator;
+use super::rule::{Rule, Update};
+use super::source::Presentation;
+
+/// The source of all three variants.
+pub const SOURCE: &str = "S. C. Fang and S. S. Venkatesh, Learning finite binary sequences from \
+                          half-space data; S. S. Venkatesh, J. Comp. Sys. Sciences 46 (1993)";
+
+/// The data of all three variants.
+pub const DATA: DataKinds = DataKinds {
+    half_space: true,
+    labelled: true,
+    real: false,
+};
+
+/// The first hypothesis of all three variants.
+pub const INITIAL: Parameter = Parameter {
+    name: "initial",
+    kind: Kind::Bits,
+    description: "The first hypothesis, a bit string as long as an example.",
+};
+
+/// The catalogue's entry.
+pub static ENTRY: Entry = Entry {
+    name: "directed-drift",
+    title: "Directed Drift (D)",
+    learns: "Binary weights of a majority function, one flipped bit a mistake, in 2n bits of \
+             memory.",
+    data: DATA,
+    reading: "signed",
+    presentation: Presentation::HalfSpace,
+    on_line: true,
+    has_confidence_rule: true,
+    default_stop: DefaultStop::Confidence,
+    parameters: &[INITIAL],
+    guarantee: Guarantee {
+        theorem: "Fang and Venkatesh, Theorem 1",
+        bound: "With fresh examples the hypothesis becomes the target with probability 1; the \
+                expected number of mistakes is exponential in n.",
+    },
+    source: SOURCE,
+    build: |setup| {
+        let weights = first_hypothesis(setup)?;
+        Ok(Box::new(DirectedDrift {
+            row: vec![0; weights.words().len()],
+            weights,
+        }))
+    },
+};
+
+/// The given first hypothesis, or a random one.
+///
+/// # Errors
+/// When the one given is not as long as an example.
+pub fn first_hypothesis(setup: &mut Setup<'_>) -> Result<BitVector, ParameterError> {
+    let n = setup.n;
+    match setup.parameters.bits("initial") {
+        None => Ok(random_vector(n, setup.random)),
+        Some(bits) if bits.n() == n => Ok(bits.clone()),
+        Some(bits) => Err(ParameterError {
+            name: "initial".to_owned(),
+            detail: format!("{} bits, but an example has {n}", bits.n()),
+            unknown: false,
+        }),
+    }
+}
+
+/// The first of `rows` that binary weights get wrong, shared by all three variants.
+pub fn first_half_space_mistake(
+    weights: &BitVector,
+    block: &Block<'_>,
+    rows: Range<usize>,
+) -> Option<usize> {
+    let (limit, ties) = half_space_limits(weights.n(), block.reflected);
+    bits::first_over(block.bits(), rows, weights.words(), limit, ties)
+}
+
+struct DirectedDrift {
+    weights: BitVector,
+    /// Scratch: where hypothesis and example differ.
+    row: Vec<u64>,
+}
+
+impl Rule for DirectedDrift {
+    fn first_mistake(&mut self, block: &Block<'_>, rows: Range<usize>) -> Option<usize> {
+        first_half_space_mistake(&self.weights, block, rows)
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
+        block.bits().copy_row(row, &mut self.row);
+        let mut differing = 0;
+        for (word, weights) in self.row.iter_mut().zip(self.weights.words()) {
+            *word ^= weights;
+            differing += u64::from(word.count_ones());
+        }
+        let chosen = random.random_range(0..differing);
+        self.weights.flip(bits::select_bit(&self.row, chosen));
+        Update::Changed
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::BinaryWeights(self.weights.clone())
+    }
+}

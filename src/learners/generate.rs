@@ -1,0 +1,334 @@
+//! Examples of a hidden binary target, drawn block by block: the half-space generator.
+
+use rand::Rng;
+
+use crate::bits::{self, BLOCK_ROWS, BitMatrix, BitVector, BlockBuffer, Lanes};
+
+use super::block::{Block, BlockFeatures, row_mask};
+use super::data::{Data, Features, Labels};
+use super::hypothesis::half_space_limits;
+use super::random::{Generator, Purpose, Seed};
+use super::source::{Presentation, Stream};
+use super::stopping::Sampling;
+
+/// What to draw.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The hidden weights w*.
+    pub target: BitVector,
+    /// From which distribution.
+    pub sampling: Sampling,
+    /// How many examples; none for as many as are read.
+    pub count: Option<u64>,
+    /// The probability that a label is flipped (a half-space example negated), in [0, 1/2].
+    pub noise: f64,
+    /// The probability of a one under [`Sampling::Uniform`], in (0, 1); kept to 32 binary places.
+    pub density: f64,
+}
+
+impl Plan {
+    /// The hidden target that a seed draws for `n` bits.
+    pub fn random_target(n: usize, seed: Seed) -> BitVector {
+        let mut generator = seed.generator(Purpose::Target);
+        random_vector(n, &mut generator)
+    }
+
+    /// Whether examples are independent draws of the named distribution, as the confidence rules
+    /// assume.
+    pub fn is_clean(&self) -> bool {
+        self.noise == 0.0 && (self.sampling != Sampling::Uniform || self.density == 0.5)
+    }
+}
+
+/// `n` independent fair bits.
+pub fn random_vector(n: usize, generator: &mut Generator) -> BitVector {
+    let words = (0..bits::words_for(n)).map(|_| generator.next_u64());
+    BitVector::from_words(n, words.collect())
+}
+
+/// The stream that a plan and a seed define.
+#[derive(Debug)]
+pub struct Generated {
+    plan: Plan,
+    seed: Seed,
+    presentation: Presentation,
+    lanes: Lanes,
+    noise: Generator,
+    buffer: BlockBuffer,
+    produced: u64,
+}
+
+impl Generated {
+    /// The stream of `plan` under `seed`, shown as a learner wants it.
+    pub fn new(plan: Plan, seed: Seed, presentation: Presentation) -> Self {
+        let n = plan.target.n();
+        Self {
+            lanes: seed.lanes(Purpose::Examples),
+            noise: seed.generator(Purpose::Noise),
+            buffer: BlockBuffer::new(n),
+            produced: 0,
+            plan,
+            seed,
+            presentation,
+        }
+    }
+
+    /// All examples of a finite plan as a sample in memory, for learners that reorder them.
+    ///
+    /// # Panics
+    /// When the plan is unlimited.
+    pub fn materialise(plan: Plan, seed: Seed) -> Data {
+        let count = plan.count.expect("a finite plan") as usize;
+        let half_space = plan.sampling != Sampling::Uniform;
+        let n = plan.target.n();
+        let mut matrix = BitMatrix::new(n);
+        let mut labels = BitVector::zeros(count);
+        let mut row = vec![0; bits::words_for(n)];
+        let mut stream = Self::new(plan, seed, Presentation::Labelled);
+        while let Some(block) = stream.next_block() {
+            for at in 0..block.rows() {
+                block.bits().copy_row(at, &mut row);
+                labels.set(matrix.rows(), block.is_positive(at));
+                matrix.push_row(&row);
+            }
+        }
+        let labels = if half_space {
+            Labels::HalfSpace
+        } else {
+            Labels::Labelled(labels)
+        };
+        Data::new(Features::Boolean(matrix), labels)
+    }
+
+    /// Draws up to 64 candidates and keeps what the distribution allows; the mask of positives.
+    fn draw(&mut self) -> u64 {
+        let n = self.plan.target.n();
+        self.draw_bits();
+        let (limit, _) = half_space_limits(n, 0);
+        let target = self.plan.target.words();
+        let negative = bits::rows_over(self.buffer.as_block(), target, limit, 0);
+        match self.plan.sampling {
+            Sampling::Uniform => !negative,
+            Sampling::Reflected => {
+                self.buffer.reflect_rows(negative);
+                u64::MAX
+            }
+            // Without ties, reflection maps the cube two to one onto the half-space: exactly
+            // uniform, and no draw is lost.
+            Sampling::UniformPositive if !n.is_multiple_of(2) => {
+                self.buffer.reflect_rows(negative);
+                u64::MAX
+            }
+            Sampling::UniformPositive => {
+                self.buffer.retain_rows(!negative);
+                row_mask(self.buffer.rows())
+            }
+        }
+    }
+
+    /// Fills the buffer with independent bits of the plan's density.
+    fn draw_bits(&mut self) {
+        if self.plan.sampling != Sampling::Uniform || self.plan.density == 0.5 {
+            self.buffer.draw(BLOCK_ROWS, &mut self.lanes);
+        } else {
+            let places = (self.plan.density * (u64::from(u32::MAX) + 1) as f64) as u32;
+            self.buffer.draw_biased(BLOCK_ROWS, places, &mut self.lanes);
+        }
+    }
+
+    /// The mask of rows that noise falls on: one uniform draw in [0, 1) a row.
+    fn noisy_rows(&mut self, rows: usize) -> u64 {
+        if self.plan.noise == 0.0 {
+            return 0;
+        }
+        let places = (1_u64 << 53) as f64;
+        (0..rows).fold(0, |mask, row| {
+            let uniform = (self.noise.next_u64() >> 11) as f64 / places;
+            mask | u64::from(uniform < self.plan.noise) << row
+        })
+    }
+}
+
+impl Stream for Generated {
+    fn n(&self) -> usize {
+        self.plan.target.n()
+    }
+
+    fn examples(&self) -> Option<u64> {
+        self.plan.count
+    }
+
+    fn next_block(&mut self) -> Option<Block<'_>> {
+        let left = self.plan.count.map(|count| count - self.produced);
+        if left == Some(0) {
+            return None;
+        }
+        let mut positives = self.draw();
+        while self.buffer.rows() == 0 {
+            positives = self.draw();
+        }
+        if let Some(left) = left.filter(|&left| left < self.buffer.rows() as u64) {
+            self.buffer.retain_rows(row_mask(left as usize));
+        }
+        let rows = self.buffer.rows();
+        self.produced += rows as u64;
+        let noisy = self.noisy_rows(rows);
+        let mut reflected = 0;
+        if self.plan.sampling == Sampling::Uniform {
+            positives = (positives ^ noisy) & row_mask(rows);
+            if self.presentation == Presentation::HalfSpace {
+                reflected = !positives & row_mask(rows);
+                self.buffer.reflect_rows(reflected);
+                positives = row_mask(rows);
+            }
+        } else {
+            self.buffer.reflect_rows(noisy);
+            positives = row_mask(rows);
+        }
+        Some(Block {
+            features: BlockFeatures::Boolean(self.buffer.as_block()),
+            positives,
+            reflected,
+        })
+    }
+
+    fn rewind(&mut self) {
+        self.lanes = self.seed.lanes(Purpose::Examples);
+        self.noise = self.seed.generator(Purpose::Noise);
+        self.produced = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plan(n: usize, sampling: Sampling, count: u64) -> Plan {
+        Plan {
+            target: Plan::random_target(n, Seed(1)),
+            sampling,
+            count: Some(count),
+            noise: 0.0,
+            density: 0.5,
+        }
+    }
+
+    fn rows(plan: Plan, seed: u64) -> Vec<BitVector> {
+        let data = Generated::materialise(plan, Seed(seed));
+        let Features::Boolean(matrix) = data.features() else {
+            unreachable!()
+        };
+        (0..matrix.rows()).map(|row| matrix.row(row)).collect()
+    }
+
+    /// Pearson's statistic of the counts of `n`-bit rows against expected weights.
+    fn chi_squared(plan: &Plan, weight: impl Fn(usize) -> f64) -> (f64, usize) {
+        let n = plan.target.n();
+        let drawn = rows(plan.clone(), 3);
+        let mut counts = vec![0_u64; 1 << n];
+        for row in &drawn {
+            counts[row.words()[0] as usize] += 1;
+        }
+        let distance = |u: u64| (u ^ plan.target.words()[0]).count_ones() as usize;
+        let weights: Vec<_> = (0..1 << n).map(|u| weight(distance(u))).collect();
+        let total: f64 = weights.iter().sum();
+        let mut statistic = 0.0;
+        let mut cells = 0;
+        for (count, weight) in counts.iter().zip(&weights) {
+            if *weight == 0.0 {
+                assert_eq!(*count, 0, "an impossible example was drawn");
+                continue;
+            }
+            let expected = drawn.len() as f64 * weight / total;
+            statistic += (*count as f64 - expected).powi(2) / expected;
+            cells += 1;
+        }
+        (statistic, cells - 1)
+    }
+
+    /// The statistic has mean `cells` and variance `2 cells`; the seeds are fixed.
+    fn is_plausible((statistic, cells): (f64, usize)) -> bool {
+        let cells = cells as f64;
+        (statistic - cells).abs() < 5.0 * (2.0 * cells).sqrt()
+    }
+
+    #[test]
+    fn uniform_positive_is_uniform_on_the_half_space() {
+        for n in [5, 6, 8] {
+            let plan = plan(n, Sampling::UniformPositive, 100_000);
+            let weight = |d: usize| if 2 * d <= n { 1.0 } else { 0.0 };
+            assert!(is_plausible(chi_squared(&plan, weight)), "n = {n}");
+        }
+    }
+
+    #[test]
+    fn reflected_gives_a_tie_half_the_weight() {
+        let plan = plan(6, Sampling::Reflected, 100_000);
+        let weight = |d: usize| match d {
+            0..=2 => 1.0,
+            3 => 0.5,
+            _ => 0.0,
+        };
+        assert!(is_plausible(chi_squared(&plan, weight)));
+        let even = |d: usize| if d <= 3 { 1.0 } else { 0.0 };
+        assert!(
+            !is_plausible(chi_squared(&plan, even)),
+            "the test has power"
+        );
+    }
+
+    #[test]
+    fn uniform_labels_are_the_targets() {
+        let plan = plan(7, Sampling::Uniform, 5_000);
+        let target = plan.target.clone();
+        let data = Generated::materialise(plan, Seed(9));
+        let (Features::Boolean(matrix), Labels::Labelled(labels)) =
+            (data.features(), data.labels())
+        else {
+            unreachable!()
+        };
+        for row in 0..matrix.rows() {
+            let positive = 2 * matrix.row(row).hamming_distance(&target) <= 7;
+            assert_eq!(labels.get(row), positive);
+        }
+    }
+
+    #[test]
+    fn noise_and_density_have_their_rates() {
+        let mut noisy = plan(9, Sampling::UniformPositive, 100_000);
+        noisy.noise = 0.2;
+        let wrong = rows(noisy.clone(), 5)
+            .iter()
+            .filter(|row| 2 * row.hamming_distance(&noisy.target) > 9)
+            .count();
+        assert!((wrong as f64 / 1e5 - 0.2).abs() < 0.006, "{wrong}");
+        let mut dense = plan(40, Sampling::Uniform, 10_000);
+        dense.density = 0.1;
+        let zero = BitVector::zeros(40);
+        let rows = rows(dense, 5);
+        let ones: usize = rows.iter().map(|row| row.hamming_distance(&zero)).sum();
+        assert!((ones as f64 / 4e5 - 0.1).abs() < 0.0025, "{ones}");
+    }
+
+    #[test]
+    fn a_rewound_stream_repeats_itself() {
+        for n in [12, 65, 130] {
+            let mut plan = plan(n, Sampling::UniformPositive, 1_000);
+            plan.noise = 0.1;
+            let mut stream = Generated::new(plan, Seed(4), Presentation::HalfSpace);
+            let mut pass = || {
+                let mut words = Vec::new();
+                let mut rows = 0;
+                while let Some(block) = stream.next_block() {
+                    words.extend_from_slice(block.bits().words());
+                    rows += block.rows();
+                }
+                stream.rewind();
+                (words, rows)
+            };
+            let first = pass();
+            assert_eq!(first, pass());
+            assert_eq!(first.1, 1_000);
+        }
+    }
+}

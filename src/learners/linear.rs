@@ -1,0 +1,263 @@
+//! Linear threshold weights: the state and the hypothesis of the perceptron and its kin.
+//!
+//! Integer weights over Boolean examples decide in integers; weights that are real by definition
+//! (real examples, or a learning rate or first weight that is no integer) decide in f64, each sum
+//! in the order of the coordinates and the bias last.
+
+use crate::bits;
+
+use super::block::{Block, BlockFeatures};
+use super::hypothesis::Score;
+
+/// How a Boolean example is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Bit 1 is +1 and bit 0 is -1.
+    Signed,
+    /// Bit 1 is 1 and bit 0 is 0.
+    Unsigned,
+}
+
+impl Reading {
+    /// The name in requests and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Signed => "signed",
+            Self::Unsigned => "unsigned",
+        }
+    }
+
+    /// The value of a bit.
+    pub fn value(self, bit: bool) -> f64 {
+        match (self, bit) {
+            (_, true) => 1.0,
+            (Self::Signed, false) => -1.0,
+            (Self::Unsigned, false) => 0.0,
+        }
+    }
+}
+
+/// The largest magnitude of an integer weight: with n <= 2^20 features no score leaves i64, and
+/// every JSON reader holds the weight exactly.
+pub const INTEGER_WEIGHT_MAX: i64 = 1 << 40;
+
+/// Weights and an optional bias.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LinearWeights {
+    /// Over Boolean examples, exact.
+    Integer(IntegerWeights),
+    /// Over real examples (`reading` is none) or Boolean ones.
+    Real(RealWeights),
+}
+
+/// Integer weights over Boolean examples.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntegerWeights {
+    reading: Reading,
+    weights: Vec<i64>,
+    bias: Option<i64>,
+    /// The sum of all weights: a signed score is twice the selected sum less this.
+    total: i64,
+}
+
+/// Real weights.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RealWeights {
+    reading: Option<Reading>,
+    weights: Vec<f64>,
+    bias: Option<f64>,
+}
+
+/// Room for one example while it is scored.
+#[derive(Clone, Debug)]
+pub enum Scratch {
+    /// The packed words of a row.
+    Words(Vec<u64>),
+    /// The values of a row.
+    Values(Vec<f64>),
+}
+
+impl IntegerWeights {
+    /// Weights for a reading, with a bias unless `None`.
+    ///
+    /// # Panics
+    /// When a weight exceeds [`INTEGER_WEIGHT_MAX`] in magnitude.
+    pub fn new(reading: Reading, weights: Vec<i64>, bias: Option<i64>) -> Self {
+        let magnitudes = weights.iter().chain(&bias);
+        assert!(magnitudes.clone().all(|w| w.abs() <= INTEGER_WEIGHT_MAX));
+        let total = weights.iter().sum();
+        Self {
+            reading,
+            weights,
+            bias,
+            total,
+        }
+    }
+
+    /// How Boolean examples are read.
+    pub fn reading(&self) -> Reading {
+        self.reading
+    }
+
+    /// The weights, one a feature.
+    pub fn weights(&self) -> &[i64] {
+        &self.weights
+    }
+
+    /// The bias, if there is one.
+    pub fn bias(&self) -> Option<i64> {
+        self.bias
+    }
+
+    /// The exact score of packed row words.
+    pub fn score(&self, row: &[u64]) -> i64 {
+        let selected = bits::selected_sum(&self.weights, row);
+        let sum = match self.reading {
+            Reading::Signed => 2 * selected - self.total,
+            Reading::Unsigned => selected,
+        };
+        sum + self.bias.unwrap_or(0)
+    }
+
+    /// w += amount * x, the bias coordinate included.
+    pub fn add(&mut self, row: &[u64], amount: i64) {
+        let ones: i64 = row.iter().map(|word| i64::from(word.count_ones())).sum();
+        match self.reading {
+            Reading::Signed => {
+                bits::add_signed(&mut self.weights, row, amount);
+                self.total += amount * (2 * ones - self.weights.len() as i64);
+            }
+            Reading::Unsigned => {
+                bits::add_selected(&mut self.weights, row, amount);
+                self.total += amount * ones;
+            }
+        }
+        if let Some(bias) = &mut self.bias {
+            *bias += amount;
+        }
+    }
+}
+
+impl RealWeights {
+    /// Real weights; `reading` is none for real examples.
+    pub fn new(reading: Option<Reading>, weights: Vec<f64>, bias: Option<f64>) -> Self {
+        Self {
+            reading,
+            weights,
+            bias,
+        }
+    }
+
+    /// How Boolean examples are read; none for real ones.
+    pub fn reading(&self) -> Option<Reading> {
+        self.reading
+    }
+
+    /// The weights, one a feature.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The bias, if there is one.
+    pub fn bias(&self) -> Option<f64> {
+        self.bias
+    }
+
+    fn score(&self, values: &[f64]) -> f64 {
+        let products = self.weights.iter().zip(values).map(|(w, x)| w * x);
+        products.sum::<f64>() + self.bias.unwrap_or(0.0)
+    }
+
+    fn add(&mut self, values: &[f64], amount: f64) {
+        for (weight, value) in self.weights.iter_mut().zip(values) {
+            *weight += amount * value;
+        }
+        if let Some(bias) = &mut self.bias {
+            *bias += amount;
+        }
+    }
+}
+
+/// A row as values: as they are, or its bits in the reading.
+fn row_values<'a>(
+    reading: Option<Reading>,
+    block: &Block<'a>,
+    row: usize,
+    scratch: &'a mut Vec<f64>,
+) -> &'a [f64] {
+    match block.features {
+        BlockFeatures::Real { n, values } => &values[row * n..(row + 1) * n],
+        BlockFeatures::Boolean(bits) => {
+            let reading = reading.unwrap_or(Reading::Signed);
+            scratch.clear();
+            for word in 0..bits.words_per_row() {
+                let word = bits.word(word, row);
+                scratch.extend((0..bits::WORD_BITS).map(|j| reading.value(word >> j & 1 == 1)));
+            }
+            scratch
+        }
+    }
+}
+
+impl LinearWeights {
+    /// Features an example must have.
+    pub fn n(&self) -> usize {
+        match self {
+            Self::Integer(weights) => weights.weights.len(),
+            Self::Real(weights) => weights.weights.len(),
+        }
+    }
+
+    /// Whether the weights are over real examples rather than Boolean ones.
+    pub fn takes_real(&self) -> bool {
+        matches!(self, Self::Real(weights) if weights.reading.is_none())
+    }
+
+    /// Room for scoring one example.
+    pub fn scratch(&self) -> Scratch {
+        match self {
+            Self::Integer(weights) => {
+                Scratch::Words(vec![0; bits::words_for(weights.weights.len())])
+            }
+            Self::Real(weights) => Scratch::Values(Vec::with_capacity(weights.weights.len())),
+        }
+    }
+
+    /// The score of one row.
+    pub fn score(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> Score {
+        match (self, scratch) {
+            (Self::Integer(weights), Scratch::Words(words)) => {
+                block.bits().copy_row(row, words);
+                Score::Integer(weights.score(words))
+            }
+            (Self::Real(weights), Scratch::Values(values)) => {
+                Score::Real(weights.score(row_values(weights.reading, block, row, values)))
+            }
+            _ => unreachable!("scratch of other weights"),
+        }
+    }
+
+    /// w += amount * x for one row, the bias coordinate included. Integer weights take the amount
+    /// as an integer.
+    pub fn add(&mut self, block: &Block<'_>, row: usize, amount: f64, scratch: &mut Scratch) {
+        match (self, scratch) {
+            (Self::Integer(weights), Scratch::Words(words)) => {
+                block.bits().copy_row(row, words);
+                weights.add(words, amount as i64);
+            }
+            (Self::Real(weights), Scratch::Values(values)) => {
+                weights.add(row_values(weights.reading, block, row, values), amount);
+            }
+            _ => unreachable!("scratch of other weights"),
+        }
+    }
+
+    /// The mask of the rows of a block that the weights get wrong.
+    pub fn mistakes(&self, block: &Block<'_>) -> u64 {
+        let mut scratch = self.scratch();
+        (0..block.rows()).fold(0, |mask, row| {
+            let predicted = self.score(block, row, &mut scratch).is_positive();
+            mask | u64::from(predicted != block.is_positive(row)) << row
+        })
+    }
+}

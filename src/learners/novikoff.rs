@@ -1,0 +1,153 @@
+//! Novikoff's bound, computed from a separator: R^2 |u|^2 / xi^2 with R = max |x| and
+//! xi = min y <u, x>, the bias coordinate included. Integer weights are compared in integers.
+
+use num_bigint::BigUint;
+
+use super::block::{Block, BlockFeatures};
+use super::bound::Bound;
+use super::hypothesis::Score;
+use super::linear::{LinearWeights, Reading, Scratch};
+use super::run::{Interrupt, Run};
+use super::source::Stream;
+
+const THEOREM: &str = "Novikoff";
+
+/// The extremes of a sample under a separator.
+struct Extremes {
+    radius_squared: f64,
+    /// xi, exact where the weights are integers.
+    margin: Score,
+}
+
+/// The bound for `mistakes` made from w = 0 on the examples of `stream`.
+///
+/// # Errors
+/// The interrupt that cut the pass over the examples short.
+pub fn bound(
+    weights: &LinearWeights,
+    stream: &mut dyn Stream,
+    mistakes: u64,
+    run: &Run,
+) -> Result<Bound, Interrupt> {
+    let Some(extremes) = extremes(weights, stream, run)? else {
+        return Ok(unknown("there are no examples"));
+    };
+    let (value, holds) = match (weights, extremes.margin) {
+        (LinearWeights::Integer(weights), Score::Integer(margin)) if margin > 0 => {
+            let components = weights.weights().iter().copied().chain(weights.bias());
+            let norm_squared = components
+                .map(|w| BigUint::from(w.unsigned_abs()).pow(2))
+                .sum::<BigUint>();
+            // A norm of Boolean examples is a count of bits: a whole number.
+            let numerator = norm_squared * (extremes.radius_squared as u64);
+            let denominator = BigUint::from(margin.unsigned_abs()).pow(2);
+            let holds = BigUint::from(mistakes) * &denominator <= numerator;
+            (quotient(&numerator, &denominator), holds)
+        }
+        (LinearWeights::Real(weights), Score::Real(margin)) if margin > 0.0 => {
+            let components = weights.weights().iter().copied().chain(weights.bias());
+            let norm_squared: f64 = components.map(|w| w * w).sum();
+            let value = extremes.radius_squared * norm_squared / (margin * margin);
+            (value, mistakes as f64 <= value)
+        }
+        _ => return Ok(unknown("an example lies on the hyperplane: xi = 0")),
+    };
+    Ok(Bound {
+        theorem: THEOREM,
+        value: Some(value),
+        holds: Some(holds),
+        detail: None,
+    })
+}
+
+fn unknown(why: &str) -> Bound {
+    Bound {
+        theorem: THEOREM,
+        value: None,
+        holds: None,
+        detail: Some(why.to_owned()),
+    }
+}
+
+/// The quotient of two whole numbers as the nearest f64 allows; both are below 2^240 or so.
+fn quotient(numerator: &BigUint, denominator: &BigUint) -> f64 {
+    let float = |number: &BigUint| {
+        let digits = number.to_u64_digits();
+        let place = |sum: f64, &digit: &u64| sum * 18_446_744_073_709_551_616.0 + digit as f64;
+        digits.iter().rev().fold(0.0, place)
+    };
+    float(numerator) / float(denominator)
+}
+
+fn extremes(
+    weights: &LinearWeights,
+    stream: &mut dyn Stream,
+    run: &Run,
+) -> Result<Option<Extremes>, Interrupt> {
+    let mut scratch = weights.scratch();
+    let mut found: Option<Extremes> = None;
+    stream.rewind();
+    while let Some(block) = stream.next_block() {
+        if let Some(interrupt) = run.stop.raised() {
+            return Err(interrupt);
+        }
+        for row in 0..block.rows() {
+            let margin = signed_margin(weights, &block, row, &mut scratch);
+            let radius_squared = norm_squared(weights, &block, row);
+            found = Some(match found {
+                None => Extremes {
+                    radius_squared,
+                    margin,
+                },
+                Some(so_far) => Extremes {
+                    radius_squared: so_far.radius_squared.max(radius_squared),
+                    margin: smaller(so_far.margin, margin),
+                },
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// y <u, x>.
+fn signed_margin(
+    weights: &LinearWeights,
+    block: &Block<'_>,
+    row: usize,
+    scratch: &mut Scratch,
+) -> Score {
+    let score = weights.score(block, row, scratch);
+    match (score, block.is_positive(row)) {
+        (score, true) => score,
+        (Score::Integer(score), false) => Score::Integer(-score),
+        (Score::Real(score), false) => Score::Real(-score),
+    }
+}
+
+fn smaller(a: Score, b: Score) -> Score {
+    match (a, b) {
+        (Score::Integer(a), Score::Integer(b)) => Score::Integer(a.min(b)),
+        (Score::Real(a), Score::Real(b)) => Score::Real(a.min(b)),
+        _ => unreachable!("scores of one hypothesis are of one kind"),
+    }
+}
+
+/// |x|^2, the bias coordinate included.
+fn norm_squared(weights: &LinearWeights, block: &Block<'_>, row: usize) -> f64 {
+    let (reading, has_bias) = match weights {
+        LinearWeights::Integer(weights) => (Some(weights.reading()), weights.bias().is_some()),
+        LinearWeights::Real(weights) => (weights.reading(), weights.bias().is_some()),
+    };
+    let features = match (block.features, reading) {
+        (BlockFeatures::Real { n, values }, _) => {
+            let row = &values[row * n..(row + 1) * n];
+            row.iter().map(|x| x * x).sum()
+        }
+        (BlockFeatures::Boolean(bits), Some(Reading::Unsigned)) => {
+            let ones = (0..bits.words_per_row()).map(|word| bits.word(word, row).count_ones());
+            f64::from(ones.sum::<u32>())
+        }
+        (BlockFeatures::Boolean(_), _) => weights.n() as f64,
+    };
+    features + f64::from(u8::from(has_bias))
+}

@@ -1,0 +1,64 @@
+//! What a run comes to: the hypothesis, the counts, and what may be claimed of them.
+
+use super::bound::Bound;
+use super::hypothesis::Hypothesis;
+use super::run::Counts;
+use super::stopping::StopRule;
+use super::trace::Trace;
+use super::train_loop::Reason;
+
+/// How and why a run ended, and what it may claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Termination {
+    /// Why.
+    pub reason: Reason,
+    /// The confidence rule that was watched, if any.
+    pub rule: Option<StopRule>,
+    /// What is claimed of the run as a whole; none where nothing may be claimed.
+    pub confidence: Option<f64>,
+    /// The paper's claim about one hypothesis, under its own rule only.
+    pub per_hypothesis_confidence: Option<f64>,
+    /// Consistent examples since the last mistake, while confidence was watched.
+    pub run_length: Option<u64>,
+    /// The run length at which the hypothesis would be accepted.
+    pub threshold: Option<u64>,
+    /// Which limit ended the run, and why no confidence is claimed.
+    pub detail: Option<String>,
+}
+
+/// The final hypothesis on the examples it was trained on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Training {
+    /// How many it gets wrong.
+    pub errors: u64,
+    /// Of how many.
+    pub examples: u64,
+}
+
+/// The final hypothesis beside the hidden target of generated data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// Whether they are the same.
+    pub recovered: bool,
+    /// In how many coordinates they differ.
+    pub distance: u64,
+}
+
+/// What a run came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The answer.
+    pub hypothesis: Hypothesis,
+    /// What was counted.
+    pub counts: Counts,
+    /// How it ended.
+    pub termination: Termination,
+    /// Errors on the training examples; none when the run was cancelled before they were counted.
+    pub training: Option<Training>,
+    /// The theorem's bound, where the learner has one for this end.
+    pub bound: Option<Bound>,
+    /// How near the truth it came; none where there is no known truth.
+    pub target: Option<Recovery>,
+    /// The mistake curve, if wanted.
+    pub trace: Option<Trace>,
+}

@@ -1,0 +1,259 @@
+//! The perceptron: on a mistake, w += eta y x.
+//!
+//! F. Rosenblatt (1958); A. B. J. Novikoff, "On convergence proofs on perceptrons" (1962): when
+//! the data are separable with margin gamma > 0 and lie within radius R, at most (R / gamma)^2
+//! mistakes are made from w = 0. Whatever separator the run ends with has some margin, so a
+//! converged run carries the bound with its own check.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `reading` | signed | how a bit is read: {-1, +1} or {0, 1} |
+//! | `bias` | true | whether a constant coordinate x0 = 1 is learnt too |
+//! | `eta` | 1 | the learning rate |
+//! | `order` | cyclic | the data's own order, a new one each pass, or a random mistake |
+//! | `initial` | 0 | the first weights, one number or one a weight with the bias last |
+
+use std::ops::Range;
+
+use super::block::Block;
+use super::bound::Bound;
+use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
+use super::hypothesis::Hypothesis;
+use super::linear::{
+    INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights, Scratch,
+};
+use super::novikoff;
+use super::parameters::{Kind, Parameter, ParameterError, Weights};
+use super::random::Generator;
+use super::rule::{Order, Rule, Update};
+use super::run::{Counts, Interrupt, Run};
+use super::source::{Presentation, Stream};
+
+/// How a bit is read.
+pub const READING: Parameter = Parameter {
+    name: "reading",
+    kind: Kind::Choice {
+        options: &["signed", "unsigned"],
+        default: "signed",
+    },
+    description: "How a bit of Boolean data is read: as -1 or +1 (signed), as 0 or 1 (unsigned).",
+};
+
+/// Whether there is a bias.
+pub const BIAS: Parameter = Parameter {
+    name: "bias",
+    kind: Kind::Flag { default: true },
+    description: "Whether the weight of a constant coordinate 1 is learnt too.",
+};
+
+/// The learning rate.
+pub const ETA: Parameter = Parameter {
+    name: "eta",
+    kind: Kind::Number {
+        above: 0.0,
+        at_most: 1_048_576.0,
+        default: 1.0,
+    },
+    description: "The learning rate; whole numbers keep the weights exact integers.",
+};
+
+/// The first weights.
+pub const INITIAL: Parameter = Parameter {
+    name: "initial",
+    kind: Kind::Weights {
+        at_most: 1e9,
+        default: 0.0,
+    },
+    description: "The first weights: one number for all, or one a weight with the bias last.",
+};
+
+/// The catalogue's entry.
+pub static ENTRY: Entry = Entry {
+    name: "perceptron",
+    title: "Perceptron",
+    learns: "A separating hyperplane, in exact integers on Boolean data.",
+    data: DataKinds {
+        half_space: false,
+        labelled: true,
+        real: true,
+    },
+    reading: "signed or unsigned",
+    presentation: Presentation::Labelled,
+    on_line: true,
+    has_confidence_rule: false,
+    default_stop: DefaultStop::Passes(1000),
+    parameters: &[
+        READING,
+        BIAS,
+        ETA,
+        Parameter {
+            name: "order",
+            kind: Kind::Choice {
+                options: &["cyclic", "shuffled", "random"],
+                default: "cyclic",
+            },
+            description: "The order of examples: the data's own, a new random one each pass, or \
+                          a mistake drawn uniformly after each evaluation of all examples.",
+        },
+        INITIAL,
+    ],
+    guarantee: Guarantee {
+        theorem: "Novikoff",
+        bound: "At most R^2 |u|^2 / xi^2 mistakes from w = 0, for any separator u with smallest \
+                product xi over examples of norm at most R.",
+    },
+    source: "F. Rosenblatt (1958); A. B. J. Novikoff, On convergence proofs on perceptrons (1962)",
+    build: |setup| {
+        let order = match setup.parameters.choice("order") {
+            "shuffled" => Order::Shuffled,
+            "random" => Order::RandomMistake,
+            _ => Order::Cyclic,
+        };
+        Ok(Box::new(Perceptron::new(setup, order)?))
+    },
+};
+
+/// The state of a perceptron, also the pocket's.
+pub struct Perceptron {
+    weights: LinearWeights,
+    scratch: Scratch,
+    eta: f64,
+    order: Order,
+    starts_at_zero: bool,
+    /// Updates after which an integer weight could exceed what the exact scores allow.
+    updates_left: u64,
+}
+
+impl Perceptron {
+    /// Makes the rule from its parameters.
+    ///
+    /// # Errors
+    /// First weights that do not fit the data, or a reading given for real data.
+    pub fn new(setup: &Setup<'_>, order: Order) -> Result<Self, ParameterError> {
+        let parameters = setup.parameters;
+        let eta = parameters.number("eta");
+        let reading = match parameters.choice("reading") {
+            "unsigned" => Reading::Unsigned,
+            _ => Reading::Signed,
+        };
+        if setup.real && parameters.is_given("reading") {
+            return Err(refused(
+                "reading",
+                "concerns Boolean data; these examples are real-valued: leave it out".to_owned(),
+            ));
+        }
+        let has_bias = parameters.flag("bias");
+        let (initial, bias) = first_weights(parameters.weights("initial"), setup.n, has_bias)?;
+        let is_whole = |value: &f64| value.fract() == 0.0;
+        let integral = eta.fract() == 0.0 && initial.iter().chain(&bias).all(is_whole);
+        let largest = initial.iter().chain(&bias).fold(0.0, |m, w| w.abs().max(m));
+        let starts_at_zero = largest == 0.0;
+        let weights = if integral && !setup.real {
+            let whole = initial.iter().map(|&w| w as i64).collect();
+            let bias = bias.map(|b| b as i64);
+            LinearWeights::Integer(IntegerWeights::new(reading, whole, bias))
+        } else {
+            let reading = (!setup.real).then_some(reading);
+            LinearWeights::Real(RealWeights::new(reading, initial, bias))
+        };
+        let updates_left = match &weights {
+            LinearWeights::Integer(_) => (INTEGER_WEIGHT_MAX - largest as i64) as u64 / eta as u64,
+            LinearWeights::Real(_) => u64::MAX,
+        };
+        Ok(Self {
+            scratch: weights.scratch(),
+            weights,
+            eta,
+            order,
+            starts_at_zero,
+            updates_left,
+        })
+    }
+
+    /// The present weights.
+    pub fn weights(&self) -> &LinearWeights {
+        &self.weights
+    }
+}
+
+fn refused(name: &str, detail: String) -> ParameterError {
+    ParameterError {
+        name: name.to_owned(),
+        detail,
+        unknown: false,
+    }
+}
+
+/// One first weight a feature, and the bias if there is one.
+fn first_weights(
+    given: &Weights,
+    n: usize,
+    has_bias: bool,
+) -> Result<(Vec<f64>, Option<f64>), ParameterError> {
+    let expected = n + usize::from(has_bias);
+    let mut all = match given {
+        Weights::Each(value) => vec![*value; expected],
+        Weights::List(list) if list.len() == expected => list.clone(),
+        Weights::List(list) => {
+            let last = if has_bias { ", the bias last" } else { "" };
+            let given = list.len();
+            let detail = format!("{given} numbers, but there are {expected} weights{last}");
+            return Err(refused("initial", detail));
+        }
+    };
+    let bias = if has_bias { all.pop() } else { None };
+    Ok((all, bias))
+}
+
+impl Rule for Perceptron {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn first_mistake(&mut self, block: &Block<'_>, mut rows: Range<usize>) -> Option<usize> {
+        rows.find(|&row| {
+            let score = self.weights.score(block, row, &mut self.scratch);
+            score.is_positive() != block.is_positive(row)
+        })
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        if self.updates_left == 0 {
+            return Update::Refused("exact integer weights end at 2^40");
+        }
+        self.updates_left -= 1;
+        let amount = if block.is_positive(row) {
+            self.eta
+        } else {
+            -self.eta
+        };
+        self.weights.add(block, row, amount, &mut self.scratch);
+        Update::Changed
+    }
+
+    fn mistakes(&mut self, block: &Block<'_>) -> u64 {
+        self.weights.mistakes(block)
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::Linear(self.weights.clone())
+    }
+
+    fn bound(
+        &self,
+        stream: &mut dyn Stream,
+        counts: &Counts,
+        run: &Run,
+    ) -> Result<Option<Bound>, Interrupt> {
+        let bound = novikoff::bound(&self.weights, stream, counts.mistakes, run)?;
+        Ok(Some(if self.starts_at_zero {
+            bound
+        } else {
+            Bound {
+                holds: None,
+                detail: Some("assumption not met: the weights did not start at 0".to_owned()),
+                ..bound
+            }
+        }))
+    }
+}

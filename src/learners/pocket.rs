@@ -1,0 +1,92 @@
+//! The pocket algorithm: perceptron updates on random mistakes, keeping the weights with the
+//! fewest training errors seen.
+//!
+//! S. I. Gallant, "Perceptron-based learning algorithms", IEEE Trans. Neural Networks 1 (1990)
+//! 179-191, in the form in which every new hypothesis is evaluated on the whole sample. It makes
+//! sense of data that no hyperplane separates.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `reading` | signed | how a bit is read: {-1, +1} or {0, 1} |
+//! | `bias` | true | whether a constant coordinate x0 = 1 is learnt too |
+//! | `eta` | 1 | the learning rate |
+//! | `initial` | 0 | the first weights, one number or one a weight with the bias last |
+
+use std::ops::Range;
+
+use super::block::Block;
+use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee};
+use super::hypothesis::Hypothesis;
+use super::linear::LinearWeights;
+use super::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING};
+use super::random::Generator;
+use super::rule::{Order, Rule, Update};
+use super::source::Presentation;
+
+/// The catalogue's entry.
+pub static ENTRY: Entry = Entry {
+    name: "pocket",
+    title: "Pocket",
+    learns: "A hyperplane with few training errors, also where none separates the data.",
+    data: DataKinds {
+        half_space: false,
+        labelled: true,
+        real: true,
+    },
+    reading: "signed or unsigned",
+    presentation: Presentation::Labelled,
+    on_line: false,
+    has_confidence_rule: false,
+    default_stop: DefaultStop::Mistakes(10_000),
+    parameters: &[READING, BIAS, ETA, INITIAL],
+    guarantee: Guarantee {
+        theorem: "Gallant, pocket convergence",
+        bound: "The pocket is an optimal hyperplane with probability tending to 1 as updates go \
+                on; no rate is claimed.",
+    },
+    source: "S. I. Gallant, Perceptron-based learning algorithms (1990)",
+    build: |setup| {
+        Ok(Box::new(Pocket {
+            perceptron: Perceptron::new(setup, Order::RandomMistake)?,
+            kept: None,
+        }))
+    },
+};
+
+struct Pocket {
+    perceptron: Perceptron,
+    /// The best weights so far and their errors.
+    kept: Option<(u64, LinearWeights)>,
+}
+
+impl Rule for Pocket {
+    fn order(&self) -> Order {
+        Order::RandomMistake
+    }
+
+    fn first_mistake(&mut self, block: &Block<'_>, rows: Range<usize>) -> Option<usize> {
+        self.perceptron.first_mistake(block, rows)
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
+        self.perceptron.update(block, row, random)
+    }
+
+    fn mistakes(&mut self, block: &Block<'_>) -> u64 {
+        self.perceptron.mistakes(block)
+    }
+
+    fn evaluated(&mut self, errors: u64) {
+        let fewest = self.kept.as_ref().map_or(u64::MAX, |(errors, _)| *errors);
+        if errors < fewest {
+            self.kept = Some((errors, self.perceptron.weights().clone()));
+        }
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        match &self.kept {
+            Some((_, weights)) => Hypothesis::Linear(weights.clone()),
+            None => self.perceptron.hypothesis(),
+        }
+    }
+}

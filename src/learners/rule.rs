@@ -1,0 +1,88 @@
+//! What a learner is: a rule that says how one example changes a hypothesis.
+//!
+//! Passes, order, stopping, tracing, progress and cancellation belong to the one train loop
+//! ([`super::train`]); a rule knows none of them. The same rule serves batch jobs and on-line
+//! sessions.
+
+use std::ops::Range;
+
+use super::block::Block;
+use super::bound::Bound;
+use super::hypothesis::Hypothesis;
+use super::random::Generator;
+use super::run::{Counts, Interrupt, Run};
+use super::source::Stream;
+
+/// In which order a rule wants its examples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The data's own order, pass after pass.
+    Cyclic,
+    /// A new random order each pass.
+    Shuffled,
+    /// One example drawn uniformly from all that the hypothesis gets wrong. Each evaluation of
+    /// the whole sample is a pass, each example drawn a mistake.
+    RandomMistake,
+}
+
+/// What a mistake or a batch came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// The hypothesis changed.
+    Changed,
+    /// It did not.
+    Unchanged,
+    /// The rule wants more examples first: see [`Rule::awaits`].
+    Awaiting,
+    /// It cannot be applied; the text says which limit of the rule was met.
+    Refused(&'static str),
+}
+
+/// How one example changes a hypothesis.
+pub trait Rule: Send {
+    /// The order in which the rule wants its examples.
+    fn order(&self) -> Order {
+        Order::Cyclic
+    }
+
+    /// The first of `rows` that the present hypothesis gets wrong.
+    fn first_mistake(&mut self, block: &Block<'_>, rows: Range<usize>) -> Option<usize>;
+
+    /// Learns from row `row`, on which the hypothesis was wrong.
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
+
+    /// How many further examples the rule consumes, untested, before it tests again.
+    fn awaits(&self) -> u64 {
+        0
+    }
+
+    /// Consumes `rows`, no more than [`Self::awaits`] of them.
+    fn absorb(&mut self, _: &Block<'_>, _: Range<usize>, _: &mut Generator) -> Update {
+        unreachable!("a rule that never awaits examples was given some")
+    }
+
+    /// The mask of all rows that the present hypothesis gets wrong. Asked only of rules whose
+    /// order is [`Order::RandomMistake`].
+    fn mistakes(&mut self, block: &Block<'_>) -> u64 {
+        self.hypothesis().mistakes(block)
+    }
+
+    /// Told the errors of the present hypothesis after an evaluation of the whole sample.
+    fn evaluated(&mut self, _errors: u64) {}
+
+    /// The hypothesis to answer with.
+    fn hypothesis(&self) -> Hypothesis;
+
+    /// The theorem's bound, once the run has converged on `stream` with `counts`.
+    ///
+    /// # Errors
+    /// The interrupt that cut the computation short.
+    fn bound(
+        &self,
+        _stream: &mut dyn Stream,
+        _counts: &Counts,
+        _run: &Run,
+    ) -> Result<Option<Bound>, Interrupt> {
+        Ok(None)
+    }
+}

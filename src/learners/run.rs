@@ -1,0 +1,115 @@
+//! What surrounds a run: its limits, the flag that stops it, the cells that show how far it is.
+//!
+//! There is no clock here: whoever owns one raises the flag.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// Why a run was told to stop from outside, the more urgent the greater.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Interrupt {
+    /// The time the request allowed is over; what was learnt is kept.
+    TimeLimit = 1,
+    /// A client no longer wants the answer; what was learnt is kept.
+    Cancelled = 2,
+    /// The process must give the run up; somebody runs it again from the start.
+    Suspended = 3,
+}
+
+/// A run looks at its flag at least every 2^24 words of work.
+#[derive(Debug, Default)]
+pub struct StopFlag(AtomicU8);
+
+impl StopFlag {
+    /// Asks the run to stop. A more urgent reason replaces a less urgent one.
+    pub fn raise(&self, interrupt: Interrupt) {
+        self.0.fetch_max(interrupt as u8, Ordering::Relaxed);
+    }
+
+    /// The reason to stop, if there is one.
+    pub fn raised(&self) -> Option<Interrupt> {
+        match self.0.load(Ordering::Relaxed) {
+            0 => None,
+            1 => Some(Interrupt::TimeLimit),
+            2 => Some(Interrupt::Cancelled),
+            _ => Some(Interrupt::Suspended),
+        }
+    }
+}
+
+/// What a run has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Examples read: tested, or consumed by a batch.
+    pub examples: u64,
+    /// Tests of the current hypothesis that it failed.
+    pub mistakes: u64,
+    /// Mistakes that changed the hypothesis.
+    pub updates: u64,
+    /// Passes begun, the clean one included.
+    pub passes: u64,
+}
+
+/// How far a run is, for others to read while it runs.
+#[derive(Debug, Default)]
+pub struct ProgressCells {
+    examples: AtomicU64,
+    mistakes: AtomicU64,
+    updates: AtomicU64,
+    passes: AtomicU64,
+}
+
+impl ProgressCells {
+    /// Shows new counts.
+    pub fn show(&self, counts: &Counts) {
+        self.examples.store(counts.examples, Ordering::Relaxed);
+        self.mistakes.store(counts.mistakes, Ordering::Relaxed);
+        self.updates.store(counts.updates, Ordering::Relaxed);
+        self.passes.store(counts.passes, Ordering::Relaxed);
+    }
+
+    /// The counts last shown.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            examples: self.examples.load(Ordering::Relaxed),
+            mistakes: self.mistakes.load(Ordering::Relaxed),
+            updates: self.updates.load(Ordering::Relaxed),
+            passes: self.passes.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// The outside of a run.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// Stops the run.
+    pub stop: StopFlag,
+    /// Shows how far it is.
+    pub progress: ProgressCells,
+}
+
+/// Limits that end a run, each acting after the update that reaches it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Passes over the data.
+    pub max_passes: Option<u64>,
+    /// Mistakes.
+    pub max_mistakes: Option<u64>,
+    /// Examples read.
+    pub max_examples: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_more_urgent_reason_to_stop_replaces_a_less_urgent_one() {
+        let flag = StopFlag::default();
+        assert_eq!(flag.raised(), None);
+        flag.raise(Interrupt::Cancelled);
+        flag.raise(Interrupt::TimeLimit);
+        assert_eq!(flag.raised(), Some(Interrupt::Cancelled));
+        flag.raise(Interrupt::Suspended);
+        assert_eq!(flag.raised(), Some(Interrupt::Suspended));
+    }
+}

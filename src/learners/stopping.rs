@@ -1,0 +1,322 @@
+//! When a half-space learner may stop, and what confidence it may claim.
+//!
+//! A wrong hypothesis survives `r` fresh examples with probability at most `(1 - e)^r`, where `e`
+//! is the smallest error that any wrong hypothesis can have. A run tests many hypotheses, one
+//! after each mistake, so `anytime` gives the k-th of them the share `delta / (k (k + 1))` of the
+//! allowed error; the shares add up to `delta`. The rule of Fang and Venkatesh gives `delta` to
+//! each (`per-hypothesis`) and therefore promises nothing for a whole run.
+//!
+//! One software logarithm (`libm`) decides every threshold, so that it is the same on every
+//! machine.
+
+use std::f64::consts::PI;
+
+/// How examples were drawn, where they are fresh and independent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// Uniform on the positive half-space {u : <w*, u> >= 0}.
+    UniformPositive,
+    /// Uniform on the cube, negated when <w*, u> < 0.
+    Reflected,
+    /// Uniform on the cube, with labels.
+    Uniform,
+}
+
+/// The smallest error of a hypothesis that differs from the target: that of one at Hamming
+/// distance 1. `n >= 1`.
+///
+/// The central binomial `C(2k, k) / 4^k` is a product of `k` factors below 1; nothing overflows
+/// for any n, and the relative error stays below `k` units in the last place.
+pub fn smallest_error(n: usize, sampling: Sampling) -> f64 {
+    let k = n / 2;
+    let central = (1..=k)
+        .map(|i| (2 * i - 1) as f64 / (2 * i) as f64)
+        .product::<f64>();
+    if !n.is_multiple_of(2) {
+        return central;
+    }
+    match sampling {
+        Sampling::UniformPositive => central / (1.0 + central),
+        Sampling::Reflected => central / 2.0,
+        Sampling::Uniform => central,
+    }
+}
+
+/// The rule that lets a run end before its data do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopRule {
+    /// Holds for the run as a whole, whatever it tried.
+    Anytime,
+    /// The paper's: holds for one hypothesis fixed in advance.
+    PerHypothesis,
+}
+
+impl StopRule {
+    /// The name in requests and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anytime => "anytime",
+            Self::PerHypothesis => "per-hypothesis",
+        }
+    }
+}
+
+/// Watches one run for the moment at which it may stop.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    rule: StopRule,
+    confidence: f64,
+    /// ln(delta), where delta = 1 - confidence.
+    ln_delta: f64,
+    /// ln(1 - e): what one consistent example adds to the logarithm of the doubt.
+    ln_survival: f64,
+    /// The hypothesis being tested, from 1; +1 at every mistake.
+    run: u64,
+    run_length: u64,
+    /// The run length that `rule` asked for when last computed: never more than it asks now,
+    /// since it grows with `run`.
+    threshold: u64,
+}
+
+impl Watch {
+    /// A watch over `n`-bit examples drawn as `sampling` says, for a confidence in (0, 1).
+    pub fn new(rule: StopRule, confidence: f64, n: usize, sampling: Sampling) -> Self {
+        assert!(confidence > 0.0 && confidence < 1.0);
+        let mut watch = Self {
+            rule,
+            confidence,
+            ln_delta: libm::log(1.0 - confidence),
+            ln_survival: libm::log1p(-smallest_error(n, sampling)),
+            run: 1,
+            run_length: 0,
+            threshold: 0,
+        };
+        watch.threshold = watch.threshold_now(n);
+        watch
+    }
+
+    /// How many more consistent examples may be read before the rule could end the run; at
+    /// least 1.
+    pub fn headroom(&self) -> u64 {
+        self.threshold - self.run_length
+    }
+
+    /// Takes note of `count <= headroom()` consistent examples; whether the run may end here.
+    pub fn consistent(&mut self, count: u64) -> bool {
+        self.run_length += count;
+        debug_assert!(self.run_length <= self.threshold);
+        if self.run_length < self.threshold {
+            return false;
+        }
+        if self.rule == StopRule::Anytime {
+            self.threshold = self.anytime_threshold();
+        }
+        self.run_length >= self.threshold
+    }
+
+    /// Takes note of a mistake: the next hypothesis begins its run.
+    pub fn mistake(&mut self) {
+        self.run += 1;
+        self.run_length = 0;
+    }
+
+    /// Consistent examples since the last mistake.
+    pub fn run_length(&self) -> u64 {
+        self.run_length
+    }
+
+    /// The run length at which the present hypothesis would be accepted.
+    pub fn threshold(&self) -> u64 {
+        match self.rule {
+            StopRule::Anytime => self.anytime_threshold(),
+            StopRule::PerHypothesis => self.threshold,
+        }
+    }
+
+    /// The rule watched for.
+    pub fn rule(&self) -> StopRule {
+        self.rule
+    }
+
+    /// The confidence asked for.
+    pub fn requested(&self) -> f64 {
+        self.confidence
+    }
+
+    /// What may be claimed of the present hypothesis: over whole runs, a claim of c is wrong at
+    /// most 1 - c of the time.
+    pub fn confidence(&self) -> f64 {
+        let run = self.run as f64;
+        (1.0 - libm::exp(libm::log(run) + libm::log(run + 1.0) + self.ln_doubt())).max(0.0)
+    }
+
+    /// The paper's claim: right for one hypothesis fixed before the data were seen.
+    pub fn per_hypothesis_confidence(&self) -> f64 {
+        1.0 - libm::exp(self.ln_doubt())
+    }
+
+    /// The logarithm of the chance that a wrong hypothesis got this far.
+    fn ln_doubt(&self) -> f64 {
+        if self.run_length == 0 {
+            0.0
+        } else {
+            self.run_length as f64 * self.ln_survival
+        }
+    }
+
+    fn threshold_now(&self, n: usize) -> u64 {
+        match self.rule {
+            StopRule::Anytime => self.anytime_threshold(),
+            StopRule::PerHypothesis => per_hypothesis_threshold(n, self.ln_delta),
+        }
+    }
+
+    /// The smallest T >= 1 with (1 - e)^T <= delta / (k (k + 1)).
+    fn anytime_threshold(&self) -> u64 {
+        let run = self.run as f64;
+        let allowed = self.ln_delta - libm::log(run) - libm::log(run + 1.0);
+        smallest_run_length(allowed, self.ln_survival)
+    }
+}
+
+/// The smallest T >= 1 with `T * ln_survival <= ln_allowed`.
+fn smallest_run_length(ln_allowed: f64, ln_survival: f64) -> u64 {
+    if ln_survival == f64::NEG_INFINITY {
+        return 1;
+    }
+    let estimate = libm::floor(ln_allowed / ln_survival) as u64;
+    // The quotient is rounded; the definition decides.
+    (estimate.saturating_sub(1).max(1)..)
+        .find(|&length| length as f64 * ln_survival <= ln_allowed)
+        .unwrap_or(u64::MAX)
+}
+
+/// floor(sqrt(pi n / 2) ln(1 / delta)) + 1, the paper's run length.
+fn per_hypothesis_threshold(n: usize, ln_delta: f64) -> u64 {
+    libm::floor(libm::sqrt(PI * n as f64 / 2.0) * -ln_delta) as u64 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smallest_errors_are_those_enumerated() {
+        let positive = |n| smallest_error(n, Sampling::UniformPositive);
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-8;
+        assert!(near(positive(1), 1.0));
+        assert!(near(positive(2), 1.0 / 3.0));
+        assert!(near(positive(3), 0.5));
+        assert!(near(positive(4), 3.0 / 11.0));
+        assert!(near(positive(5), 0.375));
+        assert!(near(positive(20), 0.149_802_32));
+        assert!(near(positive(25), 0.161_180_26));
+        assert!(near(smallest_error(4, Sampling::Reflected), 3.0 / 16.0));
+        assert!(near(smallest_error(4, Sampling::Uniform), 3.0 / 8.0));
+        assert!(near(smallest_error(5, Sampling::Reflected), 0.375));
+        let large = positive(1_048_575) * libm::sqrt(PI * 1_048_575.0 / 2.0);
+        assert!((large - 1.0).abs() < 1e-6, "{large}");
+    }
+
+    /// Enumerates the cube: the smallest error over all wrong hypotheses, by definition.
+    #[test]
+    fn smallest_errors_agree_with_the_cube() {
+        for n in 1..=8_usize {
+            let right = |hypothesis: u32, u: u32| {
+                2 * (hypothesis ^ u).count_ones() <= n as u32 // sgn(0) = +1
+            };
+            let target = (1 << n) - 1;
+            let cube = 0..1_u32 << n;
+            let mut smallest = [f64::INFINITY; 3];
+            for hypothesis in 0..target {
+                let positive = cube.clone().filter(|&u| right(target, u));
+                let wrong = positive.clone().filter(|&u| !right(hypothesis, u)).count();
+                let differing = cube
+                    .clone()
+                    .filter(|&u| right(target, u) != right(hypothesis, u));
+                // A negated example is wrong when the hypothesis gives it a negative product.
+                let reflected = cube.clone().filter(|&u| {
+                    let shown = if right(target, u) { u } else { !u & target };
+                    !right(hypothesis, shown)
+                });
+                let total = cube.len() as f64;
+                let errors = [
+                    wrong as f64 / positive.count() as f64,
+                    reflected.count() as f64 / total,
+                    differing.count() as f64 / total,
+                ];
+                for (smallest, error) in smallest.iter_mut().zip(errors) {
+                    *smallest = smallest.min(error);
+                }
+            }
+            let samplings = [
+                Sampling::UniformPositive,
+                Sampling::Reflected,
+                Sampling::Uniform,
+            ];
+            for (sampling, expected) in samplings.into_iter().zip(smallest) {
+                let computed = smallest_error(n, sampling);
+                assert!((computed - expected).abs() < 1e-12, "{n} {sampling:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_anytime_threshold_is_the_smallest_that_keeps_its_share() {
+        for n in [2, 5, 20, 101] {
+            let survival = 1.0 - smallest_error(n, Sampling::UniformPositive);
+            let mut watch = Watch::new(StopRule::Anytime, 0.95, n, Sampling::UniformPositive);
+            for run in 1..200_u64 {
+                let share = 0.05 / (run * (run + 1)) as f64;
+                let length = watch.threshold() as i32;
+                assert!(survival.powi(length) <= share * (1.0 + 1e-9));
+                assert!(survival.powi(length - 1) > share * (1.0 - 1e-9) || length == 1);
+                watch.mistake();
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_ends_exactly_at_its_threshold() {
+        let mut watch = Watch::new(StopRule::Anytime, 0.99, 21, Sampling::Reflected);
+        for _ in 0..1000 {
+            assert!(!watch.consistent(1));
+            watch.mistake();
+        }
+        let threshold = watch.threshold();
+        let mut read = 0;
+        while !watch.consistent(watch.headroom().min(7)) {
+            read = watch.run_length();
+        }
+        assert!(read < threshold);
+        assert_eq!(watch.run_length(), threshold);
+        assert!(watch.confidence() >= 0.99);
+    }
+
+    #[test]
+    fn the_papers_run_length_is_its_formula() {
+        let watch = Watch::new(StopRule::PerHypothesis, 0.95, 20, Sampling::UniformPositive);
+        // sqrt(10 pi) * ln 20 = 16.79
+        assert_eq!(watch.threshold(), 17);
+    }
+
+    #[test]
+    fn one_bit_is_known_after_one_example() {
+        let mut watch = Watch::new(StopRule::Anytime, 0.99, 1, Sampling::UniformPositive);
+        assert_eq!(watch.confidence(), 0.0);
+        assert!(watch.consistent(1));
+        assert_eq!(watch.confidence(), 1.0);
+    }
+
+    #[test]
+    fn nothing_is_claimed_of_a_hypothesis_that_nothing_tested() {
+        let mut watch = Watch::new(StopRule::PerHypothesis, 0.9, 20, Sampling::UniformPositive);
+        for _ in 0..50 {
+            watch.mistake();
+        }
+        assert_eq!(watch.confidence(), 0.0);
+        watch.consistent(watch.headroom());
+        assert!(watch.per_hypothesis_confidence() > 0.8);
+        assert_eq!(watch.confidence(), 0.0, "2,550 * 0.15 is more than 1");
+    }
+}

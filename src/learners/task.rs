@@ -1,0 +1,233 @@
+//! What to train, on what, until when; and everything about it that can be checked before it runs.
+
+use super::catalogue::{DefaultStop, Entry, Setup};
+use super::data::{Data, Features, Labels};
+use super::generate;
+use super::parameters::{ParameterError, Parameters};
+use super::random::{Generator, Purpose, Seed};
+use super::rule::{Order, Rule};
+use super::run::Limits;
+use super::stopping::{Sampling, StopRule, Watch};
+
+/// What to train, on what conditions.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The learner.
+    pub entry: &'static Entry,
+    /// Its parameters.
+    pub parameters: Parameters,
+    /// Of every random choice.
+    pub seed: Seed,
+    /// The confidence asked for, if any; in (0, 1).
+    pub confidence: Option<f64>,
+    /// The rule by which it is judged.
+    pub rule: StopRule,
+    /// The limits asked for.
+    pub limits: Limits,
+    /// Whether something outside ends the run in any case (the client set a time).
+    pub ends_by_time: bool,
+    /// Whether the mistake curve is wanted.
+    pub trace: bool,
+}
+
+/// What to train on.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// A sample; `assume` declares it fresh and independent, drawn so.
+    Sample {
+        data: &'a Data,
+        assume: Option<Sampling>,
+    },
+    /// A stream drawn from a plan.
+    Generated(&'a generate::Plan),
+}
+
+/// Why a task cannot run on its input.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TaskError {
+    /// The learner takes no such data.
+    #[error("{0}")]
+    WrongData(String),
+    /// The stop conditions do not fit the learner or the data.
+    #[error("{detail}")]
+    WrongStop { field: &'static str, detail: String },
+    /// A parameter does not fit the data.
+    #[error("parameter {}: {}", .0.name, .0.detail)]
+    Parameter(ParameterError),
+    /// The state would not fit the limit, in bytes.
+    #[error("this needs {needed} bytes of state, more than the limit of {limit}")]
+    TooLarge { needed: u64, limit: u64 },
+}
+
+/// Checks everything that can be known before the run starts.
+///
+/// # Errors
+/// What does not fit, with what would.
+pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
+    check_data(task.entry, input)?;
+    check_stop(task, input)?;
+    let needed = state_bytes(task, input);
+    if needed > state_bytes_max {
+        let limit = state_bytes_max;
+        return Err(TaskError::TooLarge { needed, limit });
+    }
+    build(task, input).map(|_| ()).map_err(TaskError::Parameter)
+}
+
+fn check_data(entry: &Entry, input: Input<'_>) -> Result<(), TaskError> {
+    let (labelled, real) = match input {
+        Input::Generated(plan) => (plan.sampling == Sampling::Uniform, false),
+        Input::Sample { data, .. } => match data.labels() {
+            Labels::Unlabelled => {
+                let detail = "unlabelled examples are for predict; training needs labels or \
+                              half-space examples";
+                return Err(TaskError::WrongData(detail.to_owned()));
+            }
+            labels => (
+                *labels != Labels::HalfSpace,
+                matches!(data.features(), Features::Real(_)),
+            ),
+        },
+    };
+    let name = entry.name;
+    if real && !entry.data.real {
+        let detail = format!("{name} takes Boolean examples only: values all 0/1 or all -1/1");
+        return Err(TaskError::WrongData(detail));
+    }
+    if labelled && !entry.data.labelled {
+        let detail = format!("{name} takes half-space examples only");
+        return Err(TaskError::WrongData(detail));
+    }
+    if !labelled && !entry.data.half_space {
+        let detail = format!(
+            "{name} needs labelled examples; half-space examples are all positive, so there is \
+             nothing to separate"
+        );
+        return Err(TaskError::WrongData(detail));
+    }
+    Ok(())
+}
+
+fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    let name = task.entry.name;
+    if task.confidence.is_some() && !task.entry.has_confidence_rule {
+        return Err(TaskError::WrongStop {
+            field: "confidence",
+            detail: format!("{name} has no confidence rule; leave it out"),
+        });
+    }
+    if let Input::Sample { data, assume } = input {
+        let labelled = matches!(data.labels(), Labels::Labelled(_));
+        if assume.is_some_and(|sampling| (sampling == Sampling::Uniform) != labelled) {
+            return Err(TaskError::WrongStop {
+                field: "assume",
+                detail: "half-space examples are uniform-positive or reflected, labelled ones \
+                         uniform"
+                    .to_owned(),
+            });
+        }
+        return Ok(());
+    }
+    let unlimited = matches!(input, Input::Generated(plan) if plan.count.is_none());
+    if !unlimited {
+        return Ok(());
+    }
+    let field = "max_examples";
+    if task_order(task, input) != Some(Order::Cyclic) {
+        let detail = format!("{name} in this order needs the whole sample: give the data a count");
+        return Err(TaskError::WrongStop { field, detail });
+    }
+    let ends =
+        watch(task, input).is_some() || task.limits.max_examples.is_some() || task.ends_by_time;
+    if !ends {
+        let detail = "nothing ends this unlimited stream: give the data a count, or a stop field \
+                      such as max_examples or max_seconds";
+        return Err(TaskError::WrongStop {
+            field,
+            detail: detail.to_owned(),
+        });
+    }
+    Ok(())
+}
+
+fn task_order(task: &Task, input: Input<'_>) -> Option<Order> {
+    build(task, input).ok().map(|(rule, _)| rule.order())
+}
+
+/// An estimate of the memory a run needs beyond its input.
+fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
+    let materialised = |plan: &generate::Plan| match (task_order(task, input), plan.count) {
+        (Some(Order::Cyclic) | None, _) | (_, None) => 0,
+        (_, Some(count)) => count.saturating_mul(plan.target.n().div_ceil(64) as u64 * 8),
+    };
+    let (n, data) = match input {
+        Input::Sample { data, .. } => (data.n(), 4 * data.examples() as u64),
+        Input::Generated(plan) => (plan.target.n(), materialised(plan)),
+    };
+    data.saturating_add(64 * n as u64)
+}
+
+pub(super) type Built = (Box<dyn Rule>, Generator);
+
+pub(super) fn build(task: &Task, input: Input<'_>) -> Result<Built, ParameterError> {
+    let (n, real) = match input {
+        Input::Sample { data, .. } => (data.n(), matches!(data.features(), Features::Real(_))),
+        Input::Generated(plan) => (plan.target.n(), false),
+    };
+    let mut random = task.seed.generator(Purpose::Learner);
+    let rule = (task.entry.build)(&mut Setup {
+        parameters: &task.parameters,
+        n,
+        real,
+        random: &mut random,
+    })?;
+    Ok((rule, random))
+}
+
+/// The distribution of the examples, where they are fresh, independent and clean.
+pub(super) fn fresh_sampling(input: Input<'_>) -> Result<Sampling, &'static str> {
+    match input {
+        Input::Generated(plan) if plan.is_clean() => Ok(plan.sampling),
+        Input::Generated(plan) if plan.noise > 0.0 => Err("the data are noisy"),
+        Input::Generated(_) => Err("the density of ones is not 1/2"),
+        Input::Sample { assume, .. } => {
+            assume.ok_or("the data are not declared fresh and independent (assume)")
+        }
+    }
+}
+
+pub(super) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
+    if !task.entry.has_confidence_rule {
+        return None;
+    }
+    let sampling = fresh_sampling(input).ok()?;
+    let confidence = match (task.confidence, task.entry.default_stop) {
+        (Some(confidence), _) => confidence,
+        (None, DefaultStop::Confidence) => 0.99,
+        (None, _) => return None,
+    };
+    let n = match input {
+        Input::Sample { data, .. } => data.n(),
+        Input::Generated(plan) => plan.target.n(),
+    };
+    Some(Watch::new(task.rule, confidence, n, sampling))
+}
+
+/// The limits asked for, completed by the learner's defaults.
+pub(super) fn limits(task: &Task) -> Limits {
+    let asked = task.limits;
+    match task.entry.default_stop {
+        DefaultStop::Confidence => Limits {
+            max_passes: asked.max_passes.or(Some(1)),
+            ..asked
+        },
+        DefaultStop::Passes(passes) => Limits {
+            max_passes: asked.max_passes.or(Some(passes)),
+            ..asked
+        },
+        DefaultStop::Mistakes(mistakes) => Limits {
+            max_mistakes: asked.max_mistakes.or(Some(mistakes)),
+            ..asked
+        },
+    }
+}

@@ -1,4 +1,5 @@
 //! halfspace: learning as a service.
 
 pub mod bits;
+pub mod formats;
 pub mod learners;

@@ -1,0 +1,245 @@
+//! CSV (RFC 4180): one example a line, a label column, numbers.
+//!
+//! A field may be quoted but not run over a line's end, since every field is a number or a name.
+//! Blanks around a field are passed over, and so are blank lines.
+
+use std::io::Read;
+use std::ops::Range;
+
+use memchr::memchr;
+
+use super::error::{Fault, FormatError, FormatErrorKind, Place};
+use super::lines::{Line, LineReader};
+use super::numbers::{NumberFault, parse_number};
+use super::sample_builder::{SampleBuilder, bad_label};
+use super::{Header, LabelsColumn, Options, Parsed};
+
+/// A fault and the byte of its line, from 0, where it stands.
+type Misplaced = (usize, Fault);
+
+pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+    let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
+    let mut builder = SampleBuilder::dense(&options.limits, options.n)?;
+    let mut fields = Fields::default();
+    let mut table: Option<Table> = None;
+    while let Some(line) = lines.next_line()? {
+        if line.text.trim_ascii().is_empty() {
+            continue;
+        }
+        let placed = |(offset, fault): Misplaced| fault.at(line.number, offset);
+        fields.split(line.text).map_err(placed)?;
+        let Some(table) = &table else {
+            let begun = Table::begin(&fields, options).map_err(placed)?;
+            if begun.names.is_none() {
+                begun
+                    .read_row(&fields, line, &mut builder)
+                    .map_err(placed)?;
+            }
+            table = Some(begun);
+            continue;
+        };
+        table
+            .read_row(&fields, line, &mut builder)
+            .map_err(placed)?;
+    }
+    let mut parsed = builder.finish(options.unlabelled)?;
+    parsed.feature_names = table.and_then(Table::feature_names);
+    Ok(parsed)
+}
+
+/// The fields of one line; the buffers are reused.
+#[derive(Default)]
+struct Fields {
+    /// The fields' text when the line has quotes; otherwise they are slices of the line.
+    unquoted: csv::ByteRecord,
+    quoted: bool,
+    line: Vec<u8>,
+    /// Where each field stands in the line, quotes included.
+    ranges: Vec<Range<usize>>,
+}
+
+impl Fields {
+    fn split(&mut self, line: &[u8]) -> Result<(), Misplaced> {
+        self.line.clear();
+        self.line.extend_from_slice(line);
+        self.ranges.clear();
+        self.quoted = memchr(b'"', line).is_some();
+        if self.quoted {
+            return self.split_quoted();
+        }
+        let mut start = 0;
+        while let Some(length) = memchr(b',', &line[start..]) {
+            self.ranges.push(start..start + length);
+            start += length + 1;
+        }
+        self.ranges.push(start..line.len());
+        Ok(())
+    }
+
+    /// Splits a line with quotes: the dialect is the csv crate's, the places are counted here.
+    fn split_quoted(&mut self) -> Result<(), Misplaced> {
+        let mut start = 0;
+        let mut quoted = false;
+        let mut opened = 0;
+        for (at, &byte) in self.line.iter().enumerate() {
+            match byte {
+                b'"' => {
+                    quoted = !quoted;
+                    opened = at;
+                }
+                b',' if !quoted => {
+                    self.ranges.push(start..at);
+                    start = at + 1;
+                }
+                _ => {}
+            }
+        }
+        self.ranges.push(start..self.line.len());
+        let fail = |at, detail: &str| Err((at, Fault::new(FormatErrorKind::Syntax, detail)));
+        if quoted {
+            return fail(opened, "The quote is not closed on this line.");
+        }
+        let mut reader = csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .from_reader(self.line.as_slice());
+        let read = reader.read_byte_record(&mut self.unquoted);
+        if !matches!(read, Ok(true)) || self.unquoted.len() != self.ranges.len() {
+            return fail(0, "A quote stands inside a field; quote whole fields.");
+        }
+        Ok(())
+    }
+
+    fn len(&self) -> usize {
+        self.ranges.len()
+    }
+
+    fn get(&self, index: usize) -> &[u8] {
+        let field = match self.quoted {
+            true => &self.unquoted[index],
+            false => &self.line[self.ranges[index].clone()],
+        };
+        field.trim_ascii()
+    }
+
+    /// The byte of the line where a field's text begins.
+    fn start(&self, index: usize) -> usize {
+        let range = self.ranges[index].clone();
+        let text = &self.line[range.clone()];
+        let blanks = text.len() - text.trim_ascii_start().len();
+        if blanks == text.len() {
+            range.start
+        } else {
+            range.start + blanks
+        }
+    }
+
+    fn is_number(&self, index: usize) -> bool {
+        parse_number(self.get(index)) != Err(NumberFault::NotANumber)
+    }
+}
+
+/// What the first line settles.
+struct Table {
+    names: Option<Vec<String>>,
+    /// Which column holds the labels, from 0.
+    label: Option<usize>,
+    columns: usize,
+}
+
+impl Table {
+    fn begin(fields: &Fields, options: &Options) -> Result<Self, Misplaced> {
+        let columns = fields.len();
+        let named = match &options.labels {
+            Some(LabelsColumn::Named(name)) => Some(name.as_str()),
+            _ => None,
+        };
+        let text = |index| String::from_utf8_lossy(fields.get(index)).into_owned();
+        let has_header = match options.header {
+            Header::True => true,
+            Header::False => false,
+            Header::Auto => {
+                let all_numbers = (0..columns).all(|index| fields.is_number(index));
+                !all_numbers || named.is_some_and(|name| (0..columns).any(|i| text(i) == name))
+            }
+        };
+        let names: Option<Vec<_>> = has_header.then(|| (0..columns).map(text).collect());
+        let label = match (&options.labels, named) {
+            (_, Some(name)) => Some(find_column(names.as_deref(), name).map_err(|f| (0, f))?),
+            (Some(LabelsColumn::None), _) => None,
+            (Some(LabelsColumn::Last), _) => Some(columns - 1),
+            _ => Some(0),
+        };
+        Ok(Self {
+            names,
+            label,
+            columns,
+        })
+    }
+
+    fn read_row(
+        &self,
+        fields: &Fields,
+        line: Line<'_>,
+        builder: &mut SampleBuilder,
+    ) -> Result<(), Misplaced> {
+        self.check_columns(fields)?;
+        let mut label = None;
+        for index in 0..fields.len() {
+            let text = fields.get(index);
+            let misplaced = |fault| (fields.start(index), fault);
+            if self.label == Some(index) {
+                let read = match parse_number(text) {
+                    Ok(value) => builder.label(value),
+                    Err(_) => Err(bad_label(&String::from_utf8_lossy(text))),
+                };
+                label = Some(read.map_err(misplaced)?);
+                continue;
+            }
+            let value = parse_number(text).map_err(|fault| misplaced(fault.of_value(text)))?;
+            if builder.value(value).map_err(misplaced)? {
+                let column = fields.start(index) as u64 + 1;
+                let line = line.number;
+                builder.note_first_real(Place::Line { line, column });
+            }
+        }
+        builder.end_row(label).map_err(|fault| (0, fault))
+    }
+
+    /// Every line has as many columns as the first.
+    fn check_columns(&self, fields: &Fields) -> Result<(), Misplaced> {
+        let (found, expected) = (fields.len(), self.columns);
+        if found == expected {
+            return Ok(());
+        }
+        let at = match fields.ranges.get(expected) {
+            Some(surplus) => surplus.start,
+            None => fields.line.len(),
+        };
+        let detail = format!("The line has {found} columns, but the lines before it {expected}.");
+        Err((at, Fault::new(FormatErrorKind::UnequalLength, detail)))
+    }
+
+    fn feature_names(self) -> Option<Vec<String>> {
+        let mut names = self.names?;
+        if let Some(label) = self.label {
+            names.remove(label);
+        }
+        Some(names)
+    }
+}
+
+fn find_column(names: Option<&[String]>, name: &str) -> Result<usize, Fault> {
+    let fail = |detail: String| Err(Fault::new(FormatErrorKind::BadOption, detail));
+    let Some(names) = names else {
+        return fail(format!(
+            "The label column `{name}` needs a header, and there is none."
+        ));
+    };
+    let mut found = (0..names.len()).filter(|&index| names[index] == name);
+    match (found.next(), found.next()) {
+        (Some(index), None) => Ok(index),
+        (Some(_), Some(_)) => fail(format!("Several columns are named `{name}`.")),
+        _ => fail(format!("No column of the header is named `{name}`.")),
+    }
+}

@@ -1,0 +1,67 @@
+//! The digest of data: equal data have one digest, whatever the format they came in.
+//!
+//! SHA-256 over, all integers little-endian:
+//!
+//! 1. the 16 bytes `halfspace-data-1`;
+//! 2. one byte for the rows, 0 Boolean or 1 real; one for the labels, 0 half-space, 1 labelled or
+//!    2 unlabelled (the codes of [`super::blocks`]);
+//! 3. n and the number of rows, 8 bytes each;
+//! 4. each row in order: its `ceil(n / 64)` packed words, 8 bytes each (coordinate `j`, from 0, is
+//!    bit `j % 64` of word `j / 64`; bit 1 is a value 1, bit 0 a value 0 or -1), or its n doubles
+//!    as IEEE 754 bits, -0.0 as 0.0; then, when labelled, one byte: 1 for +1, 0 for -1 or 0.
+
+use sha2::{Digest, Sha256};
+
+use crate::bits::{BLOCK_ROWS, BitBlock};
+use crate::learners::data::{Data, Features, Labels};
+
+use super::blocks::{LabelsKind, RowsKind};
+
+const TAG: &[u8; 16] = b"halfspace-data-1";
+
+/// The digest of the canonical rows.
+pub fn digest(data: &Data) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(TAG);
+    hash.update([
+        RowsKind::of(data.features()).code(),
+        LabelsKind::of(data.labels()).code(),
+    ]);
+    hash.update((data.n() as u64).to_le_bytes());
+    hash.update((data.examples() as u64).to_le_bytes());
+    let label = |row: usize| match data.labels() {
+        Labels::Labelled(bits) => Some(u8::from(bits.get(row))),
+        Labels::HalfSpace | Labels::Unlabelled => None,
+    };
+    let mut buffer = Vec::new();
+    match data.features() {
+        Features::Boolean(matrix) => {
+            for (index, block) in matrix.blocks().enumerate() {
+                buffer.clear();
+                for row in 0..block.rows() {
+                    push_row(&mut buffer, &block, row);
+                    buffer.extend(label(index * BLOCK_ROWS + row));
+                }
+                hash.update(&buffer);
+            }
+        }
+        Features::Real(matrix) => {
+            for row in 0..matrix.rows() {
+                buffer.clear();
+                for value in matrix.row(row) {
+                    buffer.extend_from_slice(&(value + 0.0).to_le_bytes());
+                }
+                buffer.extend(label(row));
+                hash.update(&buffer);
+            }
+        }
+    }
+    hash.finalize().into()
+}
+
+fn push_row(buffer: &mut Vec<u8>, block: &BitBlock<'_>, row: usize) {
+    let column = block.words().iter().skip(row).step_by(BLOCK_ROWS);
+    for word in column {
+        buffer.extend_from_slice(&word.to_le_bytes());
+    }
+}

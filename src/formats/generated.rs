@@ -1,0 +1,162 @@
+//! The JSON form `generated`: data that the service draws itself, as plain checked fields.
+//!
+//! Nothing is drawn here; the ranges that the form alone can check are checked here.
+
+use serde::de::Deserializer;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::bits::BitVector;
+
+use super::error::{Fault, FormatErrorKind};
+use super::json::scope;
+use super::json_data::feature_count;
+
+/// What to draw.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct GeneratedSpec {
+    /// Features an example, from 1.
+    pub n: usize,
+    /// The concept that labels the examples.
+    pub target: TargetSpec,
+    /// How examples are drawn.
+    pub sampling: Sampling,
+    /// How many, from 1; without it the stream has no end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u64>,
+    /// The probability that a label is flipped, in [0, 0.5]: past one half the negated target is
+    /// the concept, which is to be asked for by its name.
+    pub noise: f64,
+    /// The probability of a one, in (0, 1), for `uniform` sampling.
+    pub density: f64,
+}
+
+/// The concept that labels generated examples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum TargetSpec {
+    /// A half-space whose weights are all 1 or -1.
+    BinaryWeights {
+        /// One bit a weight, 1 for +1; drawn when left out.
+        #[serde(
+            default,
+            deserialize_with = "read_bits",
+            serialize_with = "write_bits",
+            skip_serializing_if = "Option::is_none"
+        )]
+        weights: Option<BitVector>,
+    },
+}
+
+/// How generated examples are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sampling {
+    /// Half-space examples, uniform over the positive ones.
+    UniformPositive,
+    /// Half-space examples, uniform and negated when negative.
+    Reflected,
+    /// Labelled examples, uniform (or of another density of ones).
+    Uniform,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct GeneratedFields {
+    #[serde(deserialize_with = "feature_count")]
+    n: usize,
+    target: TargetSpec,
+    sampling: Sampling,
+    count: Option<u64>,
+    #[serde(default)]
+    noise: f64,
+    #[serde(default = "one_half")]
+    density: f64,
+}
+
+fn one_half() -> f64 {
+    0.5
+}
+
+impl<'de> Deserialize<'de> for GeneratedSpec {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let GeneratedFields {
+            n,
+            target,
+            sampling,
+            count,
+            noise,
+            density,
+        } = GeneratedFields::deserialize(deserializer)?;
+        let spec = Self {
+            n,
+            target,
+            sampling,
+            count,
+            noise,
+            density,
+        };
+        match spec.check() {
+            Ok(()) => Ok(spec),
+            Err((below, fault)) => Err(scope::raise_below(fault, below)),
+        }
+    }
+}
+
+impl GeneratedSpec {
+    /// Checks the ranges; a fault comes with the pointer of its field.
+    fn check(&self) -> Result<(), (&'static str, Fault)> {
+        let out_of_range = |below, detail: String| {
+            let fault = Fault::new(FormatErrorKind::OutOfRange, detail);
+            Err((below, fault))
+        };
+        if self.count == Some(0) {
+            return out_of_range("/count", "count is 0; it must be at least 1.".to_owned());
+        }
+        let noise = self.noise;
+        if !(0.0..=0.5).contains(&noise) {
+            let detail = format!("noise is {noise}; it must be from 0 to 0.5.");
+            return out_of_range("/noise", detail);
+        }
+        let density = self.density;
+        if !(density > 0.0 && density < 1.0) {
+            let detail =
+                format!("density is {density}; it must lie between 0 and 1, without either.");
+            return out_of_range("/density", detail);
+        }
+        if self.sampling != Sampling::Uniform && density != one_half() {
+            let detail = "density is for uniform sampling; the others draw uniformly.";
+            return out_of_range("/density", detail.to_owned());
+        }
+        match &self.target {
+            TargetSpec::BinaryWeights {
+                weights: Some(weights),
+            } if weights.n() != self.n => {
+                let detail = format!("There are {} weights, but n is {}.", weights.n(), self.n);
+                let fault = Fault::new(FormatErrorKind::UnequalLength, detail);
+                Err(("/target/binary_weights/weights", fault))
+            }
+            TargetSpec::BinaryWeights { .. } => Ok(()),
+        }
+    }
+}
+
+fn read_bits<'de, D: Deserializer<'de>>(value: D) -> Result<Option<BitVector>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(value)? else {
+        return Ok(None);
+    };
+    let bits = BitVector::from_bit_string(text.as_bytes());
+    bits.map(Some).map_err(|at| {
+        let detail = format!(
+            "Character {} is no bit; a bit string is made of 0 and 1.",
+            at + 1
+        );
+        scope::raise(Fault::new(FormatErrorKind::BadBit, detail))
+    })
+}
+
+fn write_bits<S: Serializer>(bits: &Option<BitVector>, to: S) -> Result<S::Ok, S::Error> {
+    match bits {
+        Some(bits) => to.serialize_str(&bits.to_bit_string()),
+        None => to.serialize_none(),
+    }
+}

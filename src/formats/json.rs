@@ -1,0 +1,172 @@
+//! JSON documents read as a stream, with a pointer in every error.
+//!
+//! Data forms stand anywhere inside derived request structs, and `Deserialize` hands nothing down
+//! to them and lets only text come up. So [`from_reader`] opens a scope of the thread for the time
+//! of one document: the limits go down through it, and the typed fault comes up through it. Nothing
+//! of it is seen outside; without a scope the default limits hold and faults are plain text.
+
+use std::cell::RefCell;
+use std::io::{BufReader, Read};
+
+use serde::de::DeserializeOwned;
+use serde_json::error::Category;
+use serde_path_to_error::{Path, Segment};
+
+use super::Limits;
+use super::error::{Fault, FormatError, FormatErrorKind, Place};
+use super::json_depth::DepthReader;
+
+/// Bytes asked of the source at once.
+const READ_BYTES: usize = 256 * 1024;
+
+/// Reads one JSON document.
+///
+/// Faults of the document carry the pointer of the value at fault; faults of the text (`Syntax`,
+/// `Truncated`) carry line and column; byte limits are [`super::decoder`]'s.
+///
+/// `T` must not buffer data forms (`serde`'s `untagged`, `flatten` and internal tags do): the
+/// buffering would hold the body in memory and lose the pointer.
+///
+/// # Errors
+/// What is wrong with the document, or the fault of its source.
+pub fn from_reader<T: DeserializeOwned>(
+    reader: impl Read,
+    limits: &Limits,
+) -> Result<T, FormatError> {
+    let reader = DepthReader::new(reader, limits.json_depth_max);
+    let reader = BufReader::with_capacity(READ_BYTES, reader);
+    let mut document = serde_json::Deserializer::from_reader(reader);
+    let (parsed, raised) = scope::within(limits, || {
+        serde_path_to_error::deserialize::<_, T>(&mut document)
+    });
+    let value = parsed.map_err(|error| {
+        let pointer = pointer(error.path());
+        explain(error.into_inner(), pointer, raised)
+    })?;
+    let ended = document.end();
+    ended.map_err(|error| explain(error, String::new(), None))?;
+    Ok(value)
+}
+
+/// The error of a document that `serde_json` gave up at `pointer`.
+fn explain(
+    error: serde_json::Error,
+    pointer: String,
+    raised: Option<(Fault, String)>,
+) -> FormatError {
+    let (line, column) = (error.line() as u64, error.column().max(1) as u64);
+    let place = Place::Line { line, column };
+    match error.classify() {
+        Category::Io => std::io::Error::from(error).into(),
+        Category::Eof => {
+            let detail = format!("The JSON ends early, at {place}: {error}.");
+            Fault::new(FormatErrorKind::Truncated, detail).placed(Some(place))
+        }
+        Category::Syntax => {
+            let detail = format!("This is not JSON, at {place}: {error}.");
+            Fault::new(FormatErrorKind::Syntax, detail).placed(Some(place))
+        }
+        Category::Data => {
+            let place = |below: &str| Some(Place::Pointer(format!("{pointer}{below}")));
+            match raised {
+                Some((fault, below)) => fault.placed(place(&below)),
+                None => {
+                    let detail = format!("The value does not fit: {error}.");
+                    Fault::new(FormatErrorKind::Schema, detail).placed(place(""))
+                }
+            }
+        }
+    }
+}
+
+/// The RFC 6901 pointer of a path.
+fn pointer(path: &Path) -> String {
+    let mut pointer = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => push_token(&mut pointer, &index.to_string()),
+            Segment::Map { key } => push_token(&mut pointer, key),
+            Segment::Enum { variant } => push_token(&mut pointer, variant),
+            Segment::Unknown => {}
+        }
+    }
+    pointer
+}
+
+/// Appends one reference token, escaped.
+fn push_token(pointer: &mut String, token: &str) {
+    pointer.push('/');
+    pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
+}
+
+pub(super) mod scope {
+    //! What goes down to, and comes up from, the visitors of one document.
+
+    use super::{Fault, Limits, RefCell};
+
+    struct Scope {
+        limits: Limits,
+        /// The last fault raised, and the pointer from the value that raised it to what is at fault.
+        raised: Option<(Fault, String)>,
+    }
+
+    thread_local! {
+        static SCOPES: RefCell<Vec<Scope>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// Closes the scope, also when a visitor panics.
+    struct Open;
+
+    impl Open {
+        fn close(self) -> Option<(Fault, String)> {
+            let raised = SCOPES.with_borrow_mut(|scopes| scopes.last_mut()?.raised.take());
+            drop(self);
+            raised
+        }
+    }
+
+    impl Drop for Open {
+        fn drop(&mut self) {
+            SCOPES.with_borrow_mut(Vec::pop);
+        }
+    }
+
+    /// Runs `read` under `limits`; answers its result and the fault that it raised last.
+    pub(in super::super) fn within<T>(
+        limits: &Limits,
+        read: impl FnOnce() -> T,
+    ) -> (T, Option<(Fault, String)>) {
+        let limits = limits.clone();
+        SCOPES.with_borrow_mut(|scopes| {
+            scopes.push(Scope {
+                limits,
+                raised: None,
+            });
+        });
+        let open = Open;
+        let result = read();
+        (result, open.close())
+    }
+
+    /// The limits of the document being read.
+    pub(in super::super) fn limits() -> Limits {
+        let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.limits.clone()));
+        scoped.unwrap_or_default()
+    }
+
+    /// Raises a fault of the value being read.
+    pub(in super::super) fn raise<E: serde::de::Error>(fault: Fault) -> E {
+        raise_below(fault, "")
+    }
+
+    /// Raises a fault that stands at `below`, a pointer from the value being read.
+    pub(in super::super) fn raise_below<E: serde::de::Error>(fault: Fault, below: &str) -> E {
+        let error = E::custom(&fault);
+        SCOPES.with_borrow_mut(|scopes| {
+            if let Some(scope) = scopes.last_mut() {
+                scope.raised = Some((fault, below.to_owned()));
+            }
+        });
+        error
+    }
+}

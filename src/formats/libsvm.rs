@@ -1,0 +1,201 @@
+//! LIBSVM and SVMlight lines: `label index:value index:value ... # comment`.
+//!
+//! Indices start at 1 and ascend; what a line leaves out is absent. The format is that of
+//! T. Joachims' `SVMlight` and of C.-C. Chang and C.-J. Lin, LIBSVM (2011), `README`.
+
+use std::io::Read;
+
+use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use super::lines::LineReader;
+use super::numbers::parse_number;
+use super::sample_builder::{SampleBuilder, bad_label};
+use super::{LabelsColumn, Options, Parsed};
+
+/// The longest run of digits that is sure to fit an index in 64 bits.
+const INDEX_DIGITS_MAX: usize = 18;
+
+/// A fault and the byte of its line, from 0, where it stands.
+type Misplaced = (usize, Fault);
+
+pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+    options.refuse_table_options("LIBSVM", true)?;
+    let labelled = match &options.labels {
+        None | Some(LabelsColumn::First) => true,
+        Some(LabelsColumn::None) => false,
+        Some(LabelsColumn::Last | LabelsColumn::Named(_)) => {
+            let detail = "LIBSVM labels stand first; the option labels takes first or none here.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
+        }
+    };
+    let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
+    let mut builder = SampleBuilder::sparse(&options.limits, options.n)?;
+    while let Some(line) = lines.next_line()? {
+        let start = skip_blanks(line.text, 0);
+        if at_end(line.text, start) {
+            continue;
+        }
+        let row = read_row(line.text, start, labelled, line.number, &mut builder);
+        row.map_err(|(offset, fault)| fault.at(line.number, offset))?;
+    }
+    Ok(builder.finish(options.unlabelled)?)
+}
+
+fn read_row(
+    text: &[u8],
+    start: usize,
+    labelled: bool,
+    line: u64,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let (label, after) = if labelled {
+        let end = token_end(text, start);
+        let label = read_label(&text[start..end], builder).map_err(|fault| (start, fault))?;
+        (Some(label), end)
+    } else {
+        (None, start)
+    };
+    let last = read_pairs(text, after, line, builder)?;
+    let ended = builder.end_sparse_row(last, label);
+    ended.map_err(|fault| (start, fault))
+}
+
+fn read_label(token: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {
+    match token {
+        b"1" | b"+1" => return Ok(true),
+        _ if token.contains(&b':') => {
+            let shown = excerpt(token);
+            let detail = format!(
+                "The line begins with the feature {shown}; it must begin with its label \
+                 (or be sent with labels=none)."
+            );
+            return Err(Fault::new(FormatErrorKind::BadLabel, detail));
+        }
+        _ => {}
+    }
+    match parse_number(token) {
+        Ok(label) => builder.label(label),
+        Err(_) => Err(bad_label(&String::from_utf8_lossy(token))),
+    }
+}
+
+/// Reads all pairs; answers the largest index, 0 when there is none.
+fn read_pairs(
+    text: &[u8],
+    mut at: usize,
+    line: u64,
+    builder: &mut SampleBuilder,
+) -> Result<usize, Misplaced> {
+    let mut previous = 0;
+    loop {
+        at = skip_blanks(text, at);
+        if at_end(text, at) {
+            return Ok(previous);
+        }
+        let start = at;
+        let mut index = 0_usize;
+        while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0'))
+            && digit < 10
+        {
+            index = index.wrapping_mul(10).wrapping_add(usize::from(digit));
+            at += 1;
+        }
+        // The common pair, `digits:1` followed by a space or the end.
+        let plain = at - start <= INDEX_DIGITS_MAX
+            && index > previous
+            && text.get(at) == Some(&b':')
+            && text.get(at + 1) == Some(&b'1')
+            && text.get(at + 2).is_none_or(|&byte| byte == b' ');
+        if plain && builder.set_one(index - 1) {
+            at += 2;
+        } else {
+            check_index(text, start, at, index, previous)?;
+            at = read_value(text, at + 1, index, line, builder)?;
+        }
+        previous = index;
+    }
+}
+
+/// Explains what is wrong with the index in `text[start..end]`, if anything is.
+fn check_index(
+    text: &[u8],
+    start: usize,
+    end: usize,
+    index: usize,
+    previous: usize,
+) -> Result<(), Misplaced> {
+    let fail = |kind, detail: String| Err((start, Fault::new(kind, detail)));
+    let shown = excerpt(&text[start..token_end(text, start)]);
+    if end == start || text.get(end) != Some(&b':') {
+        let detail = format!("{shown} is no feature; write index:value, the index from 1.");
+        return fail(FormatErrorKind::BadIndex, detail);
+    }
+    if end - start > INDEX_DIGITS_MAX {
+        let detail = format!("The index of {shown} is far past any limit.");
+        return fail(FormatErrorKind::BadIndex, detail);
+    }
+    if index == 0 {
+        let detail = format!("The index of {shown} is 0; indices start at 1.");
+        return fail(FormatErrorKind::BadIndex, detail);
+    }
+    if index <= previous {
+        let detail = format!("Index {index} follows index {previous}; indices must ascend.");
+        return fail(FormatErrorKind::IndexOrder, detail);
+    }
+    Ok(())
+}
+
+/// Reads the value at `start` by the general rules; answers where it ends.
+fn read_value(
+    text: &[u8],
+    start: usize,
+    index: usize,
+    line: u64,
+    builder: &mut SampleBuilder,
+) -> Result<usize, Misplaced> {
+    let end = token_end(text, start);
+    let token = &text[start..end];
+    let value = parse_number(token).map_err(|fault| (start, fault.of_value(token)))?;
+    let became_real = builder.sparse_value(index - 1, value).map_err(|fault| {
+        // All but a bad value are about the index, which stands before the colon.
+        let of_value = fault.kind == FormatErrorKind::BadValue;
+        let back = text[..start - 1]
+            .iter()
+            .rev()
+            .take_while(|b| b.is_ascii_digit());
+        (
+            if of_value {
+                start
+            } else {
+                start - 1 - back.count()
+            },
+            fault,
+        )
+    })?;
+    if became_real {
+        let column = start as u64 + 1;
+        builder.note_first_real(Place::Line { line, column });
+    }
+    Ok(end)
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+fn skip_blanks(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(|&byte| is_blank(byte)) {
+        at += 1;
+    }
+    at
+}
+
+/// Whether nothing but a comment follows.
+fn at_end(text: &[u8], at: usize) -> bool {
+    text.get(at).is_none_or(|&byte| byte == b'#')
+}
+
+fn token_end(text: &[u8], start: usize) -> usize {
+    let stops = |&byte: &u8| is_blank(byte) || byte == b'#';
+    let rest = &text[start..];
+    start + rest.iter().position(stops).unwrap_or(rest.len())
+}

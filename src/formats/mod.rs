@@ -1,0 +1,206 @@
+//! Formats: bytes in, data out, errors with line and column or a JSON pointer.
+//!
+//! Everything reads a synchronous `std::io::Read` as a stream: memory holds the packed examples,
+//! one read buffer and one line, never the body. Every reader feeds one
+//! [`SampleBuilder`](sample_builder::SampleBuilder), which alone decides whether the data are
+//! Boolean or real. Nothing here knows where the bytes come from or who asked.
+//!
+//! To add a format: one file with a function of the type [`Parse`], one variant of [`Format`], one
+//! line in [`FORMATS`].
+
+mod blocks;
+mod content_coding;
+mod csv;
+mod digest;
+mod error;
+mod generated;
+pub mod json;
+mod json_data;
+mod json_depth;
+mod libsvm;
+mod lines;
+mod ndjson;
+mod numbers;
+mod packed;
+mod sample_builder;
+
+use std::io::Read;
+
+pub use blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind, read_blocks, write_blocks};
+pub use content_coding::{ContentCoding, Decoder, decoder};
+pub use digest::digest;
+pub use error::{FormatError, FormatErrorKind, Place};
+pub use generated::{GeneratedSpec, Sampling, TargetSpec};
+pub use json_data::{Assume, DataForm};
+
+use crate::learners::data::Data;
+use error::Fault;
+
+/// Reads a whole body of one format.
+type Parse = fn(&mut dyn Read, &Options) -> Result<Parsed, FormatError>;
+
+/// Every format with its media type and its reader.
+const FORMATS: &[(Format, &str, Parse)] = &[
+    (Format::Ndjson, "application/x-ndjson", ndjson::parse),
+    (Format::Csv, "text/csv", csv::parse),
+    (Format::Libsvm, "text/x-libsvm", libsvm::parse),
+    (Format::Json, "application/json", json_data::parse),
+];
+
+/// A format that data are accepted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// A JSON object or a bit string a line.
+    Ndjson,
+    /// Comma-separated values.
+    Csv,
+    /// `label index:value ...`, indices from 1.
+    Libsvm,
+    /// One JSON document holding a [`DataForm`].
+    Json,
+}
+
+impl Format {
+    /// The format of a Content-Type; parameters such as `; charset=utf-8` are passed over.
+    pub fn from_media_type(content_type: &str) -> Option<Self> {
+        let essence = content_type.split(';').next().unwrap_or_default().trim();
+        let named =
+            |(_, media_type, _): &&(Self, &str, Parse)| media_type.eq_ignore_ascii_case(essence);
+        FORMATS.iter().find(named).map(|(format, _, _)| *format)
+    }
+
+    /// The media type that names the format.
+    pub fn media_type(self) -> &'static str {
+        self.entry().1
+    }
+
+    /// Every media type that is read.
+    pub fn media_types() -> impl Iterator<Item = &'static str> {
+        FORMATS.iter().map(|(_, media_type, _)| *media_type)
+    }
+
+    fn entry(self) -> &'static (Self, &'static str, Parse) {
+        let mine = FORMATS.iter().find(|(format, _, _)| *format == self);
+        mine.expect("every format stands in the list")
+    }
+}
+
+/// Where the label of an example stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelsColumn {
+    /// In the first column.
+    First,
+    /// In the last column.
+    Last,
+    /// Nowhere.
+    None,
+    /// In the column of this name.
+    Named(String),
+}
+
+/// Whether a table begins with a row of names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Header {
+    /// It does when some field of the first row is no number.
+    #[default]
+    Auto,
+    /// It does.
+    True,
+    /// It does not.
+    False,
+}
+
+/// What examples without labels are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnlabelledMeans {
+    /// Half-space examples: each is positive.
+    #[default]
+    HalfSpace,
+    /// Data of which nothing is said.
+    Nothing,
+}
+
+/// How much is read; every limit appears by its field's name in the error that it raises.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Features an example.
+    pub n_max: usize,
+    /// Bytes in a line.
+    pub line_bytes_max: usize,
+    /// Bytes that the examples may take in memory, packed or as doubles.
+    pub state_bytes_max: u64,
+    /// Bytes of a body after decompression; [`decoder`] counts them.
+    pub body_bytes_max: u64,
+    /// Nested arrays and objects in JSON.
+    pub json_depth_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            n_max: 1 << 20,
+            line_bytes_max: 32 << 20,
+            state_bytes_max: 1 << 30,
+            body_bytes_max: 4 << 30,
+            json_depth_max: 32,
+        }
+    }
+}
+
+/// What a request says of its body beyond the media type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Where labels stand; `None` is the format's own default (CSV and LIBSVM: first).
+    pub labels: Option<LabelsColumn>,
+    /// Whether a CSV table begins with names.
+    pub header: Header,
+    /// Features an example, when known: dense examples must have exactly as many.
+    pub n: Option<usize>,
+    /// What examples without labels are.
+    pub unlabelled: UnlabelledMeans,
+    /// How much is read.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// Refuses options that only a table has.
+    fn refuse_table_options(&self, format: &str, labels_allowed: bool) -> Result<(), Fault> {
+        let kind = FormatErrorKind::BadOption;
+        if self.header != Header::Auto {
+            let detail = format!("The option header is for CSV; {format} has no header.");
+            return Err(Fault::new(kind, detail));
+        }
+        if self.labels.is_some() && !labels_allowed {
+            let detail = format!("The option labels is for tables; {format} names its labels.");
+            return Err(Fault::new(kind, detail));
+        }
+        Ok(())
+    }
+}
+
+/// A body read as data.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// The examples.
+    pub data: Data,
+    /// Where the first value stood that made the data real rather than Boolean. Inside a
+    /// [`DataForm`] the pointer begins at the form: see [`Place::under`].
+    pub first_real: Option<Place>,
+    /// The names of the features, when the body gave them.
+    pub feature_names: Option<Vec<String>>,
+}
+
+/// Reads a body as data.
+///
+/// # Errors
+/// What is wrong with the body, with its place, or the [`FormatErrorKind::Io`] of its source.
+pub fn parse(
+    format: Format,
+    mut reader: impl Read,
+    options: &Options,
+) -> Result<Parsed, FormatError> {
+    (format.entry().2)(&mut reader, options)
+}
+
+#[cfg(test)]
+mod tests;

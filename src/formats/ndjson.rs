@@ -1,0 +1,208 @@
+//! NDJSON: a line is `{"x": ..., "y": ...}`, `{"x": ...}`, or a bit string, quoted or bare.
+//!
+//! All lines are of one of these three kinds. Blank lines are passed over.
+
+use std::io::Read;
+
+use serde::Deserialize;
+use serde::de::Deserializer;
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use super::json_depth::{self, DepthCounter};
+use super::lines::{Line, LineReader};
+use super::numbers::parse_number;
+use super::sample_builder::{SampleBuilder, bad_label};
+use super::{Limits, Options, Parsed};
+
+/// A fault and the byte of its line, from 0, where it stands.
+type Misplaced = (usize, Fault);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineKind {
+    Labelled,
+    Unlabelled,
+    BitString,
+}
+
+impl LineKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Labelled => "an object with x and y",
+            Self::Unlabelled => "an object with x alone",
+            Self::BitString => "a bit string",
+        }
+    }
+}
+
+/// One line that is an object; the raw values borrow from it, which keeps their columns.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Example<'a> {
+    #[serde(borrow)]
+    x: &'a RawValue,
+    #[serde(borrow, default, deserialize_with = "present")]
+    y: Option<&'a RawValue>,
+}
+
+/// A field that is there, even if it is null.
+fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(value).map(Some)
+}
+
+pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+    options.refuse_table_options("NDJSON", false)?;
+    let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
+    let mut builder = SampleBuilder::dense(&options.limits, options.n)?;
+    let mut first = None;
+    while let Some(line) = lines.next_line()? {
+        let text = line.text.trim_ascii_end();
+        let start = text.len() - text.trim_ascii_start().len();
+        let Some(&byte) = text.get(start) else {
+            continue;
+        };
+        let read = if byte == b'{' {
+            read_object(Line { text, ..line }, &mut first, &mut builder)
+        } else {
+            read_bit_string(Line { text, ..line }, start, &mut first, &mut builder)
+        };
+        read.map_err(|misplaced| {
+            let (offset, fault) = too_deep(text, &options.limits).unwrap_or(misplaced);
+            fault.at(line.number, offset)
+        })?;
+    }
+    Ok(builder.finish(options.unlabelled)?)
+}
+
+/// What is wrong with a line before all else. Lines that are read are flat, so only those that
+/// are refused need the look.
+fn too_deep(text: &[u8], limits: &Limits) -> Option<Misplaced> {
+    let at = DepthCounter::new(limits.json_depth_max).excess(text)?;
+    Some((at, json_depth::too_deep(limits.json_depth_max)))
+}
+
+/// Checks that a line is of the kind of the first.
+fn check_kind(first: &mut Option<LineKind>, kind: LineKind) -> Result<(), Fault> {
+    let first = *first.get_or_insert(kind);
+    if first == kind {
+        return Ok(());
+    }
+    let (found, expected) = (kind.name(), first.name());
+    let detail = format!("The line is {found}, but the lines before it are each {expected}.");
+    Err(Fault::new(FormatErrorKind::MixedLines, detail))
+}
+
+fn read_bit_string(
+    line: Line<'_>,
+    start: usize,
+    first: &mut Option<LineKind>,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let text = &line.text[start..];
+    let bits = match text {
+        [b'"', bits @ .., b'"'] => (start + 1, bits),
+        [byte, ..] if byte.is_ascii_alphanumeric() => (start, text),
+        _ => {
+            let shown = excerpt(text);
+            let detail = format!(
+                "{shown} is no example; a line is an object with x (and y), or a bit string."
+            );
+            return Err((start, Fault::new(FormatErrorKind::Syntax, detail)));
+        }
+    };
+    check_kind(first, LineKind::BitString).map_err(|fault| (start, fault))?;
+    give_bits(bits.1, bits.0, line.number, builder)?;
+    builder.end_row(None).map_err(|fault| (start, fault))
+}
+
+fn give_bits(
+    bits: &[u8],
+    start: usize,
+    line: u64,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let real = builder.bits(bits);
+    if let Some(at) = real.map_err(|(at, fault)| (start + at, fault))? {
+        let column = (start + at) as u64 + 1;
+        builder.note_first_real(Place::Line { line, column });
+    }
+    Ok(())
+}
+
+fn read_object(
+    line: Line<'_>,
+    first: &mut Option<LineKind>,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let parsed = serde_json::from_slice::<Example<'_>>(line.text);
+    let example = parsed.map_err(|error| json_fault(&error))?;
+    let offset = |raw: &RawValue| raw.get().as_ptr() as usize - line.text.as_ptr() as usize;
+    let kind = match example.y {
+        Some(_) => LineKind::Labelled,
+        None => LineKind::Unlabelled,
+    };
+    let start = line.text.len() - line.text.trim_ascii_start().len();
+    check_kind(first, kind).map_err(|fault| (start, fault))?;
+    let x = offset(example.x);
+    read_x(example.x.get().as_bytes(), x, line.number, builder)?;
+    let label = match example.y {
+        Some(raw) => Some(read_y(raw.get(), builder).map_err(|fault| (offset(raw), fault))?),
+        None => None,
+    };
+    builder.end_row(label).map_err(|fault| (x, fault))
+}
+
+fn json_fault(error: &serde_json::Error) -> Misplaced {
+    let kind = match error.classify() {
+        Category::Data => FormatErrorKind::Schema,
+        _ => FormatErrorKind::Syntax,
+    };
+    let message = error.to_string();
+    // A line is parsed by itself, so serde_json's own " at line 1 ..." would mislead.
+    let message = message.split(" at line 1 ").next().unwrap_or_default();
+    let detail = format!("The line is not an object with x (and y): {message}.");
+    (error.column().saturating_sub(1), Fault::new(kind, detail))
+}
+
+/// Reads `x`, valid JSON that starts at byte `start` of its line.
+fn read_x(x: &[u8], start: usize, line: u64, builder: &mut SampleBuilder) -> Result<(), Misplaced> {
+    match x {
+        [b'"', bits @ .., b'"'] => give_bits(bits, start + 1, line, builder),
+        [b'[', items @ .., b']'] => {
+            let mut at = start + 1;
+            if items.trim_ascii().is_empty() {
+                return Ok(());
+            }
+            for item in items.split(|&byte| byte == b',') {
+                let value = item.trim_ascii_start();
+                let place = at + item.len() - value.len();
+                let became_real =
+                    read_item(value.trim_ascii_end(), builder).map_err(|fault| (place, fault))?;
+                if became_real {
+                    let column = place as u64 + 1;
+                    builder.note_first_real(Place::Line { line, column });
+                }
+                at += item.len() + 1;
+            }
+            Ok(())
+        }
+        _ => {
+            let shown = excerpt(x);
+            let detail = format!("x is {shown}; it must be a bit string or an array of numbers.");
+            Err((start, Fault::new(FormatErrorKind::Schema, detail)))
+        }
+    }
+}
+
+fn read_item(item: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {
+    let value = parse_number(item).map_err(|fault| fault.of_value(item))?;
+    builder.value(value)
+}
+
+fn read_y(y: &str, builder: &mut SampleBuilder) -> Result<bool, Fault> {
+    match parse_number(y.as_bytes()) {
+        Ok(label) => builder.label(label),
+        Err(_) => Err(bad_label(y)),
+    }
+}

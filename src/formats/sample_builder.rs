@@ -1,0 +1,550 @@
+//! Examples gathered one value at a time: packed while they can be, real from the first value
+//! that is not two-valued.
+//!
+//! Every reader feeds this; it alone owns the rules on values, labels, lengths and limits. It does
+//! not know where values stand, so its faults carry no place: readers add it.
+
+use crate::bits::{BLOCK_ROWS, BitMatrix, BitVector, WORD_BITS, pack_ascii, words_for};
+use crate::learners::data::{Data, Features, Labels, RealMatrix};
+
+use super::error::{Fault, FormatErrorKind, Place, excerpt};
+use super::{Limits, Parsed, UnlabelledMeans};
+
+/// Examples on the way to a [`Data`].
+pub(super) struct SampleBuilder {
+    limits: Limits,
+    /// Features an example, when the caller fixed it.
+    fixed_n: Option<usize>,
+    sparse: bool,
+    /// Features of every row (dense) or the largest index so far (sparse).
+    n: usize,
+    rows: usize,
+    /// Which low values were written out: data holding both are real.
+    zero_seen: bool,
+    minus_seen: bool,
+    store: Store,
+    row: Row,
+    labels: LabelBits,
+    first_real: Option<Place>,
+}
+
+/// The finished rows.
+enum Store {
+    Packed {
+        ones: BitMatrix,
+        /// Explicit -1s of sparse rows, which absent values must not be taken for when the data
+        /// turn out real; there is none before the first -1.
+        minus: Option<BitMatrix>,
+    },
+    Real {
+        values: Vec<f64>,
+        /// Where each sparse row ends, since rows stop at their last index. Unused when dense.
+        ends: Vec<usize>,
+    },
+}
+
+/// The row being filled; its buffers are reused.
+#[derive(Default)]
+struct Row {
+    ones: Vec<u64>,
+    minus: Vec<u64>,
+    real: Vec<f64>,
+    /// Values so far, when dense.
+    filled: usize,
+    /// [`SampleBuilder::set_one`] may set bits below this.
+    settable: usize,
+}
+
+#[derive(Default)]
+struct LabelBits {
+    words: Vec<u64>,
+    zero_seen: bool,
+    minus_seen: bool,
+    labelled: bool,
+}
+
+impl SampleBuilder {
+    /// For rows whose values are given one after the other.
+    ///
+    /// # Errors
+    /// When a fixed `n` is 0 or over the limit.
+    pub(super) fn dense(limits: &Limits, fixed_n: Option<usize>) -> Result<Self, Fault> {
+        Self::new(limits, fixed_n, false)
+    }
+
+    /// For rows whose values are given by index.
+    ///
+    /// # Errors
+    /// When a fixed `n` is 0 or over the limit.
+    pub(super) fn sparse(limits: &Limits, fixed_n: Option<usize>) -> Result<Self, Fault> {
+        Self::new(limits, fixed_n, true)
+    }
+
+    fn new(limits: &Limits, fixed_n: Option<usize>, sparse: bool) -> Result<Self, Fault> {
+        let n = fixed_n.unwrap_or(0);
+        if fixed_n == Some(0) {
+            let detail = "The option n is 0; an example has at least one feature.";
+            return Err(Fault::new(FormatErrorKind::EmptyData, detail));
+        }
+        check_n(n, limits)?;
+        let mut row = Row::default();
+        if sparse {
+            row.ones = vec![0; words_for(n)];
+            row.settable = n;
+        }
+        Ok(Self {
+            limits: limits.clone(),
+            fixed_n,
+            sparse,
+            n,
+            rows: 0,
+            zero_seen: false,
+            minus_seen: false,
+            store: Store::Packed {
+                ones: BitMatrix::new(n),
+                minus: None,
+            },
+            row,
+            labels: LabelBits::default(),
+            first_real: None,
+        })
+    }
+
+    /// Gives the whole row as a bit string.
+    ///
+    /// Answers the position of the bit that made the data real, if one did.
+    ///
+    /// # Errors
+    /// The fault and the position (from 0) in the text of what is wrong.
+    pub(super) fn bits(&mut self, text: &[u8]) -> Result<Option<usize>, (usize, Fault)> {
+        check_n(text.len(), &self.limits).map_err(|fault| (self.limits.n_max, fault))?;
+        self.row.filled = text.len();
+        self.check_length().map_err(|fault| (0, fault))?;
+        if self.packed() {
+            self.row.ones.resize(words_for(text.len()), 0);
+            pack_ascii(text, &mut self.row.ones).map_err(|at| (at, bad_bit(text, at)))?;
+            let ones: u32 = self.row.ones.iter().map(|word| word.count_ones()).sum();
+            if ones as usize == text.len() {
+                return Ok(None);
+            }
+            if !self.minus_seen {
+                self.zero_seen = true;
+                return Ok(None);
+            }
+            self.become_real(0).map_err(|fault| (0, fault))?;
+            self.real_bits(text)?;
+            return Ok(text.iter().position(|&byte| byte == b'0'));
+        }
+        self.real_bits(text)?;
+        Ok(None)
+    }
+
+    /// Gives a whole row of a fixed n as packed words, and ends it.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(super) fn packed_row(&mut self, words: &[u64], label: Option<bool>) -> Result<(), Fault> {
+        debug_assert!(!self.sparse && self.packed() && words.len() == words_for(self.n));
+        self.row.ones.clear();
+        self.row.ones.extend_from_slice(words);
+        self.row.filled = self.n;
+        self.end_row(label)
+    }
+
+    fn real_bits(&mut self, text: &[u8]) -> Result<(), (usize, Fault)> {
+        if let Some(at) = text.iter().position(|byte| !b"01".contains(byte)) {
+            return Err((at, bad_bit(text, at)));
+        }
+        let values = text.iter().map(|&byte| f64::from(byte - b'0'));
+        self.row.real.extend(values);
+        Ok(())
+    }
+
+    /// Gives the next value of a dense row. Answers whether it made the data real.
+    ///
+    /// # Errors
+    /// When it is not finite, or the row grows past a limit.
+    pub(super) fn value(&mut self, value: f64) -> Result<bool, Fault> {
+        debug_assert!(!self.sparse);
+        let index = self.row.filled;
+        check_n(index + 1, &self.limits)?;
+        self.row.filled += 1;
+        let n = self.expected_n().unwrap_or(index + 1);
+        if index >= n {
+            // Too long already: only counted, for the message at the end of the row.
+            return Ok(false);
+        }
+        if self.row.ones.len() < words_for(n) && self.packed() {
+            self.row.ones.resize(words_for(n), 0);
+        }
+        self.put(index, value)
+    }
+
+    /// Writes 1 at an index (from 0) of a sparse row, where that needs no thought; answers
+    /// whether it was done.
+    #[inline]
+    pub(super) fn set_one(&mut self, index: usize) -> bool {
+        debug_assert!(self.sparse);
+        if index >= self.row.settable {
+            return false;
+        }
+        self.row.ones[index / WORD_BITS] |= 1 << (index % WORD_BITS);
+        true
+    }
+
+    /// Writes a value at an index (from 0) of a sparse row, above those written before. Answers
+    /// whether it made the data real.
+    ///
+    /// # Errors
+    /// When the value is not finite, the index is not below a fixed n, or a limit is passed.
+    pub(super) fn sparse_value(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
+        debug_assert!(self.sparse);
+        if let Some(n) = self.fixed_n.filter(|&n| index >= n) {
+            let detail = format!("Index {} is past n = {n}.", index + 1);
+            return Err(Fault::new(FormatErrorKind::BadIndex, detail));
+        }
+        check_n(index + 1, &self.limits)?;
+        if self.packed() && index / WORD_BITS >= self.row.ones.len() {
+            self.widen(index);
+        }
+        self.put(index, value)
+    }
+
+    /// Reads a label: 1 is true; 0 or -1, the same throughout, is false.
+    ///
+    /// # Errors
+    /// For any other label, and for one of 0 and -1 when the other came before.
+    pub(super) fn label(&mut self, label: f64) -> Result<bool, Fault> {
+        if label == 1.0 {
+            return Ok(true);
+        }
+        if label != 0.0 && label != -1.0 {
+            return Err(bad_label(&label.to_string()));
+        }
+        let labels = &mut self.labels;
+        labels.zero_seen |= label == 0.0;
+        labels.minus_seen |= label == -1.0;
+        if labels.zero_seen && labels.minus_seen {
+            let earlier = if label == 0.0 { -1 } else { 0 };
+            let detail = format!(
+                "The label {label} stands in a body that also has labels {earlier}; \
+                 labels are 1 and -1, or 1 and 0, throughout."
+            );
+            return Err(Fault::new(FormatErrorKind::MixedLabels, detail));
+        }
+        Ok(false)
+    }
+
+    /// Ends a dense row.
+    ///
+    /// # Errors
+    /// When the row is empty, its length is not that of the others, or a limit is passed.
+    pub(super) fn end_row(&mut self, label: Option<bool>) -> Result<(), Fault> {
+        self.check_length()?;
+        if self.expected_n().is_none() {
+            self.n = self.row.filled;
+            if let Store::Packed { ones, .. } = &mut self.store {
+                *ones = BitMatrix::new(self.n);
+            }
+        }
+        self.commit(label)
+    }
+
+    /// Ends a sparse row whose largest index (from 1; 0 for none) is `last`.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(super) fn end_sparse_row(&mut self, last: usize, label: Option<bool>) -> Result<(), Fault> {
+        self.n = self.n.max(last);
+        self.commit(label)
+    }
+
+    /// Remembers the place of the value that made the data real.
+    pub(super) fn note_first_real(&mut self, place: Place) {
+        self.first_real = Some(place);
+    }
+
+    /// The examples so far.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Joins the rows to a sample.
+    ///
+    /// # Errors
+    /// When there is no example or no feature.
+    pub(super) fn finish(self, unlabelled: UnlabelledMeans) -> Result<Parsed, Fault> {
+        let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
+        if self.rows == 0 {
+            return empty("There is no example; data need at least one.");
+        }
+        if self.n == 0 {
+            return empty("No example has a feature; data need at least one, or n must be given.");
+        }
+        let labels = match (self.labels.labelled, unlabelled) {
+            (true, _) => Labels::Labelled(BitVector::from_words(self.rows, self.labels.words)),
+            (false, UnlabelledMeans::HalfSpace) => Labels::HalfSpace,
+            (false, UnlabelledMeans::Nothing) => Labels::Unlabelled,
+        };
+        let features = match self.store {
+            Store::Packed { mut ones, .. } => {
+                ones.resize_bits(self.n);
+                Features::Boolean(ones)
+            }
+            Store::Real { values, ends } => {
+                let values = expand(values, &ends, self.n);
+                Features::Real(RealMatrix::from_values(self.n, values))
+            }
+        };
+        Ok(Parsed {
+            data: Data::new(features, labels),
+            first_real: self.first_real,
+            feature_names: None,
+        })
+    }
+
+    fn packed(&self) -> bool {
+        matches!(self.store, Store::Packed { .. })
+    }
+
+    /// The length that a dense row must have, when something has fixed it.
+    fn expected_n(&self) -> Option<usize> {
+        self.fixed_n.or((self.rows > 0).then_some(self.n))
+    }
+
+    fn check_length(&self) -> Result<(), Fault> {
+        let length = self.row.filled;
+        let values = if length == 1 { "value" } else { "values" };
+        match self.expected_n() {
+            None if length == 0 => {
+                let detail = "The example has no value; an example has at least one feature.";
+                Err(Fault::new(FormatErrorKind::EmptyData, detail))
+            }
+            Some(n) if n != length => {
+                let source = if self.fixed_n.is_some() {
+                    "the n asked for is"
+                } else {
+                    "the examples before it have"
+                };
+                let detail = format!("The example has {length} {values}, but {source} {n}.");
+                Err(Fault::new(FormatErrorKind::UnequalLength, detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Stores a value whose place in the row buffers exists.
+    fn put(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
+        if !value.is_finite() {
+            let detail = format!("{value} is not finite; a value is a finite number.");
+            return Err(Fault::new(FormatErrorKind::BadValue, detail));
+        }
+        if !self.packed() {
+            self.put_real(index, value);
+            return Ok(false);
+        }
+        let (word, bit) = (index / WORD_BITS, 1 << (index % WORD_BITS));
+        if value == 1.0 {
+            self.row.ones[word] |= bit;
+        } else if value == 0.0 && !self.minus_seen {
+            self.zero_seen = true;
+        } else if value == -1.0 && !self.zero_seen {
+            self.minus_seen = true;
+            if self.sparse {
+                self.row.minus.resize(self.row.ones.len(), 0);
+                self.row.minus[word] |= bit;
+            }
+        } else {
+            self.become_real(index)?;
+            self.put_real(index, value);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn put_real(&mut self, index: usize, value: f64) {
+        self.row.real.resize(index, 0.0);
+        // Adding 0.0 makes the one zero of -0.0.
+        self.row.real.push(value + 0.0);
+    }
+
+    /// Turns everything packed so far, and the first `filled` values of the row, to doubles.
+    fn become_real(&mut self, filled: usize) -> Result<(), Fault> {
+        self.check_bytes(self.rows, real_bytes(self.rows, self.n))?;
+        let low = if self.minus_seen && !self.sparse {
+            -1.0
+        } else {
+            0.0
+        };
+        let real = |ones: u64, minus: u64, bit: usize| match (ones >> bit & 1, minus >> bit & 1) {
+            (1, _) => 1.0,
+            (_, 1) => -1.0,
+            _ => low,
+        };
+        if let Store::Packed { ones, minus } = &self.store {
+            let mut values = Vec::with_capacity(self.rows * self.n);
+            let mut ends = Vec::new();
+            for row in 0..self.rows {
+                let (block, place) = (row / BLOCK_ROWS, row % BLOCK_ROWS);
+                let ones = ones.block(block);
+                let minus = minus.as_ref().map(|minus| minus.block(block));
+                values.extend((0..self.n).map(|j| {
+                    let (word, bit) = (j / WORD_BITS, j % WORD_BITS);
+                    let minus = minus.map_or(0, |minus| minus.word(word, place));
+                    real(ones.word(word, place), minus, bit)
+                }));
+                if self.sparse {
+                    ends.push(values.len());
+                }
+            }
+            self.store = Store::Real { values, ends };
+        }
+        let word = |words: &[u64], j: usize| words.get(j / WORD_BITS).copied().unwrap_or(0);
+        let row = &mut self.row;
+        row.real.clear();
+        for j in 0..filled {
+            let (ones, minus) = (word(&row.ones, j), word(&row.minus, j));
+            row.real.push(real(ones, minus, j % WORD_BITS));
+        }
+        row.ones = Vec::new();
+        row.minus = Vec::new();
+        row.settable = 0;
+        Ok(())
+    }
+
+    /// Makes room for bit `index` in every packed row. The width grows by a quarter at least, so
+    /// that a body whose largest index creeps up is not copied for each word.
+    fn widen(&mut self, index: usize) {
+        let old = self.row.ones.len();
+        let most = words_for(self.limits.n_max);
+        let width = words_for(index + 1).max((old + old / 4).min(most));
+        if let Store::Packed { ones, minus } = &mut self.store {
+            ones.resize_bits(width * WORD_BITS);
+            if let Some(minus) = minus {
+                minus.resize_bits(width * WORD_BITS);
+            }
+        }
+        self.row.ones.resize(width, 0);
+        self.row.settable = (width * WORD_BITS).min(self.limits.n_max);
+    }
+
+    /// Moves the row to the store.
+    fn commit(&mut self, label: Option<bool>) -> Result<(), Fault> {
+        let rows = self.rows + 1;
+        let bytes = match &self.store {
+            Store::Packed { minus: None, .. } => packed_bytes(rows, self.n),
+            Store::Packed { minus: Some(_), .. } => 2 * packed_bytes(rows, self.n),
+            Store::Real { .. } => real_bytes(rows, self.n),
+        };
+        self.check_bytes(rows, bytes)?;
+        let row = &mut self.row;
+        match &mut self.store {
+            Store::Packed { ones, minus } => {
+                ones.push_row(&row.ones);
+                if !row.minus.is_empty() || minus.is_some() {
+                    row.minus.resize(row.ones.len(), 0);
+                    let plane = minus.get_or_insert_with(|| no_minus(ones.n(), self.rows));
+                    plane.push_row(&row.minus);
+                    row.minus.fill(0);
+                }
+                row.ones.fill(0);
+            }
+            Store::Real { values, ends } => {
+                values.append(&mut row.real);
+                if self.sparse {
+                    ends.push(values.len());
+                }
+            }
+        }
+        row.filled = 0;
+        self.labels.push(self.rows, label);
+        self.rows += 1;
+        Ok(())
+    }
+
+    fn check_bytes(&self, rows: usize, bytes: u64) -> Result<(), Fault> {
+        let limit = self.limits.state_bytes_max;
+        if bytes <= limit {
+            return Ok(());
+        }
+        let what = format!("{rows} examples of {} features take {bytes} bytes", self.n);
+        Err(Fault::too_large(&what, "state_bytes_max", limit))
+    }
+}
+
+/// What so many packed rows take, whole blocks.
+fn packed_bytes(rows: usize, n: usize) -> u64 {
+    (words_for(n) * rows.next_multiple_of(BLOCK_ROWS) * size_of::<u64>()) as u64
+}
+
+fn real_bytes(rows: usize, n: usize) -> u64 {
+    (n * rows * size_of::<f64>()) as u64
+}
+
+impl LabelBits {
+    fn push(&mut self, row: usize, label: Option<bool>) {
+        debug_assert!(row == 0 || self.labelled == label.is_some());
+        let Some(label) = label else { return };
+        self.labelled = true;
+        if row.is_multiple_of(WORD_BITS) {
+            self.words.push(0);
+        }
+        if let Some(last) = self.words.last_mut() {
+            *last |= u64::from(label) << (row % WORD_BITS);
+        }
+    }
+}
+
+/// The plane of the explicit -1s of rows that have none.
+fn no_minus(n: usize, rows: usize) -> BitMatrix {
+    let mut plane = BitMatrix::new(n);
+    let absent = vec![0; words_for(n)];
+    for _ in 0..rows {
+        plane.push_row(&absent);
+    }
+    plane
+}
+
+/// Fills sparse rows up to `n` values. Dense rows (no ends) are whole.
+fn expand(values: Vec<f64>, ends: &[usize], n: usize) -> Vec<f64> {
+    if ends.iter().zip(1..).all(|(&end, row)| end == row * n) {
+        return values;
+    }
+    let mut whole = Vec::with_capacity(ends.len() * n);
+    let mut start = 0;
+    for (&end, rows) in ends.iter().zip(1..) {
+        whole.extend_from_slice(&values[start..end]);
+        whole.resize(rows * n, 0.0);
+        start = end;
+    }
+    whole
+}
+
+fn check_n(n: usize, limits: &Limits) -> Result<(), Fault> {
+    if n <= limits.n_max {
+        return Ok(());
+    }
+    let limit = limits.n_max as u64;
+    Err(Fault::too_large(
+        "An example has too many features",
+        "n_max",
+        limit,
+    ))
+}
+
+fn bad_bit(text: &[u8], at: usize) -> Fault {
+    let rest = String::from_utf8_lossy(&text[at..text.len().min(at + 4)]);
+    let shown = rest.chars().next().unwrap_or_default();
+    let detail = format!(
+        "`{}` is no bit; a bit string is made of 0 and 1.",
+        shown.escape_debug()
+    );
+    Fault::new(FormatErrorKind::BadBit, detail)
+}
+
+/// The fault of a label that reads `shown`.
+pub(super) fn bad_label(shown: &str) -> Fault {
+    let shown = excerpt(shown.as_bytes());
+    let detail = format!("{shown} is no label; labels are 1 and -1, or 1 and 0.");
+    Fault::new(FormatErrorKind::BadLabel, detail)
+}

@@ -2,3 +2,5 @@
 
 pub mod bits;
 pub mod learners;
+pub mod records;
+pub mod storage;

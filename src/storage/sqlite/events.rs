@@ -1,9 +1,9 @@
 //! The numbered events of jobs.
 //!
-//! A number is taken by raising `event_sequence` in the job's row in the same transaction, so numbers have no
-//! gaps and no two writers have one number.
+//! Numbers are taken by raising `event_sequence` in the job's row in the transaction that writes the events, so they
+//! have no gaps and no two writers have one number.
 
-use sqlx::{QueryBuilder, SqliteConnection, SqlitePool};
+use sqlx::{QueryBuilder, Row, SqliteConnection, SqlitePool};
 
 use super::super::Result;
 use super::rows;
@@ -46,8 +46,33 @@ impl Unnumbered {
     }
 }
 
-/// Writes `events` so that the last of them has the number `last`, which the caller has taken in the job's row.
+/// Gives the events the next numbers of their job, and writes them.
 pub(super) async fn append(
+    connection: &mut SqliteConnection,
+    job: JobId,
+    events: &[Unnumbered],
+) -> Result<()> {
+    let row = sqlx::query(
+        "UPDATE jobs SET event_sequence = event_sequence + $2 WHERE id = $1 \
+         RETURNING owner, event_sequence",
+    )
+    .bind(job.to_string())
+    .bind(events.len() as i64)
+    .fetch_one(&mut *connection)
+    .await?;
+    let owner = Owner::new(row.try_get::<String, _>("owner")?);
+    write(
+        connection,
+        job,
+        &owner,
+        row.try_get("event_sequence")?,
+        events,
+    )
+    .await
+}
+
+/// Writes events so that the last of them has the number `last`, which is the job's `event_sequence`.
+pub(super) async fn write(
     connection: &mut SqliteConnection,
     job: JobId,
     owner: &Owner,
@@ -59,7 +84,7 @@ pub(super) async fn append(
     let mut insert =
         QueryBuilder::new("INSERT INTO events (job, sequence, owner, kind, body, at) ");
     insert.push_values(events.iter().zip(numbers), |mut row, (event, number)| {
-        row.push_bind(id.clone())
+        row.push_bind(id.as_str())
             .push_bind(number)
             .push_bind(owner.as_str())
             .push_bind(event.kind.as_str())

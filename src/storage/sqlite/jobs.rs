@@ -164,7 +164,7 @@ async fn insert(
     if inserted.rows_affected() == 0 {
         return Ok(false);
     }
-    events::append(connection, job.id, &job.owner, event_sequence, events).await?;
+    events::write(connection, job.id, &job.owner, event_sequence, events).await?;
     Ok(true)
 }
 

@@ -69,14 +69,14 @@ pub(super) async fn claim(
                 claim: row.try_get("claims")?,
             };
             let running = [Unnumbered::status(Status::Running, job.attempt, now)];
-            append_events(&mut transaction, &row, &job.owner, job.id, &running).await?;
+            events::append(&mut transaction, job.id, &running).await?;
             transaction.commit().await?;
             return Ok(Some(Claim { job, lease }));
         }
     }
 }
 
-/// Makes the next job in the order of claims `worker`'s, with one more attempt and one more number for an event.
+/// Makes the next job in the order of claims `worker`'s, with one more attempt.
 async fn take_next(
     connection: &mut SqliteConnection,
     worker: &WorkerId,
@@ -87,7 +87,7 @@ async fn take_next(
     let update = concat!(
         "UPDATE jobs SET status = 'running', attempt = attempt + 1, claims = claims + 1, \
          lease_owner = $1, lease_until = unixepoch('subsec') + $2, \
-         started_at = COALESCE(started_at, $3), event_sequence = event_sequence + 1 \
+         started_at = COALESCE(started_at, $3) \
          WHERE id = (SELECT id FROM jobs WHERE status IN ('queued', 'running') \
          AND (status = 'queued' OR lease_until <= unixepoch('subsec')) \
          ORDER BY priority DESC, attempt, id LIMIT 1) RETURNING ",
@@ -112,10 +112,9 @@ pub(super) async fn heartbeat(
     let mut transaction = store.begin().await?;
     let update = concat!(
         "UPDATE jobs SET lease_until = unixepoch('subsec') + $5, \
-         progress = COALESCE($6, progress), \
-         event_sequence = event_sequence + ($6 IS NOT NULL)",
+         progress = COALESCE($6, progress)",
         fence!(),
-        "RETURNING owner, cancel_requested, event_sequence"
+        "RETURNING cancel_requested"
     );
     let held = fenced(update, lease)
         .bind(lease_seconds)
@@ -126,9 +125,8 @@ pub(super) async fn heartbeat(
         return Ok(Heartbeat::Lost);
     };
     if let Some(progress) = progress {
-        let owner = Owner::new(row.try_get::<String, _>("owner")?);
         let event = [Unnumbered::progress(progress, now)?];
-        append_events(&mut transaction, &row, &owner, lease.job, &event).await?;
+        events::append(&mut transaction, lease.job, &event).await?;
     }
     transaction.commit().await?;
     Ok(Heartbeat::Held {
@@ -146,9 +144,9 @@ pub(super) async fn finish(store: &SqliteStore, lease: &Lease, end: &JobEnd) -> 
     let mut transaction = store.begin().await?;
     let update = concat!(
         "UPDATE jobs SET status = $5, result = $6, error = $7, finished_at = $8, progress = $9, \
-         model = $10, lease_owner = NULL, lease_until = NULL, event_sequence = event_sequence + 2",
+         model = $10, lease_owner = NULL, lease_until = NULL",
         fence!(),
-        "RETURNING owner, event_sequence"
+        "RETURNING owner"
     );
     let held = fenced(update, lease)
         .bind(end.status.as_str())
@@ -166,7 +164,7 @@ pub(super) async fn finish(store: &SqliteStore, lease: &Lease, end: &JobEnd) -> 
     let (model, trace) = (end.model.as_ref(), end.trace.as_deref());
     jobs::insert_products(&mut transaction, lease.job, &owner, model, trace).await?;
     let last = Unnumbered::end(end.status, lease.attempt, end.finished_at);
-    append_events(&mut transaction, &row, &owner, lease.job, &last).await?;
+    events::append(&mut transaction, lease.job, &last).await?;
     transaction.commit().await?;
     Ok(Fenced::Done)
 }
@@ -175,9 +173,9 @@ pub(super) async fn requeue(store: &SqliteStore, lease: &Lease, now: Timestamp) 
     let mut transaction = store.begin().await?;
     let update = concat!(
         "UPDATE jobs SET status = 'queued', attempt = attempt - 1, lease_owner = NULL, \
-         lease_until = NULL, event_sequence = event_sequence + 1",
+         lease_until = NULL",
         fence!(),
-        "RETURNING id, owner, attempt, cancel_requested, event_sequence"
+        "RETURNING id, attempt, cancel_requested"
     );
     let Some(row) = fenced(update, lease)
         .fetch_optional(&mut *transaction)
@@ -193,10 +191,9 @@ pub(super) async fn requeue(store: &SqliteStore, lease: &Lease, now: Timestamp) 
 pub(super) async fn release_all(store: &SqliteStore, now: Timestamp) -> Result<u64> {
     let mut transaction = store.begin().await?;
     let released = sqlx::query(
-        "UPDATE jobs SET status = 'queued', lease_owner = NULL, lease_until = NULL, \
-         event_sequence = event_sequence + 1 \
+        "UPDATE jobs SET status = 'queued', lease_owner = NULL, lease_until = NULL \
          WHERE status IN ('queued', 'running') AND status = 'running' \
-         RETURNING id, owner, attempt, cancel_requested, event_sequence",
+         RETURNING id, attempt, cancel_requested",
     )
     .fetch_all(&mut *transaction)
     .await?;
@@ -215,10 +212,9 @@ async fn after_requeue(
     now: Timestamp,
 ) -> Result<()> {
     let id: JobId = rows::parsed(row, "id")?;
-    let owner = Owner::new(row.try_get::<String, _>("owner")?);
     let attempt: u32 = row.try_get("attempt")?;
     let queued = [Unnumbered::status(Status::Queued, attempt, now)];
-    append_events(connection, row, &owner, id, &queued).await?;
+    events::append(connection, id, &queued).await?;
     if row.try_get("cancel_requested")? {
         let ending = Ending {
             status: Status::Cancelled,
@@ -310,7 +306,7 @@ async fn end_unfinished(
     let update = concat!(
         "UPDATE jobs SET status = $2, error = $3, attempt = $4, finished_at = $5, \
          cancel_requested = (cancel_requested OR $2 = 'cancelled'), lease_owner = NULL, \
-         lease_until = NULL, event_sequence = event_sequence + 2 \
+         lease_until = NULL \
          WHERE id = $1 AND finished_at IS NULL RETURNING ",
         job_columns!()
     );
@@ -324,24 +320,6 @@ async fn end_unfinished(
         .await?;
     let job = rows::job(&row)?;
     let last = Unnumbered::end(job.status, job.attempt, now);
-    append_events(connection, &row, &job.owner, id, &last).await?;
+    events::append(connection, id, &last).await?;
     Ok(job)
-}
-
-/// Writes the events for which the statement that returned `row` has raised `event_sequence`.
-async fn append_events(
-    connection: &mut SqliteConnection,
-    row: &SqliteRow,
-    owner: &Owner,
-    id: JobId,
-    events: &[Unnumbered],
-) -> Result<()> {
-    events::append(
-        connection,
-        id,
-        owner,
-        row.try_get("event_sequence")?,
-        events,
-    )
-    .await
 }

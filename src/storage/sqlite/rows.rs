@@ -16,7 +16,7 @@ macro_rules! job_columns {
     () => {
         "id, owner, task, learner, name, status, spec, data_key, data_sha256, seed, attempt, \
          priority, created_at, started_at, finished_at, progress, result, error, model, \
-         cancel_requested, claims, event_sequence"
+         cancel_requested, claims"
     };
 }
 pub(super) use job_columns;

@@ -3,3 +3,5 @@
 pub mod bits;
 pub mod formats;
 pub mod learners;
+pub mod records;
+pub mod storage;

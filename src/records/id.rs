@@ -1,0 +1,211 @@
+//! The ids of stored things: a prefix that names the kind, then a UUIDv7 as 32 lower-case hex digits.
+//!
+//! A UUIDv7 begins with its time, so the order of ids, as values and as text, is the order in which
+//! things were made (to the millisecond). That order is what lists and the queue rely on. Ids are made from a given
+//! time and given random bytes; nothing here reads a clock or a random generator.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use uuid::{Builder, Uuid, Variant, Version};
+
+use super::time::Timestamp;
+
+/// A kind of stored thing: what an [`Id`] of it begins with.
+pub trait Kind: Copy + fmt::Debug + Ord + Send + Sync + 'static {
+    /// The prefix with its underscore, such as `job_`.
+    const PREFIX: &'static str;
+    /// The name of the id's schema in the OpenAPI document.
+    const SCHEMA: &'static str;
+}
+
+/// Marks the ids of jobs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum JobKind {}
+
+impl Kind for JobKind {
+    const PREFIX: &'static str = "job_";
+    const SCHEMA: &'static str = "JobId";
+}
+
+/// Marks the ids of models.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ModelKind {}
+
+impl Kind for ModelKind {
+    const PREFIX: &'static str = "mdl_";
+    const SCHEMA: &'static str = "ModelId";
+}
+
+/// The id of a job, `job_` and 32 hex digits.
+pub type JobId = Id<JobKind>;
+/// The id of a model, `mdl_` and 32 hex digits.
+pub type ModelId = Id<ModelKind>;
+
+/// The id of a thing of kind `K`. Ordered by the time of making.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id<K> {
+    uuid: Uuid,
+    kind: PhantomData<K>,
+}
+
+impl<K: Kind> Id<K> {
+    /// An id made at `timestamp` (times before 1970 count as 1970) out of 10 random bytes, of which
+    /// 74 bits are kept.
+    #[must_use]
+    pub fn new(timestamp: Timestamp, random: [u8; 10]) -> Self {
+        let milliseconds = u64::try_from(timestamp.milliseconds()).unwrap_or(0);
+        Self {
+            uuid: Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid(),
+            kind: PhantomData,
+        }
+    }
+}
+
+impl<K: Kind> fmt::Display for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", K::PREFIX, self.uuid.simple())
+    }
+}
+
+/// As in `Display`: the hexadecimal form is what appears in logs and lists.
+impl<K: Kind> fmt::Debug for Id<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The text is not an id of the kind asked for. It does not repeat the text, which is a stranger's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an id here is `{prefix}` followed by the 32 lower-case hexadecimal digits of a UUIDv7")]
+pub struct ParseIdError {
+    /// The prefix that was expected.
+    pub prefix: &'static str,
+}
+
+impl<K: Kind> FromStr for Id<K> {
+    type Err = ParseIdError;
+
+    /// Accepts exactly what `Display` writes, so that one thing has one name.
+    fn from_str(text: &str) -> Result<Self, ParseIdError> {
+        let error = ParseIdError { prefix: K::PREFIX };
+        let body = text.strip_prefix(K::PREFIX).ok_or(error)?;
+        let lower_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        if body.len() != 32 || !body.bytes().all(lower_hex) {
+            return Err(error);
+        }
+        let uuid = Uuid::try_parse(body).map_err(|_| error)?;
+        let is_v7 = uuid.get_version() == Some(Version::SortRand);
+        if !is_v7 || uuid.get_variant() != Variant::RFC4122 {
+            return Err(error);
+        }
+        Ok(Self {
+            uuid,
+            kind: PhantomData,
+        })
+    }
+}
+
+impl<K: Kind> Serialize for Id<K> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de, K: Kind> Deserialize<'de> for Id<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+impl<K: Kind> utoipa::PartialSchema for Id<K> {
+    fn schema() -> RefOr<Schema> {
+        // The pattern says all that parsing checks: version 7 and the variant are two fixed digits.
+        let pattern = format!(
+            "^{}[0-9a-f]{{12}}7[0-9a-f]{{3}}[89ab][0-9a-f]{{15}}$",
+            K::PREFIX
+        );
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some(pattern))
+            .into()
+    }
+}
+
+impl<K: Kind> utoipa::ToSchema for Id<K> {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed(K::SCHEMA)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn job_id(milliseconds: i64, byte: u8) -> JobId {
+        JobId::new(Timestamp::from_milliseconds(milliseconds), [byte; 10])
+    }
+
+    #[test]
+    fn text_and_value_round_trip() {
+        for byte in [0, 0x5a, 0xff] {
+            let id = job_id(1_700_000_000_000, byte);
+            let text = id.to_string();
+            assert_eq!(text.len(), 36);
+            assert!(text.starts_with("job_018bcfe56800"));
+            assert_eq!(text.parse(), Ok(id));
+            let json = serde_json::to_string(&id).unwrap();
+            assert_eq!(json, format!("\"{text}\""));
+            assert_eq!(serde_json::from_str::<JobId>(&json).unwrap(), id);
+        }
+    }
+
+    #[test]
+    fn order_is_time_order_as_value_and_as_text() {
+        let ids = [
+            job_id(-5, 9),
+            job_id(1, 0xff),
+            job_id(2, 0),
+            job_id(1_700_000_000_000, 3),
+        ];
+        assert!(ids.is_sorted());
+        assert!(ids.map(|id| id.to_string()).is_sorted());
+    }
+
+    #[test]
+    fn only_the_one_spelling_is_accepted() {
+        let good = job_id(1_700_000_000_000, 0x33).to_string();
+        let body = &good[4..];
+        let hyphenated = Uuid::try_parse(body).unwrap().hyphenated().to_string();
+        let version_4 = format!("job_{}4{}", &body[..12], &body[13..]);
+        let wrong_variant = format!("job_{}f{}", &body[..16], &body[17..]);
+        for bad in [
+            "",
+            "job_",
+            body,
+            &format!("mdl_{body}"),
+            &format!("job_{}", body.to_uppercase()),
+            &format!("job_{hyphenated}"),
+            &format!("{good}0"),
+            &format!(" {good}"),
+            &good[..35],
+            "job_zz8bcfe5680070003333333333333333",
+            "job_é18bcfe5680073333333333333333333",
+            &version_4,
+            &wrong_variant,
+        ] {
+            assert_eq!(
+                bad.parse::<JobId>(),
+                Err(ParseIdError { prefix: "job_" }),
+                "{bad}"
+            );
+        }
+        assert!(good.parse::<ModelId>().is_err());
+    }
+}

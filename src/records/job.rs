@@ -1,0 +1,203 @@
+//! A job and its status machine.
+//!
+//! A job is everything that is known about one piece of long work: what was asked, how far it is, what came of
+//! it. Which worker computes it, and until when, is the queue's business and not part of the record.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::id::{JobId, ModelId};
+use super::owner::Owner;
+use super::time::Timestamp;
+
+/// One piece of long work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    pub id: JobId,
+    pub owner: Owner,
+    /// The kind of work, such as `train`.
+    pub task: String,
+    /// The learner's name, where the task has one.
+    pub learner: Option<String>,
+    /// Free text of the client.
+    pub name: Option<String>,
+    pub status: Status,
+    /// The request without its data: with the data and the seed, all that is needed to do the work again.
+    pub spec: Value,
+    /// The blob that holds the packed data, where there are any.
+    pub data_key: Option<String>,
+    /// The digest of the canonical rows, in hexadecimal.
+    pub data_sha256: Option<String>,
+    /// Seeds are 0..2^53-1, so that every JSON reader keeps them.
+    pub seed: u64,
+    /// How many times the work was begun, less the times it was handed back unharmed.
+    pub attempt: u32,
+    pub created_at: Timestamp,
+    /// When the first attempt began.
+    pub started_at: Option<Timestamp>,
+    pub finished_at: Option<Timestamp>,
+    pub progress: Progress,
+    pub result: Option<Value>,
+    /// Why the job failed; there exactly when it did.
+    pub error: Option<JobError>,
+    /// The model that the job stored. It outlives the job, and may have been deleted before it.
+    pub model: Option<ModelId>,
+    /// A client asked for the end of the job. It may still succeed.
+    pub cancel_requested: bool,
+    /// Higher goes first.
+    pub priority: i32,
+}
+
+/// Where a job stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Status {
+    /// Waits for a worker.
+    Queued,
+    /// A worker computes it.
+    Running,
+    /// It has its result.
+    Succeeded,
+    /// It has an error.
+    Failed,
+    /// A client ended it.
+    Cancelled,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Self; 5] = [
+        Self::Queued,
+        Self::Running,
+        Self::Succeeded,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    /// Whether this status is final.
+    #[must_use]
+    pub fn is_ended(self) -> bool {
+        matches!(self, Self::Succeeded | Self::Failed | Self::Cancelled)
+    }
+
+    /// Whether a job may go from this status to `next` in one step. What ended is final, and a
+    /// running job may go back to the queue: its worker died or was told to stop.
+    #[must_use]
+    pub fn may_become(self, next: Self) -> bool {
+        match self {
+            Self::Queued => matches!(next, Self::Running | Self::Cancelled),
+            Self::Running => next != Self::Running,
+            Self::Succeeded | Self::Failed | Self::Cancelled => false,
+        }
+    }
+
+    /// The name in the contract, which is also the name in the store.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The text names no status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a status is one of queued, running, succeeded, failed, cancelled")]
+pub struct ParseStatusError;
+
+impl FromStr for Status {
+    type Err = ParseStatusError;
+
+    fn from_str(text: &str) -> Result<Self, ParseStatusError> {
+        Self::ALL
+            .into_iter()
+            .find(|status| status.as_str() == text)
+            .ok_or(ParseStatusError)
+    }
+}
+
+/// How far a job is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Progress {
+    /// Examples read, tested or consumed in a batch.
+    pub examples: u64,
+    /// Failed tests of the current hypothesis.
+    pub mistakes: u64,
+    /// Passes begun.
+    pub passes: u64,
+    /// The part of the work that is done, from 0 to 1, where it can be told.
+    #[schema(minimum = 0, maximum = 1)]
+    pub fraction: Option<f64>,
+}
+
+/// Why a job failed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct JobError {
+    /// A stable code.
+    pub code: String,
+    /// A sentence for people.
+    pub detail: String,
+}
+
+impl JobError {
+    /// The code of a job that was given up because every attempt at it broke off.
+    pub const POISONED: &'static str = "poisoned";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_six_steps_are_allowed() {
+        use Status::{Cancelled, Failed, Queued, Running, Succeeded};
+        let allowed = [
+            (Queued, Running),
+            (Queued, Cancelled),
+            (Running, Succeeded),
+            (Running, Failed),
+            (Running, Cancelled),
+            (Running, Queued),
+        ];
+        for from in Status::ALL {
+            for to in Status::ALL {
+                assert_eq!(
+                    from.may_become(to),
+                    allowed.contains(&(from, to)),
+                    "{from} to {to}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn ended_is_final() {
+        for from in Status::ALL.into_iter().filter(|status| status.is_ended()) {
+            assert!(Status::ALL.into_iter().all(|to| !from.may_become(to)));
+        }
+        assert!(!Status::Queued.is_ended() && !Status::Running.is_ended());
+    }
+
+    #[test]
+    fn one_name_in_json_and_in_text() {
+        for status in Status::ALL {
+            assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
+            assert_eq!(status.as_str().parse(), Ok(status));
+        }
+        assert_eq!("Queued".parse::<Status>(), Err(ParseStatusError));
+    }
+}

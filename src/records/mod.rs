@@ -1,0 +1,21 @@
+//! What is stored: jobs, models, events, and the ids, times, owners and pages they are named by.
+//!
+//! Records are plain data with the rules that hold wherever they are kept: which status may follow
+//! which, what an id looks like, how a time is written. They know neither a database nor a queue
+//! nor HTTP, and they read no clock and draw no random number: both come in as parameters.
+
+pub mod event;
+pub mod id;
+pub mod job;
+pub mod model;
+pub mod owner;
+pub mod page;
+pub mod time;
+
+pub use event::{Event, EventKind};
+pub use id::{Id, JobId, ModelId, ParseIdError};
+pub use job::{Job, JobError, Progress, Status};
+pub use model::{Model, ModelSummary};
+pub use owner::Owner;
+pub use page::{Cursor, Page, ParseCursorError, Slice};
+pub use time::{Clock, ManualClock, Timestamp};

@@ -1,0 +1,165 @@
+//! Times, to the millisecond, and where they come from.
+//!
+//! A time is written in RFC 3339 with milliseconds and `Z`. The system clock is not read here: who
+//! needs the time is given a [`Clock`].
+
+use std::fmt;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use time::format_description::well_known::Rfc3339;
+use time::{OffsetDateTime, UtcDateTime};
+
+/// A point in time, in milliseconds since the beginning of 1970 (UTC), within the years 0 to 9999,
+/// which are those that RFC 3339 can write.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// 0000-01-01T00:00:00.000Z.
+const EARLIEST: i64 = -62_167_219_200_000;
+/// 9999-12-31T23:59:59.999Z.
+const LATEST: i64 = 253_402_300_799_999;
+
+impl Timestamp {
+    /// The time so many milliseconds after the beginning of 1970; outside the years 0 to 9999 the
+    /// nearest time within them.
+    #[must_use]
+    pub fn from_milliseconds(milliseconds: i64) -> Self {
+        Self(milliseconds.clamp(EARLIEST, LATEST))
+    }
+
+    /// Milliseconds since the beginning of 1970.
+    #[must_use]
+    pub fn milliseconds(self) -> i64 {
+        self.0
+    }
+
+    /// This time moved by so many milliseconds, which may be negative.
+    #[must_use]
+    pub fn plus_milliseconds(self, milliseconds: i64) -> Self {
+        Self::from_milliseconds(self.0.saturating_add(milliseconds))
+    }
+
+    /// The time that an RFC 3339 text names, cut to the millisecond.
+    ///
+    /// # Errors
+    /// When the text is not RFC 3339.
+    pub fn parse(text: &str) -> Result<Self, time::error::Parse> {
+        let parsed = OffsetDateTime::parse(text, &Rfc3339)?;
+        let milliseconds = parsed.unix_timestamp_nanos().div_euclid(1_000_000);
+        // A date-time of four-digit years is far within i64; saturating keeps that a local fact.
+        Ok(Self::from_milliseconds(
+            i64::try_from(milliseconds).unwrap_or(i64::MAX),
+        ))
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moment = UtcDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
+            .map_err(|_| fmt::Error)?;
+        write!(
+            f,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+            moment.year(),
+            u8::from(moment.month()),
+            moment.day(),
+            moment.hour(),
+            moment.minute(),
+            moment.second(),
+            moment.millisecond()
+        )
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).map_err(serde::de::Error::custom)
+    }
+}
+
+/// Where the time comes from.
+pub trait Clock: Send + Sync {
+    /// The time now. It may step back, as system clocks do.
+    fn now(&self) -> Timestamp;
+}
+
+/// A clock that stands still until it is moved: for tests.
+#[derive(Debug)]
+pub struct ManualClock(AtomicI64);
+
+impl ManualClock {
+    /// A clock that shows `start`.
+    #[must_use]
+    pub fn new(start: Timestamp) -> Self {
+        Self(AtomicI64::new(start.milliseconds()))
+    }
+
+    /// Moves the clock on (or back) and returns the time that it then shows.
+    pub fn advance_milliseconds(&self, milliseconds: i64) -> Timestamp {
+        let before = self.0.fetch_add(milliseconds, Ordering::SeqCst);
+        Timestamp::from_milliseconds(before.saturating_add(milliseconds))
+    }
+}
+
+impl Clock for ManualClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_milliseconds(self.0.load(Ordering::SeqCst))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn written_with_milliseconds_and_z() {
+        for (milliseconds, text) in [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (1_700_000_000_007, "2023-11-14T22:13:20.007Z"),
+            (-1, "1969-12-31T23:59:59.999Z"),
+            (i64::MIN, "0000-01-01T00:00:00.000Z"),
+            (i64::MAX, "9999-12-31T23:59:59.999Z"),
+        ] {
+            let timestamp = Timestamp::from_milliseconds(milliseconds);
+            assert_eq!(timestamp.to_string(), text);
+            assert_eq!(Timestamp::parse(text).unwrap(), timestamp);
+            let json = serde_json::to_string(&timestamp).unwrap();
+            assert_eq!(serde_json::from_str::<Timestamp>(&json).unwrap(), timestamp);
+        }
+    }
+
+    #[test]
+    fn other_offsets_are_read_and_finer_digits_cut() {
+        let expected = Timestamp::from_milliseconds(1_700_000_000_007);
+        for text in [
+            "2023-11-15T00:13:20.0079999+02:00",
+            "2023-11-14T22:13:20.007Z",
+        ] {
+            assert_eq!(Timestamp::parse(text).unwrap(), expected);
+        }
+        assert!(Timestamp::parse("2023-11-14").is_err());
+        assert!(Timestamp::parse("yesterday").is_err());
+    }
+
+    #[test]
+    fn the_manual_clock_stands_still_until_moved() {
+        let clock = ManualClock::new(Timestamp::from_milliseconds(5));
+        assert_eq!(clock.now(), clock.now());
+        assert_eq!(clock.advance_milliseconds(10), clock.now());
+        assert_eq!(clock.now().milliseconds(), 15);
+    }
+}

@@ -1,0 +1,158 @@
+//! The data directory of an embedded store, and who lives in it.
+//!
+//! Several processes may share one directory. Each holds a shared lock on the file `lock`; the one that
+//! finds nobody else holds it alone while it starts, and may meanwhile do what only a sole owner may: give the leases
+//! of a process that was killed back to the queue at once instead of waiting until they run out. The lock goes with the
+//! process, however it ends.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::error::StoreError;
+
+/// An open data directory. Dropping it gives up the lock.
+#[derive(Debug)]
+pub struct DataDir {
+    path: PathBuf,
+    lock: File,
+    alone: bool,
+}
+
+impl DataDir {
+    /// Opens the directory, made for its owner only when there is none, and locks it: alone if nobody else lives in
+    /// it, else shared. While another process is starting alone, waits for its [`DataDir::share`].
+    ///
+    /// Blocks its thread.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] or [`StoreError::Full`] when the directory cannot be made, read or locked.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        make_private_directory(path)?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).read(true).write(true);
+        let lock = private(&mut options).open(path.join("lock"))?;
+        let alone = match lock.try_lock() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => {
+                lock.lock_shared()?;
+                false
+            }
+            Err(TryLockError::Error(error)) => return Err(error.into()),
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            lock,
+            alone,
+        })
+    }
+
+    /// Whether no other process lives in the directory, and none can come in before [`DataDir::share`].
+    #[must_use]
+    pub fn alone(&self) -> bool {
+        self.alone
+    }
+
+    /// Lets other processes in. To be called when all is done that only a sole owner may do.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when the lock cannot be changed.
+    pub fn share(&mut self) -> Result<(), StoreError> {
+        if self.alone {
+            // Linux changes the kind of a lock in one step. Where another system does not, a process that slips in between may
+            // release the leases of this one; they are fenced, so work is done twice at worst.
+            self.lock.lock_shared()?;
+            self.alone = false;
+        }
+        Ok(())
+    }
+
+    /// The directory.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file of the embedded database.
+    #[must_use]
+    pub fn database_path(&self) -> PathBuf {
+        self.path.join("halfspace.sqlite")
+    }
+
+    /// The directory of the local blobs.
+    #[must_use]
+    pub fn blobs_path(&self) -> PathBuf {
+        self.path.join("blobs")
+    }
+}
+
+/// Makes a directory and those above it, for their owner only. One that is there keeps its mode.
+pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Files that these options make are for their owner only.
+pub(super) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_is_alone_and_the_second_is_not() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("a").join("b");
+        let mut first = DataDir::open(&path).unwrap();
+        assert!(first.alone());
+        first.share().unwrap();
+        assert!(!first.alone());
+        let second = DataDir::open(&path).unwrap();
+        assert!(!second.alone());
+        drop(first);
+        assert!(!DataDir::open(&path).unwrap().alone());
+        drop(second);
+        assert!(DataDir::open(&path).unwrap().alone());
+    }
+
+    #[test]
+    fn the_second_waits_until_the_first_shares() {
+        let parent = tempfile::tempdir().unwrap();
+        let mut first = DataDir::open(parent.path()).unwrap();
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| DataDir::open(parent.path()).unwrap().alone());
+            first.share().unwrap();
+            assert!(!second.join().unwrap());
+        });
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn directory_and_files_are_for_their_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("data");
+        let _open = DataDir::open(&path).unwrap();
+        assert_eq!(mode(&path), 0o700);
+        assert_eq!(mode(&path.join("lock")), 0o600);
+    }
+
+    #[test]
+    fn a_file_in_its_place_is_an_error() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("data");
+        std::fs::write(&path, b"not a directory").unwrap();
+        assert!(matches!(
+            DataDir::open(&path),
+            Err(StoreError::Unavailable(_))
+        ));
+    }
+}

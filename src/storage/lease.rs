@@ -1,0 +1,126 @@
+//! Who computes a job now: workers, leases, and what comes of a fenced write.
+//!
+//! A worker holds a job by a lease that runs out. Slow is not dead: a worker that was frozen may wake
+//! up after its job went to another, so every write of a worker names its lease, and a lease that is no
+//! longer the job's own changes nothing.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::records::{Job, JobError, JobId, Model, Progress, Status, Timestamp};
+
+/// A worker process, by a name that is drawn at random at each start and never used again.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct WorkerId(String);
+
+impl WorkerId {
+    /// The worker of that name.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+
+    /// The name, as it is stored.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for WorkerId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The right to compute one job and to write what comes of it, until it runs out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lease {
+    pub job: JobId,
+    pub worker: WorkerId,
+    /// The attempt that this lease is for, from 1.
+    pub attempt: u32,
+    /// How many times the job was handed out, this time included. A job that goes back to the queue
+    /// unharmed gets its attempt back, so the same worker can hold the same attempt twice; this number
+    /// never repeats.
+    pub claim: u32,
+}
+
+/// A job that a worker took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    pub job: Job,
+    pub lease: Lease,
+}
+
+/// What a heartbeat brings back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Heartbeat {
+    /// The lease is extended.
+    Held {
+        /// A client asked for the job's end.
+        cancel_requested: bool,
+    },
+    /// The job is no longer this worker's: stop at once.
+    Lost,
+}
+
+/// What came of a write under a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fenced {
+    /// It is written.
+    Done,
+    /// The lease is not the job's any more, and nothing was written.
+    Lost,
+}
+
+/// The end of a job, as its worker reports it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobEnd {
+    /// Succeeded, failed or cancelled.
+    pub status: Status,
+    pub result: Option<Value>,
+    pub error: Option<JobError>,
+    pub finished_at: Timestamp,
+    pub progress: Progress,
+    /// Stored in the same transaction, and named in the job.
+    pub model: Option<Model>,
+    /// The mistake curve, in a form that storage does not know.
+    pub trace: Option<Vec<u8>>,
+}
+
+/// What came of asking for a job's end.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CancelOutcome {
+    /// It was queued and has ended at once, without a result.
+    Cancelled(Job),
+    /// It runs, and its worker will be told.
+    Requested(Job),
+    /// It runs and had been asked to end, or it was cancelled before.
+    AlreadyRequested(Job),
+    /// It ended otherwise.
+    Ended(Job),
+    NotFound,
+}
+
+/// What came of deleting a job.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeleteOutcome {
+    /// The record is gone; the blob under `data_key` is for the caller to delete.
+    Deleted {
+        data_key: Option<String>,
+    },
+    /// It is queued or running.
+    NotEnded,
+    NotFound,
+}
+
+/// What a sweep removed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// How many jobs. As many as the limit: there may be more.
+    pub jobs: u64,
+    /// The blobs that were theirs, for the caller to delete.
+    pub data_keys: Vec<String>,
+}

@@ -1,0 +1,68 @@
+//! The file, the pools and their settings.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sqlx::SqlitePool;
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+
+use super::super::{Result, StoreError};
+use super::ANSWER_TIMEOUT;
+use crate::storage::data_dir::private;
+
+/// How long a statement waits for the write lock of another process.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// Connections that read.
+const READERS_MAX: u32 = 4;
+
+/// Makes the database file, readable by its owner only, and waits until no other process is opening it. The
+/// lock ends when the returned file is dropped.
+pub(super) async fn lock_for_opening(path: PathBuf) -> Result<File> {
+    let locked = tokio::task::spawn_blocking(move || -> io::Result<File> {
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).write(true);
+        // SQLite gives its log and its index the mode of the file that it finds.
+        private(&mut options).open(&path)?;
+        let mut lock_path = path.into_os_string();
+        lock_path.push("-opening");
+        let lock = private(&mut options).open(lock_path)?;
+        lock.lock()?;
+        Ok(lock)
+    });
+    Ok(locked.await.map_err(StoreError::other)??)
+}
+
+/// The one connection that writes.
+pub(super) async fn writer(path: &Path) -> Result<SqlitePool> {
+    let options = options(path)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full);
+    Ok(pool(1).connect_with(options).await?)
+}
+
+/// The connections that read, made when they are first needed.
+pub(super) fn readers(path: &Path) -> SqlitePool {
+    pool(READERS_MAX).connect_lazy_with(options(path).read_only(true))
+}
+
+fn options(path: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(path)
+        .foreign_keys(true)
+        .busy_timeout(BUSY_TIMEOUT)
+        .thread_name(|number| format!("sqlite-{number}"))
+}
+
+/// Neither idle timeout nor lifetime: sqlx 0.9's reaper of connections can spin, and a file needs neither. Nor is a
+/// connection to a file asked whether it is still there.
+fn pool(connections_max: u32) -> SqlitePoolOptions {
+    SqlitePoolOptions::new()
+        .max_connections(connections_max)
+        .min_connections(0)
+        .idle_timeout(None)
+        .max_lifetime(None)
+        .test_before_acquire(false)
+        .acquire_timeout(ANSWER_TIMEOUT)
+}

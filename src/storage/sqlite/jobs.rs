@@ -1,0 +1,316 @@
+//! The statements of jobs as records: storing, reading, deleting. Who computes them is in `queue`.
+
+use sqlx::{Row, SqliteConnection, SqlitePool};
+
+use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, WorkerId};
+use super::events::{self, Unnumbered};
+use super::rows::job_columns;
+use super::{SqliteStore, models, rows};
+use crate::records::id::JobKind;
+use crate::records::{Job, JobId, Model, Owner, Page, Slice, Status, Timestamp};
+
+pub(super) async fn insert_queued(store: &SqliteStore, job: &Job) -> Result<()> {
+    demand(job, job.status == Status::Queued)?;
+    let queued = [Unnumbered::status(
+        Status::Queued,
+        job.attempt,
+        job.created_at,
+    )];
+    let mut transaction = store.begin().await?;
+    if insert(&mut transaction, job, None, &queued).await? {
+        transaction.commit().await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn insert_running(
+    store: &SqliteStore,
+    job: &Job,
+    worker: &WorkerId,
+    lease_seconds: u32,
+) -> Result<Lease> {
+    demand(job, job.status == Status::Running && job.attempt == 1)?;
+    let lease = Lease {
+        job: job.id,
+        worker: worker.clone(),
+        attempt: 1,
+        claim: 1,
+    };
+    let begun = begun_events(job, 1);
+    let mut transaction = store.begin().await?;
+    if insert(&mut transaction, job, Some((worker, lease_seconds)), &begun).await? {
+        transaction.commit().await?;
+        return Ok(lease);
+    }
+    // Stored before: by this very call, when its first answer was lost, or by somebody else.
+    let held = sqlx::query(
+        "SELECT 1 FROM jobs WHERE id = $1 AND status = 'running' AND lease_owner = $2 \
+         AND attempt = 1 AND claims = 1",
+    )
+    .bind(job.id.to_string())
+    .bind(worker.as_str())
+    .fetch_optional(&mut *transaction)
+    .await?;
+    held.map(|_| lease)
+        .ok_or_else(|| StoreError::Conflict(job.id.to_string()))
+}
+
+pub(super) async fn insert_ended(
+    store: &SqliteStore,
+    job: &Job,
+    model: Option<&Model>,
+    trace: Option<&[u8]>,
+) -> Result<()> {
+    let finished_at = job.finished_at.filter(|_| job.status.is_ended());
+    demand(job, finished_at.is_some())?;
+    let mut all = Vec::from(begun_events(job, job.attempt));
+    all.extend(Unnumbered::end(
+        job.status,
+        job.attempt,
+        finished_at.unwrap_or(job.created_at),
+    ));
+    let mut transaction = store.begin().await?;
+    if insert(&mut transaction, job, None, &all).await? {
+        insert_products(&mut transaction, job.id, &job.owner, model, trace).await?;
+        transaction.commit().await?;
+    }
+    Ok(())
+}
+
+/// What a job leaves beside its result.
+pub(super) async fn insert_products(
+    connection: &mut SqliteConnection,
+    job: JobId,
+    owner: &Owner,
+    model: Option<&Model>,
+    trace: Option<&[u8]>,
+) -> Result<()> {
+    if let Some(model) = model {
+        models::insert(connection, model).await?;
+    }
+    if let Some(trace) = trace {
+        sqlx::query("INSERT INTO traces (job, owner, body) VALUES ($1, $2, $3)")
+            .bind(job.to_string())
+            .bind(owner.as_str())
+            .bind(trace)
+            .execute(connection)
+            .await?;
+    }
+    Ok(())
+}
+
+/// The first two events of a job that never waited in the queue.
+fn begun_events(job: &Job, attempt: u32) -> [Unnumbered; 2] {
+    let started_at = job.started_at.unwrap_or(job.created_at);
+    [
+        Unnumbered::status(Status::Queued, 0, job.created_at),
+        Unnumbered::status(Status::Running, attempt, started_at),
+    ]
+}
+
+/// Refuses a job whose status does not fit the method that it was given to: a mistake in this program.
+fn demand(job: &Job, fits: bool) -> Result<()> {
+    if fits {
+        return Ok(());
+    }
+    Err(StoreError::other(format!(
+        "{} cannot be stored like this as {}",
+        job.id, job.status
+    )))
+}
+
+/// Stores the job's row and its events, unless its id is stored already; whether it did.
+async fn insert(
+    connection: &mut SqliteConnection,
+    job: &Job,
+    lease: Option<(&WorkerId, u32)>,
+    events: &[Unnumbered],
+) -> Result<bool> {
+    let event_sequence = events.len() as i64;
+    let inserted = sqlx::query(
+        "INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, \
+         seed, attempt, priority, created_at, started_at, finished_at, progress, result, error, \
+         model, cancel_requested, lease_owner, lease_until, claims, event_sequence) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
+         $19, $20, $21, unixepoch('subsec') + $22, $23, $24) ON CONFLICT (id) DO NOTHING",
+    )
+    .bind(job.id.to_string())
+    .bind(job.owner.as_str())
+    .bind(job.task.as_str())
+    .bind(job.learner.as_deref())
+    .bind(job.name.as_deref())
+    .bind(job.status.as_str())
+    .bind(rows::json(&job.spec)?)
+    .bind(job.data_key.as_deref())
+    .bind(job.data_sha256.as_deref())
+    .bind(rows::signed(job.seed)?)
+    .bind(job.attempt)
+    .bind(job.priority)
+    .bind(job.created_at.milliseconds())
+    .bind(job.started_at.map(Timestamp::milliseconds))
+    .bind(job.finished_at.map(Timestamp::milliseconds))
+    .bind(rows::json(&job.progress)?)
+    .bind(rows::json_if(job.result.as_ref())?)
+    .bind(rows::json_if(job.error.as_ref())?)
+    .bind(job.model.map(|model| model.to_string()))
+    .bind(job.cancel_requested)
+    .bind(lease.map(|(worker, _)| worker.as_str()))
+    // Without a lease there are no seconds, and the sum is null.
+    .bind(lease.map(|(_, seconds)| seconds))
+    .bind(job.attempt)
+    .bind(event_sequence)
+    .execute(&mut *connection)
+    .await?;
+    if inserted.rows_affected() == 0 {
+        return Ok(false);
+    }
+    events::write(connection, job.id, &job.owner, event_sequence, events).await?;
+    Ok(true)
+}
+
+pub(super) async fn one(readers: &SqlitePool, owner: &Owner, id: JobId) -> Result<Option<Job>> {
+    let select = concat!(
+        "SELECT ",
+        job_columns!(),
+        " FROM jobs WHERE id = $1 AND owner = $2"
+    );
+    let row = sqlx::query(select)
+        .bind(id.to_string())
+        .bind(owner.as_str())
+        .fetch_optional(readers)
+        .await?;
+    row.as_ref().map(rows::job).transpose()
+}
+
+pub(super) async fn list(
+    readers: &SqlitePool,
+    owner: &Owner,
+    filter: &JobFilter,
+    page: &Page<JobKind>,
+) -> Result<Slice<Job, JobKind>> {
+    let select = concat!(
+        "SELECT ",
+        job_columns!(),
+        " FROM jobs WHERE owner = $1 AND ($2 IS NULL OR id < $2) \
+         AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR task = $4) \
+         AND ($5 IS NULL OR learner = $5) ORDER BY id DESC LIMIT $6"
+    );
+    let found = sqlx::query(select)
+        .bind(owner.as_str())
+        .bind(page.after().map(|cursor| cursor.last.to_string()))
+        .bind(filter.status.map(Status::as_str))
+        .bind(filter.task.as_deref())
+        .bind(filter.learner.as_deref())
+        .bind(page.limit() + 1)
+        .fetch_all(readers)
+        .await?;
+    let items = found.iter().map(rows::job).collect::<Result<Vec<_>>>()?;
+    Ok(Slice::from_one_more(items, page, |job| job.id))
+}
+
+pub(super) async fn delete(store: &SqliteStore, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
+    let mut transaction = store.begin().await?;
+    // Events and trace go with it.
+    let deleted = sqlx::query(
+        "DELETE FROM jobs WHERE id = $1 AND owner = $2 AND finished_at IS NOT NULL \
+         RETURNING data_key",
+    )
+    .bind(id.to_string())
+    .bind(owner.as_str())
+    .fetch_optional(&mut *transaction)
+    .await?;
+    if let Some(row) = deleted {
+        let data_key = row.try_get("data_key")?;
+        transaction.commit().await?;
+        return Ok(DeleteOutcome::Deleted { data_key });
+    }
+    let there = sqlx::query("SELECT 1 FROM jobs WHERE id = $1 AND owner = $2")
+        .bind(id.to_string())
+        .bind(owner.as_str())
+        .fetch_optional(&mut *transaction)
+        .await?;
+    Ok(if there.is_some() {
+        DeleteOutcome::NotEnded
+    } else {
+        DeleteOutcome::NotFound
+    })
+}
+
+pub(super) async fn sweep(
+    store: &SqliteStore,
+    ended_before: Timestamp,
+    limit: u32,
+) -> Result<Swept> {
+    let mut transaction = store.begin().await?;
+    let deleted = sqlx::query(
+        "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE finished_at < $1 \
+         ORDER BY finished_at LIMIT $2) RETURNING data_key",
+    )
+    .bind(ended_before.milliseconds())
+    .bind(limit)
+    .fetch_all(&mut *transaction)
+    .await?;
+    transaction.commit().await?;
+    let mut swept = Swept {
+        jobs: deleted.len() as u64,
+        data_keys: Vec::new(),
+    };
+    for row in &deleted {
+        swept
+            .data_keys
+            .extend(row.try_get::<Option<String>, _>("data_key")?);
+    }
+    Ok(swept)
+}
+
+pub(super) async fn trace(
+    readers: &SqlitePool,
+    owner: &Owner,
+    id: JobId,
+) -> Result<Option<Vec<u8>>> {
+    let row = sqlx::query("SELECT body FROM traces WHERE job = $1 AND owner = $2")
+        .bind(id.to_string())
+        .bind(owner.as_str())
+        .fetch_optional(readers)
+        .await?;
+    Ok(row.map(|row| row.try_get("body")).transpose()?)
+}
+
+pub(super) async fn queued_count(readers: &SqlitePool) -> Result<u64> {
+    // The first condition names the partial index, which holds nothing that has ended.
+    let row = sqlx::query(
+        "SELECT COUNT(*) AS queued FROM jobs \
+         WHERE status IN ('queued', 'running') AND status = 'queued'",
+    )
+    .fetch_one(readers)
+    .await?;
+    u64::try_from(row.try_get::<i64, _>("queued")?).map_err(StoreError::corrupt)
+}
+
+pub(super) async fn data_keys(
+    readers: &SqlitePool,
+    after: Option<&str>,
+    limit: u32,
+) -> Result<Vec<String>> {
+    let found = sqlx::query(
+        "SELECT DISTINCT data_key FROM jobs \
+         WHERE data_key IS NOT NULL AND ($1 IS NULL OR data_key > $1) \
+         ORDER BY data_key LIMIT $2",
+    )
+    .bind(after)
+    .bind(limit)
+    .fetch_all(readers)
+    .await?;
+    found
+        .iter()
+        .map(|row| Ok(row.try_get("data_key")?))
+        .collect()
+}
+
+pub(super) async fn ping(readers: &SqlitePool) -> Result<()> {
+    // Reads the file, not only the connection.
+    sqlx::query("SELECT 1 FROM jobs LIMIT 1")
+        .fetch_optional(readers)
+        .await?;
+    Ok(())
+}

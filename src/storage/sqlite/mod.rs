@@ -1,0 +1,216 @@
+//! The embedded backend: one SQLite file.
+//!
+//! Write-ahead log, `synchronous=FULL` (a commit is on disk when it is acknowledged), one connection that
+//! writes, four that read. Every writer begins with `BEGIN IMMEDIATE`: a deferred transaction that turns writer
+//! fails at once with a stale snapshot, whatever the timeout. Several processes may open one file on one machine.
+//!
+//! This file opens the store and hands each method to the file that owns its statements.
+
+mod connect;
+mod errors;
+mod events;
+mod jobs;
+mod migrate;
+mod models;
+mod queue;
+mod rows;
+
+use std::future::Future;
+use std::path::Path;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use sqlx::SqlitePool;
+
+use super::{
+    CancelOutcome, Claim, ClaimTerms, DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, Lease,
+    ModelFilter, Result, Store, StoreError, Swept, WorkerId,
+};
+use crate::records::id::{JobKind, ModelKind};
+use crate::records::{
+    Event, Job, JobId, Model, ModelId, ModelSummary, Owner, Page, Progress, Slice, Timestamp,
+};
+
+/// How long a method may take, waiting for a connection and for other processes included.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A transaction that holds the write lock from its beginning.
+type Transaction = sqlx::Transaction<'static, sqlx::Sqlite>;
+
+/// The embedded store.
+#[derive(Debug)]
+pub struct SqliteStore {
+    writer: SqlitePool,
+    readers: SqlitePool,
+}
+
+impl SqliteStore {
+    /// Opens the store in the file `path`, makes it when there is none, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// [`StoreError::Newer`] when a newer program wrote it; [`StoreError::Corrupt`] when it is no such store;
+    /// [`StoreError::Unavailable`] or [`StoreError::Full`] when the file cannot be opened or written.
+    pub async fn open(path: &Path) -> Result<Self> {
+        // Held until the schema is there: turning on the write-ahead log does not wait for other openers.
+        let _opening = connect::lock_for_opening(path.to_owned()).await?;
+        let writer = connect::writer(path).await?;
+        timed(migrate::run(&writer)).await?;
+        Ok(Self {
+            writer,
+            readers: connect::readers(path),
+        })
+    }
+
+    async fn begin(&self) -> Result<Transaction> {
+        Ok(self.writer.begin_with("BEGIN IMMEDIATE").await?)
+    }
+}
+
+/// The outcome of `work`, or `Unavailable` when it takes too long. What was begun is then rolled back.
+async fn timed<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    match tokio::time::timeout(ANSWER_TIMEOUT, work).await {
+        Ok(outcome) => outcome,
+        Err(elapsed) => Err(StoreError::unavailable(elapsed)),
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn insert_job(&self, job: &Job) -> Result<()> {
+        timed(jobs::insert_queued(self, job)).await
+    }
+
+    async fn insert_running_job(
+        &self,
+        job: &Job,
+        worker: &WorkerId,
+        lease_seconds: u32,
+    ) -> Result<Lease> {
+        timed(jobs::insert_running(self, job, worker, lease_seconds)).await
+    }
+
+    async fn insert_ended_job(
+        &self,
+        job: &Job,
+        model: Option<&Model>,
+        trace: Option<&[u8]>,
+    ) -> Result<()> {
+        timed(jobs::insert_ended(self, job, model, trace)).await
+    }
+
+    async fn job(&self, owner: &Owner, id: JobId) -> Result<Option<Job>> {
+        timed(jobs::one(&self.readers, owner, id)).await
+    }
+
+    async fn jobs(
+        &self,
+        owner: &Owner,
+        filter: &JobFilter,
+        page: &Page<JobKind>,
+    ) -> Result<Slice<Job, JobKind>> {
+        timed(jobs::list(&self.readers, owner, filter, page)).await
+    }
+
+    async fn claim_job(
+        &self,
+        worker: &WorkerId,
+        terms: &ClaimTerms,
+        now: Timestamp,
+    ) -> Result<Option<Claim>> {
+        timed(queue::claim(self, worker, terms, now)).await
+    }
+
+    async fn heartbeat(
+        &self,
+        lease: &Lease,
+        lease_seconds: u32,
+        progress: Option<&Progress>,
+        now: Timestamp,
+    ) -> Result<Heartbeat> {
+        timed(queue::heartbeat(self, lease, lease_seconds, progress, now)).await
+    }
+
+    async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
+        timed(queue::finish(self, lease, end)).await
+    }
+
+    async fn requeue_job(&self, lease: &Lease, now: Timestamp) -> Result<Fenced> {
+        timed(queue::requeue(self, lease, now)).await
+    }
+
+    async fn release_all_leases(&self, now: Timestamp) -> Result<u64> {
+        timed(queue::release_all(self, now)).await
+    }
+
+    async fn cancel_job(&self, owner: &Owner, id: JobId, now: Timestamp) -> Result<CancelOutcome> {
+        timed(queue::cancel(self, owner, id, now)).await
+    }
+
+    async fn delete_job(&self, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
+        timed(jobs::delete(self, owner, id)).await
+    }
+
+    async fn events(
+        &self,
+        owner: Option<&Owner>,
+        id: JobId,
+        after_sequence: i64,
+        limit: u32,
+    ) -> Result<Vec<Event>> {
+        timed(events::after(
+            &self.readers,
+            owner,
+            id,
+            after_sequence,
+            limit,
+        ))
+        .await
+    }
+
+    async fn trace(&self, owner: &Owner, id: JobId) -> Result<Option<Vec<u8>>> {
+        timed(jobs::trace(&self.readers, owner, id)).await
+    }
+
+    async fn sweep_jobs(&self, ended_before: Timestamp, limit: u32) -> Result<Swept> {
+        timed(jobs::sweep(self, ended_before, limit)).await
+    }
+
+    async fn queued_count(&self) -> Result<u64> {
+        timed(jobs::queued_count(&self.readers)).await
+    }
+
+    async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>> {
+        timed(jobs::data_keys(&self.readers, after, limit)).await
+    }
+
+    async fn insert_model(&self, model: &Model) -> Result<()> {
+        timed(models::insert_one(self, model)).await
+    }
+
+    async fn model(&self, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
+        timed(models::one(&self.readers, owner, id)).await
+    }
+
+    async fn models(
+        &self,
+        owner: &Owner,
+        filter: &ModelFilter,
+        page: &Page<ModelKind>,
+    ) -> Result<Slice<ModelSummary, ModelKind>> {
+        timed(models::list(&self.readers, owner, filter, page)).await
+    }
+
+    async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<bool> {
+        timed(models::delete(self, owner, id)).await
+    }
+
+    async fn ping(&self) -> Result<()> {
+        timed(jobs::ping(&self.readers)).await
+    }
+
+    async fn close(&self) {
+        // The writer last: the last connection to go folds the log into the file.
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}

@@ -1,0 +1,83 @@
+//! The statements of models.
+
+use sqlx::{SqliteConnection, SqlitePool};
+
+use super::super::{ModelFilter, Result};
+use super::{SqliteStore, rows};
+use crate::records::id::ModelKind;
+use crate::records::{Model, ModelId, ModelSummary, Owner, Page, Slice};
+
+pub(super) async fn insert_one(store: &SqliteStore, model: &Model) -> Result<()> {
+    let mut transaction = store.begin().await?;
+    insert(&mut transaction, model).await?;
+    Ok(transaction.commit().await?)
+}
+
+/// Stores the model unless its id is stored already.
+pub(super) async fn insert(connection: &mut SqliteConnection, model: &Model) -> Result<()> {
+    sqlx::query(
+        "INSERT INTO models (id, owner, job, name, learner, kind, n, created_at, document) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING",
+    )
+    .bind(model.id.to_string())
+    .bind(model.owner.as_str())
+    .bind(model.job.map(|job| job.to_string()))
+    .bind(model.name.as_deref())
+    .bind(model.learner.as_str())
+    .bind(model.kind.as_str())
+    .bind(rows::signed(model.n)?)
+    .bind(model.created_at.milliseconds())
+    .bind(rows::json(&model.document)?)
+    .execute(connection)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn one(readers: &SqlitePool, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
+    let row = sqlx::query(
+        "SELECT id, owner, job, name, learner, kind, n, created_at, document FROM models \
+         WHERE id = $1 AND owner = $2",
+    )
+    .bind(id.to_string())
+    .bind(owner.as_str())
+    .fetch_optional(readers)
+    .await?;
+    row.as_ref().map(rows::model).transpose()
+}
+
+pub(super) async fn list(
+    readers: &SqlitePool,
+    owner: &Owner,
+    filter: &ModelFilter,
+    page: &Page<ModelKind>,
+) -> Result<Slice<ModelSummary, ModelKind>> {
+    let found = sqlx::query(
+        "SELECT id, owner, job, name, learner, kind, n, created_at FROM models \
+         WHERE owner = $1 AND ($2 IS NULL OR id < $2) \
+         AND ($3 IS NULL OR learner = $3) AND ($4 IS NULL OR kind = $4) \
+         ORDER BY id DESC LIMIT $5",
+    )
+    .bind(owner.as_str())
+    .bind(page.after().map(|cursor| cursor.last.to_string()))
+    .bind(filter.learner.as_deref())
+    .bind(filter.kind.as_deref())
+    .bind(page.limit() + 1)
+    .fetch_all(readers)
+    .await?;
+    let items = found
+        .iter()
+        .map(rows::model_summary)
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Slice::from_one_more(items, page, |model| model.id))
+}
+
+pub(super) async fn delete(store: &SqliteStore, owner: &Owner, id: ModelId) -> Result<bool> {
+    let mut transaction = store.begin().await?;
+    let deleted = sqlx::query("DELETE FROM models WHERE id = $1 AND owner = $2")
+        .bind(id.to_string())
+        .bind(owner.as_str())
+        .execute(&mut *transaction)
+        .await?;
+    transaction.commit().await?;
+    Ok(deleted.rows_affected() > 0)
+}

@@ -1,0 +1,325 @@
+//! The statements of the queue: who computes which job, and how each of them ends.
+//!
+//! Every statement that a worker causes is fenced on (id, status, worker, attempt, claim): a lease that is no
+//! longer the job's own matches no row, and nothing is written.
+
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{Row, Sqlite, SqliteConnection};
+
+use super::super::{
+    CancelOutcome, Claim, ClaimTerms, Fenced, Heartbeat, JobEnd, Lease, Result, StoreError,
+    WorkerId,
+};
+use super::events::{self, Unnumbered};
+use super::rows::job_columns;
+use super::{SqliteStore, jobs, rows};
+use crate::records::{Job, JobError, JobId, Owner, Progress, Status, Timestamp};
+
+/// A statement with its arguments.
+type Query = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
+
+/// The conditions of the fence, on the first four parameters. A macro for the reason given at [`job_columns`].
+macro_rules! fence {
+    () => {
+        " WHERE id = $1 AND status = 'running' AND lease_owner = $2 AND attempt = $3 \
+         AND claims = $4 "
+    };
+}
+
+/// A statement whose first four parameters are the lease's.
+fn fenced(statement: &'static str, lease: &Lease) -> Query {
+    sqlx::query(statement)
+        .bind(lease.job.to_string())
+        .bind(lease.worker.as_str().to_owned())
+        .bind(lease.attempt)
+        .bind(lease.claim)
+}
+
+pub(super) async fn claim(
+    store: &SqliteStore,
+    worker: &WorkerId,
+    terms: &ClaimTerms,
+    now: Timestamp,
+) -> Result<Option<Claim>> {
+    // Each round ends a job for good, hands one out, or finds none: no round comes back to a job.
+    loop {
+        let mut transaction = store.begin().await?;
+        let Some(row) = take_next(&mut transaction, worker, terms.lease_seconds, now).await? else {
+            return Ok(None);
+        };
+        let job = rows::job(&row)?;
+        if job.cancel_requested {
+            // Its worker vanished before it could obey. The attempt just charged was never begun.
+            let ending = Ending {
+                status: Status::Cancelled,
+                error: None,
+                attempt: job.attempt - 1,
+            };
+            end_unfinished(&mut transaction, job.id, ending, now).await?;
+            transaction.commit().await?;
+        } else if job.attempt > terms.attempts_max {
+            let ending = Ending::poisoned(job.attempt - 1);
+            end_unfinished(&mut transaction, job.id, ending, now).await?;
+            transaction.commit().await?;
+        } else {
+            let lease = Lease {
+                job: job.id,
+                worker: worker.clone(),
+                attempt: job.attempt,
+                claim: row.try_get("claims")?,
+            };
+            let running = [Unnumbered::status(Status::Running, job.attempt, now)];
+            events::append(&mut transaction, job.id, &running).await?;
+            transaction.commit().await?;
+            return Ok(Some(Claim { job, lease }));
+        }
+    }
+}
+
+/// Makes the next job in the order of claims `worker`'s, with one more attempt.
+async fn take_next(
+    connection: &mut SqliteConnection,
+    worker: &WorkerId,
+    lease_seconds: u32,
+    now: Timestamp,
+) -> Result<Option<SqliteRow>> {
+    // The first condition names the partial index, which is in the order of claims.
+    let update = concat!(
+        "UPDATE jobs SET status = 'running', attempt = attempt + 1, claims = claims + 1, \
+         lease_owner = $1, lease_until = unixepoch('subsec') + $2, \
+         started_at = COALESCE(started_at, $3) \
+         WHERE id = (SELECT id FROM jobs WHERE status IN ('queued', 'running') \
+         AND (status = 'queued' OR lease_until <= unixepoch('subsec')) \
+         ORDER BY priority DESC, attempt, id LIMIT 1) RETURNING ",
+        job_columns!()
+    );
+    let row = sqlx::query(update)
+        .bind(worker.as_str())
+        .bind(lease_seconds)
+        .bind(now.milliseconds())
+        .fetch_optional(connection)
+        .await?;
+    Ok(row)
+}
+
+pub(super) async fn heartbeat(
+    store: &SqliteStore,
+    lease: &Lease,
+    lease_seconds: u32,
+    progress: Option<&Progress>,
+    now: Timestamp,
+) -> Result<Heartbeat> {
+    let mut transaction = store.begin().await?;
+    let update = concat!(
+        "UPDATE jobs SET lease_until = unixepoch('subsec') + $5, \
+         progress = COALESCE($6, progress)",
+        fence!(),
+        "RETURNING cancel_requested"
+    );
+    let held = fenced(update, lease)
+        .bind(lease_seconds)
+        .bind(rows::json_if(progress)?)
+        .fetch_optional(&mut *transaction)
+        .await?;
+    let Some(row) = held else {
+        return Ok(Heartbeat::Lost);
+    };
+    if let Some(progress) = progress {
+        let event = [Unnumbered::progress(progress, now)?];
+        events::append(&mut transaction, lease.job, &event).await?;
+    }
+    transaction.commit().await?;
+    Ok(Heartbeat::Held {
+        cancel_requested: row.try_get("cancel_requested")?,
+    })
+}
+
+pub(super) async fn finish(store: &SqliteStore, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
+    if !end.status.is_ended() {
+        return Err(StoreError::other(format!(
+            "a job does not end as {}",
+            end.status
+        )));
+    }
+    let mut transaction = store.begin().await?;
+    let update = concat!(
+        "UPDATE jobs SET status = $5, result = $6, error = $7, finished_at = $8, progress = $9, \
+         model = $10, lease_owner = NULL, lease_until = NULL",
+        fence!(),
+        "RETURNING owner"
+    );
+    let held = fenced(update, lease)
+        .bind(end.status.as_str())
+        .bind(rows::json_if(end.result.as_ref())?)
+        .bind(rows::json_if(end.error.as_ref())?)
+        .bind(end.finished_at.milliseconds())
+        .bind(rows::json(&end.progress)?)
+        .bind(end.model.as_ref().map(|model| model.id.to_string()))
+        .fetch_optional(&mut *transaction)
+        .await?;
+    let Some(row) = held else {
+        return Ok(Fenced::Lost);
+    };
+    let owner = Owner::new(row.try_get::<String, _>("owner")?);
+    let (model, trace) = (end.model.as_ref(), end.trace.as_deref());
+    jobs::insert_products(&mut transaction, lease.job, &owner, model, trace).await?;
+    let last = Unnumbered::end(end.status, lease.attempt, end.finished_at);
+    events::append(&mut transaction, lease.job, &last).await?;
+    transaction.commit().await?;
+    Ok(Fenced::Done)
+}
+
+pub(super) async fn requeue(store: &SqliteStore, lease: &Lease, now: Timestamp) -> Result<Fenced> {
+    let mut transaction = store.begin().await?;
+    let update = concat!(
+        "UPDATE jobs SET status = 'queued', attempt = attempt - 1, lease_owner = NULL, \
+         lease_until = NULL",
+        fence!(),
+        "RETURNING id, attempt, cancel_requested"
+    );
+    let Some(row) = fenced(update, lease)
+        .fetch_optional(&mut *transaction)
+        .await?
+    else {
+        return Ok(Fenced::Lost);
+    };
+    after_requeue(&mut transaction, &row, now).await?;
+    transaction.commit().await?;
+    Ok(Fenced::Done)
+}
+
+pub(super) async fn release_all(store: &SqliteStore, now: Timestamp) -> Result<u64> {
+    let mut transaction = store.begin().await?;
+    let released = sqlx::query(
+        "UPDATE jobs SET status = 'queued', lease_owner = NULL, lease_until = NULL \
+         WHERE status IN ('queued', 'running') AND status = 'running' \
+         RETURNING id, attempt, cancel_requested",
+    )
+    .fetch_all(&mut *transaction)
+    .await?;
+    for row in &released {
+        after_requeue(&mut transaction, row, now).await?;
+    }
+    transaction.commit().await?;
+    Ok(released.len() as u64)
+}
+
+/// Tells that a job is queued again, and cancels it if a client wanted its end: who went back to the queue only to be
+/// cancelled would keep its client waiting for a worker.
+async fn after_requeue(
+    connection: &mut SqliteConnection,
+    row: &SqliteRow,
+    now: Timestamp,
+) -> Result<()> {
+    let id: JobId = rows::parsed(row, "id")?;
+    let attempt: u32 = row.try_get("attempt")?;
+    let queued = [Unnumbered::status(Status::Queued, attempt, now)];
+    events::append(connection, id, &queued).await?;
+    if row.try_get("cancel_requested")? {
+        let ending = Ending {
+            status: Status::Cancelled,
+            error: None,
+            attempt,
+        };
+        end_unfinished(connection, id, ending, now).await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn cancel(
+    store: &SqliteStore,
+    owner: &Owner,
+    id: JobId,
+    now: Timestamp,
+) -> Result<CancelOutcome> {
+    let mut transaction = store.begin().await?;
+    let select = concat!(
+        "SELECT ",
+        job_columns!(),
+        " FROM jobs WHERE id = $1 AND owner = $2"
+    );
+    let found = sqlx::query(select)
+        .bind(id.to_string())
+        .bind(owner.as_str())
+        .fetch_optional(&mut *transaction)
+        .await?;
+    let Some(row) = found else {
+        return Ok(CancelOutcome::NotFound);
+    };
+    // The transaction holds the write lock, so the job stays as it was just read.
+    let mut job = rows::job(&row)?;
+    match job.status {
+        Status::Queued => {
+            let ending = Ending {
+                status: Status::Cancelled,
+                error: None,
+                attempt: job.attempt,
+            };
+            let job = end_unfinished(&mut transaction, id, ending, now).await?;
+            transaction.commit().await?;
+            Ok(CancelOutcome::Cancelled(job))
+        }
+        Status::Running if !job.cancel_requested => {
+            sqlx::query("UPDATE jobs SET cancel_requested = 1 WHERE id = $1")
+                .bind(id.to_string())
+                .execute(&mut *transaction)
+                .await?;
+            transaction.commit().await?;
+            job.cancel_requested = true;
+            Ok(CancelOutcome::Requested(job))
+        }
+        Status::Running | Status::Cancelled => Ok(CancelOutcome::AlreadyRequested(job)),
+        Status::Succeeded | Status::Failed => Ok(CancelOutcome::Ended(job)),
+    }
+}
+
+/// How a job ends that no worker finishes.
+struct Ending {
+    status: Status,
+    error: Option<JobError>,
+    attempt: u32,
+}
+
+impl Ending {
+    fn poisoned(attempt: u32) -> Self {
+        let detail = format!("given up: {attempt} attempts began and none came to an end");
+        let error = JobError {
+            code: JobError::POISONED.to_owned(),
+            detail,
+        };
+        Self {
+            status: Status::Failed,
+            error: Some(error),
+            attempt,
+        }
+    }
+}
+
+/// Ends a job without a result, with its last two events, whoever holds it. The caller has checked under the
+/// same write lock that it has not ended.
+async fn end_unfinished(
+    connection: &mut SqliteConnection,
+    id: JobId,
+    ending: Ending,
+    now: Timestamp,
+) -> Result<Job> {
+    let update = concat!(
+        "UPDATE jobs SET status = $2, error = $3, attempt = $4, finished_at = $5, \
+         cancel_requested = (cancel_requested OR $2 = 'cancelled'), lease_owner = NULL, \
+         lease_until = NULL \
+         WHERE id = $1 AND finished_at IS NULL RETURNING ",
+        job_columns!()
+    );
+    let row = sqlx::query(update)
+        .bind(id.to_string())
+        .bind(ending.status.as_str())
+        .bind(rows::json_if(ending.error.as_ref())?)
+        .bind(ending.attempt)
+        .bind(now.milliseconds())
+        .fetch_one(&mut *connection)
+        .await?;
+    let job = rows::job(&row)?;
+    let last = Unnumbered::end(job.status, job.attempt, now);
+    events::append(connection, id, &last).await?;
+    Ok(job)
+}

@@ -1,0 +1,161 @@
+//! Rows to records and back. What does not decode is damage, never a panic.
+
+use std::str::FromStr;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sqlx::Row;
+use sqlx::sqlite::SqliteRow;
+
+use super::super::{Result, StoreError};
+use crate::records::{Event, EventKind, Job, Model, ModelSummary, Owner, Status, Timestamp};
+
+/// The columns of a job that [`job`] reads. A macro because statements must be literals, which shows at compile time
+/// that nothing of a stranger's is in them.
+macro_rules! job_columns {
+    () => {
+        "id, owner, task, learner, name, status, spec, data_key, data_sha256, seed, attempt, \
+         priority, created_at, started_at, finished_at, progress, result, error, model, \
+         cancel_requested, claims"
+    };
+}
+pub(super) use job_columns;
+
+/// A value as JSON text.
+pub(super) fn json(value: &impl Serialize) -> Result<String> {
+    serde_json::to_string(value).map_err(StoreError::other)
+}
+
+/// A value that is there as JSON text.
+pub(super) fn json_if<T: Serialize>(value: Option<&T>) -> Result<Option<String>> {
+    value.map(json).transpose()
+}
+
+/// An unsigned number as SQLite's signed one.
+pub(super) fn signed(number: u64) -> Result<i64> {
+    i64::try_from(number).map_err(StoreError::other)
+}
+
+/// A whole job out of [`job_columns`].
+pub(super) fn job(row: &SqliteRow) -> Result<Job> {
+    Ok(Job {
+        id: parsed(row, "id")?,
+        owner: Owner::new(row.try_get::<String, _>("owner")?),
+        task: row.try_get("task")?,
+        learner: row.try_get("learner")?,
+        name: row.try_get("name")?,
+        status: parsed::<Status>(row, "status")?,
+        spec: from_json(row.try_get("spec")?)?,
+        data_key: row.try_get("data_key")?,
+        data_sha256: row.try_get("data_sha256")?,
+        seed: unsigned(row, "seed")?,
+        attempt: row.try_get("attempt")?,
+        created_at: Timestamp::from_milliseconds(row.try_get("created_at")?),
+        started_at: time_if(row, "started_at")?,
+        finished_at: time_if(row, "finished_at")?,
+        progress: from_json(row.try_get("progress")?)?,
+        result: from_json_if(row, "result")?,
+        error: from_json_if(row, "error")?,
+        model: parsed_if(row, "model")?,
+        cancel_requested: row.try_get("cancel_requested")?,
+        priority: row.try_get("priority")?,
+    })
+}
+
+/// A whole model.
+pub(super) fn model(row: &SqliteRow) -> Result<Model> {
+    let ModelSummary {
+        id,
+        owner,
+        job,
+        name,
+        learner,
+        kind,
+        n,
+        created_at,
+    } = model_summary(row)?;
+    let document = from_json(row.try_get("document")?)?;
+    Ok(Model {
+        id,
+        owner,
+        job,
+        name,
+        learner,
+        kind,
+        n,
+        document,
+        created_at,
+    })
+}
+
+/// A model without its document.
+pub(super) fn model_summary(row: &SqliteRow) -> Result<ModelSummary> {
+    Ok(ModelSummary {
+        id: parsed(row, "id")?,
+        owner: Owner::new(row.try_get::<String, _>("owner")?),
+        job: parsed_if(row, "job")?,
+        name: row.try_get("name")?,
+        learner: row.try_get("learner")?,
+        kind: row.try_get("kind")?,
+        n: unsigned(row, "n")?,
+        created_at: Timestamp::from_milliseconds(row.try_get("created_at")?),
+    })
+}
+
+/// An event, with the body of a result put together from the columns of its job.
+pub(super) fn event(row: &SqliteRow) -> Result<Event> {
+    let body = match row.try_get::<Option<String>, _>("body")? {
+        Some(body) => from_json(body)?,
+        None => serde_json::json!({
+            "status": row.try_get::<String, _>("status")?,
+            "result": from_json_if::<serde_json::Value>(row, "result")?,
+            "error": from_json_if::<serde_json::Value>(row, "error")?,
+        }),
+    };
+    Ok(Event {
+        job: parsed(row, "job")?,
+        sequence: row.try_get("sequence")?,
+        kind: parsed::<EventKind>(row, "kind")?,
+        body,
+        at: Timestamp::from_milliseconds(row.try_get("at")?),
+    })
+}
+
+/// A text column that a record type reads.
+pub(super) fn parsed<T>(row: &SqliteRow, column: &str) -> Result<T>
+where
+    T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+{
+    row.try_get::<String, _>(column)?
+        .parse()
+        .map_err(StoreError::corrupt)
+}
+
+fn parsed_if<T>(row: &SqliteRow, column: &str) -> Result<Option<T>>
+where
+    T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
+{
+    let text: Option<String> = row.try_get(column)?;
+    text.map(|text| text.parse().map_err(StoreError::corrupt))
+        .transpose()
+}
+
+fn from_json<T: DeserializeOwned>(text: String) -> Result<T> {
+    serde_json::from_str(&text).map_err(StoreError::corrupt)
+}
+
+fn from_json_if<T: DeserializeOwned>(row: &SqliteRow, column: &str) -> Result<Option<T>> {
+    row.try_get::<Option<String>, _>(column)?
+        .map(from_json)
+        .transpose()
+}
+
+fn time_if(row: &SqliteRow, column: &str) -> Result<Option<Timestamp>> {
+    Ok(row
+        .try_get::<Option<i64>, _>(column)?
+        .map(Timestamp::from_milliseconds))
+}
+
+fn unsigned(row: &SqliteRow, column: &str) -> Result<u64> {
+    u64::try_from(row.try_get::<i64, _>(column)?).map_err(StoreError::corrupt)
+}

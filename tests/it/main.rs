@@ -1,0 +1,3 @@
+//! The one integration binary: linking once is quicker than once for each file.
+
+mod store_contract;

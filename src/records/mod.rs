@@ -5,12 +5,14 @@
 //! nor HTTP, and they read no clock and draw no random number: both come in as parameters.
 
 pub mod event;
+pub mod hypothesis;
 pub mod id;
 pub mod job;
 pub mod model;
 pub mod owner;
 pub mod page;
 pub mod time;
+pub mod train;
 
 pub use event::{Event, EventKind};
 pub use id::{Id, JobId, ModelId, ParseIdError};

@@ -1,0 +1,87 @@
+//! One computation in the blocking pool, bounded by permits, watched by a timer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::learners::outcome::Outcome;
+use crate::learners::run::{Interrupt, Run};
+
+use super::train_job::TrainJob;
+
+/// What came of a computation.
+#[derive(Debug)]
+pub enum Computed {
+    /// It ended, also when limited or cancelled.
+    Ended {
+        /// What it came to.
+        outcome: Box<Outcome>,
+        /// How long it computed.
+        seconds: f64,
+    },
+    /// It was given up, to be run again from the start.
+    Suspended,
+    /// It broke down: a defect of this program.
+    Panicked,
+}
+
+/// A computation under way.
+pub struct Computation {
+    /// Its outside.
+    pub run: Arc<Run>,
+    handle: JoinHandle<(Result<Outcome, Interrupt>, f64)>,
+    deadline: Option<Instant>,
+}
+
+impl Computation {
+    /// Starts to compute. The permit is held inside the closure, because a blocking task goes on
+    /// when nobody waits for it any more.
+    pub fn start(job: Arc<TrainJob>, seconds_max: f64, permit: OwnedSemaphorePermit) -> Self {
+        let run = Arc::new(Run::default());
+        let seconds_max = job.seconds_max.unwrap_or(seconds_max);
+        let outside = Arc::clone(&run);
+        let handle = tokio::task::spawn_blocking(move || {
+            let begun = Instant::now();
+            let outcome = job.run(&outside);
+            drop(permit);
+            (outcome, begun.elapsed().as_secs_f64())
+        });
+        let limit = Duration::try_from_secs_f64(seconds_max).ok();
+        Self {
+            run,
+            handle,
+            deadline: limit.and_then(|limit| Instant::now().checked_add(limit)),
+        }
+    }
+
+    /// Waits for the end, raising the flag when the time is over. May be dropped and called again.
+    pub async fn ended(&mut self) -> Computed {
+        let joined = loop {
+            let deadline = self.deadline;
+            let timer = async {
+                match deadline {
+                    Some(deadline) => tokio::time::sleep_until(deadline).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                joined = &mut self.handle => break joined,
+                () = timer => {
+                    self.run.stop.raise(Interrupt::TimeLimit);
+                    self.deadline = None;
+                }
+            }
+        };
+        match joined {
+            Ok((Ok(outcome), seconds)) => Computed::Ended {
+                outcome: Box::new(outcome),
+                seconds,
+            },
+            Ok((Err(_), _)) => Computed::Suspended,
+            Err(_) => Computed::Panicked,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! Where ids and seeds that nobody gave come from: a clock and a random generator, both handed in.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rand::Rng;
+
+use crate::learners::random::{Generator, SEED_MAX};
+use crate::records::id::{Id, Kind};
+use crate::records::{Clock, Timestamp};
+
+/// Makes ids and seeds.
+pub struct Ids {
+    clock: Arc<dyn Clock>,
+    generator: Mutex<Generator>,
+}
+
+impl Ids {
+    /// A source over a clock and a generator that nobody can foresee.
+    pub fn new(clock: Arc<dyn Clock>, generator: Generator) -> Self {
+        Self {
+            clock,
+            generator: Mutex::new(generator),
+        }
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// A new id.
+    pub fn id<K: Kind>(&self) -> Id<K> {
+        let mut random = [0; 10];
+        self.with(|generator| generator.fill_bytes(&mut random));
+        Id::new(self.now(), random)
+    }
+
+    /// A seed for a request that gave none.
+    pub fn seed(&self) -> u64 {
+        self.with(|generator| generator.next_u64() & SEED_MAX)
+    }
+
+    /// A name that is never used again.
+    pub fn name(&self, prefix: &str) -> String {
+        let (high, low) = self.with(|generator| (generator.next_u64(), generator.next_u64()));
+        format!("{prefix}_{high:016x}{low:016x}")
+    }
+
+    fn with<T>(&self, draw: impl FnOnce(&mut Generator) -> T) -> T {
+        // A generator is right whatever its holder was doing when it panicked.
+        draw(
+            &mut self
+                .generator
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner),
+        )
+    }
+}

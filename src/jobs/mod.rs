@@ -1,0 +1,19 @@
+//! Jobs: submit, claim, compute in the blocking pool, keep the lease, cancel, wait, sweep.
+//!
+//! Knows the store and the learners, and nothing of HTTP. A job is computed by a worker that
+//! holds a permit and a lease; everything the worker writes is fenced by that lease.
+
+mod compute;
+mod hub;
+mod ids;
+mod scheduler;
+mod service;
+mod submit;
+mod sweep;
+mod train_job;
+mod worker;
+
+pub use ids::Ids;
+pub use service::{Jobs, JobsConfig, JobsError};
+pub use submit::NewTrain;
+pub use train_job::{ResolveError, TrainJob, learner, resolve};

@@ -1,0 +1,49 @@
+//! Claims jobs while there are permits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::storage::ClaimTerms;
+
+use super::service::Jobs;
+
+/// How often an idle scheduler looks for work that another process queued or left behind.
+const POLL: Duration = Duration::from_secs(1);
+
+impl Jobs {
+    /// Claims and starts jobs until the process stops.
+    pub(super) async fn schedule(self: Arc<Self>) {
+        loop {
+            let permit = tokio::select! {
+                permit = Arc::clone(&self.permits).acquire_owned() => permit,
+                () = self.stopping.cancelled() => return,
+            };
+            let Ok(permit) = permit else { return };
+            let terms = ClaimTerms {
+                lease_seconds: self.config.lease_seconds,
+                attempts_max: self.config.attempts_max,
+            };
+            if self.stopping.is_cancelled() {
+                return;
+            }
+            let claim = self.store.claim_job(&self.worker, &terms, self.ids.now());
+            match claim.await {
+                Ok(Some(claim)) => {
+                    let this = Arc::clone(&self);
+                    self.tasks.spawn(async move {
+                        this.run_claim(claim, permit).await;
+                    });
+                    continue;
+                }
+                Ok(None) => {}
+                Err(error) => tracing::warn!(%error, "no job can be claimed now"),
+            }
+            drop(permit);
+            tokio::select! {
+                () = self.hub.work.notified() => {}
+                () = tokio::time::sleep(POLL) => {}
+                () = self.stopping.cancelled() => return,
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The jobs of this process: what it needs, how it starts, waits and stops.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::learners::run::Interrupt;
+use crate::records::{Job, JobId, Owner};
+use crate::storage::{Blobs, CancelOutcome, DeleteOutcome, Store, StoreError, WorkerId};
+
+use super::hub::{self, Hub};
+use super::ids::Ids;
+
+/// How often a waiter looks at the store, since other processes change it too.
+const POLL: Duration = Duration::from_millis(500);
+
+/// What can be set of the jobs of a process.
+#[derive(Clone, Debug)]
+pub struct JobsConfig {
+    /// Jobs computed at once.
+    pub workers: usize,
+    /// After so many seconds without a heartbeat a job is another worker's to take.
+    pub lease_seconds: u32,
+    /// A job begun so often without an end fails as `poisoned`.
+    pub attempts_max: u32,
+    /// Seconds of computing of a job that names none.
+    pub seconds_default: f64,
+    /// Jobs waiting at once.
+    pub queue_max: u64,
+    /// Bytes of memory a job may need beside its data.
+    pub state_bytes_max: u64,
+    /// How long ended jobs are kept.
+    pub retention_days: u32,
+    /// A waited job that takes longer than this is stored while it runs.
+    pub adopt_after: Duration,
+    /// Time between two stored progress events of a job.
+    pub progress_interval: Duration,
+}
+
+impl Default for JobsConfig {
+    fn default() -> Self {
+        Self {
+            workers: 1,
+            lease_seconds: 15,
+            attempts_max: 5,
+            seconds_default: 600.0,
+            queue_max: 10_000,
+            state_bytes_max: 1 << 30,
+            retention_days: 30,
+            adopt_after: Duration::from_millis(200),
+            progress_interval: Duration::from_millis(500),
+        }
+    }
+}
+
+/// Why a request about a job was not met.
+#[derive(Debug, thiserror::Error)]
+pub enum JobsError {
+    /// The store did not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No such job.
+    #[error("there is no such job")]
+    NotFound,
+    /// The job has ended, so it cannot be cancelled.
+    #[error("the job has already ended as {}", .0.status)]
+    Ended(Box<Job>),
+    /// The job has not ended, so it cannot be deleted.
+    #[error("the job has not ended; cancel it first")]
+    NotEnded,
+    /// Too many jobs wait.
+    #[error("the queue is full: {limit} jobs are waiting")]
+    QueueFull { limit: u64 },
+    /// The process is about to stop.
+    #[error("the service is stopping")]
+    Stopping,
+}
+
+/// The jobs of this process.
+pub struct Jobs {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) blobs: Blobs,
+    pub(super) ids: Arc<Ids>,
+    pub(super) hub: Hub,
+    pub(super) worker: WorkerId,
+    pub(super) permits: Arc<Semaphore>,
+    pub(super) config: JobsConfig,
+    pub(super) stopping: CancellationToken,
+    pub(super) tasks: TaskTracker,
+}
+
+impl Jobs {
+    /// The jobs of a process that calls itself by a name drawn now.
+    pub fn new(
+        store: Arc<dyn Store>,
+        blobs: Blobs,
+        ids: Arc<Ids>,
+        config: JobsConfig,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            worker: WorkerId::new(ids.name("worker")),
+            permits: Arc::new(Semaphore::new(config.workers)),
+            hub: Hub::default(),
+            stopping: CancellationToken::new(),
+            tasks: TaskTracker::new(),
+            store,
+            blobs,
+            ids,
+            config,
+        })
+    }
+
+    /// Begins to claim and sweep. Until then jobs are only accepted.
+    pub fn start(self: &Arc<Self>) {
+        self.tasks.spawn(Arc::clone(self).schedule());
+        self.tasks.spawn(Arc::clone(self).sweep_regularly());
+    }
+
+    /// Stops claiming, gives up what runs without charging the attempt, and waits until all of it
+    /// is written, at most `patience`; whether it was.
+    pub async fn stop(&self, patience: Duration) -> bool {
+        self.stopping.cancel();
+        self.hub.stop_all(Interrupt::Suspended);
+        self.tasks.close();
+        tokio::time::timeout(patience, self.tasks.wait())
+            .await
+            .is_ok()
+    }
+
+    /// Ends when the process begins to stop.
+    pub fn stopping(&self) -> &CancellationToken {
+        &self.stopping
+    }
+
+    /// The settings.
+    pub fn config(&self) -> &JobsConfig {
+        &self.config
+    }
+
+    /// Where records are.
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Makes ids, seeds and times.
+    pub fn ids(&self) -> &Ids {
+        &self.ids
+    }
+
+    /// The owner's job.
+    ///
+    /// # Errors
+    /// [`JobsError::NotFound`], or what the store says.
+    pub async fn job(&self, owner: &Owner, id: JobId) -> Result<Job, JobsError> {
+        let job = self.store.job(owner, id).await?;
+        job.ok_or(JobsError::NotFound)
+    }
+
+    /// The owner's job once it has ended, or as it is after `patience`.
+    ///
+    /// # Errors
+    /// [`JobsError::NotFound`], or what the store says.
+    pub async fn wait(
+        &self,
+        owner: &Owner,
+        id: JobId,
+        patience: Duration,
+    ) -> Result<Job, JobsError> {
+        // Subscribing comes first: a change between look and wait is then not missed.
+        let mut changes = self.hub.subscribe();
+        let deadline = Instant::now() + patience;
+        loop {
+            let job = self.job(owner, id).await?;
+            let left = deadline.saturating_duration_since(Instant::now());
+            if job.status.is_ended() || left.is_zero() || self.stopping.is_cancelled() {
+                return Ok(job);
+            }
+            tokio::select! {
+                () = hub::changed(&mut changes, id) => {}
+                () = tokio::time::sleep(left.min(POLL)) => {}
+                () = self.stopping.cancelled() => {}
+            }
+        }
+    }
+
+    /// Waits until the job changes, or for a while.
+    pub async fn changed(&self, changes: &mut tokio::sync::broadcast::Receiver<JobId>, id: JobId) {
+        tokio::select! {
+            () = hub::changed(changes, id) => {}
+            () = tokio::time::sleep(POLL) => {}
+            () = self.stopping.cancelled() => {}
+        }
+    }
+
+    /// Changes of jobs from now on, for [`Self::changed`].
+    pub fn subscribe(&self) -> tokio::sync::broadcast::Receiver<JobId> {
+        self.hub.subscribe()
+    }
+
+    /// Asks for the end of the owner's job; the job, and whether this was the first time.
+    ///
+    /// # Errors
+    /// [`JobsError::NotFound`], [`JobsError::Ended`], or what the store says.
+    pub async fn cancel(&self, owner: &Owner, id: JobId) -> Result<(Job, bool), JobsError> {
+        let outcome = self.store.cancel_job(owner, id, self.ids.now()).await?;
+        // The run is told at once, not at its next heartbeat.
+        self.hub.stop(id, Interrupt::Cancelled);
+        self.hub.changed(id);
+        match outcome {
+            CancelOutcome::Cancelled(job) => {
+                self.forget_data(job.data_key.as_deref()).await;
+                Ok((job, true))
+            }
+            CancelOutcome::Requested(job) => Ok((job, true)),
+            CancelOutcome::AlreadyRequested(job) => Ok((job, false)),
+            CancelOutcome::Ended(job) => Err(JobsError::Ended(Box::new(job))),
+            CancelOutcome::NotFound => Err(JobsError::NotFound),
+        }
+    }
+
+    /// Deletes the owner's ended job.
+    ///
+    /// # Errors
+    /// [`JobsError::NotFound`], [`JobsError::NotEnded`], or what the store says.
+    pub async fn delete(&self, owner: &Owner, id: JobId) -> Result<(), JobsError> {
+        match self.store.delete_job(owner, id).await? {
+            DeleteOutcome::Deleted { data_key } => {
+                self.forget_data(data_key.as_deref()).await;
+                Ok(())
+            }
+            DeleteOutcome::NotEnded => Err(JobsError::NotEnded),
+            DeleteOutcome::NotFound => Err(JobsError::NotFound),
+        }
+    }
+
+    /// Deletes the data of a job that needs them no more. A blob that stays is swept later.
+    pub(super) async fn forget_data(&self, key: Option<&str>) {
+        if let Some(key) = key
+            && let Err(error) = self.blobs.delete(key).await
+        {
+            tracing::warn!(key, %error, "the data of an ended job stay for now");
+        }
+    }
+}

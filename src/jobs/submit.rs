@@ -1,0 +1,230 @@
+//! How a job comes to be: queued, or computed at once for a client that waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::time::Instant;
+
+use crate::formats;
+use crate::learners::run::Interrupt;
+use crate::records::train::TrainSpec;
+use crate::records::{Job, JobId, Owner, Progress, Status};
+use crate::storage::{Blobs, JobEnd, StoreError};
+
+use super::compute::{Computation, Computed};
+use super::service::{Jobs, JobsError};
+use super::train_job::TrainJob;
+use super::worker;
+
+/// A checked training that is not a job yet.
+#[derive(Clone, Debug)]
+pub struct NewTrain {
+    /// Whose it is.
+    pub owner: Owner,
+    /// Free text of the client.
+    pub name: Option<String>,
+    /// The request without its data.
+    pub spec: TrainSpec,
+    /// Of every random choice.
+    pub seed: u64,
+    /// The training itself.
+    pub job: Arc<TrainJob>,
+    /// The digest of the canonical rows, in hexadecimal, unless the data are generated.
+    pub data_sha256: Option<String>,
+}
+
+impl Jobs {
+    /// Makes a job, and waits for its end up to `patience`. When this returns the job is on disk.
+    ///
+    /// # Errors
+    /// [`JobsError::QueueFull`], [`JobsError::Stopping`], or what the store says. No job exists
+    /// then.
+    pub async fn submit(
+        self: &Arc<Self>,
+        new: NewTrain,
+        patience: Duration,
+    ) -> Result<Job, JobsError> {
+        if self.stopping.is_cancelled() {
+            return Err(JobsError::Stopping);
+        }
+        let begun = Instant::now();
+        let owner = new.owner.clone();
+        let job = self.acknowledge(new, patience).await?;
+        let left = patience.saturating_sub(begun.elapsed());
+        if job.status.is_ended() || left.is_zero() {
+            return Ok(job);
+        }
+        self.wait(&owner, job.id, left).await
+    }
+
+    /// Brings the job to the store: ended, running or queued.
+    async fn acknowledge(
+        self: &Arc<Self>,
+        new: NewTrain,
+        patience: Duration,
+    ) -> Result<Job, JobsError> {
+        let permit = if patience.is_zero() {
+            None
+        } else {
+            Arc::clone(&self.permits).try_acquire_owned().ok()
+        };
+        let record = self.record(&new);
+        let Some(permit) = permit else {
+            return self.enqueue(record, &new.job).await;
+        };
+        // A task of its own, since the computation goes on when the client leaves.
+        let (sender, receiver) = oneshot::channel();
+        let adopt_after = patience.min(self.config.adopt_after);
+        let this = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let run = Waited {
+                record,
+                job: new.job,
+                sender,
+            };
+            run.compute(&this, permit, adopt_after).await;
+        });
+        receiver.await.unwrap_or(Err(JobsError::Stopping))
+    }
+
+    fn record(&self, new: &NewTrain) -> Job {
+        let spec = serde_json::to_value(&new.spec);
+        Job {
+            id: self.ids.id(),
+            owner: new.owner.clone(),
+            task: "train".to_owned(),
+            learner: Some(new.spec.learner.name.clone()),
+            name: new.name.clone(),
+            status: Status::Queued,
+            spec: spec.expect("a spec has string keys and finite numbers"),
+            data_key: None,
+            data_sha256: new.data_sha256.clone(),
+            seed: new.seed,
+            attempt: 0,
+            created_at: self.ids.now(),
+            started_at: None,
+            finished_at: None,
+            progress: Progress::default(),
+            result: None,
+            error: None,
+            model: None,
+            cancel_requested: false,
+            priority: 0,
+        }
+    }
+
+    /// Stores a queued job, its data first.
+    async fn enqueue(&self, mut record: Job, job: &TrainJob) -> Result<Job, JobsError> {
+        let limit = self.config.queue_max;
+        if self.store.queued_count().await? >= limit {
+            return Err(JobsError::QueueFull { limit });
+        }
+        record.data_key = self.keep_data(record.id, job).await?;
+        if let Err(error) = self.store.insert_job(&record).await {
+            self.forget_data(record.data_key.as_deref()).await;
+            return Err(error.into());
+        }
+        self.hub.work.notify_one();
+        Ok(record)
+    }
+
+    /// Stores the sample of a job, if it has one; the blob's key.
+    async fn keep_data(&self, id: JobId, job: &TrainJob) -> Result<Option<String>, JobsError> {
+        let Some(data) = job.data().cloned() else {
+            return Ok(None);
+        };
+        let key = Blobs::data_key(id, 0);
+        let written = tokio::task::spawn_blocking(move || {
+            let mut bytes = Vec::new();
+            formats::write_blocks(&data, &mut bytes).map(|()| Bytes::from(bytes))
+        });
+        let bytes = match written.await {
+            Ok(written) => written.map_err(|error| StoreError::Other(error.into()))?,
+            Err(_) => return Err(JobsError::Stopping),
+        };
+        self.blobs.put(&key, bytes).await?;
+        Ok(Some(key))
+    }
+}
+
+/// A job that is computed before anybody was told of it.
+struct Waited {
+    record: Job,
+    job: Arc<TrainJob>,
+    sender: oneshot::Sender<Result<Job, JobsError>>,
+}
+
+impl Waited {
+    async fn compute(mut self, jobs: &Jobs, permit: OwnedSemaphorePermit, adopt_after: Duration) {
+        self.record.started_at = Some(jobs.ids.now());
+        let seconds = jobs.config.seconds_default;
+        let mut computation = Computation::start(Arc::clone(&self.job), seconds, permit);
+        let _registered = jobs
+            .hub
+            .register(self.record.id, Arc::clone(&computation.run));
+        if jobs.stopping.is_cancelled() {
+            computation.run.stop.raise(Interrupt::Suspended);
+        }
+        let computed = tokio::select! {
+            computed = computation.ended() => computed,
+            () = tokio::time::sleep(adopt_after) => return self.adopt(jobs, computation).await,
+        };
+        let answer = match computed {
+            Computed::Suspended => {
+                self.record.started_at = None;
+                jobs.enqueue(self.record, &self.job).await
+            }
+            computed => {
+                let end = worker::end(jobs, &self.record, &self.job, computed);
+                jobs.insert_ended(self.record, end).await
+            }
+        };
+        // Without a receiver the client has left; the job is stored all the same.
+        let _ = self.sender.send(answer);
+    }
+
+    /// The job takes its time: it is stored as running, and from then on like any other.
+    async fn adopt(mut self, jobs: &Jobs, computation: Computation) {
+        self.record.status = Status::Running;
+        self.record.attempt = 1;
+        let lease = async {
+            self.record.data_key = jobs.keep_data(self.record.id, &self.job).await?;
+            let seconds = jobs.config.lease_seconds;
+            let lease = jobs
+                .store
+                .insert_running_job(&self.record, &jobs.worker, seconds);
+            lease.await.map_err(JobsError::from)
+        };
+        match lease.await {
+            Ok(lease) => {
+                let _ = self.sender.send(Ok(self.record.clone()));
+                worker::attend(jobs, &self.record, &self.job, &lease, computation).await;
+            }
+            Err(error) => {
+                computation.run.stop.raise(Interrupt::Cancelled);
+                jobs.forget_data(self.record.data_key.as_deref()).await;
+                let _ = self.sender.send(Err(error));
+            }
+        }
+    }
+}
+
+impl Jobs {
+    /// Stores a job that nobody has heard of yet as ended, with its model, in one transaction.
+    async fn insert_ended(&self, mut record: Job, end: JobEnd) -> Result<Job, JobsError> {
+        record.status = end.status;
+        record.attempt = 1;
+        record.progress = end.progress;
+        record.result = end.result;
+        record.error = end.error;
+        record.finished_at = Some(end.finished_at);
+        record.model = end.model.as_ref().map(|model| model.id);
+        let trace = end.trace.as_deref();
+        self.store
+            .insert_ended_job(&record, end.model.as_ref(), trace)
+            .await?;
+        Ok(record)
+    }
+}

@@ -1,0 +1,210 @@
+//! A hypothesis as a document: what answers show and models store.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Number;
+use utoipa::ToSchema;
+
+use crate::bits::BitVector;
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::linear::{
+    INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights,
+};
+
+/// A hypothesis, by its kind.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum HypothesisDocument {
+    /// Prediction +1 iff the inner product of weights and example, both in {-1, +1}, is >= 0.
+    BinaryWeights {
+        /// Features an example.
+        n: usize,
+        /// One character a weight: 1 for +1, 0 for -1.
+        weights: String,
+    },
+    /// Prediction +1 iff the sum of weights times features, plus the bias, is >= 0.
+    Linear {
+        /// Features an example.
+        n: usize,
+        /// One number a feature; whole numbers are exact.
+        #[schema(value_type = Vec<f64>)]
+        weights: Vec<Number>,
+        /// The bias; null when there is none.
+        #[schema(value_type = Option<f64>)]
+        bias: Option<Number>,
+        /// How Boolean examples are read; null for real-valued ones.
+        reading: Option<ReadingName>,
+    },
+}
+
+/// How a Boolean example is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadingName {
+    /// Bit 1 is +1 and bit 0 is -1.
+    Signed,
+    /// Bit 1 is 1 and bit 0 is 0.
+    Unsigned,
+}
+
+/// A document that is no hypothesis.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct HypothesisError(String);
+
+impl HypothesisDocument {
+    /// The name of the kind.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::BinaryWeights { .. } => "binary-weights",
+            Self::Linear { .. } => "linear",
+        }
+    }
+
+    /// Features an example.
+    pub fn n(&self) -> usize {
+        match self {
+            Self::BinaryWeights { n, .. } | Self::Linear { n, .. } => *n,
+        }
+    }
+}
+
+impl From<&Hypothesis> for HypothesisDocument {
+    fn from(hypothesis: &Hypothesis) -> Self {
+        match hypothesis {
+            Hypothesis::BinaryWeights(weights) => Self::BinaryWeights {
+                n: weights.n(),
+                weights: weights.to_bit_string(),
+            },
+            Hypothesis::Linear(LinearWeights::Integer(weights)) => Self::Linear {
+                n: weights.weights().len(),
+                weights: weights.weights().iter().map(|&w| w.into()).collect(),
+                bias: weights.bias().map(Number::from),
+                reading: Some(weights.reading().into()),
+            },
+            Hypothesis::Linear(LinearWeights::Real(weights)) => Self::Linear {
+                n: weights.weights().len(),
+                weights: weights.weights().iter().map(|&w| real_number(w)).collect(),
+                bias: weights.bias().map(real_number),
+                reading: weights.reading().map(ReadingName::from),
+            },
+        }
+    }
+}
+
+/// JSON has no infinities; weights that left the range of f64 are its largest numbers.
+fn real_number(value: f64) -> Number {
+    let finite = if value.is_nan() {
+        0.0
+    } else {
+        value.clamp(f64::MIN, f64::MAX)
+    };
+    Number::from_f64(finite).unwrap_or_else(|| Number::from(0))
+}
+
+impl TryFrom<&HypothesisDocument> for Hypothesis {
+    type Error = HypothesisError;
+
+    fn try_from(document: &HypothesisDocument) -> Result<Self, HypothesisError> {
+        let wrong = |what: String| Err(HypothesisError(what));
+        match document {
+            HypothesisDocument::BinaryWeights { n, weights } => {
+                match BitVector::from_bit_string(weights.as_bytes()) {
+                    Ok(bits) if bits.n() == *n && *n > 0 => Ok(Self::BinaryWeights(bits)),
+                    Ok(bits) => wrong(format!("{} weights, but n is {n}", bits.n())),
+                    Err(at) => wrong(format!("weight {} is neither 0 nor 1", at + 1)),
+                }
+            }
+            HypothesisDocument::Linear {
+                n,
+                weights,
+                bias,
+                reading,
+            } => {
+                if weights.len() != *n || *n == 0 {
+                    return wrong(format!("{} weights, but n is {n}", weights.len()));
+                }
+                linear(weights, bias.as_ref(), *reading).map(Self::Linear)
+            }
+        }
+    }
+}
+
+/// Whole numbers over Boolean data are integer weights, anything else real ones.
+fn linear(
+    weights: &[Number],
+    bias: Option<&Number>,
+    reading: Option<ReadingName>,
+) -> Result<LinearWeights, HypothesisError> {
+    let all = || weights.iter().chain(bias);
+    let is_integer = |number: &Number| {
+        let whole = number.as_i64();
+        whole.is_some_and(|whole| whole.abs() <= INTEGER_WEIGHT_MAX)
+    };
+    if let Some(reading) = reading.filter(|_| all().all(is_integer)) {
+        let weights = weights.iter().filter_map(Number::as_i64).collect();
+        let bias = bias.and_then(Number::as_i64);
+        let weights = IntegerWeights::new(reading.into(), weights, bias);
+        return Ok(LinearWeights::Integer(weights));
+    }
+    let is_finite = |number: &Number| number.as_f64().is_some_and(f64::is_finite);
+    if !all().all(is_finite) {
+        return Err(HypothesisError("a weight is no finite number".to_owned()));
+    }
+    let weights = weights.iter().filter_map(Number::as_f64).collect();
+    let bias = bias.and_then(Number::as_f64);
+    let weights = RealWeights::new(reading.map(Reading::from), weights, bias);
+    Ok(LinearWeights::Real(weights))
+}
+
+impl From<Reading> for ReadingName {
+    fn from(reading: Reading) -> Self {
+        match reading {
+            Reading::Signed => Self::Signed,
+            Reading::Unsigned => Self::Unsigned,
+        }
+    }
+}
+
+impl From<ReadingName> for Reading {
+    fn from(reading: ReadingName) -> Self {
+        match reading {
+            ReadingName::Signed => Self::Signed,
+            ReadingName::Unsigned => Self::Unsigned,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_survives_the_round_trip() {
+        let bits = BitVector::from_bit_string(b"1011").expect("bits");
+        let integer = IntegerWeights::new(Reading::Unsigned, vec![3, -4], Some(1));
+        let real = RealWeights::new(None, vec![0.1, -2.0], None);
+        for hypothesis in [
+            Hypothesis::BinaryWeights(bits),
+            Hypothesis::Linear(LinearWeights::Integer(integer)),
+            Hypothesis::Linear(LinearWeights::Real(real)),
+        ] {
+            let document = HypothesisDocument::from(&hypothesis);
+            let text = serde_json::to_string(&document).expect("JSON");
+            let read: HypothesisDocument = serde_json::from_str(&text).expect("a document");
+            assert_eq!(Hypothesis::try_from(&read), Ok(hypothesis));
+        }
+    }
+
+    #[test]
+    fn a_document_that_does_not_add_up_is_refused() {
+        for text in [
+            r#"{"kind": "binary-weights", "n": 3, "weights": "1011"}"#,
+            r#"{"kind": "binary-weights", "n": 4, "weights": "1012"}"#,
+            r#"{"kind": "linear", "n": 2, "weights": [1], "bias": null, "reading": "signed"}"#,
+            r#"{"kind": "linear", "n": 0, "weights": [], "bias": null, "reading": null}"#,
+        ] {
+            let document: HypothesisDocument = serde_json::from_str(text).expect("a document");
+            assert!(Hypothesis::try_from(&document).is_err(), "{text}");
+        }
+    }
+}

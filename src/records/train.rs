@@ -1,0 +1,367 @@
+//! A training: what was asked, without its data, and what came of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::formats::{Assume, GeneratedSpec};
+use crate::learners::outcome::Outcome;
+use crate::learners::run::Counts;
+use crate::learners::trace::Trace;
+
+use super::hypothesis::HypothesisDocument;
+use super::id::ModelId;
+
+/// All that is needed, with the data and the seed, to train again with the same result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrainSpec {
+    /// The learner.
+    pub learner: LearnerSpec,
+    /// When to stop.
+    pub stop: StopSpec,
+    /// Whether the mistake curve is kept.
+    pub trace: bool,
+    /// What the client declares of its data.
+    pub assume: Option<Assume>,
+    /// What to draw, when the data are generated.
+    pub generated: Option<GeneratedSpec>,
+}
+
+/// A learner and its parameters, as the client gave them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LearnerSpec {
+    /// The learner's name, as the catalogue lists it.
+    pub name: String,
+    /// Its parameters; those left out take their defaults.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub params: Map<String, Value>,
+}
+
+/// When a training stops.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StopSpec {
+    /// The confidence that the hypothesis is the target, between 0 and 1, without either.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
+    pub confidence: Option<Confidence>,
+    /// The rule that judges it; `anytime` when absent.
+    pub rule: Option<StopRuleName>,
+    /// Passes over the data.
+    #[schema(minimum = 1)]
+    pub max_passes: Option<Positive>,
+    /// Failed tests of the hypothesis.
+    #[schema(minimum = 1)]
+    pub max_mistakes: Option<Positive>,
+    /// Examples read.
+    #[schema(minimum = 1)]
+    pub max_examples: Option<Positive>,
+    /// Seconds of computing; 600 when absent.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
+    pub max_seconds: Option<Seconds>,
+}
+
+/// A whole number from 1 to 2^53 - 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u64")]
+pub struct Positive(u64);
+
+impl Positive {
+    /// The number.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl TryFrom<u64> for Positive {
+    type Error = String;
+
+    fn try_from(number: u64) -> Result<Self, String> {
+        if (1..1 << 53).contains(&number) {
+            Ok(Self(number))
+        } else {
+            Err(format!("{number} is no whole number from 1 to 2^53 - 1"))
+        }
+    }
+}
+
+impl utoipa::PartialSchema for Positive {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        utoipa::openapi::schema::ObjectBuilder::new()
+            .schema_type(utoipa::openapi::schema::Type::Integer)
+            .minimum(Some(1))
+            .maximum(Some((1_i64 << 53) - 1))
+            .into()
+    }
+}
+
+impl ToSchema for Positive {}
+
+/// A number strictly between 0 and 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Confidence(f64);
+
+impl Confidence {
+    /// The number.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Confidence {
+    type Error = String;
+
+    fn try_from(number: f64) -> Result<Self, String> {
+        // The doubt must be a number too: 1 - 1e-17 is 1.
+        if number > 0.0 && number < 1.0 {
+            Ok(Self(number))
+        } else {
+            Err(format!("{number} is not between 0 and 1, without either"))
+        }
+    }
+}
+
+/// A positive, finite number of seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "f64")]
+pub struct Seconds(f64);
+
+impl Seconds {
+    /// The number.
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl TryFrom<f64> for Seconds {
+    type Error = String;
+
+    fn try_from(number: f64) -> Result<Self, String> {
+        if number > 0.0 && number.is_finite() {
+            Ok(Self(number))
+        } else {
+            Err(format!("{number} is no positive number of seconds"))
+        }
+    }
+}
+
+/// The rule that lets a run end before its data do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum StopRuleName {
+    /// Holds for the run as a whole.
+    Anytime,
+    /// The paper's, which holds for one hypothesis fixed in advance.
+    PerHypothesis,
+}
+
+/// What came of a training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TrainResult {
+    /// The stored model.
+    pub model: Option<ModelId>,
+    /// The answer; null when it is longer than 256 KiB: then fetch the model.
+    pub hypothesis: Option<HypothesisDocument>,
+    /// Tests of the current hypothesis that it failed.
+    pub mistakes: u64,
+    /// Mistakes that changed the hypothesis.
+    pub updates: u64,
+    /// Examples read, tested or consumed in a batch.
+    pub examples: u64,
+    /// Passes begun, the clean one included.
+    pub passes: u64,
+    /// How and why the run ended.
+    pub termination: TerminationDocument,
+    /// Errors of the hypothesis on the examples it was trained on; null when cancelled.
+    pub training: Option<TrainingDocument>,
+    /// Errors on held-out examples; null, since none are held out yet.
+    pub holdout: Option<TrainingDocument>,
+    /// A theorem's bound beside what happened.
+    pub bound: Option<BoundDocument>,
+    /// The hidden target beside the hypothesis; generated data only.
+    pub target: Option<TargetDocument>,
+    /// Seconds of computing in the attempt that ended.
+    pub seconds: f64,
+}
+
+/// How and why a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TerminationDocument {
+    /// `confident`, `converged`, `exhausted`, `limit` or `cancelled`.
+    pub reason: String,
+    /// The confidence rule that was watched.
+    pub rule: Option<String>,
+    /// The probability that the run ended at the target, as far as it is guaranteed; null when
+    /// nothing may be claimed.
+    pub confidence: Option<f64>,
+    /// The paper's claim, right for one hypothesis fixed in advance; under `per-hypothesis` only.
+    pub per_hypothesis_confidence: Option<f64>,
+    /// Consistent examples since the last mistake.
+    pub run_length: Option<u64>,
+    /// The run length at which the hypothesis would be accepted.
+    pub threshold: Option<u64>,
+    /// The limit that was reached, and why nothing is claimed.
+    pub detail: Option<String>,
+}
+
+/// Errors among examples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TrainingDocument {
+    /// Examples that the hypothesis gets wrong.
+    pub errors: u64,
+    /// Of how many.
+    pub examples: u64,
+}
+
+/// A theorem's bound on the mistakes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BoundDocument {
+    /// Whose theorem.
+    pub theorem: String,
+    /// The bound, in mistakes.
+    pub value: Option<f64>,
+    /// Whether it held; null when an assumption is not met or there is no value.
+    pub holds: Option<bool>,
+    /// Why there is no verdict.
+    pub detail: Option<String>,
+}
+
+/// The hidden target of generated data beside the hypothesis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TargetDocument {
+    /// Whether they are the same.
+    pub recovered: bool,
+    /// In how many coordinates they differ.
+    pub distance: u64,
+}
+
+/// What a model keeps of its training besides what its record says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ModelDocument {
+    /// The learner's parameters, defaults filled in.
+    #[schema(value_type = Object)]
+    pub params: Map<String, Value>,
+    /// Of every random choice.
+    pub seed: u64,
+    /// The digest of the training data; null when they were generated.
+    pub data_sha256: Option<String>,
+    /// Examples read.
+    pub examples: u64,
+    /// Tests of the current hypothesis that it failed.
+    pub mistakes: u64,
+    /// Mistakes that changed the hypothesis.
+    pub updates: u64,
+    /// Passes begun.
+    pub passes: u64,
+    /// All that is needed to predict.
+    pub hypothesis: HypothesisDocument,
+}
+
+/// The mistake curve as it is stored and shown.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TraceDocument {
+    /// One in how many mistakes is kept.
+    pub stride: u64,
+    /// The curve, the end of the run last.
+    pub points: Vec<TracePointDocument>,
+}
+
+/// A point of the mistake curve.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TracePointDocument {
+    /// Examples read.
+    pub examples: u64,
+    /// Mistakes made.
+    pub mistakes: u64,
+}
+
+impl From<&Trace> for TraceDocument {
+    fn from(trace: &Trace) -> Self {
+        let point = |point: &crate::learners::trace::TracePoint| TracePointDocument {
+            examples: point.examples,
+            mistakes: point.mistakes,
+        };
+        Self {
+            stride: trace.stride(),
+            points: trace.points().iter().map(point).collect(),
+        }
+    }
+}
+
+impl TrainResult {
+    /// The document of an outcome; `hypothesis` is left out when too long to be shown inline.
+    pub fn new(
+        outcome: &Outcome,
+        model: ModelId,
+        hypothesis: Option<HypothesisDocument>,
+        seconds: f64,
+    ) -> Self {
+        let Counts {
+            examples,
+            mistakes,
+            updates,
+            passes,
+        } = outcome.counts;
+        let termination = &outcome.termination;
+        Self {
+            model: Some(model),
+            hypothesis,
+            mistakes,
+            updates,
+            examples,
+            passes,
+            termination: TerminationDocument {
+                reason: termination.reason.name().to_owned(),
+                rule: termination.rule.map(|rule| rule.name().to_owned()),
+                confidence: termination.confidence,
+                per_hypothesis_confidence: termination.per_hypothesis_confidence,
+                run_length: termination.run_length,
+                threshold: termination.threshold,
+                detail: termination.detail.clone(),
+            },
+            training: outcome.training.map(|training| TrainingDocument {
+                errors: training.errors,
+                examples: training.examples,
+            }),
+            holdout: None,
+            bound: outcome.bound.as_ref().map(|bound| BoundDocument {
+                theorem: bound.theorem.to_owned(),
+                value: bound.value.filter(|value| value.is_finite()),
+                holds: bound.holds,
+                detail: bound.detail.clone(),
+            }),
+            target: outcome.target.map(|target| TargetDocument {
+                recovered: target.recovered,
+                distance: target.distance,
+            }),
+            seconds,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_out_of_range_are_refused_by_their_type() {
+        for text in ["0", "1", "-0.5", "1e99"] {
+            assert!(serde_json::from_str::<Confidence>(text).is_err(), "{text}");
+        }
+        for text in ["0", "-1", "1.5", "9007199254740992"] {
+            assert!(serde_json::from_str::<Positive>(text).is_err(), "{text}");
+        }
+        for text in ["0", "-1"] {
+            assert!(serde_json::from_str::<Seconds>(text).is_err(), "{text}");
+        }
+        assert!(Confidence::try_from(f64::NAN).is_err());
+    }
+
+    #[test]
+    fn unknown_fields_are_refused() {
+        assert!(serde_json::from_str::<StopSpec>(r#"{"max_pases": 1}"#).is_err());
+        assert!(serde_json::from_str::<LearnerSpec>(r#"{"name": "x", "param": {}}"#).is_err());
+    }
+}

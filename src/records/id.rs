@@ -20,6 +20,8 @@ use super::time::Timestamp;
 pub trait Kind: Copy + fmt::Debug + Ord + Send + Sync + 'static {
     /// The prefix with its underscore, such as `job_`.
     const PREFIX: &'static str;
+    /// What such a thing is called in a sentence.
+    const NOUN: &'static str;
     /// The name of the id's schema in the OpenAPI document.
     const SCHEMA: &'static str;
 }
@@ -30,6 +32,7 @@ pub enum JobKind {}
 
 impl Kind for JobKind {
     const PREFIX: &'static str = "job_";
+    const NOUN: &'static str = "job";
     const SCHEMA: &'static str = "JobId";
 }
 
@@ -39,6 +42,7 @@ pub enum ModelKind {}
 
 impl Kind for ModelKind {
     const PREFIX: &'static str = "mdl_";
+    const NOUN: &'static str = "model";
     const SCHEMA: &'static str = "ModelId";
 }
 

@@ -1,0 +1,215 @@
+//! Request bodies: from frames on a socket to a blocking reader, decompressed, limited, timed.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, BodyDataStream};
+use axum::http::{HeaderMap, header};
+use bytes::{Buf, Bytes};
+use futures_util::StreamExt;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use crate::formats::{self, ContentCoding, FormatError};
+
+use super::App;
+use super::problem::{Code, Problem};
+
+/// Frames that may wait between the socket and the parser.
+const FRAMES_WAITING: usize = 8;
+
+/// A body no longer than this, uncompressed, is collected and parsed on the spot.
+const SMALL_BYTES_MAX: u64 = 64 * 1024;
+
+/// A body must bring [`WINDOW_BYTES_MIN`] bytes in each window, or end in it.
+const WINDOW: Duration = Duration::from_secs(30);
+
+/// 16 KiB a second.
+const WINDOW_BYTES_MIN: u64 = 30 * 16 * 1024;
+
+/// How much of a refused body is still read, so that a client that sends before it listens gets
+/// its answer and not a broken connection.
+const LINGER_BYTES_MAX: u64 = 64 << 20;
+const LINGER: Duration = Duration::from_secs(3);
+
+/// Reads a body as a stream in the blocking pool.
+///
+/// `parse` gets the decompressed bytes, of which there are at most `limits.body_bytes_max`.
+///
+/// # Errors
+/// What `parse` says; a body that is too long, too slow, wrongly compressed or cut off.
+pub async fn read<T: Send + 'static>(
+    app: &App,
+    headers: &HeaderMap,
+    body: Body,
+    limits: &formats::Limits,
+    parse: impl FnOnce(&mut dyn Read) -> Result<T, FormatError> + Send + 'static,
+) -> Result<T, Problem> {
+    let coding = content_coding(headers)?;
+    let length = declared_length(headers);
+    let mut frames = Frames::new(body);
+    if coding == ContentCoding::Identity {
+        if length.is_some_and(|length| length > limits.body_bytes_max) {
+            frames.linger().await;
+            let limit = limits.body_bytes_max;
+            let detail = format!("The body is longer than body_bytes_max allows: {limit} bytes.");
+            return Err(Problem::new(Code::TOO_LARGE, detail));
+        }
+        if length.is_some_and(|length| length <= SMALL_BYTES_MAX) {
+            let bytes = frames.collect().await?;
+            return Ok(parse(&mut bytes.reader())?);
+        }
+    }
+    let Ok(permit) = Arc::clone(&app.uploads).try_acquire_owned() else {
+        frames.linger().await;
+        let limit = app.limits.uploads_max;
+        let detail = format!("{limit} bodies are being read, as many as uploads_max allows.");
+        return Err(Problem::new(Code::QUEUE_FULL, detail));
+    };
+    let (sender, receiver) = mpsc::channel(FRAMES_WAITING);
+    let limits = limits.clone();
+    let parsed = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        let current = Bytes::new();
+        let source = FrameReader { receiver, current };
+        let mut decoder = formats::decoder(coding, source, &limits)?;
+        let parsed = parse(&mut decoder)?;
+        // A parser may stop before the end of the coding; damage there is damage too.
+        io::copy(&mut decoder, &mut io::sink())?;
+        Ok::<T, FormatError>(parsed)
+    });
+    let fed = frames.feed(sender).await;
+    let parsed = parsed.await;
+    let parsed = parsed.map_err(|_| Problem::new(Code::INTERNAL, "The parser met a defect."))?;
+    fed?;
+    if parsed.is_err() {
+        frames.linger().await;
+    }
+    Ok(parsed?)
+}
+
+fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
+    let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
+    let Some(value) = values.next() else {
+        return Ok(ContentCoding::Identity);
+    };
+    let text = match values.next() {
+        Some(_) => "several codings",
+        None => value.to_str().unwrap_or("unreadable"),
+    };
+    ContentCoding::from_header(text).map_err(|error| {
+        Problem::parameter(Code::UNKNOWN_CODING, "Content-Encoding", error.detail)
+    })
+}
+
+fn declared_length(headers: &HeaderMap) -> Option<u64> {
+    let value = headers.get(header::CONTENT_LENGTH)?;
+    value.to_str().ok()?.parse().ok()
+}
+
+/// The frames of a body as they come in.
+struct Frames {
+    stream: BodyDataStream,
+    window_began: Instant,
+    window_bytes: u64,
+}
+
+impl Frames {
+    fn new(body: Body) -> Self {
+        Self {
+            stream: body.into_data_stream(),
+            window_began: Instant::now(),
+            window_bytes: 0,
+        }
+    }
+
+    /// The next frame; none at the end.
+    async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
+        let deadline = self.window_began + WINDOW;
+        let Ok(frame) = tokio::time::timeout_at(deadline, self.stream.next()).await else {
+            let detail = "The body came in at less than 16 KiB a second.";
+            return Err(Problem::new(Code::TIMEOUT, detail));
+        };
+        let Some(frame) = frame else { return Ok(None) };
+        let broken = |_| Problem::new(Code::UNREADABLE, "The connection broke inside the body.");
+        let frame = frame.map_err(broken)?;
+        self.window_bytes += frame.len() as u64;
+        if self.window_bytes >= WINDOW_BYTES_MIN {
+            self.window_began = Instant::now();
+            self.window_bytes = 0;
+        }
+        Ok(Some(frame))
+    }
+
+    /// All frames of a small body.
+    async fn collect(mut self) -> Result<Bytes, Problem> {
+        let Some(first) = self.next().await? else {
+            return Ok(Bytes::new());
+        };
+        let mut all = Vec::new();
+        while let Some(frame) = self.next().await? {
+            if all.is_empty() {
+                all.extend_from_slice(&first);
+            }
+            all.extend_from_slice(&frame);
+        }
+        Ok(if all.is_empty() { first } else { all.into() })
+    }
+
+    /// Hands the frames to a parser until it has enough.
+    async fn feed(&mut self, sender: mpsc::Sender<io::Result<Bytes>>) -> Result<(), Problem> {
+        loop {
+            let frame = match self.next().await {
+                Ok(Some(frame)) => frame,
+                Ok(None) => return Ok(()),
+                Err(problem) => {
+                    // The parser must not take a broken body for a whole one.
+                    let broken = io::Error::from(io::ErrorKind::ConnectionAborted);
+                    let _ = sender.send(Err(broken)).await;
+                    return Err(problem);
+                }
+            };
+            // The time that the parser takes is not the client's.
+            let handed = Instant::now();
+            if sender.send(Ok(frame)).await.is_err() {
+                return Ok(());
+            }
+            self.window_began += handed.elapsed();
+        }
+    }
+
+    /// Reads on for a moment and forgets what comes.
+    async fn linger(&mut self) {
+        let rest = async {
+            let mut read = 0;
+            while let Some(Ok(frame)) = self.stream.next().await {
+                read += frame.len() as u64;
+                if read > LINGER_BYTES_MAX {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(LINGER, rest).await;
+    }
+}
+
+/// The blocking end of the channel.
+struct FrameReader {
+    receiver: mpsc::Receiver<io::Result<Bytes>>,
+    current: Bytes,
+}
+
+impl Read for FrameReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.current.is_empty() {
+            match self.receiver.blocking_recv() {
+                None => return Ok(0),
+                Some(frame) => self.current = frame?,
+            }
+        }
+        let length = buffer.len().min(self.current.len());
+        self.current.copy_to_slice(&mut buffer[..length]);
+        Ok(length)
+    }
+}

@@ -1,0 +1,145 @@
+//! The one table of error codes: name, status, title, and what to do.
+
+use axum::http::StatusCode;
+
+/// What went wrong, by a name that never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Code {
+    name: &'static str,
+    status: u16,
+    title: &'static str,
+    help: &'static str,
+}
+
+macro_rules! codes {
+    ($($constant:ident $name:literal $status:literal $title:literal $help:literal)*) => {
+        impl Code {
+            $(#[doc = $title] pub const $constant: Self = Self {
+                name: $name, status: $status, title: $title, help: $help,
+            };)*
+
+            /// Every code.
+            pub const ALL: &[Self] = &[$(Self::$constant),*];
+        }
+    };
+}
+
+codes! {
+    SYNTAX "syntax" 400 "The body does not follow its format"
+        "The text is not what its Content-Type says. The error names the line and column."
+    SCHEMA "schema" 400 "The body has another shape than the one asked for"
+        "A field is unknown, missing, given twice or of another type. The error points at it."
+    OUT_OF_RANGE "out-of-range" 400 "A value is outside its range"
+        "The error points at the value and says which range is right."
+    INVALID_PARAMETER "invalid-parameter" 400 "A parameter is unknown or outside its range"
+        "The error names the parameter and says what would be right."
+    UNEQUAL_LENGTH "unequal-length" 400 "Examples have different lengths"
+        "All examples of one body have the same number of features."
+    EMPTY_DATA "empty-data" 400 "There are no examples"
+        "A sample has at least one example of at least one feature."
+    BAD_BIT "bad-bit" 400 "A character is no bit"
+        "A bit string is made of the characters 0 and 1."
+    BAD_VALUE "bad-value" 400 "A value is no finite number"
+        "Features are finite numbers."
+    BAD_LABEL "bad-label" 400 "A label is none of 1, -1 and 0"
+        "Labels are 1 and -1, or 1 and 0."
+    MIXED_LABELS "mixed-labels" 400 "Labels are coded in two ways"
+        "One body has either labels 1 and -1 or labels 1 and 0."
+    MIXED_LINES "mixed-lines" 400 "Lines are of different kinds"
+        "Either every line has a label or none has."
+    BAD_INDEX "bad-index" 400 "An index is no number from 1 to n"
+        "LIBSVM indices count from 1."
+    INDEX_ORDER "index-order" 400 "Indices do not ascend"
+        "The indices of a LIBSVM line ascend strictly."
+    BAD_BASE64 "bad-base64" 400 "A base64 text does not decode"
+        "Packed rows are standard base64 with padding."
+    BAD_OPTION "bad-option" 400 "An option does not fit the format"
+        "Some query parameters are for some formats only."
+    TOO_DEEP "too-deep" 400 "JSON is nested too deeply"
+        "GET /v1/limits says how deep arrays and objects may nest."
+    TRUNCATED "truncated" 400 "The body ends too early"
+        "The body, or its compression, was cut off."
+    BAD_CODING "bad-coding" 400 "The compressed body is damaged"
+        "The body is not what its Content-Encoding says."
+    UNREADABLE "unreadable" 400 "The body could not be read"
+        "The connection broke while the body was coming in."
+    FOREIGN_HOST "foreign-host" 403 "The Host header names another host"
+        "A service on a loopback address answers only to loopback names, so that no web page can \
+         reach it by a name of its own. Allow a name with --allowed-hosts."
+    NOT_FOUND "not-found" 404 "There is nothing here"
+        "The path names nothing that exists."
+    METHOD_NOT_ALLOWED "method-not-allowed" 405 "The method is not for this path"
+        "The Allow header names the methods there are."
+    NOT_ACCEPTABLE "not-acceptable" 406 "None of the accepted media types can be given"
+        "The detail names the media types there are."
+    TIMEOUT "timeout" 408 "The body came too slowly"
+        "A body must come in at 16 KiB a second or faster."
+    WRONG_STATE "wrong-state" 409 "The state of the thing does not allow this"
+        "An ended job cannot be cancelled; a job that has not ended cannot be deleted."
+    TOO_LARGE "too-large" 413 "A limit is exceeded"
+        "The error names the limit and its value. GET /v1/limits lists them all."
+    UNSUPPORTED_MEDIA_TYPE "unsupported-media-type" 415 "The Content-Type is not read here"
+        "The detail names the media types there are."
+    UNKNOWN_CODING "unknown-coding" 415 "The Content-Encoding is not read here"
+        "Bodies may be compressed once, with gzip or zstd."
+    UNKNOWN_LEARNER "unknown-learner" 422 "There is no such learner"
+        "GET /v1/learners lists them."
+    WRONG_DATA "wrong-data" 422 "The data do not fit"
+        "The catalogue says which data a learner takes; a model takes data of its own n and kind."
+    WRONG_STOP "wrong-stop" 422 "The stop conditions do not fit"
+        "The learner or the data do not allow this stop condition, or need another."
+    CALLBACK_NOT_CONFIGURED "callback-not-configured" 422 "Callbacks are not configured"
+        "This service has no secret to sign callbacks with. Leave the callback out."
+    IDEMPOTENCY_UNSUPPORTED "idempotency-unsupported" 422 "Idempotency keys are not kept yet"
+        "A key that the service does not keep would promise what it does not do. Leave it out."
+    INTERNAL "internal" 500 "The service has a defect"
+        "Nothing you did; the log has more under the request id."
+    QUEUE_FULL "queue-full" 503 "The service has too much to do"
+        "Try again after the seconds that Retry-After names."
+    STOPPING "stopping" 503 "The service is starting or stopping"
+        "Try again after the seconds that Retry-After names."
+    UNAVAILABLE "unavailable" 503 "The store does not answer"
+        "Try again after the seconds that Retry-After names."
+    STORAGE_FULL "storage-full" 507 "The store is full"
+        "Reading, cancelling and deleting still work."
+}
+
+impl Code {
+    /// The code of that name.
+    pub fn find(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.name == name)
+    }
+
+    /// The name in answers and in `/problems/{code}`.
+    pub fn name(self) -> &'static str {
+        self.name
+    }
+
+    /// The HTTP status.
+    pub fn status(self) -> StatusCode {
+        StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    /// A short summary, the same for every occurrence.
+    pub fn title(self) -> &'static str {
+        self.title
+    }
+
+    /// What it means and what to do.
+    pub fn help(self) -> &'static str {
+        self.help
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_errors() {
+        for code in Code::ALL {
+            assert!(code.status().is_client_error() || code.status().is_server_error());
+            assert_eq!(Code::find(code.name()), Some(*code));
+        }
+    }
+}

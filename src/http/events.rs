@@ -1,0 +1,130 @@
+//! `GET /v1/jobs/{id}/events`: what happens to a job, as server-sent events.
+//!
+//! Events are numbered in the store, so a reader that lost the connection goes on after the last
+//! number it saw, without gap or duplicate.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::sse::{self, KeepAlive, Sse};
+use futures_util::stream::{self, Stream};
+use tokio::sync::broadcast;
+
+use crate::records::id::JobKind;
+use crate::records::{Event, EventKind, JobId};
+
+use super::App;
+use super::extract::{Caller, PathId};
+use super::problem::{Code, Problem};
+
+/// Events read from the store at once.
+const BATCH: u32 = 100;
+
+/// Follows a job: `status`, `progress` and, last, `result` events, each with an id.
+///
+/// `Last-Event-ID` resumes after that event. The stream ends with the result, or when the service
+/// stops: then reconnect.
+#[utoipa::path(get, path = "/v1/jobs/{id}/events", tag = "jobs",
+    params(("id" = JobId, Path, description = "The job"),
+        ("Last-Event-ID" = Option<u64>, Header, description = "The last event seen")),
+    responses((status = 200, description = "The events", content_type = "text/event-stream",
+        body = String)))]
+pub async fn events(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathId(id): PathId<JobKind>,
+    headers: HeaderMap,
+) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, Problem> {
+    let last = last_event_id(&headers)?;
+    // Subscribing comes before the first look: nothing that happens in between is missed.
+    let changes = app.jobs.subscribe();
+    app.jobs.job(&owner, id).await?;
+    let follower = Follower {
+        app,
+        id,
+        last,
+        changes,
+        ready: VecDeque::new(),
+        is_over: false,
+    };
+    let events = stream::unfold(follower, |mut follower| async {
+        let event = follower.next().await?;
+        Some((Ok(written(&event)), follower))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::default()))
+}
+
+fn last_event_id(headers: &HeaderMap) -> Result<i64, Problem> {
+    let Some(value) = headers.get("last-event-id") else {
+        return Ok(0);
+    };
+    let number = value.to_str().ok().and_then(|text| text.parse().ok());
+    number.filter(|&number: &i64| number >= 0).ok_or_else(|| {
+        let detail = "no number of an event";
+        Problem::parameter(Code::INVALID_PARAMETER, "Last-Event-ID", detail)
+    })
+}
+
+fn written(event: &Event) -> sse::Event {
+    sse::Event::default()
+        .id(event.sequence.to_string())
+        .event(event.kind.as_str())
+        .data(event.body.to_string())
+}
+
+/// Reads the events of one job as they come.
+struct Follower {
+    app: App,
+    id: JobId,
+    last: i64,
+    changes: broadcast::Receiver<JobId>,
+    ready: VecDeque<Event>,
+    is_over: bool,
+}
+
+impl Follower {
+    /// The next event; none when the stream is to end.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                self.last = event.sequence;
+                self.is_over = event.kind == EventKind::Result;
+                return Some(event);
+            }
+            if self.is_over || self.app.jobs.stopping().is_cancelled() {
+                return None;
+            }
+            let store = self.app.jobs.store();
+            match store.events(None, self.id, self.last, BATCH).await {
+                Ok(events) if events.is_empty() => {
+                    if self.has_ended().await {
+                        return None;
+                    }
+                    self.app.jobs.changed(&mut self.changes, self.id).await;
+                }
+                Ok(events) => self.ready.extend(events),
+                // The client reconnects and goes on after the last event it saw.
+                Err(error) => {
+                    tracing::warn!(job = %self.id, %error, "the events cannot be read now");
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// Whether no event can follow: all were seen before, or the job was deleted meanwhile.
+    async fn has_ended(&self) -> bool {
+        let owner = crate::records::Owner::anonymous();
+        match self.app.jobs.job(&owner, self.id).await {
+            Ok(job) if job.status.is_ended() => {
+                let store = self.app.jobs.store();
+                let more = store.events(None, self.id, self.last, 1).await;
+                more.is_ok_and(|events| events.is_empty())
+            }
+            Ok(_) => false,
+            Err(_) => true,
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! What handlers take from a request, with errors that are problems.
+
+use std::time::Duration;
+
+use axum::extract::{FromRequestParts, OptionalFromRequestParts, Path};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderName};
+use serde::de::DeserializeOwned;
+
+use crate::records::id::{Id, Kind};
+use crate::records::{Cursor, Owner, Page};
+
+use super::problem::{Code, Problem};
+
+/// The longest that a client may ask to wait.
+pub const WAIT_SECONDS_MAX: u64 = 60;
+
+/// Whose request this is. Everybody's, while no keys are configured.
+pub struct Caller(pub Owner);
+
+impl<S: Sync> FromRequestParts<S> for Caller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(_: &mut Parts, _: &S) -> Result<Self, Problem> {
+        Ok(Self(Owner::anonymous()))
+    }
+}
+
+/// The id in the path. What is no id names nothing.
+pub struct PathId<K>(pub Id<K>);
+
+impl<K: Kind, S: Send + Sync> FromRequestParts<S> for PathId<K> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let PathText(text) = PathText::from_request_parts(parts, state).await?;
+        let missing = |_| Problem::not_found(K::NOUN);
+        text.parse().map(Self).map_err(missing)
+    }
+}
+
+/// The one variable of the path, as text.
+pub struct PathText(pub String);
+
+impl<S: Send + Sync> FromRequestParts<S> for PathText {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let text = <Path<String> as FromRequestParts<S>>::from_request_parts(parts, state).await;
+        let Path(text) = text.map_err(|_| Problem::not_found("thing"))?;
+        Ok(Self(text))
+    }
+}
+
+/// Query parameters of a fixed shape; unknown and repeated ones are refused.
+pub struct Query<T>(pub T);
+
+impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let pairs = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
+        let fields = serde_urlencoded::Deserializer::new(pairs);
+        let read = serde_path_to_error::deserialize(fields);
+        read.map(Self).map_err(|error| {
+            let name = error.path().to_string();
+            let detail = error.into_inner().to_string();
+            match name.as_str() {
+                "." => Problem::new(Code::INVALID_PARAMETER, detail),
+                name => Problem::parameter(Code::INVALID_PARAMETER, name, detail),
+            }
+        })
+    }
+}
+
+/// The pairs of a query string, decoded; a name given twice is refused.
+///
+/// # Errors
+/// The repeated name.
+pub fn query_pairs(query: Option<&str>) -> Result<Vec<(String, String)>, Problem> {
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        if pairs.iter().any(|(known, _)| *known == name) {
+            let detail = "given twice";
+            return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
+        }
+        pairs.push((name.into_owned(), value.into_owned()));
+    }
+    Ok(pairs)
+}
+
+/// `Prefer: wait=S` (RFC 7240), at most a minute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PreferWait(pub Duration);
+
+impl PreferWait {
+    /// The answer's header that says the preference was honoured.
+    pub fn applied(self) -> (HeaderName, String) {
+        let name = HeaderName::from_static("preference-applied");
+        (name, format!("wait={}", self.0.as_secs()))
+    }
+}
+
+impl<S: Sync> OptionalFromRequestParts<S> for PreferWait {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Option<Self>, Problem> {
+        Ok(preferred_wait(&parts.headers))
+    }
+}
+
+/// Preferences that are not understood are passed over, as the RFC says.
+fn preferred_wait(headers: &HeaderMap) -> Option<PreferWait> {
+    let values = headers.get_all("prefer").iter();
+    let texts = values.filter_map(|value| value.to_str().ok());
+    let mut preferences = texts.flat_map(|text| text.split([',', ';']));
+    let seconds = preferences.find_map(|preference| {
+        let (name, value) = preference.split_once('=')?;
+        let is_wait = name.trim().eq_ignore_ascii_case("wait");
+        let seconds = value.trim().trim_matches('"').parse::<u64>().ok();
+        seconds.filter(|_| is_wait)
+    })?;
+    let seconds = seconds.min(WAIT_SECONDS_MAX);
+    Some(PreferWait(Duration::from_secs(seconds)))
+}
+
+/// A page of a list from its query parameters.
+///
+/// # Errors
+/// A limit out of range, or a cursor of another list.
+pub fn page<K: Kind>(limit: Option<u32>, cursor: Option<&str>) -> Result<Page<K>, Problem> {
+    let limit = limit.unwrap_or(Page::<K>::LIMIT_DEFAULT);
+    let limit_max = Page::<K>::LIMIT_MAX;
+    if !(1..=limit_max).contains(&limit) {
+        let detail = format!("{limit} is not from 1 to {limit_max}");
+        return Err(Problem::parameter(Code::INVALID_PARAMETER, "limit", detail));
+    }
+    let after = cursor.map(str::parse::<Cursor<K>>).transpose();
+    let wrong = |error: crate::records::ParseCursorError| {
+        Problem::parameter(Code::INVALID_PARAMETER, "cursor", error.to_string())
+    };
+    Ok(Page::new(limit, after.map_err(wrong)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    #[test]
+    fn a_preference_is_found_among_others() {
+        let wait = |text: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("prefer", HeaderValue::from_static(text));
+            preferred_wait(&headers).map(|wait| wait.0.as_secs())
+        };
+        assert_eq!(wait("wait=5"), Some(5));
+        assert_eq!(wait("respond-async, Wait = 7"), Some(7));
+        assert_eq!(wait("wait=600"), Some(60));
+        assert_eq!(wait("wait=soon"), None);
+    }
+
+    #[test]
+    fn a_name_given_twice_is_refused() {
+        assert!(query_pairs(Some("a=1&b=%20x&a=2")).is_err());
+        let pairs = query_pairs(Some("a=1&b=%20x")).expect("pairs");
+        assert_eq!(pairs[1], ("b".to_owned(), " x".to_owned()));
+    }
+}

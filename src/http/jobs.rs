@@ -1,0 +1,442 @@
+//! `/v1/jobs`: submit, list, look, wait, cancel, delete.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::formats::{DataForm, Format, Parsed, Place, digest, json};
+use crate::jobs::{NewTrain, resolve};
+use crate::records::id::JobKind;
+use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainResult, TrainSpec};
+use crate::records::{Job, JobError, JobId, Owner, Progress, Status, Timestamp};
+use crate::storage::JobFilter;
+
+use super::body;
+use super::extract::{Caller, PathId, PreferWait, Query, page};
+use super::problem::{Code, FieldError, Problem, Whereabouts, placed, unresolvable};
+use super::{App, data_schema};
+
+/// A job to be made: one task, and what is said of the job itself.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JobRequest {
+    train: TrainRequest,
+    /// Free text.
+    #[schema(max_length = 256)]
+    name: Option<String>,
+    /// Where to send the end of the job; needs a configured secret.
+    #[schema(format = "uri")]
+    callback: Option<String>,
+}
+
+/// Train a learner on data.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrainRequest {
+    learner: LearnerSpec,
+    #[schema(schema_with = data_schema::reference)]
+    data: DataForm,
+    /// Of every random choice; drawn, and reported, when absent.
+    seed: Option<SeedNumber>,
+    /// Whether the mistake curve is kept.
+    #[serde(default)]
+    trace: bool,
+    #[serde(default)]
+    stop: StopSpec,
+}
+
+/// A job.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Job)]
+pub struct JobDocument {
+    id: JobId,
+    /// The kind of work.
+    task: String,
+    status: Status,
+    name: Option<String>,
+    #[schema(value_type = Option<LearnerSpec>)]
+    learner: Option<Value>,
+    /// Of every random choice.
+    seed: u64,
+    /// The digest of the canonical rows; null when the data are generated.
+    data_sha256: Option<String>,
+    /// Attempts begun, less those handed back unharmed.
+    attempt: u32,
+    created_at: Timestamp,
+    started_at: Option<Timestamp>,
+    finished_at: Option<Timestamp>,
+    progress: Progress,
+    #[schema(value_type = Option<TrainResult>)]
+    result: Option<Value>,
+    /// Why it failed.
+    error: Option<JobError>,
+}
+
+/// A page of jobs, newest first.
+#[derive(Serialize, ToSchema)]
+pub struct JobList {
+    items: Vec<JobDocument>,
+    /// Where the next page begins; null on the last.
+    next_cursor: Option<String>,
+}
+
+/// Which jobs to list.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    /// Items a page, 20 when absent.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+    /// Jobs of this status only.
+    #[param(inline)]
+    status: Option<Status>,
+    /// Jobs of this task only.
+    task: Option<String>,
+    /// Jobs of this learner only.
+    learner: Option<String>,
+}
+
+impl From<Job> for JobDocument {
+    fn from(job: Job) -> Self {
+        Self {
+            id: job.id,
+            task: job.task,
+            status: job.status,
+            name: job.name,
+            learner: job.spec.get("learner").cloned(),
+            seed: job.seed,
+            data_sha256: job.data_sha256,
+            attempt: job.attempt,
+            created_at: job.created_at,
+            started_at: job.started_at,
+            finished_at: job.finished_at,
+            progress: job.progress,
+            result: job.result,
+            error: job.error,
+        }
+    }
+}
+
+/// Makes a job.
+///
+/// With `Prefer: wait=S` the answer waits up to S seconds for the end of the job.
+#[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = JobRequest,
+    params(("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds")),
+    responses(
+        (status = 200, description = "The job ended in time", body = JobDocument),
+        (status = 202, description = "The job is accepted", body = JobDocument)))]
+pub async fn create(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    prefer: Option<PreferWait>,
+    request: Request,
+) -> Result<Response, Problem> {
+    refuse_idempotency_key(request.headers())?;
+    let (parts, request_body) = request.into_parts();
+    let (request, sha256) = read_request(&app, &parts.headers, request_body).await?;
+    let JobRequest {
+        train,
+        name,
+        callback,
+    } = request;
+    let (spec, parsed) = train_spec(train.learner, train.data, train.stop, train.trace);
+    let fields = TrainFields {
+        owner,
+        name,
+        callback,
+        seed: train.seed,
+        spec,
+        sha256,
+    };
+    let new = new_train(&app, fields, parsed, |first_real| JsonPlace { first_real })?;
+    let patience = prefer.map_or(Duration::ZERO, |wait| wait.0);
+    let job = app.jobs.submit(new, patience).await?;
+    Ok(answer(job, prefer))
+}
+
+/// Reads a job request and digests its data.
+async fn read_request(
+    app: &App,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<(JobRequest, Option<String>), Problem> {
+    let given = headers.get(header::CONTENT_TYPE);
+    let media_type = given.and_then(|value| value.to_str().ok());
+    if media_type.and_then(Format::from_media_type) != Some(Format::Json) {
+        let detail = "The body of a job is application/json.";
+        return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
+    }
+    let limits = app.limits.of_json();
+    let within = limits.clone();
+    body::read(app, headers, body, &limits, move |reader| {
+        let request: JobRequest = json::from_reader(reader, &within)?;
+        let sha256 = sha256(&request.train.data);
+        Ok((request, sha256))
+    })
+    .await
+}
+
+/// The digest of a sample, in hexadecimal; none for generated data.
+pub fn sha256(form: &DataForm) -> Option<String> {
+    match form {
+        DataForm::Sample { parsed, .. } => Some(crate::jobs::hex(&digest(&parsed.data))),
+        DataForm::Generated(_) => None,
+    }
+}
+
+/// Splits a training into what is stored as its request and its sample.
+pub fn train_spec(
+    learner: LearnerSpec,
+    data: DataForm,
+    stop: StopSpec,
+    trace: bool,
+) -> (TrainSpec, Option<Parsed>) {
+    let (assume, generated, parsed) = match data {
+        DataForm::Sample { parsed, assume } => (assume, None, Some(parsed)),
+        DataForm::Generated(spec) => (None, Some(spec), None),
+    };
+    let spec = TrainSpec {
+        learner,
+        stop,
+        trace,
+        assume,
+        generated,
+    };
+    (spec, parsed)
+}
+
+/// A training as a request gave it, whichever route it came by.
+pub struct TrainFields {
+    /// Whose it is.
+    pub owner: Owner,
+    /// Free text.
+    pub name: Option<String>,
+    /// Where to send the end.
+    pub callback: Option<String>,
+    /// Of every random choice.
+    pub seed: Option<SeedNumber>,
+    /// The request without its data.
+    pub spec: TrainSpec,
+    /// The digest of the data.
+    pub sha256: Option<String>,
+}
+
+/// Checks everything about a training that can be checked before it is a job.
+///
+/// # Errors
+/// The first thing wrong, placed in the request by `whereabouts`, which is told the place of the
+/// value that made the data real.
+pub fn new_train<W: Whereabouts>(
+    app: &App,
+    fields: TrainFields,
+    parsed: Option<Parsed>,
+    whereabouts: impl FnOnce(Option<Place>) -> W,
+) -> Result<NewTrain, Problem> {
+    let (data, first_real) = match parsed {
+        Some(parsed) => (Some(Arc::new(parsed.data)), parsed.first_real),
+        None => (None, None),
+    };
+    let at = whereabouts(first_real);
+    check_fields(app, &fields, &at)?;
+    let seed = fields.seed.map_or_else(|| app.jobs.ids().seed(), SeedNumber::get);
+    let state_bytes_max = app.limits.state_bytes_max;
+    let job = resolve(&fields.spec, seed, data, state_bytes_max)
+        .map_err(|error| unresolvable(error, &at))?;
+    Ok(NewTrain {
+        owner: fields.owner,
+        name: fields.name,
+        spec: fields.spec,
+        seed,
+        job: Arc::new(job),
+        data_sha256: fields.sha256,
+    })
+}
+
+fn check_fields(app: &App, fields: &TrainFields, at: &impl Whereabouts) -> Result<(), Problem> {
+    if fields.callback.is_some() {
+        let detail = "This service sends no callbacks: it has no secret to sign them with.";
+        return Err(Problem::new(Code::CALLBACK_NOT_CONFIGURED, detail));
+    }
+    let characters_max = app.limits.name_characters_max as usize;
+    let is_long = |name: &String| name.chars().count() > characters_max;
+    if fields.name.as_ref().is_some_and(is_long) {
+        let detail = format!("The name is longer than name_characters_max: {characters_max}.");
+        return Err(Problem::new(Code::OUT_OF_RANGE, detail));
+    }
+    let seconds_max = app.limits.seconds_max;
+    if let Some(seconds) = fields.spec.stop.max_seconds.map(|seconds| seconds.get())
+        && seconds > seconds_max
+    {
+        let detail = format!("{seconds} seconds are more than seconds_max: {seconds_max}.");
+        let field = at.stop("max_seconds", detail.clone());
+        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
+    }
+    Ok(())
+}
+
+/// A key that is not kept would promise what the service does not do.
+///
+/// # Errors
+/// When there is one.
+pub fn refuse_idempotency_key(headers: &HeaderMap) -> Result<(), Problem> {
+    if headers.contains_key("idempotency-key") {
+        let detail = "Idempotency keys are not kept yet; leave the header out.";
+        return Err(Problem::parameter(
+            Code::IDEMPOTENCY_UNSUPPORTED,
+            "Idempotency-Key",
+            detail,
+        ));
+    }
+    Ok(())
+}
+
+/// Places in the JSON body of `POST /v1/jobs`.
+struct JsonPlace {
+    first_real: Option<Place>,
+}
+
+impl JsonPlace {
+    fn at(pointer: String, detail: String) -> FieldError {
+        placed(Some(Place::Pointer(pointer)), detail)
+    }
+}
+
+impl Whereabouts for JsonPlace {
+    fn learner(&self, detail: String) -> FieldError {
+        Self::at("/train/learner/name".to_owned(), detail)
+    }
+
+    fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
+        let escaped = name.replace('~', "~0").replace('/', "~1");
+        let pointer = format!("/train/learner/params/{}", escaped.replace('.', "/"));
+        Self::at(pointer, detail)
+    }
+
+    fn stop(&self, field: &str, detail: String) -> FieldError {
+        let pointer = match field {
+            "assume" => "/train/data".to_owned(),
+            field => format!("/train/stop/{field}"),
+        };
+        Self::at(pointer, detail)
+    }
+
+    fn data(&self, detail: String) -> FieldError {
+        let whole = Place::Pointer(String::new());
+        let place = self.first_real.clone().unwrap_or(whole);
+        placed(Some(place.under("/train/data")), detail)
+    }
+}
+
+/// The answer that tells of a job just made: 200 when it has ended, else 202.
+pub fn answer(job: Job, prefer: Option<PreferWait>) -> Response {
+    let location = format!("/v1/jobs/{}", job.id);
+    let ended = job.status.is_ended();
+    let mut response = Json(JobDocument::from(job)).into_response();
+    let headers = response.headers_mut();
+    if let Ok(location) = location.parse() {
+        headers.insert(header::LOCATION, location);
+    }
+    if !ended {
+        headers.insert(header::RETRY_AFTER, 1.into());
+        *response.status_mut() = StatusCode::ACCEPTED;
+        return response;
+    }
+    with_preference(response, prefer)
+}
+
+fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Response {
+    if let Some((name, value)) = prefer.map(PreferWait::applied)
+        && let Ok(value) = value.parse()
+    {
+        response.headers_mut().insert(name, value);
+    }
+    response
+}
+
+/// The jobs, newest first.
+#[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(ListQuery),
+    responses((status = 200, description = "A page of jobs", body = JobList)))]
+pub async fn list(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<JobList>, Problem> {
+    let page = page::<JobKind>(query.limit, query.cursor.as_deref())?;
+    let filter = JobFilter {
+        status: query.status,
+        task: query.task,
+        learner: query.learner,
+    };
+    let slice = app.jobs.store().jobs(&owner, &filter, &page).await?;
+    Ok(Json(JobList {
+        items: slice.items.into_iter().map(JobDocument::from).collect(),
+        next_cursor: slice.next.map(|cursor| cursor.to_string()),
+    }))
+}
+
+/// One job.
+///
+/// With `Prefer: wait=S` the answer waits up to S seconds for the end of the job.
+#[utoipa::path(get, path = "/v1/jobs/{id}", tag = "jobs",
+    params(("id" = JobId, Path, description = "The job"),
+        ("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds")),
+    responses((status = 200, description = "The job", body = JobDocument)))]
+pub async fn get(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathId(id): PathId<JobKind>,
+    prefer: Option<PreferWait>,
+) -> Result<Response, Problem> {
+    let job = match prefer {
+        None => app.jobs.job(&owner, id).await?,
+        Some(wait) => app.jobs.wait(&owner, id, wait.0).await?,
+    };
+    Ok(with_preference(
+        Json(JobDocument::from(job)).into_response(),
+        prefer,
+    ))
+}
+
+/// Asks for the end of a job; what it has learnt is kept.
+#[utoipa::path(post, path = "/v1/jobs/{id}/cancel", tag = "jobs",
+    params(("id" = JobId, Path, description = "The job")),
+    responses(
+        (status = 202, description = "The job will end", body = JobDocument),
+        (status = 200, description = "This was asked for before", body = JobDocument)))]
+pub async fn cancel(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathId(id): PathId<JobKind>,
+) -> Result<(StatusCode, Json<JobDocument>), Problem> {
+    let (job, is_first) = app.jobs.cancel(&owner, id).await?;
+    let status = if is_first {
+        StatusCode::ACCEPTED
+    } else {
+        StatusCode::OK
+    };
+    Ok((status, Json(job.into())))
+}
+
+/// Deletes an ended job. Its model stays.
+#[utoipa::path(delete, path = "/v1/jobs/{id}", tag = "jobs",
+    params(("id" = JobId, Path, description = "The job")),
+    responses((status = 204, description = "The job is gone")))]
+pub async fn delete(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathId(id): PathId<JobKind>,
+) -> Result<StatusCode, Problem> {
+    app.jobs.delete(&owner, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

@@ -1,0 +1,97 @@
+//! `/v1/limits`: everything that is bounded, and by how much.
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::formats;
+
+use super::App;
+use super::extract::WAIT_SECONDS_MAX;
+
+/// The limits in force. Every refusal names its limit as here.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Limits {
+    /// Features an example.
+    pub n_max: u64,
+    /// Bytes of a body after decompression, in a line format.
+    pub body_bytes_max: u64,
+    /// Bytes of a JSON body after decompression.
+    pub json_body_bytes_max: u64,
+    /// Nested arrays and objects in JSON.
+    pub json_depth_max: u32,
+    /// Bytes in a line.
+    pub line_bytes_max: u64,
+    /// Bytes of the packed data of a job, and of its state beside them.
+    pub state_bytes_max: u64,
+    /// Seconds of computing that a job may ask for.
+    pub seconds_max: f64,
+    /// Jobs that wait at once.
+    pub jobs_queued_max: u64,
+    /// Larger bodies read at once.
+    pub uploads_max: u64,
+    /// Connections at once.
+    pub connections_max: u64,
+    /// Characters of a name.
+    pub name_characters_max: u32,
+    /// Seconds that `Prefer: wait` may ask for.
+    pub wait_seconds_max: u64,
+    /// Bytes of an answer to predict; scores are left out when they would exceed it.
+    pub prediction_bytes_max: u64,
+    /// Points of a mistake curve.
+    pub trace_points_max: u64,
+    /// Attempts after which a job that never ended fails.
+    pub attempts_max: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            n_max: 1 << 20,
+            body_bytes_max: 4 << 30,
+            json_body_bytes_max: 256 << 20,
+            json_depth_max: 32,
+            line_bytes_max: 32 << 20,
+            state_bytes_max: 1 << 30,
+            seconds_max: 86_400.0,
+            jobs_queued_max: 10_000,
+            uploads_max: 32,
+            connections_max: 1024,
+            name_characters_max: 256,
+            wait_seconds_max: WAIT_SECONDS_MAX,
+            prediction_bytes_max: 16 << 20,
+            trace_points_max: crate::learners::trace::TRACE_POINTS_MAX as u64,
+            attempts_max: 5,
+        }
+    }
+}
+
+impl Limits {
+    /// What the readers of a line format keep to.
+    pub fn of_lines(&self) -> formats::Limits {
+        let whole = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+        formats::Limits {
+            n_max: whole(self.n_max),
+            line_bytes_max: whole(self.line_bytes_max),
+            state_bytes_max: self.state_bytes_max,
+            body_bytes_max: self.body_bytes_max,
+            json_depth_max: self.json_depth_max as usize,
+        }
+    }
+
+    /// What the readers of JSON keep to.
+    pub fn of_json(&self) -> formats::Limits {
+        formats::Limits {
+            body_bytes_max: self.json_body_bytes_max,
+            ..self.of_lines()
+        }
+    }
+}
+
+/// Everything that is bounded, and by how much.
+#[utoipa::path(get, path = "/v1/limits", tag = "service",
+    responses((status = 200, description = "The limits in force", body = Limits)))]
+pub async fn limits(State(app): State<App>) -> Json<Limits> {
+    Json(Limits::clone(&app.limits))
+}

@@ -1,0 +1,105 @@
+//! HTTP: every route in one list; a resource's parameters, schema, docs and handler stand together.
+//!
+//! Handlers decide nothing about learning: they read a request, call `jobs` or the store, and
+//! write a document. Every error is a [`problem::Problem`].
+
+mod body;
+mod codes;
+mod data_schema;
+mod envelope;
+mod events;
+mod extract;
+mod jobs;
+mod learners;
+pub mod limits;
+mod models;
+mod openapi;
+mod ops;
+mod predict;
+mod problem;
+mod serve;
+mod trace;
+mod train;
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::http::StatusCode;
+use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::Semaphore;
+use tower_http::catch_panic::CatchPanicLayer;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::jobs::Jobs;
+
+use limits::Limits;
+use problem::{Code, Problem};
+
+pub use serve::serve;
+
+/// What handlers share.
+#[derive(Clone)]
+pub struct App {
+    /// The jobs and the store.
+    pub jobs: Arc<Jobs>,
+    /// The limits in force.
+    pub limits: Arc<Limits>,
+    /// One permit a body that is read in the blocking pool.
+    pub uploads: Arc<Semaphore>,
+    /// The host names answered to; none for all.
+    pub allowed_hosts: Option<Arc<[String]>>,
+    /// The text of `/metrics`.
+    pub metrics: PrometheusHandle,
+}
+
+/// Every route, with its documentation.
+fn routes() -> OpenApiRouter<App> {
+    OpenApiRouter::with_openapi(openapi::base())
+        .routes(routes!(learners::list))
+        .routes(routes!(learners::get))
+        .routes(routes!(train::train))
+        .routes(routes!(jobs::create, jobs::list))
+        .routes(routes!(jobs::get, jobs::delete))
+        .routes(routes!(jobs::cancel))
+        .routes(routes!(events::events))
+        .routes(routes!(trace::trace))
+        .routes(routes!(models::list))
+        .routes(routes!(models::get, models::delete))
+        .routes(routes!(predict::predict))
+        .routes(routes!(limits::limits))
+        .routes(routes!(ops::live))
+        .routes(routes!(ops::ready))
+        .routes(routes!(ops::metrics))
+        .routes(routes!(ops::version))
+        .routes(routes!(ops::openapi))
+        .routes(routes!(ops::problem_page))
+}
+
+/// The OpenAPI document, as it is served and committed.
+pub fn document() -> String {
+    openapi::text(routes().into_openapi())
+}
+
+/// The whole service as a tower service.
+pub fn router(app: App) -> Router {
+    let (router, document) = routes().split_for_parts();
+    router
+        .merge(openapi::docs(document))
+        .fallback(async || Problem::not_found("path"))
+        .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn(envelope::measure))
+        .layer(from_fn_with_state(app.clone(), envelope::check_host))
+        .layer(CatchPanicLayer::custom(envelope::panicked))
+        .layer(from_fn_with_state(app.clone(), envelope::envelop))
+        .with_state(app)
+}
+
+async fn method_not_allowed() -> Response {
+    let detail = "This path has other methods; the Allow header names them.";
+    let response = Problem::new(Code::METHOD_NOT_ALLOWED, detail).into_response();
+    debug_assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
+    response
+}

@@ -1,0 +1,236 @@
+//! The one shape of every error answer, RFC 9457.
+//!
+//! A handler returns a [`Problem`]; [`super::envelope`] adds what only the request knows (its path
+//! and its id) and writes the document.
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::formats::{FormatError, FormatErrorKind, Place};
+use crate::jobs::{JobsError, ResolveError};
+use crate::learners::task::TaskError;
+use crate::storage::StoreError;
+
+pub use super::codes::Code;
+
+/// An error answer in the making.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    code: Code,
+    detail: String,
+    errors: Vec<FieldError>,
+}
+
+/// One thing wrong with a request.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct FieldError {
+    /// A JSON Pointer (RFC 6901) into the body.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pointer: Option<String>,
+    /// The query parameter or header at fault.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parameter: Option<String>,
+    /// The line of the body, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// The byte in that line, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub column: Option<u64>,
+    /// What is wrong and what would be right.
+    pub detail: String,
+}
+
+/// An error answer, RFC 9457.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub struct ProblemDocument {
+    /// A page of this service that explains the code.
+    #[schema(format = "uri-reference")]
+    pub r#type: String,
+    /// A short summary, the same for every occurrence of the code.
+    pub title: String,
+    /// The HTTP status.
+    #[schema(minimum = 400, maximum = 599)]
+    pub status: u16,
+    /// What went wrong this time.
+    pub detail: String,
+    /// The path that was asked for.
+    pub instance: String,
+    /// What went wrong, by a name that never changes.
+    pub code: String,
+    /// The id under which the log has more; also the header x-request-id.
+    pub request_id: String,
+    /// Each thing wrong with the request.
+    pub errors: Vec<FieldError>,
+}
+
+impl Problem {
+    /// A problem of that code.
+    pub fn new(code: Code, detail: impl Into<String>) -> Self {
+        Self {
+            code,
+            detail: detail.into(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// Adds one thing wrong with the request.
+    #[must_use]
+    pub fn with(mut self, error: FieldError) -> Self {
+        self.errors.push(error);
+        self
+    }
+
+    /// A problem with one query parameter or header.
+    pub fn parameter(code: Code, name: &str, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self::new(code, format!("{name}: {detail}")).with(FieldError {
+            parameter: Some(name.to_owned()),
+            detail,
+            ..FieldError::default()
+        })
+    }
+
+    /// Nothing at this path.
+    pub fn not_found(what: &str) -> Self {
+        Self::new(Code::NOT_FOUND, format!("There is no such {what}."))
+    }
+
+    /// The document, completed by what only the request knows.
+    pub fn document(&self, instance: &str, request_id: &str) -> ProblemDocument {
+        ProblemDocument {
+            r#type: format!("/problems/{}", self.code.name()),
+            title: self.code.title().to_owned(),
+            status: self.code.status().as_u16(),
+            detail: self.detail.clone(),
+            instance: instance.to_owned(),
+            code: self.code.name().to_owned(),
+            request_id: request_id.to_owned(),
+            errors: self.errors.clone(),
+        }
+    }
+
+    /// The headers that go with it.
+    pub fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        let media_type = HeaderValue::from_static("application/problem+json");
+        headers.insert(header::CONTENT_TYPE, media_type);
+        if self.code.status() == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        headers
+    }
+}
+
+impl IntoResponse for Problem {
+    /// Leaves the document to the envelope.
+    fn into_response(self) -> Response {
+        let mut response = self.code.status().into_response();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// Says where something wrong stands.
+pub fn placed(place: Option<Place>, detail: String) -> FieldError {
+    let error = FieldError {
+        detail,
+        ..FieldError::default()
+    };
+    match place {
+        None => error,
+        Some(Place::Pointer(pointer)) => FieldError {
+            pointer: Some(pointer),
+            ..error
+        },
+        Some(Place::Line { line, column }) => FieldError {
+            line: Some(line),
+            column: Some(column),
+            ..error
+        },
+    }
+}
+
+impl From<FormatError> for Problem {
+    fn from(error: FormatError) -> Self {
+        let code = match error.kind {
+            FormatErrorKind::TooLarge { .. } => Code::TOO_LARGE,
+            FormatErrorKind::Io => Code::UNREADABLE,
+            kind => Code::find(kind.code()).unwrap_or(Code::SYNTAX),
+        };
+        let summary = error.to_string();
+        Self::new(code, summary).with(placed(error.place, error.detail))
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        // What a driver says is for the log, not for strangers.
+        tracing::error!(%error, "the store failed");
+        match error {
+            StoreError::Full(_) => Self::new(Code::STORAGE_FULL, "The store has no room left."),
+            StoreError::Unavailable(_) => {
+                Self::new(Code::UNAVAILABLE, "The store does not answer now.")
+            }
+            _ => Self::new(Code::INTERNAL, "The store failed."),
+        }
+    }
+}
+
+impl From<JobsError> for Problem {
+    fn from(error: JobsError) -> Self {
+        let detail = error.to_string();
+        match error {
+            JobsError::Store(error) => error.into(),
+            JobsError::NotFound => Self::not_found("job"),
+            JobsError::Ended(_) | JobsError::NotEnded => Self::new(Code::WRONG_STATE, detail),
+            JobsError::QueueFull { .. } => Self::new(Code::QUEUE_FULL, detail),
+            JobsError::Stopping => Self::new(Code::STOPPING, detail),
+        }
+    }
+}
+
+/// Where the parts of a training stand in the request at hand.
+pub trait Whereabouts {
+    /// The place of the learner's name.
+    fn learner(&self, detail: String) -> FieldError;
+    /// The place of a parameter of the learner, by its dotted name.
+    fn learner_parameter(&self, name: &str, detail: String) -> FieldError;
+    /// The place of a field of `stop`, or of `assume`.
+    fn stop(&self, field: &str, detail: String) -> FieldError;
+    /// The place of the data, or of the value that made them unfit.
+    fn data(&self, detail: String) -> FieldError;
+}
+
+/// A training that cannot run, placed in its request.
+pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
+    let summary = error.to_string();
+    match error {
+        ResolveError::UnknownLearner { .. } => {
+            let field = at.learner(summary.clone());
+            Problem::new(Code::UNKNOWN_LEARNER, summary).with(field)
+        }
+        ResolveError::Parameters(errors) => {
+            let fields = errors
+                .into_iter()
+                .map(|error| at.learner_parameter(&error.name, error.detail));
+            fields.fold(Problem::new(Code::INVALID_PARAMETER, summary), Problem::with)
+        }
+        ResolveError::NoData => Problem::new(Code::SCHEMA, summary),
+        ResolveError::Task(TaskError::WrongData(detail)) => {
+            let field = at.data(detail.clone());
+            Problem::new(Code::WRONG_DATA, detail).with(field)
+        }
+        ResolveError::Task(TaskError::WrongStop { field, detail }) => {
+            let field = at.stop(field, detail.clone());
+            Problem::new(Code::WRONG_STOP, detail).with(field)
+        }
+        ResolveError::Task(TaskError::Parameter(error)) => {
+            let field = at.learner_parameter(&error.name, error.detail);
+            Problem::new(Code::WRONG_DATA, summary).with(field)
+        }
+        ResolveError::Task(TaskError::TooLarge { .. }) => Problem::new(Code::TOO_LARGE, summary),
+    }
+}

@@ -1,0 +1,286 @@
+//! `POST /v1/learners/{name}/train`: a training for people with a file and curl.
+
+use std::time::Duration;
+
+use axum::extract::{Request, State};
+use axum::http::header;
+use axum::response::Response;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::formats::{
+    self, Assume, DataForm, Format, Header, LabelsColumn, Options, Place, UnlabelledMeans,
+};
+use crate::jobs::learner;
+use crate::learners::catalogue::Entry;
+use crate::records::train::{LearnerSpec, SeedNumber, StopSpec};
+
+use super::extract::{Caller, PathText, PreferWait, query_pairs};
+use super::jobs::{
+    JobDocument, TrainFields, answer, new_train, refuse_idempotency_key, sha256, train_spec,
+};
+use super::problem::{Code, FieldError, Problem, Whereabouts, placed};
+use super::{App, body};
+
+/// How long this route waits when nothing is said.
+const WAIT_DEFAULT: Duration = Duration::from_secs(10);
+
+/// The fields of `stop`, each a query parameter of its own.
+const STOP_FIELDS: [&str; 6] = [
+    "confidence",
+    "rule",
+    "max_passes",
+    "max_mistakes",
+    "max_examples",
+    "max_seconds",
+];
+
+/// Trains a learner on the data in the body.
+///
+/// Learner parameters (nested names dotted), every field of `stop`, and how the body is to be read
+/// stand in the query. Waits 10 seconds for the end, or as `Prefer` says.
+#[utoipa::path(post, path = "/v1/learners/{name}/train", tag = "learners",
+    params(
+        ("name" = String, Path, description = "The learner's name"),
+        ("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds"),
+        ("seed" = Option<SeedNumber>, Query, description = "Of every random choice"),
+        ("trace" = Option<bool>, Query, description = "Whether the mistake curve is kept"),
+        ("name_" = Option<String>, Query, description = "Free text"),
+        ("confidence" = Option<f64>, Query, description = "See `stop`"),
+        ("rule" = Option<String>, Query, description = "See `stop`"),
+        ("max_passes" = Option<u64>, Query, description = "See `stop`"),
+        ("max_mistakes" = Option<u64>, Query, description = "See `stop`"),
+        ("max_examples" = Option<u64>, Query, description = "See `stop`"),
+        ("max_seconds" = Option<f64>, Query, description = "See `stop`"),
+        ("assume" = Option<String>, Query, description = "Declares the data fresh and \
+            independent: `uniform-positive`, `reflected` or `uniform`"),
+        ("labels" = Option<String>, Query, description = "Where CSV labels stand: `first`, \
+            `last`, `none` or a column's name"),
+        ("header" = Option<String>, Query, description = "Whether CSV begins with names: `auto`, \
+            `true` or `false`"),
+        ("n" = Option<u64>, Query, description = "Features an example"),
+        ("callback" = Option<String>, Query, description = "Needs a configured secret")),
+    request_body(
+        content((String = "application/x-ndjson"), (String = "text/csv"),
+            (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json")),
+        description = "The data"),
+    responses(
+        (status = 200, description = "The job ended in time", body = JobDocument),
+        (status = 202, description = "The job is accepted", body = JobDocument)))]
+pub async fn train(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathText(name): PathText,
+    prefer: Option<PreferWait>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let entry = learner(&name).map_err(|_| Problem::not_found("learner"))?;
+    refuse_idempotency_key(request.headers())?;
+    let (parts, request_body) = request.into_parts();
+    let format = media_type(&parts.headers)?;
+    let query = TrainQuery::read(parts.uri.query(), entry)?;
+    let limits = match format {
+        Format::Json => app.limits.of_json(),
+        _ => app.limits.of_lines(),
+    };
+    let (assume, options) = (query.assume, query.options(&limits));
+    let (form, sha256) = body::read(&app, &parts.headers, request_body, &limits, move |reader| {
+        let form = read_form(format, reader, &options, assume)?;
+        let sha256 = sha256(&form);
+        Ok((form, sha256))
+    })
+    .await?;
+    let learner = LearnerSpec {
+        name,
+        params: query.params,
+    };
+    let (spec, parsed) = train_spec(learner, form, query.stop, query.trace);
+    let fields = TrainFields {
+        owner,
+        name: query.name,
+        callback: query.callback,
+        seed: query.seed,
+        spec,
+        sha256,
+    };
+    let new = new_train(&app, fields, parsed, |first_real| QueryPlace { first_real })?;
+    let patience = prefer.map_or(WAIT_DEFAULT, |wait| wait.0);
+    let job = app.jobs.submit(new, patience).await?;
+    Ok(answer(job, prefer))
+}
+
+/// The format of a body.
+///
+/// # Errors
+/// 415, with the formats there are.
+pub fn media_type(headers: &axum::http::HeaderMap) -> Result<Format, Problem> {
+    let given = headers.get(header::CONTENT_TYPE);
+    let given = given.and_then(|value| value.to_str().ok());
+    given.and_then(Format::from_media_type).ok_or_else(|| {
+        let known = Format::media_types().collect::<Vec<_>>().join(", ");
+        let detail = match given {
+            Some(given) => format!("The Content-Type {given:?} is not read; use one of {known}."),
+            None => format!("The body needs a Content-Type: one of {known}."),
+        };
+        Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail)
+    })
+}
+
+fn read_form(
+    format: Format,
+    reader: &mut dyn std::io::Read,
+    options: &Options,
+    assume: Option<Assume>,
+) -> Result<DataForm, formats::FormatError> {
+    if format != Format::Json {
+        let parsed = formats::parse(format, reader, options)?;
+        return Ok(DataForm::Sample { parsed, assume });
+    }
+    let mut form = formats::json::from_reader(reader, &options.limits)?;
+    if let (DataForm::Sample { assume: own, .. }, Some(assume)) = (&mut form, assume) {
+        *own = Some(assume);
+    }
+    Ok(form)
+}
+
+/// What the query of this route says.
+struct TrainQuery {
+    params: Map<String, Value>,
+    stop: StopSpec,
+    seed: Option<SeedNumber>,
+    trace: bool,
+    name: Option<String>,
+    callback: Option<String>,
+    assume: Option<Assume>,
+    labels: Option<LabelsColumn>,
+    header: Header,
+    n: Option<usize>,
+}
+
+impl TrainQuery {
+    /// Sorts the pairs: the service's own, and the learner's.
+    fn read(query: Option<&str>, entry: &Entry) -> Result<Self, Problem> {
+        let mut stop = Map::new();
+        let mut read = Self {
+            params: Map::new(),
+            stop: StopSpec::default(),
+            seed: None,
+            trace: false,
+            name: None,
+            callback: None,
+            assume: None,
+            labels: None,
+            header: Header::Auto,
+            n: None,
+        };
+        for (name, text) in query_pairs(query)? {
+            let name = name.as_str();
+            match name {
+                "seed" => read.seed = Some(value(name, literal(&text))?),
+                "trace" => read.trace = value(name, literal(&text))?,
+                "name" => read.name = Some(text),
+                "callback" => read.callback = Some(text),
+                "assume" => read.assume = Some(value(name, json!(text))?),
+                "labels" => read.labels = Some(labels(text)),
+                "header" => read.header = header_option(&text)?,
+                "n" => read.n = Some(value(name, literal(&text))?),
+                name if STOP_FIELDS.contains(&name) => {
+                    stop.insert(name.to_owned(), literal(&text));
+                }
+                name => read.learner_parameter(entry, name, &text),
+            }
+        }
+        read.stop = value("", Value::Object(stop))?;
+        Ok(read)
+    }
+
+    /// The catalogue knows what the text of a parameter stands for; an unknown name goes on as it
+    /// is, to be refused with the names there are.
+    fn learner_parameter(&mut self, entry: &Entry, name: &str, text: &str) {
+        let known = entry.parameters.iter().find(|known| known.name == name);
+        let value = known.map_or(json!(text), |known| known.kind.value_of_text(text));
+        crate::learners::parameters::insert_nested(&mut self.params, name, value);
+    }
+
+    fn options(&self, limits: &formats::Limits) -> Options {
+        Options {
+            labels: self.labels.clone(),
+            header: self.header,
+            n: self.n,
+            unlabelled: UnlabelledMeans::HalfSpace,
+            limits: limits.clone(),
+        }
+    }
+}
+
+/// A number or truth value as JSON, and any other text as a string.
+fn literal(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
+        _ => json!(text),
+    }
+}
+
+/// A parameter as its type, or a problem that names it.
+fn value<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, Problem> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let path = error.path().to_string();
+        let name = if name.is_empty() { &path } else { name };
+        let detail = error.inner().to_string();
+        Problem::parameter(Code::INVALID_PARAMETER, name, detail)
+    })
+}
+
+pub fn labels(text: String) -> LabelsColumn {
+    match text.as_str() {
+        "first" => LabelsColumn::First,
+        "last" => LabelsColumn::Last,
+        "none" => LabelsColumn::None,
+        _ => LabelsColumn::Named(text),
+    }
+}
+
+pub fn header_option(text: &str) -> Result<Header, Problem> {
+    match text {
+        "auto" => Ok(Header::Auto),
+        "true" => Ok(Header::True),
+        "false" => Ok(Header::False),
+        other => {
+            let detail = format!("`{other}` is none of auto, true, false");
+            Err(Problem::parameter(Code::INVALID_PARAMETER, "header", detail))
+        }
+    }
+}
+
+/// Places in the query and the body of this route.
+struct QueryPlace {
+    first_real: Option<Place>,
+}
+
+impl QueryPlace {
+    fn at(name: &str, detail: String) -> FieldError {
+        FieldError {
+            parameter: Some(name.to_owned()),
+            detail,
+            ..FieldError::default()
+        }
+    }
+}
+
+impl Whereabouts for QueryPlace {
+    fn learner(&self, detail: String) -> FieldError {
+        Self::at("name", detail)
+    }
+
+    fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
+        Self::at(name, detail)
+    }
+
+    fn stop(&self, field: &str, detail: String) -> FieldError {
+        Self::at(field, detail)
+    }
+
+    fn data(&self, detail: String) -> FieldError {
+        placed(self.first_real.clone(), detail)
+    }
+}

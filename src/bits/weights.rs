@@ -41,17 +41,49 @@ pub fn add_signed(weights: &mut [i64], row: &[u64], amount: i64) {
     }
 }
 
-/// All ones where bit `place` of `word` is 1, else 0.
-#[inline(always)]
-fn selected(word: u64, place: usize) -> i64 {
-    -(word >> place & 1).cast_signed()
-}
-
-// Each weight is treated, selected or not: a mask costs less than finding the next set bit,
-// even at one bit in six, since the vector build does eight weights in three instructions.
+// Each weight is treated, selected or not: a mask costs less than finding the next set bit, even
+// at one bit in six, since the vector builds do several weights in a few instructions.
 
 multiversioned! {
     fn selected_sum_detected(weights: &[i64], row: &[u64]) -> i64 {
+        multiversion::target::match_target! {
+            "x86_64+avx512f" => super::avx512::selected_sum(weights, row),
+            _ => plain::selected_sum(weights, row),
+        }
+    }
+}
+
+multiversioned! {
+    fn add_selected_detected(weights: &mut [i64], row: &[u64], amount: i64) {
+        multiversion::target::match_target! {
+            "x86_64+avx512f" => super::avx512::add::<false>(weights, row, amount),
+            _ => plain::add(weights, row, amount, 0),
+        }
+    }
+}
+
+multiversioned! {
+    fn add_signed_detected(weights: &mut [i64], row: &[u64], amount: i64) {
+        multiversion::target::match_target! {
+            "x86_64+avx512f" => super::avx512::add::<true>(weights, row, amount),
+            _ => plain::add(weights, row, amount, amount.wrapping_neg()),
+        }
+    }
+}
+
+/// The same by loops that any instruction set can run; AVX-512 uses them for fewer than eight
+/// weights.
+pub(super) mod plain {
+    use super::WORD_BITS;
+
+    /// All ones where bit `place` of `word` is 1, else 0.
+    #[inline(always)]
+    fn selected(word: u64, place: usize) -> i64 {
+        -(word >> place & 1).cast_signed()
+    }
+
+    #[inline(always)]
+    pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
         let mut sum = 0_i64;
         for (weights, &word) in weights.chunks(WORD_BITS).zip(row) {
             for (place, weight) in weights.iter().enumerate() {
@@ -60,26 +92,14 @@ multiversioned! {
         }
         sum
     }
-}
 
-multiversioned! {
-    fn add_selected_detected(weights: &mut [i64], row: &[u64], amount: i64) {
+    /// Adds `one` to the selected weights and `other` to the rest.
+    #[inline(always)]
+    pub fn add(weights: &mut [i64], row: &[u64], one: i64, other: i64) {
         for (weights, &word) in weights.chunks_mut(WORD_BITS).zip(row) {
             for (place, weight) in weights.iter_mut().enumerate() {
-                *weight = weight.wrapping_add(amount & selected(word, place));
-            }
-        }
-    }
-}
-
-multiversioned! {
-    fn add_signed_detected(weights: &mut [i64], row: &[u64], amount: i64) {
-        // w + a where selected and w - a elsewhere: w - a + (2a where selected).
-        let twice = amount.wrapping_mul(2);
-        for (weights, &word) in weights.chunks_mut(WORD_BITS).zip(row) {
-            for (place, weight) in weights.iter_mut().enumerate() {
-                let change = (twice & selected(word, place)).wrapping_sub(amount);
-                *weight = weight.wrapping_add(change);
+                let amount = other ^ (one ^ other) & selected(word, place);
+                *weight = weight.wrapping_add(amount);
             }
         }
     }
@@ -108,18 +128,24 @@ mod tests {
     proptest! {
         #[test]
         fn sums_match_the_plain_twin((weights, row, _) in cases()) {
-            prop_assert_eq!(scalar::selected_sum(&weights, &row), selected_sum(&weights, &row));
+            let expected = scalar::selected_sum(&weights, &row);
+            prop_assert_eq!(expected, selected_sum(&weights, &row));
+            prop_assert_eq!(expected, plain::selected_sum(&weights, &row));
         }
 
         #[test]
         fn updates_match_the_plain_twins((weights, row, amount) in cases()) {
-            let (mut expected, mut found) = (weights.clone(), weights);
+            let (mut expected, mut found, mut plain) = (weights.clone(), weights.clone(), weights);
             scalar::add_selected(&mut expected, &row, amount);
             add_selected(&mut found, &row, amount);
             prop_assert_eq!(&expected, &found);
+            plain::add(&mut plain, &row, amount, 0);
+            prop_assert_eq!(&expected, &plain);
             scalar::add_signed(&mut expected, &row, amount);
             add_signed(&mut found, &row, amount);
             prop_assert_eq!(&expected, &found);
+            plain::add(&mut plain, &row, amount, amount.wrapping_neg());
+            prop_assert_eq!(&expected, &plain);
         }
     }
 

@@ -333,7 +333,7 @@ fn rows_with(n: usize, set: usize) -> Vec<Vec<u64>> {
         }
         row
     };
-    (0..512).map(row).collect()
+    (0..4096).map(row).collect()
 }
 
 fn selected(row: &[u64], mut visit: impl FnMut(usize)) {

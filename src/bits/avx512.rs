@@ -11,7 +11,7 @@ use std::arch::x86_64::{
     _mm512_cmpge_epu64_mask, _mm512_cmpgt_epu64_mask, _mm512_cvtepi64_epi32,
     _mm512_extracti64x4_epi64, _mm512_mask_add_epi64, _mm512_mask_sub_epi64, _mm512_popcnt_epi64,
     _mm512_reduce_add_epi64, _mm512_set_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
-    _mm512_xor_si512,
+    _mm512_test_epi64_mask, _mm512_xor_si512,
 };
 
 use super::BLOCK_ROWS;
@@ -98,72 +98,96 @@ pub fn narrow(distances: __m512i) -> [u32; GROUP_ROWS] {
     .map(i32::cast_unsigned)
 }
 
+/// The bit of each weight of each of the eight groups of a word: with these, one test of the word
+/// gives the mask of a group, where shifting the word and moving it to a mask takes twice as long.
+const BITS: [[i64; 8]; 8] = {
+    let mut bits = [[0; 8]; 8];
+    let mut j = 0;
+    while j < WORD_BITS {
+        bits[j / 8][j % 8] = 1_i64.wrapping_shl(j as u32);
+        j += 1;
+    }
+    bits
+};
+
 /// The sum of the weights whose bit in `row` is 1.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
-    let Some(last) = weights.last_chunk() else {
-        return plain::selected_sum(weights, row);
-    };
+    let (words, rest) = weights.as_chunks::<WORD_BITS>();
     // Two sums, since an addition waits for the one before it.
-    let mut even = add_where(_mm512_setzero_si512(), tail(weights.len(), row).0, last);
-    let mut odd = _mm512_setzero_si512();
-    for (weights, &word) in weights.chunks(WORD_BITS).zip(row) {
-        let (groups, _) = weights.as_chunks::<8>();
-        for (place, group) in groups.iter().enumerate() {
-            let mask = (word >> (8 * place)) as u8;
-            if place % 2 == 0 {
-                even = add_where(even, mask, group);
-            } else {
-                odd = add_where(odd, mask, group);
-            }
+    let mut sums = [_mm512_setzero_si512(); 2];
+    for (weights, &word) in words.iter().zip(row) {
+        let word = _mm512_set1_epi64(word.cast_signed());
+        for (place, group) in weights.as_chunks::<8>().0.iter().enumerate() {
+            sums[place % 2] = add_where(sums[place % 2], word, &BITS[place], group);
         }
     }
-    _mm512_reduce_add_epi64(_mm512_add_epi64(even, odd))
+    let mut few = 0;
+    if let (Some(&last), false) = (row.last(), rest.is_empty()) {
+        let word = _mm512_set1_epi64(last.cast_signed());
+        let (groups, rest) = rest.as_chunks::<8>();
+        for (bits, group) in BITS.iter().zip(groups) {
+            sums[0] = add_where(sums[0], word, bits, group);
+        }
+        let word = last >> (8 * groups.len() % WORD_BITS);
+        match weights.last_chunk() {
+            // The last eight weights, of which the bits of those before the rest are left 0.
+            Some(eight) => {
+                let word = _mm512_set1_epi64((word << (8 - rest.len())).cast_signed());
+                let word = if rest.is_empty() {
+                    _mm512_setzero_si512()
+                } else {
+                    word
+                };
+                sums[1] = add_where(sums[1], word, &BITS[0], eight);
+            }
+            None => few = plain::selected_sum(rest, &[word]),
+        }
+    }
+    _mm512_reduce_add_epi64(_mm512_add_epi64(sums[0], sums[1])).wrapping_add(few)
 }
 
 /// Adds `amount` to the weights whose bit in `row` is 1 and, if signed, takes it from the others.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub fn add<const SIGNED: bool>(weights: &mut [i64], row: &[u64], amount: i64) {
-    let (mask, used) = tail(weights.len(), row);
-    let Some(last) = weights.last_chunk_mut() else {
-        let other = if SIGNED { amount.wrapping_neg() } else { 0 };
-        return plain::add(weights, row, amount, other);
-    };
-    change::<SIGNED>(last, mask, used & !mask, amount);
-    for (weights, &word) in weights.chunks_mut(WORD_BITS).zip(row) {
-        let (groups, _) = weights.as_chunks_mut::<8>();
-        for (place, group) in groups.iter_mut().enumerate() {
-            let mask = (word >> (8 * place)) as u8;
-            change::<SIGNED>(group, mask, !mask, amount);
+    let (words, rest) = weights.as_chunks_mut::<WORD_BITS>();
+    for (weights, &word) in words.iter_mut().zip(row) {
+        let word = _mm512_set1_epi64(word.cast_signed());
+        for (bits, group) in BITS.iter().zip(weights.as_chunks_mut::<8>().0) {
+            change::<SIGNED>(group, word, bits, amount);
         }
     }
-}
-
-/// The weights past the last whole group are treated through the last eight: which of these have
-/// bit 1, and which are not yet in a group.
-#[inline(always)]
-fn tail(n: usize, row: &[u64]) -> (u8, u8) {
-    let (count, word) = (n % 8, row.last().copied().unwrap_or(0));
-    let used = ((1_u32 << count) - 1) << (8 - count);
-    let bits = word >> (n % WORD_BITS - count) << (8 - count);
-    (bits as u8 & used as u8, used as u8)
+    if let (Some(&last), false) = (row.last(), rest.is_empty()) {
+        let word = _mm512_set1_epi64(last.cast_signed());
+        let (groups, rest) = rest.as_chunks_mut::<8>();
+        let shift = 8 * groups.len() % WORD_BITS;
+        for (bits, group) in BITS.iter().zip(groups) {
+            change::<SIGNED>(group, word, bits, amount);
+        }
+        // One by one: the last eight taken as a group would be loaded across stores just made,
+        // for which the processor must wait.
+        let other = if SIGNED { amount.wrapping_neg() } else { 0 };
+        plain::add(rest, &[last >> shift], amount, other);
+    }
 }
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn add_where(sums: __m512i, mask: u8, weights: &[i64; 8]) -> __m512i {
+fn add_where(sums: __m512i, word: __m512i, bits: &[i64; 8], weights: &[i64; 8]) -> __m512i {
+    let mask = _mm512_test_epi64_mask(word, load(bits));
     _mm512_mask_add_epi64(sums, mask, sums, load(weights))
 }
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn change<const SIGNED: bool>(weights: &mut [i64; 8], up: u8, down: u8, amount: i64) {
+fn change<const SIGNED: bool>(weights: &mut [i64; 8], word: __m512i, bits: &[i64; 8], amount: i64) {
     let (old, amount) = (load(weights), _mm512_set1_epi64(amount));
-    let mut new = _mm512_mask_add_epi64(old, up, old, amount);
+    let mask = _mm512_test_epi64_mask(word, load(bits));
+    let mut new = _mm512_mask_add_epi64(old, mask, old, amount);
     if SIGNED {
-        new = _mm512_mask_sub_epi64(new, down, new, amount);
+        new = _mm512_mask_sub_epi64(new, !mask, new, amount);
     }
     let (low, high) = (
         _mm512_castsi512_si256(new),

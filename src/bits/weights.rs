@@ -71,7 +71,7 @@ multiversioned! {
     }
 }
 
-/// The same by loops that any instruction set can run; AVX-512 uses them for fewer than eight
+/// The same by loops that any instruction set can run; AVX-512 uses them for the last few
 /// weights.
 pub(super) mod plain {
     use super::WORD_BITS;

@@ -4,6 +4,8 @@
 //! generators", ACM Transactions on Mathematical Software 47(4), 2021 (xoshiro256++, its jump
 //! polynomial, and seeding by SplitMix64).
 
+use std::array::from_fn;
+
 use serde::{Deserialize, Serialize};
 
 use super::kernels::{Kernels, kernels, multiversioned};
@@ -26,13 +28,12 @@ impl Lanes {
     /// Lane 0 is `Xoshiro256PlusPlus::seed_from_u64(seed)` of the crate `rand_xoshiro`.
     pub fn from_seed(seed: u64) -> Self {
         let mut generator = split_mix(seed);
-        let mut state = [[0; LANES]; 4];
-        for lane in 0..LANES {
-            for (part, value) in generator.into_iter().enumerate() {
-                state[part][lane] = value;
-            }
+        let lanes: [_; LANES] = from_fn(|_| {
+            let lane = generator;
             jump(&mut generator);
-        }
+            lane
+        });
+        let state = from_fn(|part| lanes.map(|lane: [u64; 4]| lane[part]));
         Self { state }
     }
 

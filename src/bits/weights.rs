@@ -41,8 +41,8 @@ pub fn add_signed(weights: &mut [i64], row: &[u64], amount: i64) {
     }
 }
 
-// Each weight is treated, selected or not: a mask costs less than finding the next set bit, even
-// at one bit in six, since the vector builds do several weights in a few instructions.
+// Each weight is treated, selected or not. To find the set bits one by one costs several times
+// more on dense rows; at one bit in six it is as fast as AVX-512 and faster than AVX2.
 
 multiversioned! {
     fn selected_sum_detected(weights: &[i64], row: &[u64]) -> i64 {

@@ -487,6 +487,24 @@ fn blocks() {
             });
         },
     );
+    for n in [25, 1024] {
+        let rows = rows_with(n, n / 2);
+        compare(
+            &format!("push_row n={n}, a row / copied row by row"),
+            None,
+            rows.len(),
+            || {
+                let mut matrix = BitMatrix::new(n);
+                rows.iter().for_each(|row| matrix.push_row(row));
+                black_box(&matrix);
+            },
+            || {
+                let mut words = Vec::new();
+                rows.iter().for_each(|row| words.extend_from_slice(row));
+                black_box(&words);
+            },
+        );
+    }
     let matrix = random_matrix(n, 65_536);
     let chosen: Vec<usize> = random_words(BLOCK_ROWS)
         .iter()

@@ -168,8 +168,11 @@ pub fn add<const SIGNED: bool>(weights: &mut [i64], row: &[u64], amount: i64) {
         }
         // One by one: the last eight taken as a group would be loaded across stores just made,
         // for which the processor must wait.
-        let other = if SIGNED { amount.wrapping_neg() } else { 0 };
-        plain::add(rest, &[last >> shift], amount, other);
+        if SIGNED {
+            plain::add_signed(rest, &[last >> shift], amount);
+        } else {
+            plain::add_selected(rest, &[last >> shift], amount);
+        }
     }
 }
 

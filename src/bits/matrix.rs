@@ -331,6 +331,19 @@ mod tests {
     }
 
     #[test]
+    fn widening_word_by_word_copies_rarely() {
+        let mut matrix = BitMatrix::new(0);
+        matrix.push_row(&[]);
+        let mut rooms = Vec::new();
+        for n in 1..=64 * 64 {
+            matrix.resize_bits(n);
+            rooms.push(matrix.room);
+        }
+        rooms.dedup();
+        assert_eq!(rooms, [1, 2, 4, 8, 16, 32, 64]);
+    }
+
+    #[test]
     fn words_that_do_not_fit_are_refused() {
         assert!(BitMatrix::from_block_words(3, 1, vec![0; 63]).is_none());
         let mut words = vec![0; 64];

@@ -122,7 +122,7 @@ multiversioned! {
                 let mut mask = 0;
                 for_each_group(words, vector, |group, distances| {
                     let base = group * GROUP_ROWS;
-                    mask |= mask_over(distances, limit, extra >> base) << base;
+                    mask |= mask_over(distances, limit, extra >> base, u8::MAX) << base;
                 });
                 mask
             },
@@ -154,9 +154,10 @@ multiversioned! {
                         [_] => distances_of_group(&words[..BLOCK_ROWS], base, &vector[..1]),
                         _ => distances_of_group(words, base, vector),
                     };
-                    let mask = mask_over(distances, limit, extra >> base) >> (row - base);
+                    let wanted = u8::MAX << (row - base);
+                    let mask = mask_over(distances, limit, extra >> base, wanted);
                     if mask != 0 {
-                        return row + mask.trailing_zeros() as usize;
+                        return base + mask.trailing_zeros() as usize;
                     }
                     row = base + GROUP_ROWS;
                 }

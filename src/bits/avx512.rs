@@ -8,8 +8,8 @@
 
 use std::arch::x86_64::{
     __m512i, _mm256_extract_epi32, _mm256_extract_epi64, _mm512_add_epi64, _mm512_castsi512_si256,
-    _mm512_cmpge_epu64_mask, _mm512_cmpgt_epu64_mask, _mm512_cvtepi64_epi32,
-    _mm512_extracti64x4_epi64, _mm512_mask_add_epi64, _mm512_mask_sub_epi64, _mm512_popcnt_epi64,
+    _mm512_cvtepi64_epi32, _mm512_extracti64x4_epi64, _mm512_mask_add_epi64,
+    _mm512_mask_cmpgt_epi64_mask, _mm512_mask_sub_epi64, _mm512_popcnt_epi64,
     _mm512_reduce_add_epi64, _mm512_set_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
     _mm512_test_epi64_mask, _mm512_xor_si512,
 };
@@ -70,14 +70,16 @@ pub fn for_each_group(words: &[u64], vector: &[u64], mut take: impl FnMut(usize,
     }
 }
 
-/// The mask of the rows of a group with `distance + extra bit > limit`.
+/// The mask of the `wanted` rows of a group with `distance + extra bit > limit`.
+///
+/// What the extra bits and the wanted rows do to it is settled before the distances are known: a
+/// learner waits for this mask between any two rows.
 #[target_feature(enable = "avx512f")]
 #[inline]
-pub fn mask_over(distances: __m512i, limit: u32, extra: u64) -> u64 {
+pub fn mask_over(distances: __m512i, limit: u32, extra: u64, wanted: u8) -> u64 {
     let limit = _mm512_set1_epi64(i64::from(limit));
-    let over = u64::from(_mm512_cmpgt_epu64_mask(distances, limit));
-    let at_least = u64::from(_mm512_cmpge_epu64_mask(distances, limit));
-    over | at_least & extra
+    let limits = _mm512_mask_sub_epi64(limit, extra as u8, limit, _mm512_set1_epi64(1));
+    u64::from(_mm512_mask_cmpgt_epi64_mask(wanted, distances, limits))
 }
 
 /// The distances as 32-bit counts.

@@ -27,13 +27,13 @@ pub fn disagreements(block: BitBlock, vector: &[u64], out: &mut [u32; BLOCK_ROWS
 pub fn disagreements_all(matrix: &BitMatrix, vector: &[u64], out: &mut [u32]) {
     assert_eq!(vector.len(), matrix.words_per_row(), "words a row");
     assert_eq!(out.len(), matrix.rows(), "rows");
-    let mut last = [0; BLOCK_ROWS];
-    for (block, out) in matrix.blocks().zip(out.chunks_mut(BLOCK_ROWS)) {
-        match out.as_mut_array() {
-            Some(out) => disagreements(block, vector, out),
-            None => {
-                disagreements(block, vector, &mut last);
-                out.copy_from_slice(&last[..out.len()]);
+    match kernels() {
+        Kernels::Detected => disagreements_all_detected(matrix, vector, out),
+        Kernels::Scalar => {
+            for (block, out) in matrix.blocks().zip(out.chunks_mut(BLOCK_ROWS)) {
+                let mut found = [0; BLOCK_ROWS];
+                scalar::disagreements(block, vector, &mut found);
+                out.copy_from_slice(&found[..out.len()]);
             }
         }
     }
@@ -83,13 +83,33 @@ multiversioned! {
     fn disagreements_detected(words: &[u64], vector: &[u64], out: &mut [u32; BLOCK_ROWS]) {
         multiversion::target::match_target! {
             "x86_64+avx512f+avx512vpopcntdq" => {
-                use super::avx512::{GROUP_ROWS, distances_of_block, narrow};
-                let (groups, _) = out.as_chunks_mut::<GROUP_ROWS>();
-                for (group, distances) in groups.iter_mut().zip(distances_of_block(words, vector)) {
-                    *group = narrow(distances);
-                }
+                use super::avx512::{GROUP_ROWS, for_each_group, narrow};
+                let (out, _) = out.as_chunks_mut::<GROUP_ROWS>();
+                for_each_group(words, vector, |group, distances| out[group] = narrow(distances));
             },
             _ => plain::disagreements(words, vector, out),
+        }
+    }
+}
+
+multiversioned! {
+    fn disagreements_all_detected(matrix: &BitMatrix, vector: &[u64], out: &mut [u32]) {
+        for (block, out) in matrix.blocks().zip(out.chunks_mut(BLOCK_ROWS)) {
+            let Some(out) = out.as_mut_array::<BLOCK_ROWS>() else {
+                let mut found = [0; BLOCK_ROWS];
+                plain::disagreements(block.words(), vector, &mut found);
+                out.copy_from_slice(&found[..out.len()]);
+                continue;
+            };
+            multiversion::target::match_target! {
+                "x86_64+avx512f+avx512vpopcntdq" => {
+                    use super::avx512::{GROUP_ROWS, for_each_group, narrow};
+                    let (out, _) = out.as_chunks_mut::<GROUP_ROWS>();
+                    let take = |group: usize, distances| out[group] = narrow(distances);
+                    for_each_group(block.words(), vector, take);
+                },
+                _ => plain::disagreements(block.words(), vector, out),
+            }
         }
     }
 }
@@ -98,12 +118,12 @@ multiversioned! {
     fn rows_over_detected(words: &[u64], vector: &[u64], limit: u32, extra: u64) -> u64 {
         multiversion::target::match_target! {
             "x86_64+avx512f+avx512vpopcntdq" => {
-                use super::avx512::{GROUP_ROWS, distances_of_block, mask_over};
+                use super::avx512::{GROUP_ROWS, for_each_group, mask_over};
                 let mut mask = 0;
-                for (group, distances) in distances_of_block(words, vector).into_iter().enumerate() {
+                for_each_group(words, vector, |group, distances| {
                     let base = group * GROUP_ROWS;
-                    mask |= mask_over(distances, limit, extra >> base) << base;
-                }
+                    mask |= mask_over(distances, limit, extra >> base, u8::MAX) << base;
+                });
                 mask
             },
             _ => plain::rows_over(words, vector, limit, extra),
@@ -134,9 +154,10 @@ multiversioned! {
                         [_] => distances_of_group(&words[..BLOCK_ROWS], base, &vector[..1]),
                         _ => distances_of_group(words, base, vector),
                     };
-                    let mask = mask_over(distances, limit, extra >> base) >> (row - base);
+                    let wanted = u8::MAX << (row - base);
+                    let mask = mask_over(distances, limit, extra >> base, wanted);
                     if mask != 0 {
-                        return row + mask.trailing_zeros() as usize;
+                        return base + mask.trailing_zeros() as usize;
                     }
                     row = base + GROUP_ROWS;
                 }

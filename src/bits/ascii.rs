@@ -45,23 +45,56 @@ multiversioned! {
             *word = pack_word(characters, &mut strange);
         }
         if let (Some(word), false) = (words.last_mut(), rest.is_empty()) {
-            let mut characters = [b'0'; WORD_BITS];
-            characters[..rest.len()].copy_from_slice(rest);
-            *word = pack_word(&characters, &mut strange);
+            *word = pack_tail(text, rest, &mut strange);
         }
         strange & STRANGE == 0
     }
+}
+
+/// Packs the last characters of a text, fewer than 64.
+#[inline(always)]
+fn pack_tail(text: &[u8], rest: &[u8], strange: &mut u64) -> u64 {
+    let (eights, rest) = rest.as_chunks::<8>();
+    let mut word = 0;
+    for (place, &eight) in eights.iter().enumerate() {
+        word |= pack_eight(eight, strange) << (8 * place);
+    }
+    let last = match text.last_chunk() {
+        // The last eight characters, of which those before the rest are put out of the way.
+        Some(&eight) if !rest.is_empty() => {
+            let seen = u64::from_le_bytes(eight) ^ ZEROS;
+            gather_bits(seen >> (8 * (8 - rest.len())), strange)
+        }
+        _ => {
+            let mut eight = [b'0'; 8];
+            for (to, &from) in eight.iter_mut().zip(rest) {
+                *to = from;
+            }
+            pack_eight(eight, strange)
+        }
+    };
+    word | last << (8 * (eights.len() % 8))
 }
 
 #[inline(always)]
 fn pack_word(characters: &[u8; WORD_BITS], strange: &mut u64) -> u64 {
     let mut word = 0;
     for (place, &eight) in characters.as_chunks::<8>().0.iter().enumerate() {
-        let bits = u64::from_le_bytes(eight) ^ ZEROS;
-        *strange |= bits;
-        word |= (bits.wrapping_mul(GATHER) >> 56) << (8 * place);
+        word |= pack_eight(eight, strange) << (8 * place);
     }
     word
+}
+
+#[inline(always)]
+fn pack_eight(characters: [u8; 8], strange: &mut u64) -> u64 {
+    gather_bits(u64::from_le_bytes(characters) ^ ZEROS, strange)
+}
+
+/// One bit of each byte; `strange` collects whatever else the bytes hold.
+#[inline(always)]
+fn gather_bits(bytes: u64, strange: &mut u64) -> u64 {
+    *strange |= bytes;
+    bytes.wrapping_mul(GATHER) >> 56
 }
 
 #[cfg(test)]

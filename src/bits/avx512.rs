@@ -1,26 +1,36 @@
-//! Hamming distances of eight rows at a time on AVX-512.
+//! The steps that the compiler does not get from plain loops on AVX-512: Hamming distances of
+//! eight rows, a mask from eight comparisons, and eight integer weights under a mask.
 //!
-//! The plain loop over eight rows and many words is right, but the compiler vectorises it across
-//! the words, with gathers, and loses a factor of four; and it finds no way from eight
-//! comparisons to a mask. So these steps are spelt out, without `unsafe`: the array reads below
-//! compile to one load of 64 bytes.
+//! The loop over eight rows and many words is vectorised across the words, with gathers, and
+//! loses a factor of four; from comparisons the compiler finds no way to a mask, nor from bits to
+//! one. So these are spelt out, without `unsafe`: reading or writing an array of eight element
+//! by element compiles to one load or store of 64 bytes.
 
-use std::arch::x86_64::{__m256i, _mm256_extract_epi32};
 use std::arch::x86_64::{
-    __m512i, _mm512_add_epi64, _mm512_cmpge_epu64_mask, _mm512_cmpgt_epu64_mask,
-    _mm512_cvtepi64_epi32, _mm512_popcnt_epi64, _mm512_set_epi64, _mm512_set1_epi64,
-    _mm512_setzero_si512, _mm512_xor_si512,
+    __m512i, _mm256_extract_epi32, _mm256_extract_epi64, _mm512_add_epi64, _mm512_castsi512_si256,
+    _mm512_cvtepi64_epi32, _mm512_extracti64x4_epi64, _mm512_mask_add_epi64,
+    _mm512_mask_cmpgt_epi64_mask, _mm512_mask_sub_epi64, _mm512_popcnt_epi64,
+    _mm512_reduce_add_epi64, _mm512_set_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
+    _mm512_test_epi64_mask, _mm512_xor_si512,
 };
 
 use super::BLOCK_ROWS;
+use super::WORD_BITS;
+use super::weights::plain;
 
 /// Rows in a register.
 pub const GROUP_ROWS: usize = 8;
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn load(rows: &[u64; GROUP_ROWS]) -> __m512i {
-    let [a, b, c, d, e, f, g, h] = rows.map(u64::cast_signed);
+fn load_rows(rows: &[u64; GROUP_ROWS]) -> __m512i {
+    load(&rows.map(u64::cast_signed))
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load(values: &[i64; 8]) -> __m512i {
+    let [a, b, c, d, e, f, g, h] = *values;
     _mm512_set_epi64(h, g, f, e, d, c, b, a)
 }
 
@@ -31,45 +41,52 @@ pub fn distances_of_group(words: &[u64], base: usize, vector: &[u64]) -> __m512i
     let mut distances = _mm512_setzero_si512();
     for (column, &word) in words.chunks_exact(BLOCK_ROWS).zip(vector) {
         if let Some(rows) = column[base..].first_chunk() {
-            let differing = _mm512_xor_si512(load(rows), _mm512_set1_epi64(word.cast_signed()));
+            let differing =
+                _mm512_xor_si512(load_rows(rows), _mm512_set1_epi64(word.cast_signed()));
             distances = _mm512_add_epi64(distances, _mm512_popcnt_epi64(differing));
         }
     }
     distances
 }
 
-/// Distances of all 64 rows, in one pass over the words.
+/// Calls `take` with each group of eight rows and their distances, all found in one pass over the
+/// words. It takes a closure so that each caller has its own copy, which the compiler inlines:
+/// distances returned through memory cost as much as to find them.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 #[inline]
-pub fn distances_of_block(words: &[u64], vector: &[u64]) -> [__m512i; 8] {
-    let mut distances = [_mm512_setzero_si512(); 8];
+pub fn for_each_group(words: &[u64], vector: &[u64], mut take: impl FnMut(usize, __m512i)) {
+    let mut distances = [_mm512_setzero_si512(); BLOCK_ROWS / GROUP_ROWS];
     let (columns, _) = words.as_chunks::<BLOCK_ROWS>();
     for (column, &word) in columns.iter().zip(vector) {
         let word = _mm512_set1_epi64(word.cast_signed());
         let (groups, _) = column.as_chunks::<GROUP_ROWS>();
         for (distances, rows) in distances.iter_mut().zip(groups) {
-            let differing = _mm512_xor_si512(load(rows), word);
+            let differing = _mm512_xor_si512(load_rows(rows), word);
             *distances = _mm512_add_epi64(*distances, _mm512_popcnt_epi64(differing));
         }
     }
-    distances
+    for (group, distances) in distances.into_iter().enumerate() {
+        take(group, distances);
+    }
 }
 
-/// The mask of the rows of a group with `distance + extra bit > limit`.
+/// The mask of the `wanted` rows of a group with `distance + extra bit > limit`.
+///
+/// What the extra bits and the wanted rows do to it is settled before the distances are known: a
+/// learner waits for this mask between any two rows.
 #[target_feature(enable = "avx512f")]
 #[inline]
-pub fn mask_over(distances: __m512i, limit: u32, extra: u64) -> u64 {
+pub fn mask_over(distances: __m512i, limit: u32, extra: u64, wanted: u8) -> u64 {
     let limit = _mm512_set1_epi64(i64::from(limit));
-    let over = u64::from(_mm512_cmpgt_epu64_mask(distances, limit));
-    let at_least = u64::from(_mm512_cmpge_epu64_mask(distances, limit));
-    over | at_least & extra
+    let limits = _mm512_mask_sub_epi64(limit, extra as u8, limit, _mm512_set1_epi64(1));
+    u64::from(_mm512_mask_cmpgt_epi64_mask(wanted, distances, limits))
 }
 
 /// The distances as 32-bit counts.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub fn narrow(distances: __m512i) -> [u32; GROUP_ROWS] {
-    let narrow: __m256i = _mm512_cvtepi64_epi32(distances);
+    let narrow = _mm512_cvtepi64_epi32(distances);
     [
         _mm256_extract_epi32::<0>(narrow),
         _mm256_extract_epi32::<1>(narrow),
@@ -81,4 +98,114 @@ pub fn narrow(distances: __m512i) -> [u32; GROUP_ROWS] {
         _mm256_extract_epi32::<7>(narrow),
     ]
     .map(i32::cast_unsigned)
+}
+
+/// The bit of each weight of each of the eight groups of a word: with these, one test of the word
+/// gives the mask of a group, where shifting the word and moving it to a mask takes twice as long.
+const BITS: [[i64; 8]; 8] = {
+    let mut bits = [[0; 8]; 8];
+    let mut j = 0;
+    while j < WORD_BITS {
+        bits[j / 8][j % 8] = 1_i64.wrapping_shl(j as u32);
+        j += 1;
+    }
+    bits
+};
+
+/// The sum of the weights whose bit in `row` is 1.
+#[target_feature(enable = "avx512f")]
+#[inline]
+pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
+    let (words, rest) = weights.as_chunks::<WORD_BITS>();
+    // Two sums, since an addition waits for the one before it.
+    let mut sums = [_mm512_setzero_si512(); 2];
+    for (weights, &word) in words.iter().zip(row) {
+        let word = _mm512_set1_epi64(word.cast_signed());
+        for (place, group) in weights.as_chunks::<8>().0.iter().enumerate() {
+            sums[place % 2] = add_where(sums[place % 2], word, &BITS[place], group);
+        }
+    }
+    let mut few = 0;
+    if let (Some(&last), false) = (row.last(), rest.is_empty()) {
+        let word = _mm512_set1_epi64(last.cast_signed());
+        let (groups, rest) = rest.as_chunks::<8>();
+        for (bits, group) in BITS.iter().zip(groups) {
+            sums[0] = add_where(sums[0], word, bits, group);
+        }
+        let word = last >> (8 * groups.len() % WORD_BITS);
+        match weights.last_chunk() {
+            // The last eight weights, of which the bits of those before the rest are left 0.
+            Some(eight) => {
+                let word = _mm512_set1_epi64((word << (8 - rest.len())).cast_signed());
+                let word = if rest.is_empty() {
+                    _mm512_setzero_si512()
+                } else {
+                    word
+                };
+                sums[1] = add_where(sums[1], word, &BITS[0], eight);
+            }
+            None => few = plain::selected_sum(rest, &[word]),
+        }
+    }
+    _mm512_reduce_add_epi64(_mm512_add_epi64(sums[0], sums[1])).wrapping_add(few)
+}
+
+/// Adds `amount` to the weights whose bit in `row` is 1 and, if signed, takes it from the others.
+#[target_feature(enable = "avx512f")]
+#[inline]
+pub fn add<const SIGNED: bool>(weights: &mut [i64], row: &[u64], amount: i64) {
+    let (words, rest) = weights.as_chunks_mut::<WORD_BITS>();
+    for (weights, &word) in words.iter_mut().zip(row) {
+        let word = _mm512_set1_epi64(word.cast_signed());
+        for (bits, group) in BITS.iter().zip(weights.as_chunks_mut::<8>().0) {
+            change::<SIGNED>(group, word, bits, amount);
+        }
+    }
+    if let (Some(&last), false) = (row.last(), rest.is_empty()) {
+        let word = _mm512_set1_epi64(last.cast_signed());
+        let (groups, rest) = rest.as_chunks_mut::<8>();
+        let shift = 8 * groups.len() % WORD_BITS;
+        for (bits, group) in BITS.iter().zip(groups) {
+            change::<SIGNED>(group, word, bits, amount);
+        }
+        // One by one: the last eight taken as a group would be loaded across stores just made,
+        // for which the processor must wait.
+        if SIGNED {
+            plain::add_signed(rest, &[last >> shift], amount);
+        } else {
+            plain::add_selected(rest, &[last >> shift], amount);
+        }
+    }
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn add_where(sums: __m512i, word: __m512i, bits: &[i64; 8], weights: &[i64; 8]) -> __m512i {
+    let mask = _mm512_test_epi64_mask(word, load(bits));
+    _mm512_mask_add_epi64(sums, mask, sums, load(weights))
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn change<const SIGNED: bool>(weights: &mut [i64; 8], word: __m512i, bits: &[i64; 8], amount: i64) {
+    let (old, amount) = (load(weights), _mm512_set1_epi64(amount));
+    let mask = _mm512_test_epi64_mask(word, load(bits));
+    let mut new = _mm512_mask_add_epi64(old, mask, old, amount);
+    if SIGNED {
+        new = _mm512_mask_sub_epi64(new, !mask, new, amount);
+    }
+    let (low, high) = (
+        _mm512_castsi512_si256(new),
+        _mm512_extracti64x4_epi64::<1>(new),
+    );
+    *weights = [
+        _mm256_extract_epi64::<0>(low),
+        _mm256_extract_epi64::<1>(low),
+        _mm256_extract_epi64::<2>(low),
+        _mm256_extract_epi64::<3>(low),
+        _mm256_extract_epi64::<0>(high),
+        _mm256_extract_epi64::<1>(high),
+        _mm256_extract_epi64::<2>(high),
+        _mm256_extract_epi64::<3>(high),
+    ];
 }

@@ -4,6 +4,8 @@
 //! generators", ACM Transactions on Mathematical Software 47(4), 2021 (xoshiro256++, its jump
 //! polynomial, and seeding by SplitMix64).
 
+use std::array::from_fn;
+
 use serde::{Deserialize, Serialize};
 
 use super::kernels::{Kernels, kernels, multiversioned};
@@ -26,13 +28,12 @@ impl Lanes {
     /// Lane 0 is `Xoshiro256PlusPlus::seed_from_u64(seed)` of the crate `rand_xoshiro`.
     pub fn from_seed(seed: u64) -> Self {
         let mut generator = split_mix(seed);
-        let mut state = [[0; LANES]; 4];
-        for lane in 0..LANES {
-            for (part, value) in generator.into_iter().enumerate() {
-                state[part][lane] = value;
-            }
+        let lanes: [_; LANES] = from_fn(|_| {
+            let lane = generator;
             jump(&mut generator);
-        }
+            lane
+        });
+        let state = from_fn(|part| lanes.map(|lane: [u64; 4]| lane[part]));
         Self { state }
     }
 
@@ -61,24 +62,35 @@ impl Lanes {
     }
 }
 
+/// Rounds drawn at a stretch.
+const STRETCH: usize = 8;
+
 multiversioned! {
     fn fill_detected(state: &mut [[u64; LANES]; 4], words: &mut [u64]) {
-        let [mut a, mut b, mut c, mut d] = *state;
-        for round in words.as_chunks_mut::<LANES>().0 {
-            for lane in 0..LANES {
-                let sum = a[lane].wrapping_add(d[lane]);
-                round[lane] = sum.rotate_left(23).wrapping_add(a[lane]);
-                let shifted = b[lane] << 17;
-                c[lane] ^= a[lane];
-                d[lane] ^= b[lane];
-                b[lane] ^= c[lane];
-                a[lane] ^= d[lane];
-                c[lane] ^= shifted;
-                d[lane] = d[lane].rotate_left(45);
-            }
+        let (stretches, rest) = words.as_chunks_mut::<{ LANES * STRETCH }>();
+        for stretch in stretches {
+            draw::<STRETCH>(state, stretch);
         }
-        *state = [a, b, c, d];
+        for round in rest.as_chunks_mut::<LANES>().0 {
+            draw::<1>(state, round);
+        }
     }
+}
+
+/// Draws `ROUNDS` rounds, lane by lane. Written round by round, the compiler unrolls the lanes
+/// and finds no vectors in what is left; a stretch of rounds a lane is too much to unroll, and
+/// the loop over lanes becomes one over vectors.
+#[inline(always)]
+fn draw<const ROUNDS: usize>(state: &mut [[u64; LANES]; 4], words: &mut [u64]) {
+    let [mut a, mut b, mut c, mut d] = *state;
+    for lane in 0..LANES {
+        let mut one = [a[lane], b[lane], c[lane], d[lane]];
+        for round in 0..ROUNDS {
+            words[round * LANES + lane] = scalar::xoshiro(&mut one);
+        }
+        [a[lane], b[lane], c[lane], d[lane]] = one;
+    }
+    *state = [a, b, c, d];
 }
 
 /// Four words of SplitMix64, from which a generator starts.

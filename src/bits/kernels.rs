@@ -48,22 +48,61 @@ pub(super) use multiversioned;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::{BitVector, select_bit, selected_sum};
+    use crate::bits::{
+        BLOCK_ROWS, BitMatrix, BlockBuffer, Lanes, Tally, add_selected, add_signed, disagreements,
+        disagreements_all, first_over, pack_ascii, rows_over, select_bit, selected_sum,
+    };
+
+    /// What every public kernel makes of one random block.
+    fn results(n: usize, rows: usize) -> Vec<u64> {
+        let mut buffer = BlockBuffer::new(n);
+        buffer.draw(rows, &mut Lanes::from_seed(5));
+        buffer.reflect_rows(0x00ff_0f0f_5555_1234);
+        let (block, mut row) = (buffer.as_block(), vec![0; n.div_ceil(64)]);
+        block.copy_row(rows / 2, &mut row);
+        let mut matrix = BitMatrix::new(n);
+        matrix.push_block(block);
+        let (mut distances, mut all) = ([0; BLOCK_ROWS], vec![0; rows]);
+        disagreements(block, &row, &mut distances);
+        disagreements_all(&matrix, &row, &mut all);
+        let limit = n as u32 / 2;
+        let first = first_over(block, 1..rows, &row, limit, 0b1010).unwrap_or(rows);
+        let mut tally = Tally::new(n);
+        tally.add(block, 0..rows);
+        tally.add(block, rows / 3..rows / 2);
+        let mut weights: Vec<i64> = (0..n as i64).collect();
+        add_selected(&mut weights, &row, 7);
+        add_signed(&mut weights, &row, 1_000);
+        let mut results = vec![rows_over(block, &row, limit, 0b1010), first as u64];
+        results.extend(
+            distances
+                .iter()
+                .chain(&all)
+                .chain(tally.counts())
+                .map(|&count| u64::from(count)),
+        );
+        results.extend(weights.iter().map(|weight| weight.cast_unsigned()));
+        results.push(selected_sum(&weights, &row).cast_unsigned());
+        results.push(select_bit(&row, 2) as u64);
+        let text: Vec<u8> = weights
+            .iter()
+            .map(|weight| b'0' + (weight & 1) as u8)
+            .collect();
+        assert_eq!(pack_ascii(&text, &mut row), Ok(()));
+        results.extend(row);
+        results.extend(matrix.words().iter());
+        results
+    }
 
     #[test]
-    fn the_switch_changes_the_build_and_not_the_result() {
-        let row = BitVector::from_bit_string(b"1011").expect("bits");
-        let results: Vec<_> = [Kernels::Scalar, Kernels::Detected]
-            .into_iter()
-            .map(|chosen| {
+    fn the_switch_changes_the_build_and_no_result() {
+        for (n, rows) in [(25, 64), (64, 3), (126, 64), (1_000, 50)] {
+            let found = [Kernels::Scalar, Kernels::Detected].map(|chosen| {
                 use_kernels(chosen);
                 assert_eq!(kernels(), chosen);
-                (
-                    selected_sum(&[1, 2, 4, 8], row.words()),
-                    select_bit(row.words(), 1),
-                )
-            })
-            .collect();
-        assert_eq!(results, [(13, 2), (13, 2)]);
+                results(n, rows)
+            });
+            assert_eq!(found[0], found[1]);
+        }
     }
 }

@@ -133,15 +133,15 @@ impl BitMatrix {
     /// again is copied a logarithmic number of times.
     ///
     /// # Panics
-    /// In a debug build, when narrowing would drop a set bit.
+    /// When narrowing would drop a set bit.
     pub fn resize_bits(&mut self, n: usize) {
-        let (old, new) = (self.words_per_row(), words_for(n));
+        let new = words_for(n);
         if self.rows == 0 {
             self.room = new;
         } else if new > self.room {
             self.change_room(new.max(2 * self.room));
-        } else if new < old || n < self.n {
-            self.clear_past(n);
+        } else if n < self.n {
+            assert!(self.is_clear_from(n), "a bit from {n} on is set");
         }
         self.n = n;
     }
@@ -170,21 +170,16 @@ impl BitMatrix {
         self.room = room;
     }
 
-    /// Clears all bits from `n` on.
-    fn clear_past(&mut self, n: usize) {
-        let size = self.room * BLOCK_ROWS;
-        let (kept, mask) = (words_for(n), last_word_mask(n));
-        for block in self.words.chunks_exact_mut(size.max(1)) {
-            for (word, column) in block.chunks_exact_mut(BLOCK_ROWS).enumerate() {
-                let mask = match word + 1 {
-                    last if last == kept => mask,
-                    inner if inner < kept => continue,
-                    _ => 0,
-                };
-                debug_assert!(column.iter().all(|bits| bits & !mask == 0));
-                column.iter_mut().for_each(|bits| *bits &= mask);
-            }
-        }
+    /// Whether coordinate `n` and all after it are 0 in every row.
+    fn is_clear_from(&self, n: usize) -> bool {
+        let (kept, past) = (words_for(n), !last_word_mask(n));
+        self.blocks().all(|block| {
+            let (columns, _) = block.words().as_chunks::<BLOCK_ROWS>();
+            let (columns, dropped) = columns.split_at(kept);
+            let last = columns.last().map_or(&[][..], |column| &column[..]);
+            last.iter().all(|bits| bits & past == 0)
+                && dropped.as_flattened().iter().all(|&bits| bits == 0)
+        })
     }
 
     /// The blocks in order; the last may hold fewer than 64 rows.
@@ -328,6 +323,32 @@ mod tests {
         assert_eq!(matrix.row(0).words(), [5, 0, 0]);
         matrix.resize_bits(1_000);
         assert_eq!(matrix.row(0).words()[0], 5);
+    }
+
+    #[test]
+    fn narrowing_refuses_to_drop_a_set_bit() {
+        for (set, n) in [(2, 2), (64, 64), (64, 3), (130, 64)] {
+            let mut row = BitVector::zeros(200);
+            row.set(set, true);
+            let mut matrix = BitMatrix::new(200);
+            matrix.push_row(row.words());
+            assert!(!matrix.is_clear_from(n) && matrix.is_clear_from(set + 1));
+            matrix.resize_bits(set + 1);
+            assert!(std::panic::catch_unwind(move || matrix.resize_bits(n)).is_err());
+        }
+    }
+
+    #[test]
+    fn widening_word_by_word_copies_rarely() {
+        let mut matrix = BitMatrix::new(0);
+        matrix.push_row(&[]);
+        let mut rooms = Vec::new();
+        for n in 1..=64 * 64 {
+            matrix.resize_bits(n);
+            rooms.push(matrix.room);
+        }
+        rooms.dedup();
+        assert_eq!(rooms, [1, 2, 4, 8, 16, 32, 64]);
     }
 
     #[test]

@@ -51,6 +51,7 @@ pub fn tally(block: BitBlock, rows: Range<usize>, counts: &mut [u32]) {
 }
 
 /// One step of xoshiro256++.
+#[inline(always)]
 pub fn xoshiro(state: &mut [u64; 4]) -> u64 {
     let drawn = state[0]
         .wrapping_add(state[3])

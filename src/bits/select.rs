@@ -25,14 +25,18 @@ pub fn select_bit(words: &[u64], k: u64) -> usize {
 /// A 1 in each byte, and so by multiplication the running sums of bytes.
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGHS: u64 = ONES << 7;
+/// The lower half of each pair, nibble and byte.
+const PAIRS: u64 = ONES * 0x55;
+const NIBBLES: u64 = ONES * 0x33;
+const BYTES: u64 = ONES * 0x0f;
 
 /// Branch-free, in some thirty instructions that every machine has: a loop over the bits would
 /// mispredict its end, and to call the build with a population count costs as much as it saves.
 #[inline]
 fn select_in_word(word: u64, k: u64) -> Option<usize> {
-    let pairs = word - (word >> 1 & ONES * 0x55);
-    let nibbles = (pairs & ONES * 0x33) + (pairs >> 2 & ONES * 0x33);
-    let bytes = nibbles + (nibbles >> 4) & ONES * 0x0f;
+    let pairs = word - ((word >> 1) & PAIRS);
+    let nibbles = (pairs & NIBBLES) + ((pairs >> 2) & NIBBLES);
+    let bytes = (nibbles + (nibbles >> 4)) & BYTES;
     let sums = bytes.wrapping_mul(ONES);
     if k >= sums >> 56 {
         return None;
@@ -48,7 +52,7 @@ fn select_in_word(word: u64, k: u64) -> Option<usize> {
 /// How many bytes of `sums` are at most `k`, all being below 128.
 #[inline]
 fn bytes_at_most(sums: u64, k: u64) -> u64 {
-    let at_most = ((k * ONES | HIGHS) - sums) >> 7 & ONES;
+    let at_most = ((((k * ONES) | HIGHS) - sums) >> 7) & ONES;
     at_most.wrapping_mul(ONES) >> 56
 }
 

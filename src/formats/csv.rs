@@ -9,9 +9,10 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place};
+use super::labels::bad_label;
 use super::lines::{Line, LineReader};
 use super::numbers::{NumberFault, parse_number};
-use super::sample_builder::{SampleBuilder, bad_label};
+use super::sample_builder::SampleBuilder;
 use super::{Header, LabelsColumn, Options, Parsed};
 
 /// A fault and the byte of its line, from 0, where it stands.

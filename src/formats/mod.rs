@@ -17,11 +17,14 @@ mod generated;
 pub mod json;
 mod json_data;
 mod json_depth;
+mod json_examples;
+mod labels;
 mod libsvm;
 mod lines;
 mod ndjson;
 mod numbers;
 mod packed;
+mod rows;
 mod sample_builder;
 
 use std::io::Read;
@@ -39,13 +42,21 @@ use error::Fault;
 /// Reads a whole body of one format.
 type Parse = fn(&mut dyn Read, &Options) -> Result<Parsed, FormatError>;
 
-/// Every format with its media type and its reader.
+/// Every format with its media type and its reader, in the order of [`Format`].
 const FORMATS: &[(Format, &str, Parse)] = &[
     (Format::Ndjson, "application/x-ndjson", ndjson::parse),
     (Format::Csv, "text/csv", csv::parse),
     (Format::Libsvm, "text/x-libsvm", libsvm::parse),
     (Format::Json, "application/json", json_data::parse),
 ];
+
+const _: () = {
+    let mut index = 0;
+    while index < FORMATS.len() {
+        assert!(FORMATS[index].0 as usize == index, "the order of Format");
+        index += 1;
+    }
+};
 
 /// A format that data are accepted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +91,7 @@ impl Format {
     }
 
     fn entry(self) -> &'static (Self, &'static str, Parse) {
-        let mine = FORMATS.iter().find(|(format, _, _)| *format == self);
-        mine.expect("every format stands in the list")
+        &FORMATS[self as usize]
     }
 }
 

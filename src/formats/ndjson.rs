@@ -11,9 +11,10 @@ use serde_json::value::RawValue;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use super::json_depth::{self, DepthCounter};
+use super::labels::bad_label;
 use super::lines::{Line, LineReader};
 use super::numbers::parse_number;
-use super::sample_builder::{SampleBuilder, bad_label};
+use super::sample_builder::SampleBuilder;
 use super::{Limits, Options, Parsed};
 
 /// A fault and the byte of its line, from 0, where it stands.

@@ -34,6 +34,13 @@ fn main() {
     }
     let labelled = labelled_objects(&mut random, 256);
     measure("labelled objects of 256", Format::Ndjson, &labelled);
+    measure(
+        "CSV, 127 columns of 0/1",
+        Format::Csv,
+        &csv(&mut random, |bit| bit.to_string()),
+    );
+    let real = csv(&mut random, |bit| format!("{:.4}", 0.1357 + f64::from(bit)));
+    measure("CSV, 127 columns of reals", Format::Csv, &real);
     measure_json(&mut random);
     measure_digest(&mut random);
 }
@@ -72,6 +79,20 @@ fn labelled_objects(random: &mut Xoshiro256PlusPlus, n: usize) -> Vec<u8> {
     while body.len() < BODY_BYTES {
         let bits = bits(random, n);
         body.push_str(&format!("{{\"x\":\"{bits}\",\"y\":-1}}\n"));
+    }
+    body.into_bytes()
+}
+
+/// A label and 126 columns, each written from a random bit.
+fn csv(random: &mut Xoshiro256PlusPlus, write: impl Fn(u8) -> String) -> Vec<u8> {
+    let mut body = String::new();
+    while body.len() < BODY_BYTES {
+        body.push_str(if random.random() { "1" } else { "0" });
+        for _ in 0..126 {
+            body.push(',');
+            body.push_str(&write(random.random_range(0..2)));
+        }
+        body.push('\n');
     }
     body.into_bytes()
 }

@@ -19,10 +19,13 @@ use super::json_depth::DepthReader;
 /// Bytes asked of the source at once.
 const READ_BYTES: usize = 256 * 1024;
 
+/// Bytes of a body that an error repeats at a time.
+const SHOWN_BYTES_MAX: usize = 256;
+
 /// Reads one JSON document.
 ///
 /// Faults of the document carry the pointer of the value at fault; faults of the text (`Syntax`,
-/// `Truncated`) carry line and column; byte limits are [`super::decoder`]'s.
+/// `Truncated`, `TooDeep`) carry line and column; byte limits are [`super::decoder`]'s.
 ///
 /// `T` must not buffer data forms (`serde`'s `untagged`, `flatten` and internal tags do): the
 /// buffering would hold the body in memory and lose the pointer.
@@ -59,11 +62,11 @@ fn explain(
     match error.classify() {
         Category::Io => std::io::Error::from(error).into(),
         Category::Eof => {
-            let detail = format!("The JSON ends early, at {place}: {error}.");
+            let detail = format!("The JSON ends early, at {place}: {}.", message(&error));
             Fault::new(FormatErrorKind::Truncated, detail).placed(Some(place))
         }
         Category::Syntax => {
-            let detail = format!("This is not JSON, at {place}: {error}.");
+            let detail = format!("This is not JSON, at {place}: {}.", message(&error));
             Fault::new(FormatErrorKind::Syntax, detail).placed(Some(place))
         }
         Category::Data => {
@@ -71,7 +74,7 @@ fn explain(
             match raised {
                 Some((fault, below)) => fault.placed(place(&below)),
                 None => {
-                    let detail = format!("The value does not fit: {error}.");
+                    let detail = format!("The value does not fit: {}.", message(&error));
                     Fault::new(FormatErrorKind::Schema, detail).placed(place(""))
                 }
             }
@@ -79,12 +82,28 @@ fn explain(
     }
 }
 
-/// The RFC 6901 pointer of a path.
+/// What `serde_json` says, without the place, which is told apart, and of a bounded length,
+/// since it repeats field names and values of the body.
+pub(super) fn message(error: &serde_json::Error) -> String {
+    let mut message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    if message.ends_with(&place) {
+        message.truncate(message.len() - place.len());
+    }
+    if message.len() > SHOWN_BYTES_MAX {
+        message.truncate(message.floor_char_boundary(SHOWN_BYTES_MAX));
+        message.push_str("...");
+    }
+    message
+}
+
+/// The RFC 6901 pointer of a path; it stops above a key of excessive length.
 fn pointer(path: &Path) -> String {
     let mut pointer = String::new();
     for segment in path {
         match segment {
             Segment::Seq { index } => push_token(&mut pointer, &index.to_string()),
+            Segment::Map { key } if key.len() > SHOWN_BYTES_MAX => break,
             Segment::Map { key } => push_token(&mut pointer, key),
             Segment::Enum { variant } => push_token(&mut pointer, variant),
             Segment::Unknown => {}

@@ -166,7 +166,7 @@ pub struct Options {
     pub header: Header,
     /// Features an example, when known: dense examples must have exactly as many.
     pub n: Option<usize>,
-    /// What examples without labels are.
+    /// What examples without labels are; JSON says it itself.
     pub unlabelled: UnlabelledMeans,
     /// How much is read.
     pub limits: Limits,

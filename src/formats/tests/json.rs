@@ -581,3 +581,25 @@ fn json_is_a_format_like_the_others() {
         assert_eq!(error.kind, FormatErrorKind::Schema);
     }
 }
+
+#[test]
+fn errors_do_not_repeat_the_body() {
+    let long = "x".repeat(100_000);
+    for body in [
+        format!("{{\"{long}\":1}}"),
+        format!("{{\"half_space\":\"{long}\"}}"),
+        format!("{{\"half_space\":{{\"examples\":[\"{long}\"]}}}}"),
+        format!("{{\"labelled\":{{\"examples\":[{{\"x\":\"1\",\"y\":\"{long}\"}}]}}}}"),
+    ] {
+        let error = form(&body).expect_err("bad");
+        assert!(error.to_string().len() < 1000);
+    }
+    for body in [
+        format!("{{\"{long}\":1}}"),
+        format!("{long}\n"),
+        format!("[{long}\n"),
+    ] {
+        let error = read(Format::Ndjson, &body).expect_err("bad");
+        assert!(error.to_string().len() < 1000);
+    }
+}

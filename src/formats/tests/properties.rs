@@ -54,6 +54,19 @@ fn with_n(n: usize) -> Options {
     }
 }
 
+/// A body that comes a few bytes at a time.
+struct Pieces<'a> {
+    body: &'a [u8],
+    piece: usize,
+}
+
+impl std::io::Read for Pieces<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let wanted = buffer.len().min(self.piece);
+        self.body.read(&mut buffer[..wanted])
+    }
+}
+
 proptest! {
     #[test]
     fn equal_data_in_all_formats_are_equal(
@@ -88,6 +101,25 @@ proptest! {
             } else {
                 prop_assert_eq!(format, Format::Libsvm);
             }
+        }
+    }
+
+    #[test]
+    fn the_pieces_that_a_body_comes_in_do_not_matter(
+        rows in prop_oneof![sample(&[0, 1]), sample(&[0, 1, 2, -1])],
+        piece in 1_usize..20,
+    ) {
+        let rows = &rows[..rows.len().min(10)];
+        for (format, body) in [
+            (Format::Libsvm, libsvm(rows)),
+            (Format::Csv, csv(rows)),
+            (Format::Ndjson, ndjson(rows)),
+            (Format::Json, json(rows)),
+        ] {
+            let pieces = Pieces { body: body.as_bytes(), piece };
+            let options = with_n(rows[0].1.len());
+            let parsed = parse(format, pieces, &options);
+            prop_assert_eq!(parsed, parse(format, body.as_bytes(), &options));
         }
     }
 

@@ -68,10 +68,13 @@ impl Fields {
         if self.quoted {
             return self.split_quoted();
         }
+        // Fields are short, so that a search for each comma by itself would cost more.
         let mut start = 0;
-        while let Some(length) = memchr(b',', &line[start..]) {
-            self.ranges.push(start..start + length);
-            start += length + 1;
+        for (at, &byte) in line.iter().enumerate() {
+            if byte == b',' {
+                self.ranges.push(start..at);
+                start = at + 1;
+            }
         }
         self.ranges.push(start..line.len());
         Ok(())
@@ -120,7 +123,11 @@ impl Fields {
             true => &self.unquoted[index],
             false => &self.line[self.ranges[index].clone()],
         };
-        field.trim_ascii()
+        match field {
+            // One character is most often the whole field, and trimming costs more than it.
+            [byte] if !byte.is_ascii_whitespace() => field,
+            _ => field.trim_ascii(),
+        }
     }
 
     /// The byte of the line where a field's text begins.

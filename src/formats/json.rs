@@ -1,11 +1,8 @@
 //! JSON documents read as a stream, with a pointer in every error.
 //!
-//! Data forms stand anywhere inside derived request structs, and `Deserialize` hands nothing down
-//! to them and lets only text come up. So [`from_reader`] opens a scope of the thread for the time
-//! of one document: the limits go down through it, and the typed fault comes up through it. Nothing
-//! of it is seen outside; without a scope the default limits hold and faults are plain text.
+//! Typed faults come up from the visitors, and limits go down to them, through
+//! `json_scope`: `Deserialize` itself has room for neither.
 
-use std::cell::RefCell;
 use std::io::{BufReader, Read};
 
 use serde::de::DeserializeOwned;
@@ -15,6 +12,7 @@ use serde_path_to_error::{Path, Segment};
 use super::Limits;
 use super::error::{Fault, FormatError, FormatErrorKind, Place};
 use super::json_depth::DepthReader;
+use super::json_scope as scope;
 
 /// Bytes asked of the source at once.
 const READ_BYTES: usize = 256 * 1024;
@@ -116,76 +114,4 @@ fn pointer(path: &Path) -> String {
 fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
     pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
-}
-
-pub(super) mod scope {
-    //! What goes down to, and comes up from, the visitors of one document.
-
-    use super::{Fault, Limits, RefCell};
-
-    struct Scope {
-        limits: Limits,
-        /// The last fault raised, and the pointer from the value that raised it to what is at fault.
-        raised: Option<(Fault, String)>,
-    }
-
-    thread_local! {
-        static SCOPES: RefCell<Vec<Scope>> = const { RefCell::new(Vec::new()) };
-    }
-
-    /// Closes the scope, also when a visitor panics.
-    struct Open;
-
-    impl Open {
-        fn close(self) -> Option<(Fault, String)> {
-            let raised = SCOPES.with_borrow_mut(|scopes| scopes.last_mut()?.raised.take());
-            drop(self);
-            raised
-        }
-    }
-
-    impl Drop for Open {
-        fn drop(&mut self) {
-            SCOPES.with_borrow_mut(Vec::pop);
-        }
-    }
-
-    /// Runs `read` under `limits`; answers its result and the fault that it raised last.
-    pub(in super::super) fn within<T>(
-        limits: &Limits,
-        read: impl FnOnce() -> T,
-    ) -> (T, Option<(Fault, String)>) {
-        let limits = limits.clone();
-        SCOPES.with_borrow_mut(|scopes| {
-            scopes.push(Scope {
-                limits,
-                raised: None,
-            });
-        });
-        let open = Open;
-        let result = read();
-        (result, open.close())
-    }
-
-    /// The limits of the document being read.
-    pub(in super::super) fn limits() -> Limits {
-        let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.limits.clone()));
-        scoped.unwrap_or_default()
-    }
-
-    /// Raises a fault of the value being read.
-    pub(in super::super) fn raise<E: serde::de::Error>(fault: Fault) -> E {
-        raise_below(fault, "")
-    }
-
-    /// Raises a fault that stands at `below`, a pointer from the value being read.
-    pub(in super::super) fn raise_below<E: serde::de::Error>(fault: Fault, below: &str) -> E {
-        let error = E::custom(&fault);
-        SCOPES.with_borrow_mut(|scopes| {
-            if let Some(scope) = scopes.last_mut() {
-                scope.raised = Some((fault, below.to_owned()));
-            }
-        });
-        error
-    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Everything is a serde visitor, so that the same forms stand inside any derived request struct
 //! and a body of any size is read as a stream; limits and typed faults go through
-//! [`super::json`]'s scope.
+//! `json_scope`.
 
 use std::fmt;
 use std::io::Read;
@@ -12,8 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{Fault, FormatError, FormatErrorKind};
 use super::generated::GeneratedSpec;
-use super::json::{self, scope};
+use super::json;
 use super::json_examples::{Examples, Kind};
+use super::json_scope as scope;
 use super::packed::PackedSample;
 use super::sample_builder::SampleBuilder;
 use super::{Options, Parsed, UnlabelledMeans};

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::error::{Fault, FormatErrorKind, Place};
-use super::json::scope;
+use super::json_scope as scope;
 use super::labels::bad_label;
 use super::sample_builder::SampleBuilder;
 

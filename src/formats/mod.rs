@@ -2,11 +2,11 @@
 //!
 //! Everything reads a synchronous `std::io::Read` as a stream: memory holds the packed examples,
 //! one read buffer and one line, never the body. Every reader feeds one
-//! [`SampleBuilder`](sample_builder::SampleBuilder), which alone decides whether the data are
+//! `SampleBuilder`, which alone decides whether the data are
 //! Boolean or real. Nothing here knows where the bytes come from or who asked.
 //!
-//! To add a format: one file with a function of the type [`Parse`], one variant of [`Format`], one
-//! line in [`FORMATS`].
+//! To add a format: one file with a function of the type `Parse`, one variant of [`Format`], one
+//! line in `FORMATS`.
 
 mod blocks;
 mod content_coding;
@@ -18,6 +18,7 @@ pub mod json;
 mod json_data;
 mod json_depth;
 mod json_examples;
+mod json_scope;
 mod labels;
 mod libsvm;
 mod lines;

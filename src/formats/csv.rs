@@ -9,9 +9,10 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place};
+use super::labels::bad_label;
 use super::lines::{Line, LineReader};
 use super::numbers::{NumberFault, parse_number};
-use super::sample_builder::{SampleBuilder, bad_label};
+use super::sample_builder::SampleBuilder;
 use super::{Header, LabelsColumn, Options, Parsed};
 
 /// A fault and the byte of its line, from 0, where it stands.
@@ -67,10 +68,13 @@ impl Fields {
         if self.quoted {
             return self.split_quoted();
         }
+        // Fields are short, so that a search for each comma by itself would cost more.
         let mut start = 0;
-        while let Some(length) = memchr(b',', &line[start..]) {
-            self.ranges.push(start..start + length);
-            start += length + 1;
+        for (at, &byte) in line.iter().enumerate() {
+            if byte == b',' {
+                self.ranges.push(start..at);
+                start = at + 1;
+            }
         }
         self.ranges.push(start..line.len());
         Ok(())
@@ -119,7 +123,11 @@ impl Fields {
             true => &self.unquoted[index],
             false => &self.line[self.ranges[index].clone()],
         };
-        field.trim_ascii()
+        match field {
+            // One character is most often the whole field, and trimming costs more than it.
+            [byte] if !byte.is_ascii_whitespace() => field,
+            _ => field.trim_ascii(),
+        }
     }
 
     /// The byte of the line where a field's text begins.

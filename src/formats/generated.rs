@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::bits::BitVector;
 
 use super::error::{Fault, FormatErrorKind};
-use super::json::scope;
 use super::json_data::feature_count;
+use super::json_scope as scope;
 
 /// What to draw.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,11 +1,8 @@
 //! JSON documents read as a stream, with a pointer in every error.
 //!
-//! Data forms stand anywhere inside derived request structs, and `Deserialize` hands nothing down
-//! to them and lets only text come up. So [`from_reader`] opens a scope of the thread for the time
-//! of one document: the limits go down through it, and the typed fault comes up through it. Nothing
-//! of it is seen outside; without a scope the default limits hold and faults are plain text.
+//! Typed faults come up from the visitors, and limits go down to them, through
+//! `json_scope`: `Deserialize` itself has room for neither.
 
-use std::cell::RefCell;
 use std::io::{BufReader, Read};
 
 use serde::de::DeserializeOwned;
@@ -15,14 +12,18 @@ use serde_path_to_error::{Path, Segment};
 use super::Limits;
 use super::error::{Fault, FormatError, FormatErrorKind, Place};
 use super::json_depth::DepthReader;
+use super::json_scope as scope;
 
 /// Bytes asked of the source at once.
 const READ_BYTES: usize = 256 * 1024;
 
+/// Bytes of a body that an error repeats at a time.
+const SHOWN_BYTES_MAX: usize = 256;
+
 /// Reads one JSON document.
 ///
 /// Faults of the document carry the pointer of the value at fault; faults of the text (`Syntax`,
-/// `Truncated`) carry line and column; byte limits are [`super::decoder`]'s.
+/// `Truncated`, `TooDeep`) carry line and column; byte limits are [`super::decoder`]'s.
 ///
 /// `T` must not buffer data forms (`serde`'s `untagged`, `flatten` and internal tags do): the
 /// buffering would hold the body in memory and lose the pointer.
@@ -59,11 +60,11 @@ fn explain(
     match error.classify() {
         Category::Io => std::io::Error::from(error).into(),
         Category::Eof => {
-            let detail = format!("The JSON ends early, at {place}: {error}.");
+            let detail = format!("The JSON ends early, at {place}: {}.", message(&error));
             Fault::new(FormatErrorKind::Truncated, detail).placed(Some(place))
         }
         Category::Syntax => {
-            let detail = format!("This is not JSON, at {place}: {error}.");
+            let detail = format!("This is not JSON, at {place}: {}.", message(&error));
             Fault::new(FormatErrorKind::Syntax, detail).placed(Some(place))
         }
         Category::Data => {
@@ -71,7 +72,7 @@ fn explain(
             match raised {
                 Some((fault, below)) => fault.placed(place(&below)),
                 None => {
-                    let detail = format!("The value does not fit: {error}.");
+                    let detail = format!("The value does not fit: {}.", message(&error));
                     Fault::new(FormatErrorKind::Schema, detail).placed(place(""))
                 }
             }
@@ -79,12 +80,28 @@ fn explain(
     }
 }
 
-/// The RFC 6901 pointer of a path.
+/// What `serde_json` says, without the place, which is told apart, and of a bounded length,
+/// since it repeats field names and values of the body.
+pub(super) fn message(error: &serde_json::Error) -> String {
+    let mut message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    if message.ends_with(&place) {
+        message.truncate(message.len() - place.len());
+    }
+    if message.len() > SHOWN_BYTES_MAX {
+        message.truncate(message.floor_char_boundary(SHOWN_BYTES_MAX));
+        message.push_str("...");
+    }
+    message
+}
+
+/// The RFC 6901 pointer of a path; it stops above a key of excessive length.
 fn pointer(path: &Path) -> String {
     let mut pointer = String::new();
     for segment in path {
         match segment {
             Segment::Seq { index } => push_token(&mut pointer, &index.to_string()),
+            Segment::Map { key } if key.len() > SHOWN_BYTES_MAX => break,
             Segment::Map { key } => push_token(&mut pointer, key),
             Segment::Enum { variant } => push_token(&mut pointer, variant),
             Segment::Unknown => {}
@@ -97,76 +114,4 @@ fn pointer(path: &Path) -> String {
 fn push_token(pointer: &mut String, token: &str) {
     pointer.push('/');
     pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
-}
-
-pub(super) mod scope {
-    //! What goes down to, and comes up from, the visitors of one document.
-
-    use super::{Fault, Limits, RefCell};
-
-    struct Scope {
-        limits: Limits,
-        /// The last fault raised, and the pointer from the value that raised it to what is at fault.
-        raised: Option<(Fault, String)>,
-    }
-
-    thread_local! {
-        static SCOPES: RefCell<Vec<Scope>> = const { RefCell::new(Vec::new()) };
-    }
-
-    /// Closes the scope, also when a visitor panics.
-    struct Open;
-
-    impl Open {
-        fn close(self) -> Option<(Fault, String)> {
-            let raised = SCOPES.with_borrow_mut(|scopes| scopes.last_mut()?.raised.take());
-            drop(self);
-            raised
-        }
-    }
-
-    impl Drop for Open {
-        fn drop(&mut self) {
-            SCOPES.with_borrow_mut(Vec::pop);
-        }
-    }
-
-    /// Runs `read` under `limits`; answers its result and the fault that it raised last.
-    pub(in super::super) fn within<T>(
-        limits: &Limits,
-        read: impl FnOnce() -> T,
-    ) -> (T, Option<(Fault, String)>) {
-        let limits = limits.clone();
-        SCOPES.with_borrow_mut(|scopes| {
-            scopes.push(Scope {
-                limits,
-                raised: None,
-            });
-        });
-        let open = Open;
-        let result = read();
-        (result, open.close())
-    }
-
-    /// The limits of the document being read.
-    pub(in super::super) fn limits() -> Limits {
-        let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.limits.clone()));
-        scoped.unwrap_or_default()
-    }
-
-    /// Raises a fault of the value being read.
-    pub(in super::super) fn raise<E: serde::de::Error>(fault: Fault) -> E {
-        raise_below(fault, "")
-    }
-
-    /// Raises a fault that stands at `below`, a pointer from the value being read.
-    pub(in super::super) fn raise_below<E: serde::de::Error>(fault: Fault, below: &str) -> E {
-        let error = E::custom(&fault);
-        SCOPES.with_borrow_mut(|scopes| {
-            if let Some(scope) = scopes.last_mut() {
-                scope.raised = Some((fault, below.to_owned()));
-            }
-        });
-        error
-    }
 }

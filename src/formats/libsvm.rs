@@ -6,9 +6,10 @@
 use std::io::Read;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use super::labels::bad_label;
 use super::lines::LineReader;
 use super::numbers::parse_number;
-use super::sample_builder::{SampleBuilder, bad_label};
+use super::sample_builder::SampleBuilder;
 use super::{LabelsColumn, Options, Parsed};
 
 /// The longest run of digits that is sure to fit an index in 64 bits.

@@ -2,11 +2,11 @@
 //!
 //! Everything reads a synchronous `std::io::Read` as a stream: memory holds the packed examples,
 //! one read buffer and one line, never the body. Every reader feeds one
-//! [`SampleBuilder`](sample_builder::SampleBuilder), which alone decides whether the data are
+//! `SampleBuilder`, which alone decides whether the data are
 //! Boolean or real. Nothing here knows where the bytes come from or who asked.
 //!
-//! To add a format: one file with a function of the type [`Parse`], one variant of [`Format`], one
-//! line in [`FORMATS`].
+//! To add a format: one file with a function of the type `Parse`, one variant of [`Format`], one
+//! line in `FORMATS`.
 
 mod blocks;
 mod content_coding;
@@ -17,11 +17,15 @@ mod generated;
 pub mod json;
 mod json_data;
 mod json_depth;
+mod json_examples;
+mod json_scope;
+mod labels;
 mod libsvm;
 mod lines;
 mod ndjson;
 mod numbers;
 mod packed;
+mod rows;
 mod sample_builder;
 
 use std::io::Read;
@@ -39,13 +43,21 @@ use error::Fault;
 /// Reads a whole body of one format.
 type Parse = fn(&mut dyn Read, &Options) -> Result<Parsed, FormatError>;
 
-/// Every format with its media type and its reader.
+/// Every format with its media type and its reader, in the order of [`Format`].
 const FORMATS: &[(Format, &str, Parse)] = &[
     (Format::Ndjson, "application/x-ndjson", ndjson::parse),
     (Format::Csv, "text/csv", csv::parse),
     (Format::Libsvm, "text/x-libsvm", libsvm::parse),
     (Format::Json, "application/json", json_data::parse),
 ];
+
+const _: () = {
+    let mut index = 0;
+    while index < FORMATS.len() {
+        assert!(FORMATS[index].0 as usize == index, "the order of Format");
+        index += 1;
+    }
+};
 
 /// A format that data are accepted in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,8 +92,7 @@ impl Format {
     }
 
     fn entry(self) -> &'static (Self, &'static str, Parse) {
-        let mine = FORMATS.iter().find(|(format, _, _)| *format == self);
-        mine.expect("every format stands in the list")
+        &FORMATS[self as usize]
     }
 }
 
@@ -156,7 +167,7 @@ pub struct Options {
     pub header: Header,
     /// Features an example, when known: dense examples must have exactly as many.
     pub n: Option<usize>,
-    /// What examples without labels are.
+    /// What examples without labels are; JSON says it itself.
     pub unlabelled: UnlabelledMeans,
     /// How much is read.
     pub limits: Limits,

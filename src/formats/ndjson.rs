@@ -10,10 +10,12 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use super::json;
 use super::json_depth::{self, DepthCounter};
+use super::labels::bad_label;
 use super::lines::{Line, LineReader};
 use super::numbers::parse_number;
-use super::sample_builder::{SampleBuilder, bad_label};
+use super::sample_builder::SampleBuilder;
 use super::{Limits, Options, Parsed};
 
 /// A fault and the byte of its line, from 0, where it stands.
@@ -158,9 +160,7 @@ fn json_fault(error: &serde_json::Error) -> Misplaced {
         Category::Data => FormatErrorKind::Schema,
         _ => FormatErrorKind::Syntax,
     };
-    let message = error.to_string();
-    // A line is parsed by itself, so serde_json's own " at line 1 ..." would mislead.
-    let message = message.split(" at line 1 ").next().unwrap_or_default();
+    let message = json::message(error);
     let detail = format!("The line is not an object with x (and y): {message}.");
     (error.column().saturating_sub(1), Fault::new(kind, detail))
 }

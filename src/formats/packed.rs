@@ -8,8 +8,8 @@ use serde::de::{self, Deserializer, Visitor};
 use crate::bits::{WORD_BITS, last_word_mask};
 
 use super::error::{Fault, FormatErrorKind};
-use super::json::scope;
 use super::json_data::{Assume, feature_count};
+use super::json_scope as scope;
 use super::sample_builder::SampleBuilder;
 use super::{Limits, Parsed, UnlabelledMeans};
 

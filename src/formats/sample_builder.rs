@@ -4,10 +4,12 @@
 //! Every reader feeds this; it alone owns the rules on values, labels, lengths and limits. It does
 //! not know where values stand, so its faults carry no place: readers add it.
 
-use crate::bits::{BLOCK_ROWS, BitMatrix, BitVector, WORD_BITS, pack_ascii, words_for};
-use crate::learners::data::{Data, Features, Labels, RealMatrix};
+use crate::bits::{BitMatrix, WORD_BITS, pack_ascii, words_for};
+use crate::learners::data::Data;
 
-use super::error::{Fault, FormatErrorKind, Place, excerpt};
+use super::error::{Fault, FormatErrorKind, Place};
+use super::labels::LabelBits;
+use super::rows::{Row, Store, real_bytes};
 use super::{Limits, Parsed, UnlabelledMeans};
 
 /// Examples on the way to a [`Data`].
@@ -26,41 +28,6 @@ pub(super) struct SampleBuilder {
     row: Row,
     labels: LabelBits,
     first_real: Option<Place>,
-}
-
-/// The finished rows.
-enum Store {
-    Packed {
-        ones: BitMatrix,
-        /// Explicit -1s of sparse rows, which absent values must not be taken for when the data
-        /// turn out real; there is none before the first -1.
-        minus: Option<BitMatrix>,
-    },
-    Real {
-        values: Vec<f64>,
-        /// Where each sparse row ends, since rows stop at their last index. Unused when dense.
-        ends: Vec<usize>,
-    },
-}
-
-/// The row being filled; its buffers are reused.
-#[derive(Default)]
-struct Row {
-    ones: Vec<u64>,
-    minus: Vec<u64>,
-    real: Vec<f64>,
-    /// Values so far, when dense.
-    filled: usize,
-    /// [`SampleBuilder::set_one`] may set bits below this.
-    settable: usize,
-}
-
-#[derive(Default)]
-struct LabelBits {
-    words: Vec<u64>,
-    zero_seen: bool,
-    minus_seen: bool,
-    labelled: bool,
 }
 
 impl SampleBuilder {
@@ -215,24 +182,7 @@ impl SampleBuilder {
     /// # Errors
     /// For any other label, and for one of 0 and -1 when the other came before.
     pub(super) fn label(&mut self, label: f64) -> Result<bool, Fault> {
-        if label == 1.0 {
-            return Ok(true);
-        }
-        if label != 0.0 && label != -1.0 {
-            return Err(bad_label(&label.to_string()));
-        }
-        let labels = &mut self.labels;
-        labels.zero_seen |= label == 0.0;
-        labels.minus_seen |= label == -1.0;
-        if labels.zero_seen && labels.minus_seen {
-            let earlier = if label == 0.0 { -1 } else { 0 };
-            let detail = format!(
-                "The label {label} stands in a body that also has labels {earlier}; \
-                 labels are 1 and -1, or 1 and 0, throughout."
-            );
-            return Err(Fault::new(FormatErrorKind::MixedLabels, detail));
-        }
-        Ok(false)
+        self.labels.read(label)
     }
 
     /// Ends a dense row.
@@ -281,21 +231,8 @@ impl SampleBuilder {
         if self.n == 0 {
             return empty("No example has a feature; data need at least one, or n must be given.");
         }
-        let labels = match (self.labels.labelled, unlabelled) {
-            (true, _) => Labels::Labelled(BitVector::from_words(self.rows, self.labels.words)),
-            (false, UnlabelledMeans::HalfSpace) => Labels::HalfSpace,
-            (false, UnlabelledMeans::Nothing) => Labels::Unlabelled,
-        };
-        let features = match self.store {
-            Store::Packed { mut ones, .. } => {
-                ones.resize_bits(self.n);
-                Features::Boolean(ones)
-            }
-            Store::Real { values, ends } => {
-                let values = expand(values, &ends, self.n);
-                Features::Real(RealMatrix::from_values(self.n, values))
-            }
-        };
+        let features = self.store.into_features(self.n);
+        let labels = self.labels.into_labels(self.rows, unlabelled);
         Ok(Parsed {
             data: Data::new(features, labels),
             first_real: self.first_real,
@@ -376,39 +313,8 @@ impl SampleBuilder {
         } else {
             0.0
         };
-        let real = |ones: u64, minus: u64, bit: usize| match (ones >> bit & 1, minus >> bit & 1) {
-            (1, _) => 1.0,
-            (_, 1) => -1.0,
-            _ => low,
-        };
-        if let Store::Packed { ones, minus } = &self.store {
-            let mut values = Vec::with_capacity(self.rows * self.n);
-            let mut ends = Vec::new();
-            for row in 0..self.rows {
-                let (block, place) = (row / BLOCK_ROWS, row % BLOCK_ROWS);
-                let ones = ones.block(block);
-                let minus = minus.as_ref().map(|minus| minus.block(block));
-                values.extend((0..self.n).map(|j| {
-                    let (word, bit) = (j / WORD_BITS, j % WORD_BITS);
-                    let minus = minus.map_or(0, |minus| minus.word(word, place));
-                    real(ones.word(word, place), minus, bit)
-                }));
-                if self.sparse {
-                    ends.push(values.len());
-                }
-            }
-            self.store = Store::Real { values, ends };
-        }
-        let word = |words: &[u64], j: usize| words.get(j / WORD_BITS).copied().unwrap_or(0);
-        let row = &mut self.row;
-        row.real.clear();
-        for j in 0..filled {
-            let (ones, minus) = (word(&row.ones, j), word(&row.minus, j));
-            row.real.push(real(ones, minus, j % WORD_BITS));
-        }
-        row.ones = Vec::new();
-        row.minus = Vec::new();
-        row.settable = 0;
+        self.store.become_real(self.rows, self.n, self.sparse, low);
+        self.row.become_real(filled, low);
         Ok(())
     }
 
@@ -418,12 +324,7 @@ impl SampleBuilder {
         let old = self.row.ones.len();
         let most = words_for(self.limits.n_max);
         let width = words_for(index + 1).max((old + old / 4).min(most));
-        if let Store::Packed { ones, minus } = &mut self.store {
-            ones.resize_bits(width * WORD_BITS);
-            if let Some(minus) = minus {
-                minus.resize_bits(width * WORD_BITS);
-            }
-        }
+        self.store.widen(width);
         self.row.ones.resize(width, 0);
         self.row.settable = (width * WORD_BITS).min(self.limits.n_max);
     }
@@ -431,34 +332,10 @@ impl SampleBuilder {
     /// Moves the row to the store.
     fn commit(&mut self, label: Option<bool>) -> Result<(), Fault> {
         let rows = self.rows + 1;
-        let bytes = match &self.store {
-            Store::Packed { minus: None, .. } => packed_bytes(rows, self.n),
-            Store::Packed { minus: Some(_), .. } => 2 * packed_bytes(rows, self.n),
-            Store::Real { .. } => real_bytes(rows, self.n),
-        };
-        self.check_bytes(rows, bytes)?;
-        let row = &mut self.row;
-        match &mut self.store {
-            Store::Packed { ones, minus } => {
-                ones.push_row(&row.ones);
-                if !row.minus.is_empty() || minus.is_some() {
-                    row.minus.resize(row.ones.len(), 0);
-                    let plane = minus.get_or_insert_with(|| no_minus(ones.n(), self.rows));
-                    plane.push_row(&row.minus);
-                    row.minus.fill(0);
-                }
-                row.ones.fill(0);
-            }
-            Store::Real { values, ends } => {
-                values.append(&mut row.real);
-                if self.sparse {
-                    ends.push(values.len());
-                }
-            }
-        }
-        row.filled = 0;
+        self.check_bytes(rows, self.store.bytes(rows, self.n))?;
+        self.store.push(&mut self.row, self.rows, self.sparse);
         self.labels.push(self.rows, label);
-        self.rows += 1;
+        self.rows = rows;
         Ok(())
     }
 
@@ -470,54 +347,6 @@ impl SampleBuilder {
         let what = format!("{rows} examples of {} features take {bytes} bytes", self.n);
         Err(Fault::too_large(&what, "state_bytes_max", limit))
     }
-}
-
-/// What so many packed rows take, whole blocks.
-fn packed_bytes(rows: usize, n: usize) -> u64 {
-    (words_for(n) * rows.next_multiple_of(BLOCK_ROWS) * size_of::<u64>()) as u64
-}
-
-fn real_bytes(rows: usize, n: usize) -> u64 {
-    (n * rows * size_of::<f64>()) as u64
-}
-
-impl LabelBits {
-    fn push(&mut self, row: usize, label: Option<bool>) {
-        debug_assert!(row == 0 || self.labelled == label.is_some());
-        let Some(label) = label else { return };
-        self.labelled = true;
-        if row.is_multiple_of(WORD_BITS) {
-            self.words.push(0);
-        }
-        if let Some(last) = self.words.last_mut() {
-            *last |= u64::from(label) << (row % WORD_BITS);
-        }
-    }
-}
-
-/// The plane of the explicit -1s of rows that have none.
-fn no_minus(n: usize, rows: usize) -> BitMatrix {
-    let mut plane = BitMatrix::new(n);
-    let absent = vec![0; words_for(n)];
-    for _ in 0..rows {
-        plane.push_row(&absent);
-    }
-    plane
-}
-
-/// Fills sparse rows up to `n` values. Dense rows (no ends) are whole.
-fn expand(values: Vec<f64>, ends: &[usize], n: usize) -> Vec<f64> {
-    if ends.iter().zip(1..).all(|(&end, row)| end == row * n) {
-        return values;
-    }
-    let mut whole = Vec::with_capacity(ends.len() * n);
-    let mut start = 0;
-    for (&end, rows) in ends.iter().zip(1..) {
-        whole.extend_from_slice(&values[start..end]);
-        whole.resize(rows * n, 0.0);
-        start = end;
-    }
-    whole
 }
 
 fn check_n(n: usize, limits: &Limits) -> Result<(), Fault> {
@@ -540,11 +369,4 @@ fn bad_bit(text: &[u8], at: usize) -> Fault {
         shown.escape_debug()
     );
     Fault::new(FormatErrorKind::BadBit, detail)
-}
-
-/// The fault of a label that reads `shown`.
-pub(super) fn bad_label(shown: &str) -> Fault {
-    let shown = excerpt(shown.as_bytes());
-    let detail = format!("{shown} is no label; labels are 1 and -1, or 1 and 0.");
-    Fault::new(FormatErrorKind::BadLabel, detail)
 }

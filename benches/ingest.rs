@@ -1,0 +1,145 @@
+//! How fast text becomes data: LIBSVM and bit strings, in MB of text a second.
+//!
+//! Each figure is the best of several runs over a body in memory, beside the time that a bare scan
+//! for line feeds takes over the same bytes. `cargo bench --bench ingest`.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use halfspace::formats::{Format, Options, digest, parse};
+use memchr::memchr_iter;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const BODY_BYTES: usize = 50_000_000;
+const RUNS: usize = 7;
+
+fn main() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    println!("{:<28} {:>8} {:>16}", "body", "MB/s", "times the scan");
+    measure(
+        "LIBSVM, 126 features",
+        Format::Libsvm,
+        &agaricus_like(&mut random),
+    );
+    for n in [256, 1024] {
+        let bare = bit_strings(&mut random, n, "");
+        measure(&format!("bare bit strings of {n}"), Format::Ndjson, &bare);
+        let quoted = bit_strings(&mut random, n, "\"");
+        measure(
+            &format!("quoted bit strings of {n}"),
+            Format::Ndjson,
+            &quoted,
+        );
+    }
+    let labelled = labelled_objects(&mut random, 256);
+    measure("labelled objects of 256", Format::Ndjson, &labelled);
+    measure(
+        "CSV, 127 columns of 0/1",
+        Format::Csv,
+        &csv(&mut random, |bit| bit.to_string()),
+    );
+    let real = csv(&mut random, |bit| format!("{:.4}", 0.1357 + f64::from(bit)));
+    measure("CSV, 127 columns of reals", Format::Csv, &real);
+    measure_json(&mut random);
+    measure_digest(&mut random);
+}
+
+/// 22 of 126 features on, one of each of 22 attributes, as in the agaricus data.
+fn agaricus_like(random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
+    let mut body = String::new();
+    while body.len() < BODY_BYTES {
+        body.push_str(if random.random() { "1" } else { "0" });
+        for attribute in 0..22 {
+            let first = attribute * 126 / 22;
+            let end = (attribute + 1) * 126 / 22;
+            body.push_str(&format!(" {}:1", random.random_range(first..end) + 1));
+        }
+        body.push('\n');
+    }
+    body.into_bytes()
+}
+
+fn bits(random: &mut Xoshiro256PlusPlus, n: usize) -> String {
+    let bit = |_| if random.random::<bool>() { '1' } else { '0' };
+    (0..n).map(bit).collect()
+}
+
+fn bit_strings(random: &mut Xoshiro256PlusPlus, n: usize, quote: &str) -> Vec<u8> {
+    let mut body = String::new();
+    while body.len() < BODY_BYTES {
+        let bits = bits(random, n);
+        body.push_str(&format!("{quote}{bits}{quote}\n"));
+    }
+    body.into_bytes()
+}
+
+fn labelled_objects(random: &mut Xoshiro256PlusPlus, n: usize) -> Vec<u8> {
+    let mut body = String::new();
+    while body.len() < BODY_BYTES {
+        let bits = bits(random, n);
+        body.push_str(&format!("{{\"x\":\"{bits}\",\"y\":-1}}\n"));
+    }
+    body.into_bytes()
+}
+
+/// A label and 126 columns, each written from a random bit.
+fn csv(random: &mut Xoshiro256PlusPlus, write: impl Fn(u8) -> String) -> Vec<u8> {
+    let mut body = String::new();
+    while body.len() < BODY_BYTES {
+        body.push_str(if random.random() { "1" } else { "0" });
+        for _ in 0..126 {
+            body.push(',');
+            body.push_str(&write(random.random_range(0..2)));
+        }
+        body.push('\n');
+    }
+    body.into_bytes()
+}
+
+fn best_of(mut run: impl FnMut()) -> Duration {
+    let timed = (0..RUNS).map(|_| {
+        let start = Instant::now();
+        run();
+        start.elapsed()
+    });
+    timed.min().unwrap_or_default()
+}
+
+fn megabytes_a_second(bytes: usize, time: Duration) -> f64 {
+    bytes as f64 / 1e6 / time.as_secs_f64()
+}
+
+fn measure(name: &str, format: Format, body: &[u8]) {
+    let options = Options::default();
+    let scan = best_of(|| {
+        black_box(memchr_iter(b'\n', black_box(body)).count());
+    });
+    let read = best_of(|| {
+        black_box(parse(format, black_box(body), &options)).expect("a good body");
+    });
+    let ratio = read.as_secs_f64() / scan.as_secs_f64();
+    let speed = megabytes_a_second(body.len(), read);
+    println!("{name:<28} {speed:>8.0} {ratio:>16.1}");
+}
+
+fn measure_json(random: &mut Xoshiro256PlusPlus) {
+    let lines = String::from_utf8(bit_strings(random, 256, "\"")).expect("ASCII");
+    let examples = lines.trim_end().replace('\n', ",");
+    let body = format!("{{\"half_space\":{{\"examples\":[{examples}]}}}}");
+    measure("JSON, bit strings of 256", Format::Json, body.as_bytes());
+}
+
+fn measure_digest(random: &mut Xoshiro256PlusPlus) {
+    for n in [126, 1024, 100_000] {
+        let body = bit_strings(random, n, "");
+        let data = parse(Format::Ndjson, body.as_slice(), &Options::default());
+        let data = data.expect("a good body").data;
+        let bytes = data.examples() * n.div_ceil(64) * 8;
+        let time = best_of(|| {
+            black_box(digest(black_box(&data)));
+        });
+        let speed = megabytes_a_second(bytes, time);
+        println!("{:<28} {speed:>8.0}", format!("digest, packed, n = {n}"));
+    }
+}

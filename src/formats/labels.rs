@@ -1,0 +1,71 @@
+//! Labels gathered one at a time: two-valued, in one coding throughout.
+
+use crate::bits::{BitVector, WORD_BITS};
+use crate::learners::data::Labels;
+
+use super::UnlabelledMeans;
+use super::error::{Fault, FormatErrorKind, excerpt};
+
+/// The labels of the rows so far.
+#[derive(Default)]
+pub(super) struct LabelBits {
+    words: Vec<u64>,
+    zero_seen: bool,
+    minus_seen: bool,
+    labelled: bool,
+}
+
+impl LabelBits {
+    /// Reads a label: 1 is true; 0 or -1, the same throughout, is false.
+    ///
+    /// # Errors
+    /// For any other label, and for one of 0 and -1 when the other came before.
+    pub(super) fn read(&mut self, label: f64) -> Result<bool, Fault> {
+        if label == 1.0 {
+            return Ok(true);
+        }
+        if label != 0.0 && label != -1.0 {
+            return Err(bad_label(&label.to_string()));
+        }
+        self.zero_seen |= label == 0.0;
+        self.minus_seen |= label == -1.0;
+        if self.zero_seen && self.minus_seen {
+            let (found, earlier) = if label == 0.0 { (0, -1) } else { (-1, 0) };
+            let detail = format!(
+                "The label {found} stands in a body that also has labels {earlier}; labels are 1 \
+                 and -1, or 1 and 0, throughout."
+            );
+            return Err(Fault::new(FormatErrorKind::MixedLabels, detail));
+        }
+        Ok(false)
+    }
+
+    /// Appends what is said of row `row`; rows are all labelled or none is.
+    pub(super) fn push(&mut self, row: usize, label: Option<bool>) {
+        debug_assert!(row == 0 || self.labelled == label.is_some());
+        let Some(label) = label else { return };
+        self.labelled = true;
+        if row.is_multiple_of(WORD_BITS) {
+            self.words.push(0);
+        }
+        if let Some(last) = self.words.last_mut() {
+            *last |= u64::from(label) << (row % WORD_BITS);
+        }
+    }
+
+    /// The labels of all `rows` rows.
+    pub(super) fn into_labels(self, rows: usize, unlabelled: UnlabelledMeans) -> Labels {
+        match (self.labelled, unlabelled) {
+            (true, _) => Labels::Labelled(BitVector::from_words(rows, self.words)),
+            (false, UnlabelledMeans::HalfSpace) => Labels::HalfSpace,
+            (false, UnlabelledMeans::Nothing) => Labels::Unlabelled,
+        }
+    }
+}
+
+/// The fault of a label that reads `shown`.
+pub(super) fn bad_label(shown: &str) -> Fault {
+    let shown = excerpt(shown.as_bytes());
+    let detail = format!("{shown} is no label; labels are 1 and -1, or 1 and 0.");
+    Fault::new(FormatErrorKind::BadLabel, detail)
+}

@@ -1,0 +1,180 @@
+//! The stored form and the digest.
+
+use super::*;
+use crate::formats::{BlocksError, BlocksHeader, digest, read_blocks, write_blocks};
+
+fn stored(data: &Data) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_blocks(data, &mut bytes).expect("memory");
+    bytes
+}
+
+fn labelled(rows: usize) -> Data {
+    let line = |row: usize| format!("{} {}:1\n", row % 2, row % 70 + 1);
+    let body: String = (0..rows).map(line).collect();
+    read(Format::Libsvm, &body).expect("good").data
+}
+
+fn real(rows: usize) -> Data {
+    let line = |row: usize| format!("{},{row}.5,-1\n", row % 2);
+    let body: String = (0..rows).map(line).collect();
+    read(Format::Csv, &body).expect("good").data
+}
+
+#[test]
+fn stored_data_are_read_back() {
+    let half_space = read(Format::Ndjson, "101\n011\n").expect("good").data;
+    let samples = [
+        half_space,
+        labelled(1),
+        labelled(64),
+        labelled(200),
+        real(1),
+        real(130),
+    ];
+    for data in samples {
+        let bytes = stored(&data);
+        assert_eq!(read_blocks(bytes.as_slice()).expect("own"), data);
+    }
+}
+
+#[test]
+fn blocks_stand_where_the_header_says() {
+    let data = labelled(200);
+    let bytes = stored(&data);
+    let header = BlocksHeader::read(bytes.as_slice()).expect("own");
+    assert_eq!((header.n, header.rows, header.blocks()), (70, 200, 4));
+    let Features::Boolean(matrix) = data.features() else {
+        panic!("Boolean");
+    };
+    let start = header.block_offset(2).expect("small") as usize;
+    let size = header.block_bytes().expect("small") as usize;
+    assert_eq!(size, (2 * 64 + 1) * 8);
+    let words: Vec<_> = bytes[start..start + size]
+        .chunks(8)
+        .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
+        .collect();
+    assert_eq!(words[..128], *matrix.block(2).words());
+    let Labels::Labelled(labels) = data.labels() else {
+        panic!("labelled");
+    };
+    assert_eq!(words[128], labels.words()[2]);
+}
+
+#[test]
+fn damaged_blocks_are_refused() {
+    let good = stored(&labelled(70));
+    let changed = |at: usize, byte: u8| {
+        let mut bytes = good.clone();
+        bytes[at] = byte;
+        read_blocks(bytes.as_slice()).expect_err("damaged")
+    };
+    assert!(matches!(changed(0, b'x'), BlocksError::Magic));
+    assert!(matches!(changed(8, 2), BlocksError::Version(2)));
+    for (at, byte) in [
+        (12, 9),
+        (13, 9),
+        (14, 1),
+        (16, 0),
+        (24, 0),
+        (32, 0),
+        (23, 0xff),
+    ] {
+        assert!(matches!(changed(at, byte), BlocksError::Header(_)), "{at}");
+    }
+    // Bit 70 of the first row, which has no such bit; then row 70's, which there is none.
+    let second_word = BlocksHeader::BYTES + 64 * 8;
+    assert!(matches!(
+        changed(second_word, 1 << 6),
+        BlocksError::StrayBits
+    ));
+    let second_block = BlocksHeader::BYTES + (2 * 64 + 1) * 8;
+    assert!(matches!(
+        changed(second_block + 6 * 8, 1),
+        BlocksError::StrayBits
+    ));
+    let last = good.len() - 8;
+    assert!(matches!(changed(last, 1 << 6), BlocksError::StrayBits));
+    for length in [0, 7, 39, 40, 41, good.len() - 1] {
+        let cut = read_blocks(&good[..length]).expect_err("cut off");
+        assert!(matches!(cut, BlocksError::Truncated), "{length}");
+    }
+    let longer = [good.as_slice(), &[0]].concat();
+    let error = read_blocks(longer.as_slice()).expect_err("longer");
+    assert!(matches!(error, BlocksError::Trailing));
+    // A header that promises what is not there takes no memory.
+    assert!(matches!(
+        changed(30, 0x7f),
+        BlocksError::Header(_) | BlocksError::Truncated
+    ));
+    let mut not_finite = stored(&real(1));
+    not_finite[BlocksHeader::BYTES..BlocksHeader::BYTES + 8]
+        .copy_from_slice(&f64::NAN.to_le_bytes());
+    let error = read_blocks(not_finite.as_slice()).expect_err("nan");
+    assert!(matches!(error, BlocksError::NotFinite));
+}
+
+#[test]
+fn the_digest_is_of_the_rows_and_not_of_their_text() {
+    let same = [
+        (
+            Format::Ndjson,
+            "{\"x\":\"101\",\"y\":1}\n{\"x\":\"010\",\"y\":0}\n",
+        ),
+        (
+            Format::Ndjson,
+            "{\"x\":[1,-1,1],\"y\":1}\n{\"x\":[-1,1,-1],\"y\":-1}\n",
+        ),
+        (Format::Csv, "1,1,0,1\n-1,0,1,0\n"),
+        (Format::Csv, "y,a,b,c\n1,1,-1,1\n0,-1,1,-1\n"),
+        (Format::Libsvm, "1 1:1 3:1\n-1 2:1\n"),
+        (Format::Libsvm, "1 1:1 2:-1 3:1\n0 2:1\n"),
+        (
+            Format::Json,
+            r#"{"labelled":{"examples":[{"x":"101","y":1},{"x":"010","y":-1}]}}"#,
+        ),
+        (
+            Format::Json,
+            r#"{"packed":{"n":3,"rows":"oEA=","labels":"gA=="}}"#,
+        ),
+    ];
+    let digests = same.map(|(format, body)| digest(&read(format, body).expect(body).data));
+    assert!(digests.iter().all(|digest| *digest == digests[0]));
+    let others = [
+        (Format::Libsvm, "1 1:1 3:1\n1 2:1\n"),
+        (Format::Libsvm, "1 1:1 3:1\n-1 2:1\n-1 2:1\n"),
+        (Format::Libsvm, "-1 2:1\n1 1:1 3:1\n"),
+        (Format::Libsvm, "1 1:1 3:1\n-1 2:1 4:0\n-1 4:1"),
+        (Format::Ndjson, "101\n010\n"),
+        (Format::Csv, "1,1,0,1\n-1,0,0.5,0\n"),
+    ];
+    let mut seen = vec![digests[0]];
+    for (format, body) in others {
+        let digest = digest(&read(format, body).expect(body).data);
+        assert!(!seen.contains(&digest), "{body}");
+        seen.push(digest);
+    }
+    let real = |body| digest(&read(Format::Csv, body).expect(body).data);
+    assert_eq!(real("1,-0.0,2\n"), real("1,0,2.0\n"));
+}
+
+#[test]
+fn the_digest_is_the_documented_one() {
+    use sha2::{Digest, Sha256};
+
+    let data = read(Format::Libsvm, "1 1:1 66:1\n-1 2:1\n")
+        .expect("good")
+        .data;
+    let mut bytes = b"halfspace-data-1".to_vec();
+    bytes.extend([0, 1]);
+    for long in [66, 2, 1, 2] {
+        bytes.extend(u64::to_le_bytes(long));
+    }
+    bytes.push(1);
+    for long in [2, 0] {
+        bytes.extend(u64::to_le_bytes(long));
+    }
+    bytes.push(0);
+    let expected: [u8; 32] = Sha256::digest(&bytes).into();
+    assert_eq!(digest(&data), expected);
+}

@@ -42,8 +42,10 @@ CREATE TABLE jobs (
 
 -- Lists.
 CREATE INDEX jobs_by_owner ON jobs (owner, id);
--- Claims: only what can be claimed, in the order in which it is.
-CREATE INDEX jobs_to_claim ON jobs (priority DESC, attempt, id) WHERE status IN ('queued', 'running');
+-- Claims: only what can be claimed, in the order in which it is. With the status, so that counting the queue
+-- does not touch the rows.
+CREATE INDEX jobs_to_claim ON jobs (priority DESC, attempt, id, status)
+    WHERE status IN ('queued', 'running');
 -- Sweeps.
 CREATE INDEX jobs_ended ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 -- Orphan blobs.

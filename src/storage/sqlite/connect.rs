@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sqlx::SqlitePool;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection, SqliteConnection, SqlitePool};
 
 use super::super::{Result, StoreError};
 use super::ANSWER_TIMEOUT;
@@ -39,7 +39,21 @@ pub(super) async fn writer(path: &Path) -> Result<SqlitePool> {
     let options = options(path)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full);
-    Ok(pool(1).connect_with(options).await?)
+    let pool = pool(1).before_acquire(|connection, _| Box::pin(is_usable(connection)));
+    Ok(pool.connect_with(options).await?)
+}
+
+/// Whether a connection has left its last transaction; one that has not is replaced by a new one.
+///
+/// When the disk is full, or reading or writing it fails, SQLite rolls back by itself. The driver's own `ROLLBACK` then fails
+/// as well, the driver (sqlx 0.9.0) goes on counting the transaction as open, and every later `BEGIN IMMEDIATE` on that
+/// connection is refused: without this the store would never write again.
+async fn is_usable(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
+    if connection.is_in_transaction() {
+        // The rollback of a dropped transaction may still be under way: what answers the ping has done it.
+        connection.ping().await?;
+    }
+    Ok(!connection.is_in_transaction())
 }
 
 /// The connections that read, made when they are first needed.

@@ -76,6 +76,17 @@ pub(super) async fn claim(
     }
 }
 
+/// The one statement of a claim. The first condition on the status names the partial index, which is in the order of claims.
+pub(super) const TAKE_NEXT: &str = concat!(
+    "UPDATE jobs SET status = 'running', attempt = attempt + 1, claims = claims + 1, \
+     lease_owner = $1, lease_until = unixepoch('subsec') + $2, \
+     started_at = COALESCE(started_at, $3) \
+     WHERE id = (SELECT id FROM jobs WHERE status IN ('queued', 'running') \
+     AND (status = 'queued' OR lease_until <= unixepoch('subsec')) \
+     ORDER BY priority DESC, attempt, id LIMIT 1) RETURNING ",
+    job_columns!()
+);
+
 /// Makes the next job in the order of claims `worker`'s, with one more attempt.
 async fn take_next(
     connection: &mut SqliteConnection,
@@ -83,17 +94,7 @@ async fn take_next(
     lease_seconds: u32,
     now: Timestamp,
 ) -> Result<Option<SqliteRow>> {
-    // The first condition names the partial index, which is in the order of claims.
-    let update = concat!(
-        "UPDATE jobs SET status = 'running', attempt = attempt + 1, claims = claims + 1, \
-         lease_owner = $1, lease_until = unixepoch('subsec') + $2, \
-         started_at = COALESCE(started_at, $3) \
-         WHERE id = (SELECT id FROM jobs WHERE status IN ('queued', 'running') \
-         AND (status = 'queued' OR lease_until <= unixepoch('subsec')) \
-         ORDER BY priority DESC, attempt, id LIMIT 1) RETURNING ",
-        job_columns!()
-    );
-    let row = sqlx::query(update)
+    let row = sqlx::query(TAKE_NEXT)
         .bind(worker.as_str())
         .bind(lease_seconds)
         .bind(now.milliseconds())

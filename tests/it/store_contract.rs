@@ -299,6 +299,7 @@ contract!(sqlite, super::Sqlite::new(), [
         data_survive_reopening
         data_survive_a_process_that_did_not_close
         a_newer_schema_is_refused
-        two_stores_share_one_database
-        a_caller_that_goes_away_leaves_nothing_half_done;
+        stores_share_one_database
+        a_caller_that_goes_away_leaves_nothing_half_done
+        writers_of_two_stores_wait_for_each_other;
 ]);

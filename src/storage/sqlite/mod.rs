@@ -51,7 +51,7 @@ impl SqliteStore {
     /// [`StoreError::Newer`] when a newer program wrote it; [`StoreError::Corrupt`] when it is no such store;
     /// [`StoreError::Unavailable`] or [`StoreError::Full`] when the file cannot be opened or written.
     pub async fn open(path: &Path) -> Result<Self> {
-        // Held until the schema is there: turning on the write-ahead log does not wait for other openers.
+        // Held until the schema is there: of two that turn on the write-ahead log at once, one fails without waiting.
         let _opening = connect::lock_for_opening(path.to_owned()).await?;
         let writer = connect::writer(path).await?;
         timed(migrate::run(&writer)).await?;

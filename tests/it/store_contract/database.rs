@@ -61,10 +61,11 @@ pub(super) async fn a_newer_schema_is_refused(backend: &dyn Backend) {
     assert!(supported >= 1);
 }
 
-pub(super) async fn two_stores_share_one_database(backend: &dyn Backend) {
-    // Both make the schema at once.
-    let (first, second) = tokio::join!(backend.open(), backend.open());
-    let (first, second) = (first.unwrap(), second.unwrap());
+pub(super) async fn stores_share_one_database(backend: &dyn Backend) {
+    // All make the schema at once.
+    let stores = futures_util::future::join_all((0..8).map(|_| backend.open())).await;
+    let mut stores = stores.into_iter().map(Result::unwrap);
+    let (first, second) = (stores.next().unwrap(), stores.next().unwrap());
     first.insert_job(&job(1)).await.unwrap();
     second.insert_job(&job(2)).await.unwrap();
     let lease = claim(&*second, "b", LONG).await.unwrap().lease;
@@ -121,4 +122,33 @@ async fn yield_often(times: i64) {
     for _ in 0..times {
         tokio::task::yield_now().await;
     }
+}
+
+pub(super) async fn writers_of_two_stores_wait_for_each_other(backend: &dyn Backend) {
+    const JOBS: i64 = 60;
+    let stores = [open(backend).await, open(backend).await];
+    for number in 0..JOBS {
+        stores[0].insert_job(&job(number)).await.unwrap();
+    }
+    let cancel_all = |store: &Arc<dyn Store>| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let mut first = 0;
+            for number in 0..JOBS {
+                // It reads before it writes, which is where a writer can find its view outdated.
+                match store
+                    .cancel_job(&owner(), job(number).id, at(1))
+                    .await
+                    .unwrap()
+                {
+                    CancelOutcome::Cancelled(_) => first += 1,
+                    CancelOutcome::AlreadyRequested(_) => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+            first
+        })
+    };
+    let [first, second] = stores.each_ref().map(cancel_all);
+    assert_eq!(first.await.unwrap() + second.await.unwrap(), JOBS);
 }

@@ -174,8 +174,8 @@ async fn claimed(store: &dyn Store, lease_seconds: u32) -> Lease {
     claim(store, "a", lease_seconds).await.unwrap().lease
 }
 
-/// All events of a job, after checking what holds for every job: numbers from 1 without gaps; a job that has
-/// ended has its final status and its result last and once, and no other has them.
+/// All events of a job, after checking what holds for every job: numbers from 1 without gaps; a job
+/// that has ended has its final status and its result last and once, and no other has them.
 async fn events(store: &dyn Store, id: JobId) -> Vec<Event> {
     let events = store.events(None, id, 0, 1_000).await.unwrap();
     let numbers: Vec<i64> = events.iter().map(|event| event.sequence).collect();

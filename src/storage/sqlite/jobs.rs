@@ -108,7 +108,8 @@ fn begun_events(job: &Job, attempt: u32) -> [Unnumbered; 2] {
     ]
 }
 
-/// Refuses a job whose status does not fit the method that it was given to: a mistake in this program.
+/// Refuses a job whose status does not fit the method that it was given to: a mistake in this
+/// program.
 fn demand(job: &Job, fits: bool) -> Result<()> {
     if fits {
         return Ok(());

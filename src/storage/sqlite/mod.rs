@@ -1,8 +1,9 @@
 //! The embedded backend: one SQLite file.
 //!
-//! Write-ahead log, `synchronous=FULL` (a commit is on disk when it is acknowledged), one connection that
-//! writes, four that read. Every writer begins with `BEGIN IMMEDIATE`: a deferred transaction that turns writer
-//! fails at once with a stale snapshot, whatever the timeout. Several processes may open one file on one machine.
+//! Write-ahead log, `synchronous=FULL` (a commit is on disk when it is acknowledged), one
+//! connection that writes, four that read. Every writer begins with `BEGIN IMMEDIATE`: a deferred
+//! transaction that turns writer fails at once with a stale snapshot, whatever the timeout. Several
+//! processes may open one file on one machine.
 //!
 //! This file opens the store and hands each method to the file that owns its statements.
 
@@ -45,13 +46,16 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store in the file `path`, makes it when there is none, and brings its schema up to date.
+    /// Opens the store in the file `path`, makes it when there is none, and brings its schema up to
+    /// date.
     ///
     /// # Errors
-    /// [`StoreError::Newer`] when a newer program wrote it; [`StoreError::Corrupt`] when it is no such store;
-    /// [`StoreError::Unavailable`] or [`StoreError::Full`] when the file cannot be opened or written.
+    /// [`StoreError::Newer`] when a newer program wrote it; [`StoreError::Corrupt`] when it is no
+    /// such store; [`StoreError::Unavailable`] or [`StoreError::Full`] when the file cannot be
+    /// opened or written.
     pub async fn open(path: &Path) -> Result<Self> {
-        // Held until the schema is there: of two that turn on the write-ahead log at once, one fails without waiting.
+        // Held until the schema is there: of two that turn on the write-ahead log at once, one
+        // fails without waiting.
         let _opening = connect::lock_for_opening(path.to_owned()).await?;
         let writer = connect::writer(path).await?;
         timed(migrate::run(&writer)).await?;
@@ -66,7 +70,8 @@ impl SqliteStore {
     }
 }
 
-/// The outcome of `work`, or `Unavailable` when it takes too long. What was begun is then rolled back.
+/// The outcome of `work`, or `Unavailable` when it takes too long. What was begun is then rolled
+/// back.
 async fn timed<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     match tokio::time::timeout(ANSWER_TIMEOUT, work).await {
         Ok(outcome) => outcome,

@@ -84,7 +84,8 @@ pub(super) async fn stores_share_one_database(backend: &dyn Backend) {
     assert_eq!(get(&*first, lease.job).await.status, Status::Succeeded);
 }
 
-/// A client that hangs up drops the future in the middle. Wherever that is, all of the write is there or none.
+/// A client that hangs up drops the future in the middle. Wherever that is, all of the write is
+/// there or none.
 pub(super) async fn a_caller_that_goes_away_leaves_nothing_half_done(backend: &dyn Backend) {
     let store = open(backend).await;
     let mut done = 0;

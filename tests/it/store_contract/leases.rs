@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// Does everything that a worker can do under a lease that is not its own any more, and checks that nothing changes.
+/// Does everything that a worker can do under a lease that is not its own any more, and checks that
+/// nothing changes.
 async fn assert_lost(store: &dyn Store, lease: &Lease) {
     let before = get(store, lease.job).await;
     let told = story(store, lease.job).await;

@@ -1,7 +1,8 @@
 -- Jobs, their events and traces, and models.
 --
--- Ids are text (a prefix and a UUIDv7 in hexadecimal), so their order is the order of making. Times are
--- milliseconds since 1970, except the lease, which runs by the database's own clock, in seconds.
+-- Ids are text (a prefix and a UUIDv7 in hexadecimal), so their order is the order of making. Times
+-- are milliseconds since 1970, except the lease, which runs by the database's own clock, in
+-- seconds.
 
 CREATE TABLE jobs (
     id               TEXT    NOT NULL PRIMARY KEY,
@@ -42,8 +43,10 @@ CREATE TABLE jobs (
 
 -- Lists.
 CREATE INDEX jobs_by_owner ON jobs (owner, id);
--- Claims: only what can be claimed, in the order in which it is.
-CREATE INDEX jobs_to_claim ON jobs (priority DESC, attempt, id) WHERE status IN ('queued', 'running');
+-- Claims: only what can be claimed, in the order in which it is. With the status, so that counting
+-- the queue does not touch the rows.
+CREATE INDEX jobs_to_claim ON jobs (priority DESC, attempt, id, status)
+    WHERE status IN ('queued', 'running');
 -- Sweeps.
 CREATE INDEX jobs_ended ON jobs (finished_at) WHERE finished_at IS NOT NULL;
 -- Orphan blobs.

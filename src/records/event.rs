@@ -18,7 +18,8 @@ pub struct Event {
     /// From 1, per job, without gaps.
     pub sequence: i64,
     pub kind: EventKind,
-    /// `progress`: the progress. `status`: `{"status", "attempt"}`. `result`: `{"status", "result", "error"}`.
+    /// `progress`: the progress. `status`: `{"status", "attempt"}`. `result`: `{"status", "result",
+    /// "error"}`.
     pub body: Value,
     pub at: Timestamp,
 }

@@ -1,8 +1,9 @@
-//! The ids of stored things: a prefix that names the kind, then a UUIDv7 as 32 lower-case hex digits.
+//! The ids of stored things: a prefix that names the kind, then a UUIDv7 as 32 lower-case hex
+//! digits.
 //!
 //! A UUIDv7 begins with its time, so the order of ids, as values and as text, is the order in which
-//! things were made (to the millisecond). That order is what lists and the queue rely on. Ids are made from a given
-//! time and given random bytes; nothing here reads a clock or a random generator.
+//! things were made (to the millisecond). That order is what lists and the queue rely on. Ids are
+//! made from a given time and given random bytes; nothing here reads a clock or a random generator.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -211,5 +212,25 @@ mod tests {
             );
         }
         assert!(good.parse::<ModelId>().is_err());
+    }
+
+    #[test]
+    fn the_schema_accepts_what_parsing_accepts() {
+        use utoipa::PartialSchema;
+        let schema = serde_json::to_value(JobId::schema()).unwrap();
+        let validator = jsonschema::validator_for(&schema).unwrap();
+        let good = job_id(1_700_000_000_000, 0x33).to_string();
+        for changed in 0..=good.len() {
+            for digit in ["", "0", "4", "7", "a", "f", "A", "-"] {
+                let mut text = good.clone();
+                text.replace_range(changed..(changed + 1).min(good.len()), digit);
+                let parsed = text.parse::<JobId>();
+                assert_eq!(
+                    validator.is_valid(&text.clone().into()),
+                    parsed.is_ok(),
+                    "{text}"
+                );
+            }
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! A job and its status machine.
 //!
-//! A job is everything that is known about one piece of long work: what was asked, how far it is, what came of
-//! it. Which worker computes it, and until when, is the queue's business and not part of the record.
+//! A job is everything that is known about one piece of long work: what was asked, how far it is,
+//! what came of it. Which worker computes it, and until when, is the queue's business and not part
+//! of the record.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,7 +27,8 @@ pub struct Job {
     /// Free text of the client.
     pub name: Option<String>,
     pub status: Status,
-    /// The request without its data: with the data and the seed, all that is needed to do the work again.
+    /// The request without its data: with the data and the seed, all that is needed to do the work
+    /// again.
     pub spec: Value,
     /// The blob that holds the packed data, where there are any.
     pub data_key: Option<String>,

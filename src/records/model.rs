@@ -29,7 +29,8 @@ pub struct Model {
     pub created_at: Timestamp,
 }
 
-/// A model without its document, as it appears in lists: documents can be large, and a page holds many models.
+/// A model without its document, as it appears in lists: documents can be large, and a page holds
+/// many models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelSummary {
     pub id: ModelId,

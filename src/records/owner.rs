@@ -1,7 +1,7 @@
 //! Whose a stored thing is.
 //!
-//! Every stored thing has an owner from the first schema on, so that keys, quotas and tenants need no
-//! rewrite of what is stored. How a caller becomes an owner is not known here.
+//! Every stored thing has an owner from the first schema on, so that keys, quotas and tenants need
+//! no rewrite of what is stored. How a caller becomes an owner is not known here.
 
 use std::fmt;
 

@@ -1,7 +1,8 @@
 //! Pages of lists, newest first.
 //!
-//! A page begins after the last id of the page before it. Ids are in time order and never change, so
-//! what arrives while a client pages is neither repeated nor skipped: it is before the first page.
+//! A page begins after the last id of the page before it. Ids are in time order and never change,
+//! so what arrives while a client pages is neither repeated nor skipped: it is before the first
+//! page.
 
 use std::fmt;
 use std::str::FromStr;
@@ -68,7 +69,8 @@ impl<K: Kind> Page<K> {
     /// How many items a page has at most.
     pub const LIMIT_MAX: u32 = 100;
 
-    /// The page of at most `limit` items (at least 1, at most [`Page::LIMIT_MAX`]) after `after`, or the first.
+    /// The page of at most `limit` items (at least 1, at most [`Page::LIMIT_MAX`]) after `after`,
+    /// or the first.
     #[must_use]
     pub fn new(limit: u32, after: Option<Cursor<K>>) -> Self {
         Self {
@@ -105,7 +107,8 @@ pub struct Slice<T, K: Kind> {
 }
 
 impl<T, K: Kind> Slice<T, K> {
-    /// The slice out of at most one item more than the page holds, which is how it is known whether more follow.
+    /// The slice out of at most one item more than the page holds, which is how it is known whether
+    /// more follow.
     pub fn from_one_more(mut items: Vec<T>, page: &Page<K>, id: impl Fn(&T) -> Id<K>) -> Self {
         let limit = page.limit as usize;
         let more = items.len() > limit;

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::format_description::well_known::Rfc3339;
 use time::{OffsetDateTime, UtcDateTime};
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 
 /// A point in time, in milliseconds since the beginning of 1970 (UTC), within the years 0 to 9999,
 /// which are those that RFC 3339 can write.
@@ -90,6 +92,18 @@ impl<'de> Deserialize<'de> for Timestamp {
         Self::parse(&text).map_err(serde::de::Error::custom)
     }
 }
+
+impl utoipa::PartialSchema for Timestamp {
+    fn schema() -> RefOr<Schema> {
+        let format = SchemaFormat::KnownFormat(KnownFormat::DateTime);
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(format))
+            .into()
+    }
+}
+
+impl utoipa::ToSchema for Timestamp {}
 
 /// Where the time comes from.
 pub trait Clock: Send + Sync {

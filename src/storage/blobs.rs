@@ -1,7 +1,7 @@
 //! Blobs: data too large for rows, under keys, in a directory or an object store.
 //!
-//! What is inside a blob is not known here. A blob is written before the record that names it and deleted
-//! after it, so a crash leaves at worst a blob that nobody names.
+//! What is inside a blob is not known here. A blob is written before the record that names it and
+//! deleted after it, so a crash leaves at worst a blob that nobody names.
 
 use std::fmt;
 use std::path::Path;
@@ -37,8 +37,8 @@ impl Blobs {
         Self { store }
     }
 
-    /// The blobs in a directory, made for its owner only when there is none. What an interrupted write left there is
-    /// never listed and never in the way; see [`remove_unfinished`].
+    /// The blobs in a directory, made for its owner only when there is none. What an interrupted
+    /// write left there is never listed and never in the way; see [`remove_unfinished`].
     ///
     /// # Errors
     /// When the directory cannot be made.
@@ -52,8 +52,9 @@ impl Blobs {
         Ok(Self::new(Arc::new(files)))
     }
 
-    /// Where the data of a job are kept. The data that came with the request have attempt 0; what an attempt
-    /// writes carries its number, so that a worker which lost its lease overwrites nobody's blob.
+    /// Where the data of a job are kept. The data that came with the request have attempt 0; what
+    /// an attempt writes carries its number, so that a worker which lost its lease overwrites
+    /// nobody's blob.
     #[must_use]
     pub fn data_key(job: JobId, attempt: u32) -> String {
         format!("jobs/{job}/{attempt}/data")
@@ -62,7 +63,8 @@ impl Blobs {
     /// Stores a blob, in place of what was there. It is durable when this returns.
     ///
     /// # Errors
-    /// [`StoreError::Full`] when there is no room, [`StoreError::Unavailable`] when it cannot be written.
+    /// [`StoreError::Full`] when there is no room, [`StoreError::Unavailable`] when it cannot be
+    /// written.
     pub async fn put(&self, key: &str, bytes: Bytes) -> Result<(), StoreError> {
         self.store
             .put(&parsed(key)?, bytes.into())
@@ -94,7 +96,8 @@ impl Blobs {
         }
     }
 
-    /// The blobs whose keys begin with the segments of `prefix`, in no order; all of them for the empty prefix.
+    /// The blobs whose keys begin with the segments of `prefix`, in no order; all of them for the
+    /// empty prefix.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when they cannot be listed.
@@ -116,8 +119,9 @@ impl fmt::Debug for Blobs {
     }
 }
 
-/// Removes what interrupted writes left in a directory of blobs and returns how many files. Only for the sole owner of the
-/// directory: to another's eyes a write that goes on looks the same. What cannot be removed stays, since it is in nobody's way.
+/// Removes what interrupted writes left in a directory of blobs and returns how many files. Only
+/// for the sole owner of the directory: to another's eyes a write that goes on looks the same. What
+/// cannot be removed stays, since it is in nobody's way.
 #[must_use]
 pub fn remove_unfinished(directory: &Path) -> u64 {
     let mut removed = 0;

@@ -1,9 +1,9 @@
 //! The data directory of an embedded store, and who lives in it.
 //!
-//! Several processes may share one directory. Each holds a shared lock on the file `lock`; the one that
-//! finds nobody else holds it alone while it starts, and may meanwhile do what only a sole owner may: give the leases
-//! of a process that was killed back to the queue at once instead of waiting until they run out. The lock goes with the
-//! process, however it ends.
+//! Several processes may share one directory. Each holds a shared lock on the file `lock`; the one
+//! that finds nobody else holds it alone while it starts, and may meanwhile do what only a sole
+//! owner may: give the leases of a process that was killed back to the queue at once instead of
+//! waiting until they run out. The lock goes with the process, however it ends.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -20,13 +20,15 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// Opens the directory, made for its owner only when there is none, and locks it: alone if nobody else lives in
-    /// it, else shared. While another process is starting alone, waits for its [`DataDir::share`].
+    /// Opens the directory, made for its owner only when there is none, and locks it: alone if
+    /// nobody else lives in it, else shared. While another process is starting alone, waits for its
+    /// [`DataDir::share`].
     ///
     /// Blocks its thread.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] or [`StoreError::Full`] when the directory cannot be made, read or locked.
+    /// [`StoreError::Unavailable`] or [`StoreError::Full`] when the directory cannot be made, read
+    /// or locked.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         make_private_directory(path)?;
         let mut options = OpenOptions::new();
@@ -47,7 +49,8 @@ impl DataDir {
         })
     }
 
-    /// Whether no other process lives in the directory, and none can come in before [`DataDir::share`].
+    /// Whether no other process lives in the directory, and none can come in before
+    /// [`DataDir::share`].
     #[must_use]
     pub fn alone(&self) -> bool {
         self.alone
@@ -59,8 +62,9 @@ impl DataDir {
     /// [`StoreError::Unavailable`] when the lock cannot be changed.
     pub fn share(&mut self) -> Result<(), StoreError> {
         if self.alone {
-            // Linux changes the kind of a lock in one step. Where another system does not, a process that slips in between may
-            // release the leases of this one; they are fenced, so work is done twice at worst.
+            // Linux changes the kind of a lock in one step. Where another system does not, a
+            // process that slips in between may release the leases of this one; they are fenced, so
+            // work is done twice at worst.
             self.lock.lock_shared()?;
             self.alone = false;
         }
@@ -123,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn the_second_waits_until_the_first_shares() {
+    fn the_second_comes_in_when_the_first_shares() {
         let parent = tempfile::tempdir().unwrap();
         let mut first = DataDir::open(parent.path()).unwrap();
         std::thread::scope(|scope| {

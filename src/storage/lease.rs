@@ -1,8 +1,8 @@
 //! Who computes a job now: workers, leases, and what comes of a fenced write.
 //!
-//! A worker holds a job by a lease that runs out. Slow is not dead: a worker that was frozen may wake
-//! up after its job went to another, so every write of a worker names its lease, and a lease that is no
-//! longer the job's own changes nothing.
+//! A worker holds a job by a lease that runs out. Slow is not dead: a worker that was frozen may
+//! wake up after its job went to another, so every write of a worker names its lease, and a lease
+//! that is no longer the job's own changes nothing.
 
 use std::fmt;
 
@@ -42,8 +42,8 @@ pub struct Lease {
     /// The attempt that this lease is for, from 1.
     pub attempt: u32,
     /// How many times the job was handed out, this time included. A job that goes back to the queue
-    /// unharmed gets its attempt back, so the same worker can hold the same attempt twice; this number
-    /// never repeats.
+    /// unharmed gets its attempt back, so the same worker can hold the same attempt twice; this
+    /// number never repeats.
     pub claim: u32,
 }
 

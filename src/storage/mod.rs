@@ -1,13 +1,17 @@
 //! Where records are kept: one trait over the databases, blobs beside it.
 //!
-//! Storage knows records, SQL and files. It decides nothing about learning and nothing about HTTP, and it
-//! starts no work of its own: who claims, beats and sweeps is `jobs`. All SQL of the program is
-//! below this module.
+//! Storage knows records, SQL and files. It decides nothing about learning and nothing about HTTP,
+//! and it starts no work of its own: who claims, beats and sweeps is `jobs`. All SQL of the program
+//! is below this module.
 //!
 //! - [`Store`] is the contract; `tests/it/store_contract.rs` is its test, for every backend.
-//! - [`sqlite`] is the embedded backend; [`data_dir`] is the directory that it and the local blobs live in.
+//! - [`sqlite`] is the embedded backend; [`data_dir`] is the directory of it and of local blobs.
 //! - [`blobs`] keeps packed data, which are too large for rows.
 //! - [`lease`] says how workers hold jobs; [`error`] what can go wrong.
+//!
+//! A further database is one more directory beside `sqlite` with one more `impl Store`, its
+//! migrations beside `migrations/sqlite`, and one more `Backend` in the contract suite, which says
+//! whether it is done.
 
 pub mod blobs;
 pub mod data_dir;
@@ -60,16 +64,18 @@ pub struct ClaimTerms {
 
 /// Keeps jobs, their events and traces, and models.
 ///
-/// Every write is one transaction that is on disk when the method returns. Writes of workers are fenced by
-/// their [`Lease`]; the others may be repeated after [`StoreError::Unavailable`]. Leases run by the database's
-/// clock, which all replicas share; the times in records (`now`) are the caller's.
+/// Every write is one transaction that is on disk when the method returns. Writes of workers are
+/// fenced by their [`Lease`]; the others may be repeated after [`StoreError::Unavailable`]. Leases
+/// run by the database's clock, which all replicas share; the times in records (`now`) are the
+/// caller's.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Stores a queued job, with its first event. A job whose id is stored already is left as it is.
+    /// Stores a queued job, with its first event. A job whose id is stored already is left as it
+    /// is.
     async fn insert_job(&self, job: &Job) -> Result<()>;
 
-    /// Stores a job that `worker` already computes (status `running`, attempt 1), with the events `queued` and
-    /// `running`, and gives the worker its lease.
+    /// Stores a job that `worker` already computes (status `running`, attempt 1), with the events
+    /// `queued` and `running`, and gives the worker its lease.
     ///
     /// # Errors
     /// [`StoreError::Conflict`] when another holds a job of this id.
@@ -80,8 +86,8 @@ pub trait Store: Send + Sync {
         lease_seconds: u32,
     ) -> Result<Lease>;
 
-    /// Stores a job that ended before anybody was told of it, with its model, trace and all four events, in one
-    /// transaction. A job whose id is stored already is left as it is.
+    /// Stores a job that ended before anybody was told of it, with its model, trace and all four
+    /// events, in one transaction. A job whose id is stored already is left as it is.
     async fn insert_ended_job(
         &self,
         job: &Job,
@@ -100,10 +106,10 @@ pub trait Store: Send + Sync {
         page: &Page<JobKind>,
     ) -> Result<Slice<Job, JobKind>>;
 
-    /// Takes the next job: higher priority first, then fewer attempts (so that a job that kills its workers holds
-    /// up nobody else), then older. Takes queued jobs and running ones whose lease ran out; either costs
-    /// an attempt. A job without attempts left fails as `poisoned` on the way, and one that was to be cancelled when its
-    /// worker vanished is cancelled.
+    /// Takes the next job: higher priority first, then fewer attempts (so that a job that kills its
+    /// workers holds up nobody else), then older. Takes queued jobs and running ones whose lease
+    /// ran out; either costs an attempt. A job without attempts left fails as `poisoned` on the
+    /// way, and one that was to be cancelled when its worker vanished is cancelled.
     async fn claim_job(
         &self,
         worker: &WorkerId,
@@ -111,7 +117,8 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<Claim>>;
 
-    /// Extends the lease. `progress`, when given, is stored and becomes an event; the caller bounds how often.
+    /// Extends the lease. `progress`, when given, is stored and becomes an event; the caller bounds
+    /// how often.
     async fn heartbeat(
         &self,
         lease: &Lease,
@@ -120,15 +127,17 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> Result<Heartbeat>;
 
-    /// Ends the job, with its model, trace and last two events. A job whose end a client asked for may still succeed.
+    /// Ends the job, with its model, trace and last two events. A job whose end a client asked for
+    /// may still succeed.
     async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced>;
 
-    /// Hands the job back without cost: its attempt does not count. If a client asked for its end meanwhile, it is
-    /// cancelled instead of waiting for a worker that would only cancel it.
+    /// Hands the job back without cost: its attempt does not count. If a client asked for its end
+    /// meanwhile, it is cancelled instead of waiting for a worker that would only cancel it.
     async fn requeue_job(&self, lease: &Lease, now: Timestamp) -> Result<Fenced>;
 
-    /// Queues every running job at once (or cancels it, as in [`Store::requeue_job`]); the attempts stay charged. Only for a
-    /// process that knows that no other works on this store. Returns how many jobs there were.
+    /// Queues every running job at once (or cancels it, as in [`Store::requeue_job`]); the attempts
+    /// stay charged. Only for a process that knows that no other works on this store. Returns how
+    /// many jobs there were.
     async fn release_all_leases(&self, now: Timestamp) -> Result<u64>;
 
     /// Asks for the end of the owner's job.
@@ -137,8 +146,8 @@ pub trait Store: Send + Sync {
     /// Removes an ended job with its events and trace. Its model stays.
     async fn delete_job(&self, owner: &Owner, id: JobId) -> Result<DeleteOutcome>;
 
-    /// The events of a job after number `after_sequence` (0: from the first), at most `limit`, in order. With an owner, only if
-    /// the job is theirs.
+    /// The events of a job after number `after_sequence` (0: from the first), at most `limit`, in
+    /// order. With an owner, only if the job is theirs.
     async fn events(
         &self,
         owner: Option<&Owner>,
@@ -150,14 +159,16 @@ pub trait Store: Send + Sync {
     /// The trace of the owner's job, where it has one.
     async fn trace(&self, owner: &Owner, id: JobId) -> Result<Option<Vec<u8>>>;
 
-    /// Removes at most `limit` jobs, of all owners, that ended before `ended_before`, the oldest first.
+    /// Removes at most `limit` jobs, of all owners, that ended before `ended_before`, the oldest
+    /// first.
     async fn sweep_jobs(&self, ended_before: Timestamp, limit: u32) -> Result<Swept>;
 
     /// How many jobs, of all owners, are queued.
     async fn queued_count(&self) -> Result<u64>;
 
-    /// The keys of the blobs that jobs refer to, at most `limit` in order, after the key `after`. A blob is stored before its job, so
-    /// a blob that is not among them is an orphan only when it is old.
+    /// The keys of the blobs that jobs refer to, at most `limit` in order, after the key `after`. A
+    /// blob is stored before its job, so a blob that is not among them is an orphan only when it is
+    /// old.
     async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>>;
 
     /// Stores a model. A model whose id is stored already is left as it is.

@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sqlx::SqlitePool;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::{Connection, SqliteConnection, SqlitePool};
 
 use super::super::{Result, StoreError};
 use super::ANSWER_TIMEOUT;
@@ -17,8 +17,8 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 /// Connections that read.
 const READERS_MAX: u32 = 4;
 
-/// Makes the database file, readable by its owner only, and waits until no other process is opening it. The
-/// lock ends when the returned file is dropped.
+/// Makes the database file, readable by its owner only, and waits until no other process is opening
+/// it. The lock ends when the returned file is dropped.
 pub(super) async fn lock_for_opening(path: PathBuf) -> Result<File> {
     let locked = tokio::task::spawn_blocking(move || -> io::Result<File> {
         let mut options = OpenOptions::new();
@@ -39,7 +39,23 @@ pub(super) async fn writer(path: &Path) -> Result<SqlitePool> {
     let options = options(path)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full);
-    Ok(pool(1).connect_with(options).await?)
+    let pool = pool(1).before_acquire(|connection, _| Box::pin(is_usable(connection)));
+    Ok(pool.connect_with(options).await?)
+}
+
+/// Whether a connection has left its last transaction; one that has not is replaced by a new one.
+///
+/// When the disk is full, or reading or writing it fails, SQLite rolls back by itself. The driver's
+/// own `ROLLBACK` then fails as well, the driver (sqlx 0.9.0) goes on counting the transaction as
+/// open, and every later `BEGIN IMMEDIATE` on that connection is refused: without this the store
+/// would never write again.
+async fn is_usable(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
+    if connection.is_in_transaction() {
+        // The rollback of a dropped transaction may still be under way: what answers the ping has
+        // done it.
+        connection.ping().await?;
+    }
+    Ok(!connection.is_in_transaction())
 }
 
 /// The connections that read, made when they are first needed.
@@ -55,8 +71,8 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .thread_name(|number| format!("sqlite-{number}"))
 }
 
-/// Neither idle timeout nor lifetime: sqlx 0.9's reaper of connections can spin, and a file needs neither. Nor is a
-/// connection to a file asked whether it is still there.
+/// Neither idle timeout nor lifetime: sqlx 0.9's reaper of connections can spin, and a file needs
+/// neither. Nor is a connection to a file asked whether it is still there.
 fn pool(connections_max: u32) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .max_connections(connections_max)

@@ -46,7 +46,8 @@ impl From<MigrateError> for StoreError {
     fn from(error: MigrateError) -> Self {
         match error {
             MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
-            // A migration that was changed after it ran, or half of one: the schema is not what it is said to be.
+            // A migration that was changed after it ran, or half of one: the schema is not what it
+            // is said to be.
             MigrateError::VersionMismatch(_)
             | MigrateError::VersionMissing(_)
             | MigrateError::Dirty(_) => Self::Corrupt(error.into()),

@@ -1,7 +1,7 @@
 //! The numbered events of jobs.
 //!
-//! Numbers are taken by raising `event_sequence` in the job's row in the transaction that writes the events, so they
-//! have no gaps and no two writers have one number.
+//! Numbers are taken by raising `event_sequence` in the job's row in the transaction that writes
+//! the events, so they have no gaps and no two writers have one number.
 
 use sqlx::{QueryBuilder, Row, SqliteConnection, SqlitePool};
 
@@ -71,7 +71,8 @@ pub(super) async fn append(
     .await
 }
 
-/// Writes events so that the last of them has the number `last`, which is the job's `event_sequence`.
+/// Writes events so that the last of them has the number `last`, which is the job's
+/// `event_sequence`.
 pub(super) async fn write(
     connection: &mut SqliteConnection,
     job: JobId,

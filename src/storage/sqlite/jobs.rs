@@ -108,7 +108,8 @@ fn begun_events(job: &Job, attempt: u32) -> [Unnumbered; 2] {
     ]
 }
 
-/// Refuses a job whose status does not fit the method that it was given to: a mistake in this program.
+/// Refuses a job whose status does not fit the method that it was given to: a mistake in this
+/// program.
 fn demand(job: &Job, fits: bool) -> Result<()> {
     if fits {
         return Ok(());
@@ -182,22 +183,24 @@ pub(super) async fn one(readers: &SqlitePool, owner: &Owner, id: JobId) -> Resul
     row.as_ref().map(rows::job).transpose()
 }
 
+/// A page of an owner's jobs.
+pub(super) const LIST: &str = concat!(
+    "SELECT ",
+    job_columns!(),
+    " FROM jobs WHERE owner = $1 AND id < $2 \
+     AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR task = $4) \
+     AND ($5 IS NULL OR learner = $5) ORDER BY id DESC LIMIT $6"
+);
+
 pub(super) async fn list(
     readers: &SqlitePool,
     owner: &Owner,
     filter: &JobFilter,
     page: &Page<JobKind>,
 ) -> Result<Slice<Job, JobKind>> {
-    let select = concat!(
-        "SELECT ",
-        job_columns!(),
-        " FROM jobs WHERE owner = $1 AND ($2 IS NULL OR id < $2) \
-         AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR task = $4) \
-         AND ($5 IS NULL OR learner = $5) ORDER BY id DESC LIMIT $6"
-    );
-    let found = sqlx::query(select)
+    let found = sqlx::query(LIST)
         .bind(owner.as_str())
-        .bind(page.after().map(|cursor| cursor.last.to_string()))
+        .bind(rows::before(page))
         .bind(filter.status.map(Status::as_str))
         .bind(filter.task.as_deref())
         .bind(filter.learner.as_deref())
@@ -276,14 +279,12 @@ pub(super) async fn trace(
     Ok(row.map(|row| row.try_get("body")).transpose()?)
 }
 
+/// The first condition names the partial index, which holds nothing that has ended.
+pub(super) const COUNT_QUEUED: &str = "SELECT COUNT(*) AS queued FROM jobs \
+     WHERE status IN ('queued', 'running') AND status = 'queued'";
+
 pub(super) async fn queued_count(readers: &SqlitePool) -> Result<u64> {
-    // The first condition names the partial index, which holds nothing that has ended.
-    let row = sqlx::query(
-        "SELECT COUNT(*) AS queued FROM jobs \
-         WHERE status IN ('queued', 'running') AND status = 'queued'",
-    )
-    .fetch_one(readers)
-    .await?;
+    let row = sqlx::query(COUNT_QUEUED).fetch_one(readers).await?;
     u64::try_from(row.try_get::<i64, _>("queued")?).map_err(StoreError::corrupt)
 }
 
@@ -294,10 +295,10 @@ pub(super) async fn data_keys(
 ) -> Result<Vec<String>> {
     let found = sqlx::query(
         "SELECT DISTINCT data_key FROM jobs \
-         WHERE data_key IS NOT NULL AND ($1 IS NULL OR data_key > $1) \
+         WHERE data_key IS NOT NULL AND data_key > $1 \
          ORDER BY data_key LIMIT $2",
     )
-    .bind(after)
+    .bind(after.unwrap_or(""))
     .bind(limit)
     .fetch_all(readers)
     .await?;

@@ -14,7 +14,8 @@ const MIGRATIONS: [(i64, &str, &str); 1] = [(
     include_str!("../../../migrations/sqlite/0001_jobs_and_models.sql"),
 )];
 
-/// Runs what has not run yet, all under one write lock, so that two processes never run one migration twice.
+/// Runs what has not run yet, all under one write lock, so that two processes never run one
+/// migration twice.
 pub(super) async fn run(writer: &SqlitePool) -> Result<()> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     refuse_newer(&mut transaction).await?;

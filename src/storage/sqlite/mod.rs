@@ -1,8 +1,9 @@
 //! The embedded backend: one SQLite file.
 //!
-//! Write-ahead log, `synchronous=FULL` (a commit is on disk when it is acknowledged), one connection that
-//! writes, four that read. Every writer begins with `BEGIN IMMEDIATE`: a deferred transaction that turns writer
-//! fails at once with a stale snapshot, whatever the timeout. Several processes may open one file on one machine.
+//! Write-ahead log, `synchronous=FULL` (a commit is on disk when it is acknowledged), one
+//! connection that writes, four that read. Every writer begins with `BEGIN IMMEDIATE`: a deferred
+//! transaction that turns writer fails at once with a stale snapshot, whatever the timeout. Several
+//! processes may open one file on one machine.
 //!
 //! This file opens the store and hands each method to the file that owns its statements.
 
@@ -45,13 +46,16 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// Opens the store in the file `path`, makes it when there is none, and brings its schema up to date.
+    /// Opens the store in the file `path`, makes it when there is none, and brings its schema up to
+    /// date.
     ///
     /// # Errors
-    /// [`StoreError::Newer`] when a newer program wrote it; [`StoreError::Corrupt`] when it is no such store;
-    /// [`StoreError::Unavailable`] or [`StoreError::Full`] when the file cannot be opened or written.
+    /// [`StoreError::Newer`] when a newer program wrote it; [`StoreError::Corrupt`] when it is no
+    /// such store; [`StoreError::Unavailable`] or [`StoreError::Full`] when the file cannot be
+    /// opened or written.
     pub async fn open(path: &Path) -> Result<Self> {
-        // Held until the schema is there: turning on the write-ahead log does not wait for other openers.
+        // Held until the schema is there: of two that turn on the write-ahead log at once, one
+        // fails without waiting.
         let _opening = connect::lock_for_opening(path.to_owned()).await?;
         let writer = connect::writer(path).await?;
         timed(migrate::run(&writer)).await?;
@@ -66,7 +70,8 @@ impl SqliteStore {
     }
 }
 
-/// The outcome of `work`, or `Unavailable` when it takes too long. What was begun is then rolled back.
+/// The outcome of `work`, or `Unavailable` when it takes too long. What was begun is then rolled
+/// back.
 async fn timed<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
     match tokio::time::timeout(ANSWER_TIMEOUT, work).await {
         Ok(outcome) => outcome,
@@ -212,5 +217,162 @@ impl Store for SqliteStore {
         // The writer last: the last connection to go folds the log into the file.
         self.readers.close().await;
         self.writer.close().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::Status;
+    use sqlx::Row;
+
+    fn job(number: u8) -> Job {
+        let at = Timestamp::from_milliseconds(1_700_000_000_000);
+        Job {
+            id: JobId::new(at, [number; 10]),
+            owner: Owner::anonymous(),
+            task: "train".into(),
+            learner: None,
+            name: None,
+            status: Status::Queued,
+            spec: serde_json::json!({ "filling": "x".repeat(100_000) }),
+            data_key: None,
+            data_sha256: None,
+            seed: 0,
+            attempt: 0,
+            created_at: at,
+            started_at: None,
+            finished_at: None,
+            progress: Progress::default(),
+            result: None,
+            error: None,
+            model: None,
+            cancel_requested: false,
+            priority: 0,
+        }
+    }
+
+    async fn number(pool: &SqlitePool, statement: &'static str) -> i64 {
+        sqlx::query(statement)
+            .fetch_one(pool)
+            .await
+            .unwrap()
+            .try_get(0)
+            .unwrap()
+    }
+
+    #[tokio::test]
+    async fn commits_are_durable_and_readers_do_not_write() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&directory.path().join("db"))
+            .await
+            .unwrap();
+        let mode = sqlx::query("PRAGMA journal_mode")
+            .fetch_one(&store.writer)
+            .await
+            .unwrap();
+        assert_eq!(mode.try_get::<String, _>(0).unwrap(), "wal");
+        // 2 is FULL.
+        assert_eq!(number(&store.writer, "PRAGMA synchronous").await, 2);
+        assert_eq!(number(&store.writer, "PRAGMA foreign_keys").await, 1);
+        assert_eq!(number(&store.writer, "PRAGMA busy_timeout").await, 5_000);
+        let written = sqlx::query("DELETE FROM jobs")
+            .execute(&store.readers)
+            .await;
+        assert!(matches!(
+            StoreError::from(written.unwrap_err()),
+            StoreError::Unavailable(_)
+        ));
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn files_are_for_their_owner_only() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&directory.path().join("db"))
+            .await
+            .unwrap();
+        store.insert_job(&job(1)).await.unwrap();
+        let files: Vec<_> = std::fs::read_dir(directory.path())
+            .unwrap()
+            .flatten()
+            .collect();
+        assert!(files.len() >= 3, "{files:?}");
+        for file in files {
+            assert_eq!(
+                file.metadata().unwrap().permissions().mode() & 0o777,
+                0o600,
+                "{file:?}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn a_file_of_another_kind_is_corrupt() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("db");
+        std::fs::write(&path, "no database ".repeat(1_000)).unwrap();
+        let opened = SqliteStore::open(&path).await;
+        assert!(matches!(opened, Err(StoreError::Corrupt(_))), "{opened:?}");
+        let opened = SqliteStore::open(&directory.path().join("missing").join("db")).await;
+        assert!(
+            matches!(opened, Err(StoreError::Unavailable(_))),
+            "{opened:?}"
+        );
+    }
+
+    #[tokio::test]
+    async fn a_full_store_says_so_and_works_again_when_there_is_room() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&directory.path().join("db"))
+            .await
+            .unwrap();
+        store.insert_job(&job(1)).await.unwrap();
+        let pages = number(&store.writer, "PRAGMA page_count").await;
+        let limit = format!("PRAGMA max_page_count = {pages}");
+        sqlx::query(sqlx::AssertSqlSafe(limit))
+            .execute(&store.writer)
+            .await
+            .unwrap();
+        let full = store.insert_job(&job(2)).await;
+        assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
+        let owner = Owner::anonymous();
+        assert_eq!(store.job(&owner, job(2).id).await.unwrap(), None);
+        assert!(store.job(&owner, job(1).id).await.unwrap().is_some());
+        // The limit goes with the connection that hit it, as when somebody made room.
+        store.insert_job(&job(2)).await.unwrap();
+        assert!(store.job(&owner, job(2).id).await.unwrap().is_some());
+    }
+
+    #[tokio::test]
+    async fn lists_and_claims_search_their_indexes() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&directory.path().join("db"))
+            .await
+            .unwrap();
+        for (statement, step) in [
+            (queue::TAKE_NEXT, "SCAN jobs USING INDEX jobs_to_claim"),
+            (
+                jobs::COUNT_QUEUED,
+                "SCAN jobs USING COVERING INDEX jobs_to_claim",
+            ),
+            (
+                jobs::LIST,
+                "SEARCH jobs USING INDEX jobs_by_owner (owner=? AND id<?)",
+            ),
+        ] {
+            let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
+            let rows = sqlx::query(explain)
+                .fetch_all(&store.readers)
+                .await
+                .unwrap();
+            let steps: Vec<String> = rows.iter().map(|row| row.get("detail")).collect();
+            assert!(steps.iter().any(|found| found == step), "{steps:?}");
+            assert!(
+                !steps.iter().any(|found| found.contains("TEMP B-TREE")),
+                "{steps:?}"
+            );
+        }
     }
 }

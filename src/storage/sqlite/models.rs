@@ -53,12 +53,12 @@ pub(super) async fn list(
 ) -> Result<Slice<ModelSummary, ModelKind>> {
     let found = sqlx::query(
         "SELECT id, owner, job, name, learner, kind, n, created_at FROM models \
-         WHERE owner = $1 AND ($2 IS NULL OR id < $2) \
+         WHERE owner = $1 AND id < $2 \
          AND ($3 IS NULL OR learner = $3) AND ($4 IS NULL OR kind = $4) \
          ORDER BY id DESC LIMIT $5",
     )
     .bind(owner.as_str())
-    .bind(page.after().map(|cursor| cursor.last.to_string()))
+    .bind(rows::before(page))
     .bind(filter.learner.as_deref())
     .bind(filter.kind.as_deref())
     .bind(page.limit() + 1)

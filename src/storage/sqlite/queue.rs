@@ -1,7 +1,7 @@
 //! The statements of the queue: who computes which job, and how each of them ends.
 //!
-//! Every statement that a worker causes is fenced on (id, status, worker, attempt, claim): a lease that is no
-//! longer the job's own matches no row, and nothing is written.
+//! Every statement that a worker causes is fenced on (id, status, worker, attempt, claim): a lease
+//! that is no longer the job's own matches no row, and nothing is written.
 
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{Row, Sqlite, SqliteConnection};
@@ -18,7 +18,8 @@ use crate::records::{Job, JobError, JobId, Owner, Progress, Status, Timestamp};
 /// A statement with its arguments.
 type Query = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
 
-/// The conditions of the fence, on the first four parameters. A macro for the reason given at [`job_columns`].
+/// The conditions of the fence, on the first four parameters. A macro for the reason given at
+/// [`job_columns`].
 macro_rules! fence {
     () => {
         " WHERE id = $1 AND status = 'running' AND lease_owner = $2 AND attempt = $3 \
@@ -76,6 +77,18 @@ pub(super) async fn claim(
     }
 }
 
+/// The one statement of a claim. The first condition on the status names the partial index, which
+/// is in the order of claims.
+pub(super) const TAKE_NEXT: &str = concat!(
+    "UPDATE jobs SET status = 'running', attempt = attempt + 1, claims = claims + 1, \
+     lease_owner = $1, lease_until = unixepoch('subsec') + $2, \
+     started_at = COALESCE(started_at, $3) \
+     WHERE id = (SELECT id FROM jobs WHERE status IN ('queued', 'running') \
+     AND (status = 'queued' OR lease_until <= unixepoch('subsec')) \
+     ORDER BY priority DESC, attempt, id LIMIT 1) RETURNING ",
+    job_columns!()
+);
+
 /// Makes the next job in the order of claims `worker`'s, with one more attempt.
 async fn take_next(
     connection: &mut SqliteConnection,
@@ -83,17 +96,7 @@ async fn take_next(
     lease_seconds: u32,
     now: Timestamp,
 ) -> Result<Option<SqliteRow>> {
-    // The first condition names the partial index, which is in the order of claims.
-    let update = concat!(
-        "UPDATE jobs SET status = 'running', attempt = attempt + 1, claims = claims + 1, \
-         lease_owner = $1, lease_until = unixepoch('subsec') + $2, \
-         started_at = COALESCE(started_at, $3) \
-         WHERE id = (SELECT id FROM jobs WHERE status IN ('queued', 'running') \
-         AND (status = 'queued' OR lease_until <= unixepoch('subsec')) \
-         ORDER BY priority DESC, attempt, id LIMIT 1) RETURNING ",
-        job_columns!()
-    );
-    let row = sqlx::query(update)
+    let row = sqlx::query(TAKE_NEXT)
         .bind(worker.as_str())
         .bind(lease_seconds)
         .bind(now.milliseconds())
@@ -204,8 +207,8 @@ pub(super) async fn release_all(store: &SqliteStore, now: Timestamp) -> Result<u
     Ok(released.len() as u64)
 }
 
-/// Tells that a job is queued again, and cancels it if a client wanted its end: who went back to the queue only to be
-/// cancelled would keep its client waiting for a worker.
+/// Tells that a job is queued again, and cancels it if a client wanted its end: who went back to
+/// the queue only to be cancelled would keep its client waiting for a worker.
 async fn after_requeue(
     connection: &mut SqliteConnection,
     row: &SqliteRow,
@@ -295,8 +298,8 @@ impl Ending {
     }
 }
 
-/// Ends a job without a result, with its last two events, whoever holds it. The caller has checked under the
-/// same write lock that it has not ended.
+/// Ends a job without a result, with its last two events, whoever holds it. The caller has checked
+/// under the same write lock that it has not ended.
 async fn end_unfinished(
     connection: &mut SqliteConnection,
     id: JobId,

@@ -8,10 +8,11 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::super::{Result, StoreError};
-use crate::records::{Event, EventKind, Job, Model, ModelSummary, Owner, Status, Timestamp};
+use crate::records::id::Kind;
+use crate::records::{Event, EventKind, Job, Model, ModelSummary, Owner, Page, Status, Timestamp};
 
-/// The columns of a job that [`job`] reads. A macro because statements must be literals, which shows at compile time
-/// that nothing of a stranger's is in them.
+/// The columns of a job that [`job`] reads. A macro because statements must be literals, which
+/// shows at compile time that nothing of a stranger's is in them.
 macro_rules! job_columns {
     () => {
         "id, owner, task, learner, name, status, spec, data_key, data_sha256, seed, attempt, \
@@ -20,6 +21,13 @@ macro_rules! job_columns {
     };
 }
 pub(super) use job_columns;
+
+/// The id before which a page begins. Text that sorts after every id stands for the newest: a
+/// condition that also allowed a null would keep the index from being searched.
+pub(super) fn before<K: Kind>(page: &Page<K>) -> String {
+    page.after()
+        .map_or_else(|| "~".to_owned(), |cursor| cursor.last.to_string())
+}
 
 /// A value as JSON text.
 pub(super) fn json(value: &impl Serialize) -> Result<String> {

@@ -1,0 +1,155 @@
+//! What must hold of the database under a store: durability, versions, sharing.
+
+use super::*;
+
+pub(super) async fn data_survive_reopening(backend: &dyn Backend) {
+    let store = open(backend).await;
+    store
+        .insert_ended_job(&ended_job(1), Some(&model(1)), Some(b"curve"))
+        .await
+        .unwrap();
+    store.insert_job(&job(2)).await.unwrap();
+    store.ping().await.unwrap();
+    store.close().await;
+    assert!(matches!(
+        store.ping().await,
+        Err(StoreError::Unavailable(_))
+    ));
+    assert!(matches!(
+        store.insert_job(&job(3)).await,
+        Err(StoreError::Unavailable(_))
+    ));
+    let store = open(backend).await;
+    store.ping().await.unwrap();
+    assert_eq!(get(&*store, job(1).id).await, ended_job(1));
+    assert_eq!(
+        store.model(&owner(), model(1).id).await.unwrap(),
+        Some(model(1))
+    );
+    assert_eq!(
+        store.trace(&owner(), job(1).id).await.unwrap().unwrap(),
+        b"curve"
+    );
+    assert_eq!(
+        story(&*store, job(1).id).await,
+        ["queued", "running", "succeeded", "result"]
+    );
+    assert_eq!(claim(&*store, "a", LONG).await.unwrap().job.id, job(2).id);
+}
+
+pub(super) async fn data_survive_a_process_that_did_not_close(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let lease = claimed(&*store, LONG).await;
+    drop(store);
+    let store = open(backend).await;
+    assert_eq!(get(&*store, lease.job).await.status, Status::Running);
+    assert_eq!(store.release_all_leases(at(200)).await.unwrap(), 1);
+    assert_eq!(claim(&*store, "b", LONG).await.unwrap().lease.attempt, 2);
+}
+
+pub(super) async fn a_newer_schema_is_refused(backend: &dyn Backend) {
+    open(backend).await.close().await;
+    backend.pretend_schema(9_999).await;
+    let refused = backend.open().await.map(|_| ());
+    let Err(StoreError::Newer {
+        found: 9_999,
+        supported,
+    }) = refused
+    else {
+        panic!("{refused:?}");
+    };
+    assert!(supported >= 1);
+}
+
+pub(super) async fn stores_share_one_database(backend: &dyn Backend) {
+    // All make the schema at once.
+    let stores = futures_util::future::join_all((0..8).map(|_| backend.open())).await;
+    let mut stores = stores.into_iter().map(Result::unwrap);
+    let (first, second) = (stores.next().unwrap(), stores.next().unwrap());
+    first.insert_job(&job(1)).await.unwrap();
+    second.insert_job(&job(2)).await.unwrap();
+    let lease = claim(&*second, "b", LONG).await.unwrap().lease;
+    assert_eq!(lease.job, job(1).id);
+    assert_eq!(claim(&*first, "a", LONG).await.unwrap().job.id, job(2).id);
+    // A request to cancel reaches the worker beside the other store.
+    first.cancel_job(&owner(), lease.job, at(1)).await.unwrap();
+    let beat = second.heartbeat(&lease, LONG, None, at(2)).await.unwrap();
+    assert_eq!(
+        beat,
+        Heartbeat::Held {
+            cancel_requested: true
+        }
+    );
+    second.finish_job(&lease, &success(1)).await.unwrap();
+    assert_eq!(get(&*first, lease.job).await.status, Status::Succeeded);
+}
+
+/// A client that hangs up drops the future in the middle. Wherever that is, all of the write is
+/// there or none.
+pub(super) async fn a_caller_that_goes_away_leaves_nothing_half_done(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let mut done = 0;
+    for number in 0..60 {
+        let stored = ended_job(number);
+        let stored_model = model(number);
+        let write = store.insert_ended_job(&stored, Some(&stored_model), Some(b"curve"));
+        tokio::select! {
+            biased;
+            outcome = write => { outcome.unwrap(); done += 1 }
+            () = yield_often(number * number / 4) => {}
+        }
+    }
+    // The store still works, and what is there is whole.
+    store.insert_job(&job(100)).await.unwrap();
+    let mut whole = 0;
+    for number in 0..60 {
+        let model = store.model(&owner(), model(number).id).await.unwrap();
+        let trace = store.trace(&owner(), job(number).id).await.unwrap();
+        let found = store.job(&owner(), job(number).id).await.unwrap();
+        assert_eq!(
+            (model.is_some(), trace.is_some()),
+            (found.is_some(), found.is_some())
+        );
+        if found.is_some() {
+            assert_eq!(events(&*store, job(number).id).await.len(), 4);
+            whole += 1;
+        }
+    }
+    // A commit may have gone through without anybody to hear of it.
+    assert!(whole >= done);
+}
+
+async fn yield_often(times: i64) {
+    for _ in 0..times {
+        tokio::task::yield_now().await;
+    }
+}
+
+pub(super) async fn writers_of_two_stores_wait_for_each_other(backend: &dyn Backend) {
+    const JOBS: i64 = 60;
+    let stores = [open(backend).await, open(backend).await];
+    for number in 0..JOBS {
+        stores[0].insert_job(&job(number)).await.unwrap();
+    }
+    let cancel_all = |store: &Arc<dyn Store>| {
+        let store = store.clone();
+        tokio::spawn(async move {
+            let mut first = 0;
+            for number in 0..JOBS {
+                // It reads before it writes, which is where a writer can find its view outdated.
+                match store
+                    .cancel_job(&owner(), job(number).id, at(1))
+                    .await
+                    .unwrap()
+                {
+                    CancelOutcome::Cancelled(_) => first += 1,
+                    CancelOutcome::AlreadyRequested(_) => {}
+                    other => panic!("{other:?}"),
+                }
+            }
+            first
+        })
+    };
+    let [first, second] = stores.each_ref().map(cancel_all);
+    assert_eq!(first.await.unwrap() + second.await.unwrap(), JOBS);
+}

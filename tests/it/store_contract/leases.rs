@@ -1,0 +1,363 @@
+//! Who may compute a job, and that nobody else changes it.
+
+use super::*;
+
+/// Does everything that a worker can do under a lease that is not its own any more, and checks that
+/// nothing changes.
+async fn assert_lost(store: &dyn Store, lease: &Lease) {
+    let before = get(store, lease.job).await;
+    let told = story(store, lease.job).await;
+    let unknown = Model {
+        id: model(77).id,
+        ..model(1)
+    };
+    let end = JobEnd {
+        model: Some(unknown.clone()),
+        trace: Some(b"stale".into()),
+        ..success(1)
+    };
+    assert_eq!(store.finish_job(lease, &end).await.unwrap(), Fenced::Lost);
+    assert_eq!(
+        store.requeue_job(lease, at(200)).await.unwrap(),
+        Fenced::Lost
+    );
+    let progress = Progress {
+        examples: 99,
+        ..Progress::default()
+    };
+    for progress in [None, Some(&progress)] {
+        let beat = store
+            .heartbeat(lease, LONG, progress, at(200))
+            .await
+            .unwrap();
+        assert_eq!(beat, Heartbeat::Lost);
+    }
+    assert_eq!(get(store, lease.job).await, before);
+    assert_eq!(story(store, lease.job).await, told);
+    assert_eq!(store.model(&owner(), unknown.id).await.unwrap(), None);
+    assert_ne!(
+        store.trace(&owner(), lease.job).await.unwrap().as_deref(),
+        Some(&b"stale"[..])
+    );
+}
+
+pub(super) async fn a_stale_lease_writes_nothing(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let stale = claimed(&*store, NONE).await;
+    // Another worker, another attempt.
+    let held = claim(&*store, "b", NONE).await.unwrap().lease;
+    assert_eq!((held.job, held.attempt), (stale.job, 2));
+    assert_lost(&*store, &stale).await;
+    // The same worker, another attempt.
+    let latest = claim(&*store, "b", LONG).await.unwrap().lease;
+    assert_eq!(latest.attempt, 3);
+    assert_lost(&*store, &held).await;
+    // Neither half of a right lease suffices, nor a right lease of another job.
+    assert_lost(
+        &*store,
+        &Lease {
+            worker: worker("a"),
+            ..latest.clone()
+        },
+    )
+    .await;
+    assert_lost(
+        &*store,
+        &Lease {
+            attempt: 2,
+            ..latest.clone()
+        },
+    )
+    .await;
+    store.insert_job(&job(2)).await.unwrap();
+    assert_lost(
+        &*store,
+        &Lease {
+            job: job(2).id,
+            ..latest.clone()
+        },
+    )
+    .await;
+    assert_eq!(
+        store.finish_job(&latest, &success(1)).await.unwrap(),
+        Fenced::Done
+    );
+}
+
+pub(super) async fn ended_is_final(backend: &dyn Backend) {
+    let store = open(backend).await;
+    for (number, status) in [
+        (1, Status::Succeeded),
+        (2, Status::Failed),
+        (3, Status::Cancelled),
+    ] {
+        store.insert_job(&job(number)).await.unwrap();
+        let lease = claim(&*store, "a", NONE).await.unwrap().lease;
+        let end = if status == Status::Failed {
+            failure()
+        } else {
+            success(number)
+        };
+        let end = JobEnd { status, ..end };
+        assert_eq!(store.finish_job(&lease, &end).await.unwrap(), Fenced::Done);
+        assert_lost(&*store, &lease).await;
+        assert_eq!(claim(&*store, "b", LONG).await, None);
+        assert_eq!(store.release_all_leases(at(300)).await.unwrap(), 0);
+        store.insert_job(&job(number)).await.unwrap();
+        assert_eq!(get(&*store, lease.job).await.status, status);
+    }
+}
+
+pub(super) async fn a_worker_that_gets_its_job_back_cannot_use_the_old_lease(
+    backend: &dyn Backend,
+) {
+    let store = open(backend).await;
+    let old = claimed(&*store, LONG).await;
+    assert_eq!(
+        store.requeue_job(&old, at(101)).await.unwrap(),
+        Fenced::Done
+    );
+    let new = claim(&*store, "a", LONG).await.unwrap().lease;
+    // Worker and attempt are the same: only the count of claims tells the leases apart.
+    assert_eq!((&new.worker, new.attempt), (&old.worker, old.attempt));
+    assert_lost(&*store, &old).await;
+    assert_eq!(
+        store.finish_job(&new, &success(1)).await.unwrap(),
+        Fenced::Done
+    );
+}
+
+pub(super) async fn a_heartbeat_keeps_the_lease_and_stores_progress(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let lease = claimed(&*store, NONE).await;
+    let progress = Progress {
+        examples: 5,
+        mistakes: 2,
+        passes: 1,
+        fraction: Some(0.25),
+    };
+    let held = Heartbeat::Held {
+        cancel_requested: false,
+    };
+    let beat = store
+        .heartbeat(&lease, LONG, Some(&progress), at(101))
+        .await
+        .unwrap();
+    assert_eq!(beat, held);
+    // It had run out, and now holds again.
+    assert_eq!(claim(&*store, "b", LONG).await, None);
+    assert_eq!(get(&*store, lease.job).await.progress, progress);
+    assert_eq!(
+        store.heartbeat(&lease, LONG, None, at(102)).await.unwrap(),
+        held
+    );
+    assert_eq!(get(&*store, lease.job).await.progress, progress);
+    assert_eq!(
+        story(&*store, lease.job).await,
+        ["queued", "running", "progress"]
+    );
+    let last = events(&*store, lease.job).await.pop().unwrap();
+    assert_eq!(
+        (last.at, last.body),
+        (at(101), serde_json::to_value(progress).unwrap())
+    );
+}
+
+pub(super) async fn a_lease_that_ran_out_is_taken_and_costs_an_attempt(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let lease = claimed(&*store, NONE).await;
+    let taken = claim(&*store, "b", LONG).await.unwrap();
+    assert_eq!((taken.job.id, taken.job.attempt), (lease.job, 2));
+    assert_eq!(claim(&*store, "c", LONG).await, None);
+    assert_eq!(
+        story(&*store, lease.job).await,
+        ["queued", "running", "running"]
+    );
+    // It says when work on it first began.
+    let later = store
+        .claim_job(&worker("c"), &terms(LONG), at(500))
+        .await
+        .unwrap();
+    assert_eq!(later, None);
+    assert_eq!(get(&*store, lease.job).await.started_at, Some(at(100)));
+}
+
+pub(super) async fn attempts_are_capped(backend: &dyn Backend) {
+    let store = open(backend).await;
+    store.insert_job(&job(1)).await.unwrap();
+    for attempt in 1..=3 {
+        assert_eq!(
+            claim(&*store, "a", NONE).await.unwrap().lease.attempt,
+            attempt
+        );
+    }
+    let stale = Lease {
+        job: job(1).id,
+        worker: worker("a"),
+        attempt: 3,
+        claim: 3,
+    };
+    store.insert_job(&job(2)).await.unwrap();
+    // Fresh work goes first; then the poisoned job is ended on the way to nothing.
+    assert_eq!(claim(&*store, "a", LONG).await.unwrap().job.id, job(2).id);
+    assert_eq!(claim(&*store, "a", LONG).await, None);
+    let ended = get(&*store, job(1).id).await;
+    assert_eq!((ended.status, ended.attempt), (Status::Failed, 3));
+    assert_eq!(ended.error.unwrap().code, JobError::POISONED);
+    assert_eq!(ended.finished_at, Some(at(100)));
+    let expected = [
+        "queued", "running", "running", "running", "failed", "result",
+    ];
+    assert_eq!(story(&*store, job(1).id).await, expected);
+    assert_lost(&*store, &stale).await;
+}
+
+pub(super) async fn a_poisoned_job_is_passed_over(backend: &dyn Backend) {
+    let store = open(backend).await;
+    store
+        .insert_job(&Job {
+            priority: 1,
+            ..job(1)
+        })
+        .await
+        .unwrap();
+    for _ in 0..3 {
+        claim(&*store, "a", NONE).await.unwrap();
+    }
+    store.insert_job(&job(2)).await.unwrap();
+    // By priority the poisoned job comes first, and the same claim goes on to the next.
+    assert_eq!(claim(&*store, "a", LONG).await.unwrap().job.id, job(2).id);
+    assert_eq!(get(&*store, job(1).id).await.status, Status::Failed);
+}
+
+pub(super) async fn a_cancelled_job_whose_worker_vanished_is_not_begun_again(
+    backend: &dyn Backend,
+) {
+    let store = open(backend).await;
+    let lease = claimed(&*store, NONE).await;
+    store
+        .cancel_job(&owner(), lease.job, at(101))
+        .await
+        .unwrap();
+    assert_eq!(claim(&*store, "b", LONG).await, None);
+    let ended = get(&*store, lease.job).await;
+    assert_eq!((ended.status, ended.attempt), (Status::Cancelled, 1));
+    assert_eq!(
+        story(&*store, lease.job).await,
+        ["queued", "running", "cancelled", "result"]
+    );
+    assert_lost(&*store, &lease).await;
+}
+
+pub(super) async fn requeue_does_not_charge(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let mut lease = claimed(&*store, LONG).await;
+    for _ in 0..5 {
+        assert_eq!(
+            store.requeue_job(&lease, at(101)).await.unwrap(),
+            Fenced::Done
+        );
+        let queued = get(&*store, lease.job).await;
+        assert_eq!((queued.status, queued.attempt), (Status::Queued, 0));
+        assert_lost(&*store, &lease).await;
+        lease = claim(&*store, "a", LONG).await.unwrap().lease;
+        assert_eq!(lease.attempt, 1);
+    }
+    assert_eq!(store.queued_count().await.unwrap(), 0);
+}
+
+pub(super) async fn a_job_to_be_cancelled_is_not_queued_again(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let lease = claimed(&*store, LONG).await;
+    store
+        .cancel_job(&owner(), lease.job, at(101))
+        .await
+        .unwrap();
+    assert_eq!(
+        store.requeue_job(&lease, at(102)).await.unwrap(),
+        Fenced::Done
+    );
+    assert_eq!(get(&*store, lease.job).await.status, Status::Cancelled);
+    let expected = ["queued", "running", "queued", "cancelled", "result"];
+    assert_eq!(story(&*store, lease.job).await, expected);
+    assert_eq!(claim(&*store, "b", LONG).await, None);
+}
+
+pub(super) async fn releasing_all_leases_charges(backend: &dyn Backend) {
+    let store = open(backend).await;
+    for number in 1..=3 {
+        store.insert_job(&job(number)).await.unwrap();
+    }
+    let first = claim(&*store, "a", LONG).await.unwrap().lease;
+    let second = claim(&*store, "a", LONG).await.unwrap().lease;
+    store
+        .cancel_job(&owner(), second.job, at(101))
+        .await
+        .unwrap();
+    assert_eq!(store.release_all_leases(at(102)).await.unwrap(), 2);
+    let released = get(&*store, first.job).await;
+    assert_eq!((released.status, released.attempt), (Status::Queued, 1));
+    assert_eq!(get(&*store, second.job).await.status, Status::Cancelled);
+    assert_lost(&*store, &first).await;
+    assert_lost(&*store, &second).await;
+    assert_eq!(
+        story(&*store, first.job).await,
+        ["queued", "running", "queued"]
+    );
+    assert_eq!(store.release_all_leases(at(103)).await.unwrap(), 0);
+    // What was never begun goes first.
+    assert_eq!(claim(&*store, "b", LONG).await.unwrap().job.id, job(3).id);
+    let again = claim(&*store, "b", LONG).await.unwrap();
+    assert_eq!((again.job.id, again.lease.attempt), (first.job, 2));
+}
+
+pub(super) async fn claims_go_by_priority_then_attempts_then_age(backend: &dyn Backend) {
+    let store = open(backend).await;
+    // Job 1 was begun before.
+    claimed(&*store, LONG).await;
+    store.release_all_leases(at(101)).await.unwrap();
+    for (number, priority) in [(4, 0), (3, 0), (2, -1), (5, 9), (6, 9)] {
+        store
+            .insert_job(&Job {
+                priority,
+                ..job(number)
+            })
+            .await
+            .unwrap();
+    }
+    for expected in [5, 6, 3, 4, 1, 2] {
+        assert_eq!(
+            claim(&*store, "a", LONG).await.unwrap().job.id,
+            job(expected).id
+        );
+    }
+    assert_eq!(claim(&*store, "a", LONG).await, None);
+}
+
+pub(super) async fn no_job_is_claimed_twice(backend: &dyn Backend) {
+    const JOBS: i64 = 200;
+    const WORKERS: usize = 16;
+    let stores = [open(backend).await, open(backend).await];
+    for number in 0..JOBS {
+        stores[0].insert_job(&job(number)).await.unwrap();
+    }
+    let claim_until_none = |index: usize| {
+        let store = stores[index % 2].clone();
+        tokio::spawn(async move {
+            let mut taken = Vec::new();
+            while let Some(claim) = claim(&*store, &format!("worker {index}"), LONG).await {
+                taken.push(claim.job.id);
+            }
+            taken
+        })
+    };
+    let mut taken = Vec::new();
+    for worker in (0..WORKERS).map(claim_until_none).collect::<Vec<_>>() {
+        taken.extend(worker.await.unwrap());
+    }
+    assert_eq!(taken.len(), JOBS as usize);
+    assert_eq!(taken.iter().collect::<HashSet<_>>().len(), JOBS as usize);
+    for &id in taken.iter().step_by(50) {
+        assert_eq!(story(&*stores[1], id).await, ["queued", "running"]);
+    }
+}

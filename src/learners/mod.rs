@@ -15,6 +15,7 @@ mod novikoff;
 pub mod outcome;
 pub mod parameters;
 mod perceptron;
+pub mod predict;
 mod pocket;
 pub mod random;
 pub mod rule;

@@ -1,0 +1,120 @@
+//! The OpenAPI document: what the routes say of themselves, completed by what holds for all.
+
+use axum::Router;
+use serde_json::{Map, Value, json};
+use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
+use utoipa::{PartialSchema, ToSchema};
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use crate::learners::catalogue::CATALOGUE;
+use crate::learners::parameters;
+
+use super::data_schema;
+use super::limits::Limits;
+use super::problem::{Code, FieldError, ProblemDocument};
+
+/// The document before its routes.
+pub fn base() -> OpenApi {
+    let description = "Learning as a service: named learners run as durable jobs over labelled or \
+                       half-space Boolean examples.";
+    let info = InfoBuilder::new()
+        .title("halfspace")
+        .version(env!("CARGO_PKG_VERSION"))
+        .description(Some(description));
+    OpenApiBuilder::new().info(info).build()
+}
+
+/// The page that shows the document, without anything from outside.
+pub fn docs<S: Clone + Send + Sync + 'static>(_: OpenApi) -> Router<S> {
+    let config = Config::new(["/openapi.json"]).validator_url("none");
+    SwaggerUi::new("/docs").config(config).into()
+}
+
+/// The document as text.
+pub fn text(document: OpenApi) -> String {
+    let mut document = serde_json::to_value(document).unwrap_or_default();
+    complete_schemas(&mut document);
+    if let Some(paths) = document["paths"].as_object_mut() {
+        for (path, operations) in paths {
+            let operations = operations.as_object_mut();
+            for (method, operation) in operations.into_iter().flatten() {
+                declare_problems(path, method, operation);
+            }
+        }
+    }
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}
+
+/// Puts in what no derive can say: the union over the catalogue, the forms of data, the problem.
+fn complete_schemas(document: &mut Value) {
+    let schemas = &mut document["components"]["schemas"];
+    let learner = |entry: &&crate::learners::catalogue::Entry| {
+        json!({"type": "object", "title": entry.title, "required": ["name"],
+            "additionalProperties": false, "properties": {
+                "name": {"type": "string", "const": entry.name},
+                "params": parameters::schema(entry.parameters)}})
+    };
+    schemas["LearnerSpec"] = json!({"description": "A learner and its parameters",
+        "oneOf": CATALOGUE.iter().map(learner).collect::<Vec<_>>()});
+    schemas["Data"] = data_schema::schema(Limits::default().n_max);
+    schemas["FieldError"] = schema_of::<FieldError>();
+    schemas["Problem"] = schema_of::<ProblemDocument>();
+}
+
+fn schema_of<T: PartialSchema + ToSchema>() -> Value {
+    serde_json::to_value(T::schema()).unwrap_or_default()
+}
+
+/// Declares the errors that an operation of this shape can answer with.
+fn declare_problems(path: &str, method: &str, operation: &mut Value) {
+    let has_body = operation.get("requestBody").is_some();
+    let mut codes = vec![
+        Code::INVALID_PARAMETER,
+        Code::FOREIGN_HOST,
+        Code::METHOD_NOT_ALLOWED,
+        Code::INTERNAL,
+        Code::UNAVAILABLE,
+    ];
+    if path.contains('{') {
+        codes.push(Code::NOT_FOUND);
+    }
+    if path.ends_with("/trace") {
+        codes.push(Code::NOT_ACCEPTABLE);
+    }
+    if has_body {
+        codes.extend([
+            Code::TIMEOUT,
+            Code::TOO_LARGE,
+            Code::UNSUPPORTED_MEDIA_TYPE,
+            Code::WRONG_DATA,
+        ]);
+    }
+    if method != "get" {
+        codes.push(Code::STORAGE_FULL);
+    }
+    if !has_body && method != "get" {
+        codes.push(Code::WRONG_STATE);
+    }
+    if let Some(responses) = operation["responses"].as_object_mut() {
+        for code in codes {
+            let status = code.status();
+            responses.insert(status.as_str().to_owned(), problem_response(status));
+        }
+        sort_by_status(responses);
+    }
+}
+
+fn problem_response(status: axum::http::StatusCode) -> Value {
+    let schema = json!({"$ref": "#/components/schemas/Problem"});
+    let description = status.canonical_reason().unwrap_or("Error");
+    let content = json!({"application/problem+json": {"schema": schema}});
+    json!({"description": description, "content": content})
+}
+
+fn sort_by_status(responses: &mut Map<String, Value>) {
+    let mut sorted: Vec<_> = std::mem::take(responses).into_iter().collect();
+    sorted.sort_by(|(a, _), (b, _)| a.cmp(b));
+    responses.extend(sorted);
+}

@@ -1,0 +1,86 @@
+//! The routes that operators and their tools ask: alive, ready, metrics, version, documents.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header;
+use axum::response::{Html, IntoResponse, Response};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::App;
+use super::extract::PathText;
+use super::problem::{Code, Problem};
+
+/// A short word.
+#[derive(Serialize, ToSchema)]
+pub struct Health {
+    /// `ok`.
+    status: &'static str,
+}
+
+/// What runs here.
+#[derive(Serialize, ToSchema)]
+pub struct Version {
+    name: &'static str,
+    version: &'static str,
+}
+
+/// Whether the process answers at all.
+#[utoipa::path(get, path = "/livez", tag = "service",
+    responses((status = 200, description = "It does", body = Health)))]
+pub async fn live() -> Json<Health> {
+    Json(Health { status: "ok" })
+}
+
+/// Whether requests can be met now: not while stopping, nor without the store.
+#[utoipa::path(get, path = "/readyz", tag = "service",
+    responses((status = 200, description = "They can", body = Health)))]
+pub async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
+    if app.jobs.stopping().is_cancelled() {
+        return Err(Problem::new(Code::STOPPING, "The service is stopping."));
+    }
+    app.jobs.store().ping().await?;
+    Ok(Json(Health { status: "ok" }))
+}
+
+/// Counters and histograms in Prometheus's text format.
+#[utoipa::path(get, path = "/metrics", tag = "service",
+    responses((status = 200, description = "The metrics", body = String,
+        content_type = "text/plain")))]
+pub async fn metrics(State(app): State<App>) -> Response {
+    let content_type = "text/plain; version=0.0.4; charset=utf-8";
+    ([(header::CONTENT_TYPE, content_type)], app.metrics.render()).into_response()
+}
+
+/// What runs here.
+#[utoipa::path(get, path = "/version", tag = "service",
+    responses((status = 200, description = "Name and version", body = Version)))]
+pub async fn version() -> Json<Version> {
+    Json(Version {
+        name: env!("CARGO_PKG_NAME"),
+        version: env!("CARGO_PKG_VERSION"),
+    })
+}
+
+/// This document.
+#[utoipa::path(get, path = "/openapi.json", tag = "service",
+    responses((status = 200, description = "The OpenAPI document", body = Object)))]
+pub async fn openapi() -> Response {
+    let content_type = "application/json";
+    ([(header::CONTENT_TYPE, content_type)], super::document()).into_response()
+}
+
+/// Explains an error code.
+#[utoipa::path(get, path = "/problems/{code}", tag = "service",
+    params(("code" = String, Path, description = "The code")),
+    responses((status = 200, description = "A page for people", body = String,
+        content_type = "text/html")))]
+pub async fn problem_page(PathText(name): PathText) -> Result<Html<String>, Problem> {
+    let code = Code::find(&name).ok_or_else(|| Problem::not_found("problem"))?;
+    let (status, title, help) = (code.status().as_u16(), code.title(), code.help());
+    Ok(Html(format!(
+        "<!doctype html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>{name}</title>\n\
+         <h1>{title}</h1>\n<p>Code <code>{name}</code>, HTTP status {status}.</p>\n<p>{help}</p>\n\
+         </html>\n"
+    )))
+}

@@ -20,8 +20,10 @@ fn main() {
     measure(
         "LIBSVM, 126 features",
         Format::Libsvm,
-        &agaricus_like(&mut random),
+        &agaricus_like(&mut random, "1"),
     );
+    let real = agaricus_like(&mut random, "0.2468");
+    measure("LIBSVM, 126 real features", Format::Libsvm, &real);
     for n in [256, 1024] {
         let bare = bit_strings(&mut random, n, "");
         measure(&format!("bare bit strings of {n}"), Format::Ndjson, &bare);
@@ -45,15 +47,15 @@ fn main() {
     measure_digest(&mut random);
 }
 
-/// 22 of 126 features on, one of each of 22 attributes, as in the agaricus data.
-fn agaricus_like(random: &mut Xoshiro256PlusPlus) -> Vec<u8> {
+/// 22 of 126 features present, one of each of 22 attributes, as in the agaricus data.
+fn agaricus_like(random: &mut Xoshiro256PlusPlus, value: &str) -> Vec<u8> {
     let mut body = String::new();
     while body.len() < BODY_BYTES {
         body.push_str(if random.random() { "1" } else { "0" });
         for attribute in 0..22 {
             let first = attribute * 126 / 22;
             let end = (attribute + 1) * 126 / 22;
-            body.push_str(&format!(" {}:1", random.random_range(first..end) + 1));
+            body.push_str(&format!(" {}:{value}", random.random_range(first..end) + 1));
         }
         body.push('\n');
     }

@@ -124,25 +124,26 @@ fn check_index(
     index: usize,
     previous: usize,
 ) -> Result<(), Misplaced> {
-    let fail = |kind, detail: String| Err((start, Fault::new(kind, detail)));
+    let digits = end - start;
+    let colon = text.get(end) == Some(&b':');
+    if colon && (1..=INDEX_DIGITS_MAX).contains(&digits) && index > previous {
+        return Ok(());
+    }
     let shown = excerpt(&text[start..token_end(text, start)]);
-    if end == start || text.get(end) != Some(&b':') {
+    let (kind, detail) = if digits == 0 || !colon {
         let detail = format!("{shown} is no feature; write index:value, the index from 1.");
-        return fail(FormatErrorKind::BadIndex, detail);
-    }
-    if end - start > INDEX_DIGITS_MAX {
+        (FormatErrorKind::BadIndex, detail)
+    } else if digits > INDEX_DIGITS_MAX {
         let detail = format!("The index of {shown} is far past any limit.");
-        return fail(FormatErrorKind::BadIndex, detail);
-    }
-    if index == 0 {
+        (FormatErrorKind::BadIndex, detail)
+    } else if index == 0 {
         let detail = format!("The index of {shown} is 0; indices start at 1.");
-        return fail(FormatErrorKind::BadIndex, detail);
-    }
-    if index <= previous {
+        (FormatErrorKind::BadIndex, detail)
+    } else {
         let detail = format!("Index {index} follows index {previous}; indices must ascend.");
-        return fail(FormatErrorKind::IndexOrder, detail);
-    }
-    Ok(())
+        (FormatErrorKind::IndexOrder, detail)
+    };
+    Err((start, Fault::new(kind, detail)))
 }
 
 /// Reads the value at `start` by the general rules; answers where it ends.

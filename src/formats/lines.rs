@@ -6,8 +6,11 @@ use memchr::memchr;
 
 use super::error::{Fault, FormatError};
 
-/// Bytes asked of the source at once.
+/// Bytes asked of the source at once, when the body is long.
 const READ_BYTES: usize = 256 * 1024;
+
+/// Bytes asked of the source at first, so that a short body costs little.
+const FIRST_READ_BYTES: usize = 4 * 1024;
 
 /// One line, without its line feed and without a carriage return before it.
 #[derive(Clone, Copy, Debug)]
@@ -17,13 +20,15 @@ pub(super) struct Line<'a> {
     pub(super) text: &'a [u8],
 }
 
-/// Reads lines; the buffer grows only for a line that is longer than it.
+/// Reads lines; past `READ_BYTES` the buffer grows only for a line that is longer than it.
 pub(super) struct LineReader<R> {
     reader: R,
     buffer: Vec<u8>,
     /// What was read and not yet handed out is `buffer[start..end]`.
     start: usize,
     end: usize,
+    /// Whether the last read had all that the buffer could take: more may be waiting.
+    read_was_full: bool,
     ended: bool,
     number: u64,
     line_bytes_max: usize,
@@ -33,9 +38,10 @@ impl<R: Read> LineReader<R> {
     pub(super) fn new(reader: R, line_bytes_max: usize) -> Self {
         Self {
             reader,
-            buffer: vec![0; READ_BYTES],
+            buffer: vec![0; FIRST_READ_BYTES],
             start: 0,
             end: 0,
+            read_was_full: false,
             ended: false,
             number: 0,
             line_bytes_max,
@@ -91,13 +97,17 @@ impl<R: Read> LineReader<R> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        if self.end == self.buffer.len() {
+        let length = self.buffer.len();
+        if self.end == length || (self.read_was_full && length < READ_BYTES) {
             self.buffer.resize(2 * self.buffer.len(), 0);
         }
         loop {
             match self.reader.read(&mut self.buffer[self.end..]) {
                 Ok(0) => self.ended = true,
-                Ok(read) => self.end += read,
+                Ok(read) => {
+                    self.end += read;
+                    self.read_was_full = self.end == self.buffer.len();
+                }
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error.into()),
             }

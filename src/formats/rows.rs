@@ -124,7 +124,9 @@ impl Store {
                 Features::Boolean(ones)
             }
             Self::Real { values, ends } => {
-                Features::Real(RealMatrix::from_values(n, expand(values, &ends, n)))
+                let mut values = expand(values, &ends, n);
+                values.shrink_to_fit();
+                Features::Real(RealMatrix::from_values(n, values))
             }
         }
     }

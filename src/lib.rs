@@ -1,7 +1,21 @@
 //! halfspace: learning as a service.
+//!
+//! A tour, in the direction in which data flow; each module knows only those above it:
+//!
+//! - [`bits`]: packed vectors and the kernels over them.
+//! - [`learners`]: pure functions of data, parameters, a random generator and a run.
+//! - [`formats`]: bytes in, packed data out, errors with line and column.
+//! - [`records`]: what is stored, and the rules that hold wherever it is kept.
+//! - [`storage`]: where records and blobs are kept.
+//! - [`jobs`]: claim, compute in the blocking pool, lease, progress, cancel.
+//! - [`http`]: every route, its schema and its errors.
+//! - [`config`] and [`app`]: settings, and the whole put together.
 
+pub mod app;
 pub mod bits;
+pub mod config;
 pub mod formats;
+pub mod http;
 pub mod jobs;
 pub mod learners;
 pub mod records;

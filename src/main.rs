@@ -1,1 +1,147 @@
-fn main() {}
+//! The command line: serve | migrate | openapi | healthcheck.
+
+use std::error::Error;
+use std::io::{Read, Write};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Parser;
+use halfspace::app::{self, Service};
+use halfspace::bits::{Kernels, use_kernels};
+use halfspace::config::{
+    Command, CommandLine, KernelsChoice, LogFormat, Settings, unknown_variable,
+};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::EnvFilter;
+
+/// How long the blocking pool may take to see its stop flags.
+const POOL_PATIENCE: Duration = Duration::from_secs(1);
+
+/// How long a health check waits for each step.
+const HEALTH_PATIENCE: Duration = Duration::from_secs(3);
+
+fn main() -> ExitCode {
+    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    if let Some(name) = unknown_variable(names) {
+        eprintln!("error: there is no setting {name}; see halfspace --help");
+        return ExitCode::from(2);
+    }
+    let line = CommandLine::parse();
+    match run(line.command.unwrap_or(Command::Serve), &line.settings) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command, settings: &Settings) -> Result<(), Box<dyn Error>> {
+    match command {
+        Command::Openapi => {
+            print!("{}", halfspace::http::document());
+            return Ok(());
+        }
+        Command::Healthcheck => return healthcheck(settings.listen),
+        Command::Serve | Command::Migrate => {}
+    }
+    log_to_stderr(settings)?;
+    use_kernels(match settings.kernels {
+        KernelsChoice::Detected => Kernels::Detected,
+        KernelsChoice::Scalar => Kernels::Scalar,
+    });
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
+    let result = runtime.block_on(async {
+        match command {
+            Command::Migrate => Ok(app::migrate(&settings.data_dir).await?),
+            _ => serve(settings).await,
+        }
+    });
+    runtime.shutdown_timeout(POOL_PATIENCE);
+    result
+}
+
+fn log_to_stderr(settings: &Settings) -> Result<(), Box<dyn Error>> {
+    let filter = EnvFilter::try_new(&settings.log)
+        .map_err(|error| format!("--log {}: {error}", settings.log))?;
+    let builder = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
+    match settings.log_format {
+        LogFormat::Text => builder.init(),
+        LogFormat::Json => builder.json().init(),
+    }
+    Ok(())
+}
+
+async fn serve(settings: &Settings) -> Result<(), Box<dyn Error>> {
+    // Both come first: a signal during the start is then not lost.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let listener = app::listen(settings).await?;
+    let service = Service::open(settings).await?;
+    let address = listener.local_addr()?;
+    welcome(address)?;
+    let stop = CancellationToken::new();
+    let signalled = stop.clone();
+    tokio::spawn(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+        signalled.cancel();
+    });
+    let connections_max = settings.limits().connections_max;
+    service.run(listener, connections_max, stop).await;
+    Ok(())
+}
+
+/// What a person who has just started the service wants to know.
+fn welcome(address: SocketAddr) -> std::io::Result<()> {
+    let address = reachable(address);
+    let mut out = std::io::stdout();
+    writeln!(out, "halfspace listens on http://{address}")?;
+    writeln!(out, "  docs  http://{address}/docs")?;
+    writeln!(
+        out,
+        "  try   curl -H 'content-type: application/json' \
+         http://{address}/v1/learners/directed-drift-sync/train \
+         -d '{{\"generated\": {{\"n\": 101, \"target\": {{\"binary_weights\": {{}}}}, \
+         \"sampling\": \"uniform-positive\"}}}}'"
+    )?;
+    out.flush()
+}
+
+/// An address that a client on this machine can connect to.
+fn reachable(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address.ip() {
+            IpAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        });
+    }
+    address
+}
+
+/// Asks `/livez` of the service that these settings would start.
+fn healthcheck(listen: SocketAddr) -> Result<(), Box<dyn Error>> {
+    let address = reachable(listen);
+    let mut stream = TcpStream::connect_timeout(&address, HEALTH_PATIENCE)?;
+    stream.set_read_timeout(Some(HEALTH_PATIENCE))?;
+    stream.set_write_timeout(Some(HEALTH_PATIENCE))?;
+    write!(
+        stream,
+        "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    )?;
+    let mut head = [0; 12];
+    stream.read_exact(&mut head)?;
+    if &head == b"HTTP/1.1 200" {
+        Ok(())
+    } else {
+        Err(format!("{address} is not alive").into())
+    }
+}

@@ -197,6 +197,9 @@ pub struct Parsed {
     /// Where the first value stood that made the data real rather than Boolean. Inside a
     /// [`DataForm`] the pointer begins at the form: see [`Place::under`].
     pub first_real: Option<Place>,
+    /// What a 0 bit of Boolean data was written as: 0, or -1. Whoever needs the values as real
+    /// numbers after all takes it from here.
+    pub zero_bit_value: f64,
     /// The names of the features, when the body gave them.
     pub feature_names: Option<Vec<String>>,
 }

@@ -121,6 +121,7 @@ impl Store {
         match self {
             Self::Packed { mut ones, .. } => {
                 ones.resize_bits(n);
+                ones.shrink_to_fit();
                 Features::Boolean(ones)
             }
             Self::Real { values, ends } => {

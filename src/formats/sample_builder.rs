@@ -232,10 +232,17 @@ impl SampleBuilder {
             return empty("No example has a feature; data need at least one, or n must be given.");
         }
         let features = self.store.into_features(self.n);
+        // A dense 0 bit was written as -1 where any was; an absent value is 0.
+        let zero_bit_value = if self.minus_seen && !self.sparse {
+            -1.0
+        } else {
+            0.0
+        };
         let labels = self.labels.into_labels(self.rows, unlabelled);
         Ok(Parsed {
             data: Data::new(features, labels),
             first_real: self.first_real,
+            zero_bit_value,
             feature_names: None,
         })
     }
@@ -321,9 +328,7 @@ impl SampleBuilder {
     /// Makes room for bit `index` in every packed row. The width grows by a quarter at least, so
     /// that a body whose largest index creeps up is not copied for each word.
     fn widen(&mut self, index: usize) {
-        let old = self.row.ones.len();
-        let most = words_for(self.limits.n_max);
-        let width = words_for(index + 1).max((old + old / 4).min(most));
+        let width = words_for(index + 1);
         self.store.widen(width);
         self.row.ones.resize(width, 0);
         self.row.settable = (width * WORD_BITS).min(self.limits.n_max);

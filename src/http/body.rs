@@ -98,9 +98,8 @@ fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
         Some(_) => "several codings",
         None => value.to_str().unwrap_or("unreadable"),
     };
-    ContentCoding::from_header(text).map_err(|error| {
-        Problem::parameter(Code::UNKNOWN_CODING, "Content-Encoding", error.detail)
-    })
+    ContentCoding::from_header(text)
+        .map_err(|error| Problem::parameter(Code::UNKNOWN_CODING, "Content-Encoding", error.detail))
 }
 
 fn declared_length(headers: &HeaderMap) -> Option<u64> {

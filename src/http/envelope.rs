@@ -82,9 +82,12 @@ pub async fn check_host(State(app): State<App>, request: Request, next: Next) ->
         return next.run(request).await;
     };
     let header = request.headers().get(header::HOST);
-    let authority = header
-        .and_then(|value| value.to_str().ok())
-        .or_else(|| request.uri().authority().map(|authority| authority.as_str()));
+    let authority = header.and_then(|value| value.to_str().ok()).or_else(|| {
+        request
+            .uri()
+            .authority()
+            .map(|authority| authority.as_str())
+    });
     let host = authority.map(host_name).unwrap_or_default();
     if allowed.iter().any(|name| name.eq_ignore_ascii_case(host)) {
         return next.run(request).await;

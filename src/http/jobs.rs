@@ -249,7 +249,9 @@ pub fn new_train<W: Whereabouts>(
     };
     let at = whereabouts(first_real);
     check_fields(app, &fields, &at)?;
-    let seed = fields.seed.map_or_else(|| app.jobs.ids().seed(), SeedNumber::get);
+    let seed = fields
+        .seed
+        .map_or_else(|| app.jobs.ids().seed(), SeedNumber::get);
     let state_bytes_max = app.limits.state_bytes_max;
     let job = resolve(&fields.spec, seed, data, state_bytes_max)
         .map_err(|error| unresolvable(error, &at))?;

@@ -216,7 +216,10 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
             let fields = errors
                 .into_iter()
                 .map(|error| at.learner_parameter(&error.name, error.detail));
-            fields.fold(Problem::new(Code::INVALID_PARAMETER, summary), Problem::with)
+            fields.fold(
+                Problem::new(Code::INVALID_PARAMETER, summary),
+                Problem::with,
+            )
         }
         ResolveError::NoData => Problem::new(Code::SCHEMA, summary),
         ResolveError::Task(TaskError::WrongData(detail)) => {

@@ -45,7 +45,7 @@ const STOP_FIELDS: [&str; 6] = [
         ("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds"),
         ("seed" = Option<SeedNumber>, Query, description = "Of every random choice"),
         ("trace" = Option<bool>, Query, description = "Whether the mistake curve is kept"),
-        ("name_" = Option<String>, Query, description = "Free text"),
+        ("name" = Option<String>, Query, description = "Free text"),
         ("confidence" = Option<f64>, Query, description = "See `stop`"),
         ("rule" = Option<String>, Query, description = "See `stop`"),
         ("max_passes" = Option<u64>, Query, description = "See `stop`"),
@@ -247,7 +247,11 @@ pub fn header_option(text: &str) -> Result<Header, Problem> {
         "false" => Ok(Header::False),
         other => {
             let detail = format!("`{other}` is none of auto, true, false");
-            Err(Problem::parameter(Code::INVALID_PARAMETER, "header", detail))
+            Err(Problem::parameter(
+                Code::INVALID_PARAMETER,
+                "header",
+                detail,
+            ))
         }
     }
 }

@@ -17,3 +17,4 @@ pub use ids::Ids;
 pub use service::{Jobs, JobsConfig, JobsError};
 pub use submit::NewTrain;
 pub use train_job::{ResolveError, TrainJob, learner, resolve};
+pub(crate) use worker::hex;

@@ -1,5 +1,10 @@
 //! Novikoff's bound, computed from a separator: R^2 |u|^2 / xi^2 with R = max |x| and
 //! xi = min y <u, x>, the bias coordinate included. Integer weights are compared in integers.
+//!
+//! Any strict separator u bounds the mistakes of any run from w = 0. The final weights separate in
+//! the service's convention (+1 iff the score is >= 0), so a positive example may lie on their
+//! hyperplane: xi = 0, and they bound nothing. A copy of them is then taught strictly (also on
+//! products of 0) for a few more passes, which the run's counts do not include.
 
 use num_bigint::BigUint;
 
@@ -7,7 +12,7 @@ use super::block::{Block, BlockFeatures};
 use super::bound::Bound;
 use super::hypothesis::Score;
 use super::linear::{LinearWeights, Reading, Scratch};
-use super::run::{Interrupt, Run};
+use super::run::{Counts, Interrupt, Run};
 use super::source::Stream;
 
 const THEOREM: &str = "Novikoff";
@@ -19,21 +24,61 @@ struct Extremes {
     margin: Score,
 }
 
-/// The bound for `mistakes` made from w = 0 on the examples of `stream`.
+/// The bound for the mistakes of `counts`, made from w = 0 on the examples of `stream`.
 ///
 /// # Errors
-/// The interrupt that cut the pass over the examples short.
+/// The interrupt that cut the passes over the examples short.
 pub fn bound(
     weights: &LinearWeights,
     stream: &mut dyn Stream,
-    mistakes: u64,
+    counts: &Counts,
     run: &Run,
 ) -> Result<Bound, Interrupt> {
     let Some(extremes) = extremes(weights, stream, run)? else {
         return Ok(unknown("there are no examples"));
     };
+    if extremes.is_strict() {
+        return Ok(of_separator(weights, &extremes, counts.mistakes, None));
+    }
+    let mut strict = weights.clone();
+    let passes_max = 2 * counts.passes + 10;
+    let Some(passes) = separate_strictly(&mut strict, stream, passes_max, run)? else {
+        return Ok(unknown(
+            "an example lies on the hyperplane (xi = 0), and no strict separator was found in as \
+             many passes again",
+        ));
+    };
+    let Some(extremes) = self::extremes(&strict, stream, run)? else {
+        return Ok(unknown("there are no examples"));
+    };
+    let detail = format!(
+        "an example lies on the final hyperplane (xi = 0); the bound is that of a strict \
+         separator, found from there in {passes} further passes"
+    );
+    Ok(of_separator(
+        &strict,
+        &extremes,
+        counts.mistakes,
+        Some(detail),
+    ))
+}
+
+impl Extremes {
+    /// Whether every example lies strictly on its side.
+    fn is_strict(&self) -> bool {
+        is_positive(self.margin)
+    }
+}
+
+/// The bound that a strict separator gives.
+fn of_separator(
+    weights: &LinearWeights,
+    extremes: &Extremes,
+    mistakes: u64,
+    detail: Option<String>,
+) -> Bound {
     let (value, holds) = match (weights, extremes.margin) {
-        (LinearWeights::Integer(weights), Score::Integer(margin)) if margin > 0 => {
+        (LinearWeights::Integer(weights), Score::Integer(margin)) => {
             let components = weights.weights().iter().copied().chain(weights.bias());
             let norm_squared = components
                 .map(|w| BigUint::from(w.unsigned_abs()).pow(2))
@@ -44,20 +89,57 @@ pub fn bound(
             let holds = BigUint::from(mistakes) * &denominator <= numerator;
             (quotient(&numerator, &denominator), holds)
         }
-        (LinearWeights::Real(weights), Score::Real(margin)) if margin > 0.0 => {
+        (LinearWeights::Real(weights), Score::Real(margin)) => {
             let components = weights.weights().iter().copied().chain(weights.bias());
             let norm_squared: f64 = components.map(|w| w * w).sum();
             let value = extremes.radius_squared * norm_squared / (margin * margin);
             (value, mistakes as f64 <= value)
         }
-        _ => return Ok(unknown("an example lies on the hyperplane: xi = 0")),
+        _ => unreachable!("scores of integer weights are integers"),
     };
-    Ok(Bound {
+    Bound {
         theorem: THEOREM,
         value: Some(value),
         holds: Some(holds),
-        detail: None,
-    })
+        detail,
+    }
+}
+
+/// Perceptron passes that also learn from products of 0; how many it took to separate strictly.
+fn separate_strictly(
+    weights: &mut LinearWeights,
+    stream: &mut dyn Stream,
+    passes_max: u64,
+    run: &Run,
+) -> Result<Option<u64>, Interrupt> {
+    let mut scratch = weights.scratch();
+    for pass in 1..=passes_max {
+        let mut is_clean = true;
+        stream.rewind();
+        while let Some(block) = stream.next_block() {
+            if let Some(interrupt) = run.stop.raised() {
+                return Err(interrupt);
+            }
+            for row in 0..block.rows() {
+                if !is_positive(signed_margin(weights, &block, row, &mut scratch)) {
+                    let amount = if block.is_positive(row) { 1.0 } else { -1.0 };
+                    weights.add(&block, row, amount, &mut scratch);
+                    is_clean = false;
+                }
+            }
+        }
+        if is_clean {
+            return Ok(Some(pass));
+        }
+    }
+    Ok(None)
+}
+
+fn is_positive(margin: Score) -> bool {
+    match margin {
+        Score::Integer(margin) => margin > 0,
+        Score::Real(margin) => margin > 0.0,
+    }
 }
 
 fn unknown(why: &str) -> Bound {

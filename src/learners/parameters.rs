@@ -232,7 +232,8 @@ fn flatten<'v>(
     }
 }
 
-fn insert_nested(object: &mut Map<String, Value>, name: &str, value: Value) {
+/// Puts a value under its dotted name.
+pub fn insert_nested(object: &mut Map<String, Value>, name: &str, value: Value) {
     match name.split_once('.') {
         None => {
             object.insert(name.to_owned(), value);

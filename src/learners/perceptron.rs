@@ -245,7 +245,7 @@ impl Rule for Perceptron {
         counts: &Counts,
         run: &Run,
     ) -> Result<Option<Bound>, Interrupt> {
-        let bound = novikoff::bound(&self.weights, stream, counts.mistakes, run)?;
+        let bound = novikoff::bound(&self.weights, stream, counts, run)?;
         Ok(Some(if self.starts_at_zero {
             bound
         } else {

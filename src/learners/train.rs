@@ -360,24 +360,36 @@ mod tests {
     #[test]
     fn the_perceptron_converges_within_novikoffs_bound() {
         let data = labelled(&[("00", false), ("01", true), ("10", true), ("11", true)]);
-        for (params, margin) in [
-            (json!({}), true),
-            (json!({"eta": 3}), true),
-            (json!({"eta": 0.5}), true),
-            (json!({"order": "shuffled"}), true),
-            (json!({"order": "random"}), true),
+        for (params, refined) in [
+            (json!({}), false),
+            (json!({"eta": 3}), false),
+            (json!({"eta": 0.5}), false),
+            (json!({"order": "shuffled"}), false),
+            (json!({"order": "random"}), false),
             // Ends at x1 + x2 - 1 >= 0, on which two positive examples lie.
-            (json!({"reading": "unsigned"}), false),
+            (json!({"reading": "unsigned"}), true),
         ] {
             let outcome = run(&task("perceptron", &params, 5), sample(&data));
             assert_eq!(outcome.termination.reason, Reason::Converged, "{params}");
             assert_eq!(outcome.training.map(|training| training.errors), Some(0));
             let bound = outcome.bound.expect("converged");
-            assert_eq!(bound.holds, margin.then_some(true), "{params}");
-            assert_eq!(bound.value.is_some(), margin);
-            let mistakes = outcome.counts.mistakes as f64;
-            assert!(bound.value.is_none_or(|value| value >= mistakes));
+            assert_eq!(bound.holds, Some(true), "{params}");
+            assert!(bound.value.expect("a margin") >= outcome.counts.mistakes as f64);
+            assert_eq!(bound.detail.is_some(), refined, "{params}");
         }
+    }
+
+    #[test]
+    fn no_bound_is_claimed_where_nothing_separates_strictly() {
+        // The service's convention separates these, as <w, x> = 0 is positive; without a bias
+        // nothing does so strictly.
+        let data = labelled(&[("10", true), ("01", true)]);
+        let params = json!({"bias": false});
+        let outcome = run(&task("perceptron", &params, 1), sample(&data));
+        assert_eq!(outcome.termination.reason, Reason::Converged);
+        let bound = outcome.bound.expect("converged");
+        assert_eq!((bound.value, bound.holds), (None, None));
+        assert!(bound.detail.expect("why").contains("xi = 0"));
     }
 
     #[test]

@@ -2,10 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
+use utoipa::{PartialSchema, ToSchema};
 
 use crate::formats::{Assume, GeneratedSpec};
 use crate::learners::outcome::Outcome;
+use crate::learners::random::SEED_MAX;
 use crate::learners::run::Counts;
 use crate::learners::trace::Trace;
 
@@ -86,17 +89,54 @@ impl TryFrom<u64> for Positive {
     }
 }
 
-impl utoipa::PartialSchema for Positive {
-    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-        utoipa::openapi::schema::ObjectBuilder::new()
-            .schema_type(utoipa::openapi::schema::Type::Integer)
-            .minimum(Some(1))
-            .maximum(Some((1_i64 << 53) - 1))
-            .into()
+impl PartialSchema for Positive {
+    fn schema() -> RefOr<Schema> {
+        whole_number(1)
     }
 }
 
 impl ToSchema for Positive {}
+
+/// A seed, from 0 to 2^53 - 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u64")]
+pub struct SeedNumber(u64);
+
+impl SeedNumber {
+    /// The number.
+    pub fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl TryFrom<u64> for SeedNumber {
+    type Error = String;
+
+    fn try_from(number: u64) -> Result<Self, String> {
+        if number <= SEED_MAX {
+            Ok(Self(number))
+        } else {
+            Err(format!("{number} is more than the largest seed, 2^53 - 1"))
+        }
+    }
+}
+
+/// The schema of a whole number from `minimum` to 2^53 - 1.
+fn whole_number(minimum: i64) -> RefOr<Schema> {
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(minimum))
+        .maximum(Some(SEED_MAX))
+        .into()
+}
+
+impl PartialSchema for SeedNumber {
+    fn schema() -> RefOr<Schema> {
+        whole_number(0)
+    }
+}
+
+impl ToSchema for SeedNumber {}
 
 /// A number strictly between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,0 +1,249 @@
+//! The composition root: settings in, a running service out, and its orderly end.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use axum::Router;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
+use rand::rngs::SysRng;
+use rand::{SeedableRng, TryRng};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use crate::config::Settings;
+use crate::http::{self, App};
+use crate::jobs::{Ids, Jobs, JobsConfig};
+use crate::learners::random::Generator;
+use crate::records::{Clock, Timestamp};
+use crate::storage::{Blobs, DataDir, SqliteStore, Store, StoreError, blobs};
+
+/// How long jobs may take to be written back, and connections to end, when the service stops.
+const JOBS_PATIENCE: Duration = Duration::from_secs(5);
+const CONNECTIONS_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How often metrics are put in order; without it their memory grows.
+const METRICS_UPKEEP: Duration = Duration::from_secs(5);
+
+/// Bounds of the histograms, in seconds.
+const BUCKETS: [f64; 12] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0,
+];
+
+/// Why the service does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The embedded store cannot be opened.
+    #[error("--data-dir {directory}: {source}")]
+    DataDir {
+        directory: String,
+        source: StoreError,
+    },
+    /// The address cannot be listened on.
+    #[error("--listen {address}: {source}")]
+    Listen {
+        address: String,
+        source: std::io::Error,
+    },
+    /// The system gives no random numbers.
+    #[error("the system gives no random numbers: {0}")]
+    Random(String),
+    /// Metrics cannot be set up.
+    #[error("metrics: {0}")]
+    Metrics(String),
+}
+
+/// A service that is ready to answer.
+pub struct Service {
+    jobs: Arc<Jobs>,
+    router: Router,
+    // Held as long as the service lives: it tells other processes that somebody is here.
+    _data_dir: DataDir,
+}
+
+/// The system's clock.
+#[derive(Debug)]
+struct SystemClock;
+
+impl Clock for SystemClock {
+    // The one place that reads the time of day.
+    #[expect(clippy::disallowed_methods)]
+    fn now(&self) -> Timestamp {
+        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let milliseconds = since_epoch.map_or(0, |since| since.as_millis());
+        Timestamp::from_milliseconds(i64::try_from(milliseconds).unwrap_or(i64::MAX))
+    }
+}
+
+impl Service {
+    /// Opens the store and puts everything together. Jobs are not computed yet.
+    ///
+    /// # Errors
+    /// What is wrong, with the setting at fault.
+    pub async fn open(settings: &Settings) -> Result<Self, StartError> {
+        let named = |source| StartError::DataDir {
+            directory: settings.data_dir.display().to_string(),
+            source,
+        };
+        let ids = Arc::new(ids()?);
+        let path = settings.data_dir.clone();
+        let opened = tokio::task::spawn_blocking(move || DataDir::open(&path)).await;
+        let opened = opened.map_err(|error| named(StoreError::Other(error.into())))?;
+        let mut data_dir = opened.map_err(named)?;
+        let store = open_store(&mut data_dir, &ids).await.map_err(named)?;
+        let blobs = Blobs::local(&data_dir.blobs_path()).map_err(named)?;
+        let jobs = Jobs::new(store, blobs, ids, jobs_config(settings));
+        let limits = settings.limits();
+        let app = App {
+            jobs: Arc::clone(&jobs),
+            uploads: Arc::new(Semaphore::new(
+                usize::try_from(limits.uploads_max).unwrap_or(Semaphore::MAX_PERMITS),
+            )),
+            limits: Arc::new(limits),
+            allowed_hosts: allowed_hosts(settings),
+            metrics: metrics_handle()?,
+        };
+        Ok(Self {
+            jobs,
+            router: http::router(app),
+            _data_dir: data_dir,
+        })
+    }
+
+    /// The requests this service answers, for a caller that brings its own connections.
+    pub fn router(&self) -> Router {
+        self.router.clone()
+    }
+
+    /// The jobs.
+    pub fn jobs(&self) -> &Arc<Jobs> {
+        &self.jobs
+    }
+
+    /// Answers and computes until `stop`; then gives running jobs back to the queue, lets answers
+    /// end, and closes the store.
+    pub async fn run(self, listener: TcpListener, connections_max: u64, stop: CancellationToken) {
+        self.jobs.start();
+        let upkeep = tokio::spawn(keep_metrics());
+        let jobs = Arc::clone(&self.jobs);
+        let stopped = async {
+            stop.cancelled().await;
+            tracing::info!("stopping: running jobs go back to the queue");
+            if !jobs.stop(JOBS_PATIENCE).await {
+                tracing::warn!("some jobs are not written back; their leases will run out");
+            }
+        };
+        let served = http::serve(
+            listener,
+            self.router.clone(),
+            connections_max,
+            stop.clone(),
+            CONNECTIONS_PATIENCE,
+        );
+        tokio::join!(stopped, served);
+        upkeep.abort();
+        self.jobs.store().close().await;
+    }
+}
+
+/// Opens the database, and does what only a sole owner of the directory may.
+async fn open_store(data_dir: &mut DataDir, ids: &Ids) -> Result<Arc<dyn Store>, StoreError> {
+    let store = SqliteStore::open(&data_dir.database_path()).await?;
+    if data_dir.alone() {
+        let released = store.release_all_leases(ids.now()).await?;
+        if released > 0 {
+            tracing::info!(released, "jobs of a process that is gone are queued again");
+        }
+        let removed = blobs::remove_unfinished(&data_dir.blobs_path());
+        if removed > 0 {
+            tracing::info!(removed, "unfinished blobs are gone");
+        }
+    }
+    data_dir.share()?;
+    Ok(Arc::new(store))
+}
+
+/// Brings the schema up to date.
+///
+/// # Errors
+/// When the store cannot be opened.
+pub async fn migrate(data_dir: &Path) -> Result<(), StoreError> {
+    let mut data_dir = DataDir::open(data_dir)?;
+    data_dir.share()?;
+    SqliteStore::open(&data_dir.database_path())
+        .await?
+        .close()
+        .await;
+    Ok(())
+}
+
+fn ids() -> Result<Ids, StartError> {
+    let mut seed = [0; 32];
+    SysRng
+        .try_fill_bytes(&mut seed)
+        .map_err(|error| StartError::Random(error.to_string()))?;
+    Ok(Ids::new(Arc::new(SystemClock), Generator::from_seed(seed)))
+}
+
+fn jobs_config(settings: &Settings) -> JobsConfig {
+    let limits = settings.limits();
+    JobsConfig {
+        workers: settings.workers(),
+        lease_seconds: settings.lease_seconds,
+        attempts_max: limits.attempts_max,
+        seconds_default: limits.seconds_max.min(600.0),
+        queue_max: limits.jobs_queued_max,
+        retention_days: settings.retention_days,
+        ..JobsConfig::default()
+    }
+}
+
+/// On a loopback address only known names are answered to; elsewhere all.
+fn allowed_hosts(settings: &Settings) -> Option<Arc<[String]>> {
+    let address = settings.listen.ip();
+    let loopback = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
+    let own = [address.to_string()];
+    let all = loopback.into_iter().chain(own);
+    let all = all.chain(settings.allowed_hosts.iter().cloned());
+    address.is_loopback().then(|| all.collect())
+}
+
+/// The process's one recorder of metrics.
+fn metrics_handle() -> Result<PrometheusHandle, StartError> {
+    static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
+    if let Some(handle) = HANDLE.get() {
+        return Ok(handle.clone());
+    }
+    let failed =
+        |error: metrics_exporter_prometheus::BuildError| StartError::Metrics(error.to_string());
+    let builder = PrometheusBuilder::new()
+        .set_buckets(&BUCKETS)
+        .map_err(failed)?;
+    let recorder = builder.build_recorder();
+    let handle = HANDLE.get_or_init(|| recorder.handle()).clone();
+    // Lost only by a second service of one process, which then counts with the first.
+    let _ = metrics::set_global_recorder(recorder);
+    Ok(handle)
+}
+
+async fn keep_metrics() {
+    loop {
+        tokio::time::sleep(METRICS_UPKEEP).await;
+        if let Ok(handle) = metrics_handle() {
+            handle.run_upkeep();
+        }
+    }
+}
+
+/// Listens on the address of the settings.
+///
+/// # Errors
+/// When the address cannot be listened on.
+pub async fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
+    let bound = TcpListener::bind(settings.listen).await;
+    bound.map_err(|source| StartError::Listen {
+        address: settings.listen.to_string(),
+        source,
+    })
+}

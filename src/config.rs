@@ -1,0 +1,255 @@
+//! Every setting: its flag, environment variable, default and check, in one place.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+
+use crate::http::limits::Limits;
+
+/// Learning as a service: named learners run as durable jobs over HTTP.
+#[derive(Debug, Parser)]
+#[command(name = "halfspace", version, max_term_width = 100)]
+pub struct CommandLine {
+    /// What to do; `serve` when left out.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// What can be set.
+    #[command(flatten)]
+    pub settings: Settings,
+}
+
+/// What the program can do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+pub enum Command {
+    /// Serves requests and computes jobs (the default).
+    Serve,
+    /// Brings the schema of the store up to date, and ends.
+    Migrate,
+    /// Prints the OpenAPI document.
+    Openapi,
+    /// Asks a running service whether it is alive: exit status 0 if so.
+    Healthcheck,
+}
+
+/// What can be set.
+#[derive(Args, Clone, Debug)]
+pub struct Settings {
+    /// The address to listen on.
+    #[arg(
+        long,
+        env = "HALFSPACE_LISTEN",
+        default_value = "127.0.0.1:8080",
+        global = true
+    )]
+    pub listen: SocketAddr,
+    /// The directory of the database file and the blobs.
+    #[arg(
+        long,
+        env = "HALFSPACE_DATA_DIR",
+        default_value = "./data",
+        global = true
+    )]
+    pub data_dir: PathBuf,
+    /// Jobs computed at once; the number of cores when left out.
+    #[arg(long, env = "HALFSPACE_WORKERS", global = true,
+        value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub workers: Option<u16>,
+    /// Seconds without a heartbeat after which a job is another worker's to take.
+    #[arg(long, env = "HALFSPACE_LEASE_SECONDS", default_value_t = 15, global = true,
+        value_parser = clap::value_parser!(u32).range(2..=3600))]
+    pub lease_seconds: u32,
+    /// Days for which ended jobs are kept.
+    #[arg(long, env = "HALFSPACE_RETENTION_DAYS", default_value_t = 30, global = true,
+        value_parser = clap::value_parser!(u32).range(1..=36500))]
+    pub retention_days: u32,
+    /// Host names answered to besides the loopback ones, when listening on a loopback address.
+    #[arg(
+        long,
+        env = "HALFSPACE_ALLOWED_HOSTS",
+        value_delimiter = ',',
+        global = true
+    )]
+    pub allowed_hosts: Vec<String>,
+    /// What to log: a level, or directives such as `info,halfspace=debug`.
+    #[arg(long, env = "HALFSPACE_LOG", default_value = "info", global = true)]
+    pub log: String,
+    /// How to log.
+    #[arg(
+        long,
+        env = "HALFSPACE_LOG_FORMAT",
+        default_value = "text",
+        global = true
+    )]
+    pub log_format: LogFormat,
+    /// Which kernels of the bit core to use; `scalar` is the plain code that the others equal.
+    #[arg(
+        long,
+        env = "HALFSPACE_KERNELS",
+        default_value = "detected",
+        global = true
+    )]
+    pub kernels: KernelsChoice,
+    /// What is bounded.
+    #[command(flatten)]
+    pub limits: LimitSettings,
+}
+
+/// How to log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Which kernels to use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KernelsChoice {
+    /// The best for this processor.
+    Detected,
+    /// The plain code.
+    Scalar,
+}
+
+/// What is bounded; see `GET /v1/limits`.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Limits")]
+pub struct LimitSettings {
+    /// Features an example.
+    #[arg(long, env = "HALFSPACE_N_MAX", default_value_t = 1 << 20, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
+    pub n_max: u64,
+    /// Bytes of a decompressed body in a line format.
+    #[arg(long, env = "HALFSPACE_BODY_BYTES_MAX", default_value_t = 4 << 30, global = true)]
+    pub body_bytes_max: u64,
+    /// Bytes of a decompressed JSON body.
+    #[arg(long, env = "HALFSPACE_JSON_BODY_BYTES_MAX", default_value_t = 256 << 20, global = true)]
+    pub json_body_bytes_max: u64,
+    /// Nested arrays and objects in JSON.
+    #[arg(long, env = "HALFSPACE_JSON_DEPTH_MAX", default_value_t = 32, global = true,
+        value_parser = clap::value_parser!(u32).range(8..=100))]
+    pub json_depth_max: u32,
+    /// Bytes in a line.
+    #[arg(long, env = "HALFSPACE_LINE_BYTES_MAX", default_value_t = 32 << 20, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    pub line_bytes_max: u64,
+    /// Bytes of the packed data of a job, and of its state beside them.
+    #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = 1 << 30, global = true)]
+    pub state_bytes_max: u64,
+    /// Seconds of computing that a job may ask for.
+    #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
+        value_parser = positive)]
+    pub seconds_max: f64,
+    /// Jobs that wait at once.
+    #[arg(
+        long,
+        env = "HALFSPACE_JOBS_QUEUED_MAX",
+        default_value_t = 10_000,
+        global = true
+    )]
+    pub jobs_queued_max: u64,
+    /// Larger bodies read at once.
+    #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 32, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=10_000))]
+    pub uploads_max: u64,
+    /// Connections at once.
+    #[arg(long, env = "HALFSPACE_CONNECTIONS_MAX", default_value_t = 1024, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub connections_max: u64,
+    /// Attempts after which a job that never ended fails.
+    #[arg(long, env = "HALFSPACE_ATTEMPTS_MAX", default_value_t = 5, global = true,
+        value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub attempts_max: u32,
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok();
+    let positive = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
+    positive.ok_or_else(|| format!("{text} is no positive number"))
+}
+
+impl Settings {
+    /// Jobs computed at once.
+    pub fn workers(&self) -> usize {
+        let cores = || std::thread::available_parallelism().map_or(1, usize::from);
+        self.workers.map_or_else(cores, usize::from)
+    }
+
+    /// The limits in force.
+    pub fn limits(&self) -> Limits {
+        let set = &self.limits;
+        Limits {
+            n_max: set.n_max,
+            body_bytes_max: set.body_bytes_max,
+            json_body_bytes_max: set.json_body_bytes_max,
+            json_depth_max: set.json_depth_max,
+            line_bytes_max: set.line_bytes_max,
+            state_bytes_max: set.state_bytes_max,
+            seconds_max: set.seconds_max,
+            jobs_queued_max: set.jobs_queued_max,
+            uploads_max: set.uploads_max,
+            connections_max: set.connections_max,
+            attempts_max: set.attempts_max,
+            ..Limits::default()
+        }
+    }
+}
+
+/// The first environment variable that looks like a setting and is none, of those given.
+pub fn unknown_variable(names: impl IntoIterator<Item = String>) -> Option<String> {
+    let command = CommandLine::command();
+    let known: Vec<_> = command
+        .get_arguments()
+        .filter_map(|argument| argument.get_env())
+        .collect();
+    let mut names = names.into_iter();
+    names.find(|name| name.starts_with("HALFSPACE_") && !known.iter().any(|k| *k == name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn settings_stand_before_or_after_the_command() {
+        for line in [
+            ["halfspace", "--listen", "127.0.0.1:1", "serve"],
+            ["halfspace", "serve", "--listen", "127.0.0.1:1"],
+        ] {
+            let read = CommandLine::try_parse_from(line).expect("a command line");
+            assert_eq!(read.settings.listen.port(), 1);
+        }
+    }
+
+    #[test]
+    fn defaults_of_settings_and_limits_agree() {
+        let read = CommandLine::try_parse_from(["halfspace"]).expect("a command line");
+        assert_eq!(read.settings.limits(), Limits::default());
+    }
+
+    #[test]
+    fn a_bad_setting_is_named() {
+        for (line, named) in [
+            (["halfspace", "--workers", "0"], "--workers"),
+            (["halfspace", "--lease-seconds", "x"], "--lease-seconds"),
+            (["halfspace", "--seconds-max", "NaN"], "--seconds-max"),
+            (["halfspace", "--wrkers", "1"], "--wrkers"),
+        ] {
+            let error = CommandLine::try_parse_from(line).expect_err("a bad setting");
+            assert!(error.to_string().contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_variable_is_found() {
+        let names = ["PATH", "HALFSPACE_WORKERS", "HALFSPACE_WRKERS"].map(str::to_owned);
+        assert_eq!(unknown_variable(names).as_deref(), Some("HALFSPACE_WRKERS"));
+    }
+}

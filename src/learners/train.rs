@@ -26,7 +26,7 @@ pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interr
     let needs_sample = rule.order() != Order::Cyclic;
     let materialised = match input {
         Input::Generated(plan) if needs_sample => {
-            Some(Generated::materialise(plan.clone(), task.seed))
+            Some(Generated::materialise(plan.clone(), task.seed, run))
         }
         _ => None,
     };
@@ -481,6 +481,7 @@ mod tests {
                 ..clean
             },
             Seed(1),
+            &Run::default(),
         );
         let mut task = task("directed-drift", &json!({}), 1);
         for input in [sample(&data), Input::Generated(&noisy)] {

@@ -198,21 +198,23 @@ impl<'de> Visitor<'de> for Kind {
             Self::Labelled | Self::Unlabelled => UnlabelledMeans::Nothing,
         };
         let parsed = builder.finish(meaning).map_err(scope::raise)?;
+        let assume = assume.flatten();
         Ok(DataForm::Sample { parsed, assume })
     }
 }
 
-/// Reads `assume`; a seed, so that a fault stands at the field.
+/// Reads `assume`, null or a name; a seed, so that a fault stands at the field.
 struct AssumeOf {
     allowed: &'static [Assume],
 }
 
 impl<'de> DeserializeSeed<'de> for AssumeOf {
-    type Value = Assume;
+    type Value = Option<Assume>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Assume, D::Error> {
-        let assume = Assume::deserialize(deserializer)?;
-        assume.check(self.allowed).map_err(scope::raise)
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        let assume = Option::<Assume>::deserialize(deserializer)?;
+        let checked = assume.map(|assume| assume.check(self.allowed));
+        checked.transpose().map_err(scope::raise)
     }
 }
 

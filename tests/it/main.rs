@@ -1,3 +1,10 @@
 //! The one integration binary: linking once is quicker than once for each file.
 
+mod api;
+mod contract;
+mod determinism;
+mod faults;
+mod openapi;
+mod service;
 mod store_contract;
+mod tidy;

@@ -42,6 +42,9 @@ pub fn schema(n_max: u64) -> Value {
     let half_space_assume = json!({"type": ["string", "null"],
         "enum": ["uniform-positive", "reflected", null]});
     let uniform_assume = json!({"type": ["string", "null"], "enum": ["uniform", null]});
+    let packed_assume = json!({"type": ["string", "null"],
+        "enum": ["uniform-positive", "reflected", "uniform", null],
+        "description": "`uniform` with labels, one of the others without"});
     let generated = json!({
         "n": {"type": "integer", "minimum": 1, "maximum": n_max},
         "target": {"type": "object", "required": ["binary_weights"],
@@ -64,7 +67,8 @@ pub fn schema(n_max: u64) -> Value {
             "n": {"type": "integer", "minimum": 1, "maximum": n_max},
             "rows": {"type": "string", "contentEncoding": "base64"},
             "labels": {"type": ["string", "null"], "contentEncoding": "base64"},
-            "bit_order": {"type": "string", "enum": ["big", "little"], "default": "big"}})),
+            "bit_order": {"type": "string", "enum": ["big", "little"], "default": "big"},
+            "assume": packed_assume})),
         form("generated", &["n", "target", "sampling"], generated),
     ]})
 }

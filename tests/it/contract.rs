@@ -19,7 +19,10 @@ static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::
 /// Fails when the exchange is not what the document promises.
 #[track_caller]
 pub fn check(method: &str, path: &str, document: Option<&[u8]>, answer: &Answer) {
-    assert!(answer.headers.contains_key("x-request-id"), "{method} {path}");
+    assert!(
+        answer.headers.contains_key("x-request-id"),
+        "{method} {path}"
+    );
     let status = answer.status.as_u16();
     if answer.status.is_client_error() || answer.status.is_server_error() {
         check_problem(path, answer);
@@ -30,12 +33,18 @@ pub fn check(method: &str, path: &str, document: Option<&[u8]>, answer: &Answer)
     let pointer = format!("/paths/{}/{}", escaped(template), method.to_lowercase());
     let declared = &operation["responses"][status.to_string()];
     let said = answer.text();
-    assert!(declared.is_object(), "{method} {template} does not declare {status}: {said}");
+    assert!(
+        declared.is_object(),
+        "{method} {template} does not declare {status}: {said}"
+    );
     let media_type = answer.header("content-type").unwrap_or_default();
     let media_type = media_type.split(';').next().unwrap_or_default();
     if let Some(content) = declared["content"].as_object() {
         let known = content.contains_key(media_type);
-        assert!(known, "{method} {template} {status} does not declare {media_type:?}");
+        assert!(
+            known,
+            "{method} {template} {status} does not declare {media_type:?}"
+        );
         if media_type.ends_with("json") && media_type != "application/x-ndjson" {
             let schema = format!(
                 "{pointer}/responses/{status}/content/{}/schema",
@@ -44,7 +53,10 @@ pub fn check(method: &str, path: &str, document: Option<&[u8]>, answer: &Answer)
             assert_valid(&schema, &answer.json());
         }
     } else {
-        assert!(answer.body.is_empty(), "{method} {template} {status}: {said}");
+        assert!(
+            answer.body.is_empty(),
+            "{method} {template} {status}: {said}"
+        );
     }
     if let Some(document) = document.filter(|_| answer.status.is_success()) {
         let accepted = serde_json::from_slice(document).unwrap();
@@ -62,7 +74,10 @@ fn check_problem(path: &str, answer: &Answer) {
     assert_eq!(problem["type"], format!("/problems/{code}"));
     assert_eq!(problem["status"], answer.status.as_u16());
     assert_eq!(problem["instance"], path);
-    assert_eq!(problem["request_id"].as_str(), answer.header("x-request-id"));
+    assert_eq!(
+        problem["request_id"].as_str(),
+        answer.header("x-request-id")
+    );
 }
 
 /// Fails when the instance does not fit the schema at that pointer of the document.
@@ -73,7 +88,10 @@ pub fn assert_valid(pointer: &str, instance: &Value) {
         .iter_errors(instance)
         .map(|error| format!("{}: {error}", error.instance_path()))
         .collect();
-    assert!(errors.is_empty(), "{pointer} refuses {instance}: {errors:#?}");
+    assert!(
+        errors.is_empty(),
+        "{pointer} refuses {instance}: {errors:#?}"
+    );
 }
 
 /// Whether the instance fits the schema at that pointer of the document.

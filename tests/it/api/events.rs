@@ -25,7 +25,10 @@ impl Events {
     async fn open(service: &Service, job: &str, last: Option<u64>) -> Self {
         let path = format!("{job}/events");
         let last = last.map(|id| id.to_string());
-        let headers: Vec<_> = last.iter().map(|id| ("last-event-id", id.as_str())).collect();
+        let headers: Vec<_> = last
+            .iter()
+            .map(|id| ("last-event-id", id.as_str()))
+            .collect();
         let answer = service.open(request("GET", &path, &headers, "")).await;
         assert_eq!(answer.status(), 200);
         assert_eq!(answer.headers()["content-type"], "text/event-stream");
@@ -47,7 +50,8 @@ impl Events {
                 continue;
             }
             let frame = timeout(PATIENCE, self.body.next()).await.unwrap()?;
-            self.text.push_str(std::str::from_utf8(&frame.unwrap()).unwrap());
+            self.text
+                .push_str(std::str::from_utf8(&frame.unwrap()).unwrap());
         }
     }
 
@@ -90,7 +94,12 @@ async fn the_stream_tells_a_job_to_its_end_and_ends() {
     let (queued, running, done) = (json!("queued"), json!("running"), json!("succeeded"));
     assert_eq!(
         told,
-        [("status", &queued), ("status", &running), ("status", &done), ("result", &done)]
+        [
+            ("status", &queued),
+            ("status", &running),
+            ("status", &done),
+            ("result", &done)
+        ]
     );
     let job = service.get(&path).await.expect(200).json();
     assert_eq!(events.last().unwrap().data["result"], job["result"]);
@@ -102,7 +111,10 @@ async fn a_stream_resumes_after_each_event_without_gap_or_duplicate() {
     let path = service.submit(&short_job()).await;
     let all = Events::open(&service, &path, None).await.rest().await;
     for seen in 0..=all.len() {
-        let rest = Events::open(&service, &path, Some(seen as u64)).await.rest().await;
+        let rest = Events::open(&service, &path, Some(seen as u64))
+            .await
+            .rest()
+            .await;
         assert_eq!(rest, all[seen..], "after {seen}");
     }
 }
@@ -113,7 +125,12 @@ async fn a_stream_cut_while_the_job_runs_is_taken_up_where_it_broke() {
     let path = service.submit(&long_job(1)).await;
     let mut stream = Events::open(&service, &path, None).await;
     let mut seen = Vec::new();
-    while seen.iter().filter(|event: &&Event| event.kind == "progress").count() < 2 {
+    while seen
+        .iter()
+        .filter(|event: &&Event| event.kind == "progress")
+        .count()
+        < 2
+    {
         seen.push(stream.next().await.unwrap());
     }
     drop(stream);
@@ -122,8 +139,14 @@ async fn a_stream_cut_while_the_job_runs_is_taken_up_where_it_broke() {
     seen.extend(Events::open(&service, &path, Some(last)).await.rest().await);
     assert_numbered(&seen, 1);
     let (status, result) = (&seen[seen.len() - 2], &seen[seen.len() - 1]);
-    assert_eq!((status.kind.as_str(), &status.data["status"]), ("status", &json!("cancelled")));
-    assert_eq!((result.kind.as_str(), &result.data["status"]), ("result", &json!("cancelled")));
+    assert_eq!(
+        (status.kind.as_str(), &status.data["status"]),
+        ("status", &json!("cancelled"))
+    );
+    assert_eq!(
+        (result.kind.as_str(), &result.data["status"]),
+        ("result", &json!("cancelled"))
+    );
     let again = Events::open(&service, &path, None).await.rest().await;
     assert_eq!(again, seen);
 }
@@ -135,7 +158,11 @@ async fn a_job_answered_at_once_has_its_events_all_the_same() {
     let path = format!("/v1/jobs/{}", job["id"].as_str().unwrap());
     let events = Events::open(&service, &path, None).await.rest().await;
     assert_numbered(&events, 1);
-    let kinds: Vec<&str> = events.iter().rev().map(|event| event.kind.as_str()).collect();
+    let kinds: Vec<&str> = events
+        .iter()
+        .rev()
+        .map(|event| event.kind.as_str())
+        .collect();
     assert_eq!(kinds[..2], ["result", "status"]);
     assert_eq!(events.last().unwrap().data["result"], job["result"]);
 }
@@ -168,7 +195,9 @@ async fn what_is_no_event_id_is_refused() {
     let service = Service::idle(&[]).await;
     let path = format!("{}/events", service.submit(&short_job()).await);
     for id in ["-1", "x", "1.5"] {
-        let answer = service.send(request("GET", &path, &[("last-event-id", id)], "")).await;
+        let answer = service
+            .send(request("GET", &path, &[("last-event-id", id)], ""))
+            .await;
         assert_eq!(answer.json()["errors"][0]["parameter"], "Last-Event-ID");
         assert_eq!(answer.problem(400), "invalid-parameter");
     }

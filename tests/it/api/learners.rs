@@ -11,13 +11,19 @@ async fn the_catalogue_lists_every_learner_and_shows_each() {
     assert!(items.len() >= 5);
     for item in items {
         let name = item["name"].as_str().unwrap();
-        let one = service.get(&format!("/v1/learners/{name}")).await.expect(200);
+        let one = service
+            .get(&format!("/v1/learners/{name}"))
+            .await
+            .expect(200);
         assert_eq!(one.json(), *item);
         for text in ["title", "learns", "reading", "mode", "source"] {
             assert!(!item[text].as_str().unwrap().is_empty(), "{name}: {text}");
         }
         for text in ["theorem", "bound"] {
-            assert!(!item["guarantee"][text].as_str().unwrap().is_empty(), "{name}: {text}");
+            assert!(
+                !item["guarantee"][text].as_str().unwrap().is_empty(),
+                "{name}: {text}"
+            );
         }
     }
 }
@@ -30,7 +36,10 @@ async fn parameters_are_a_schema_that_takes_the_defaults_and_nothing_unknown() {
         let schema = &item["parameters"];
         let validator = jsonschema::draft202012::new(schema).unwrap();
         assert!(validator.is_valid(&serde_json::json!({})), "{item}");
-        assert!(!validator.is_valid(&serde_json::json!({"no-such": 1})), "{item}");
+        assert!(
+            !validator.is_valid(&serde_json::json!({"no-such": 1})),
+            "{item}"
+        );
         let properties = schema["properties"].as_object().unwrap();
         for (name, property) in properties {
             let Some(default) = property.get("default") else {

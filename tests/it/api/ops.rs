@@ -31,7 +31,12 @@ async fn metrics_count_the_exchanges_of_each_route() {
     let service = Service::start().await;
     service.get("/v1/learners/perceptron").await.expect(200);
     let metrics = service.get("/metrics").await.expect(200);
-    assert!(metrics.header("content-type").unwrap().starts_with("text/plain"));
+    assert!(
+        metrics
+            .header("content-type")
+            .unwrap()
+            .starts_with("text/plain")
+    );
     let text = metrics.text();
     let line = text.lines().find(|line| {
         line.starts_with("halfspace_http_request_seconds_count")
@@ -39,7 +44,10 @@ async fn metrics_count_the_exchanges_of_each_route() {
             && line.contains("status=\"200\"")
     });
     assert!(line.is_some(), "{text}");
-    assert!(!text.contains("/v1/learners/perceptron"), "a path is no label");
+    assert!(
+        !text.contains("/v1/learners/perceptron"),
+        "a path is no label"
+    );
 }
 
 #[tokio::test]
@@ -55,12 +63,17 @@ async fn the_docs_load_nothing_from_outside() {
     let moved = service.get("/docs").await;
     assert!(moved.status.is_redirection(), "{}", moved.status);
     let page = service.get("/docs/").await.expect(200);
-    let initializer = service.get("/docs/swagger-initializer.js").await.expect(200);
+    let initializer = service
+        .get("/docs/swagger-initializer.js")
+        .await
+        .expect(200);
     assert!(initializer.text().contains("/openapi.json"));
     assert!(!initializer.text().contains("petstore"));
     for text in [page.text(), initializer.text()] {
         for address in text.split(['"', '\'', ' ', '(']) {
-            let foreign = ["http:", "https:", "//"].iter().any(|start| address.starts_with(start));
+            let foreign = ["http:", "https:", "//"]
+                .iter()
+                .any(|start| address.starts_with(start));
             // A comment may begin with two slashes.
             let comment = address.starts_with("//") && !address[2..].contains('.');
             assert!(!foreign || comment, "{address}");
@@ -80,8 +93,18 @@ async fn the_docs_load_nothing_from_outside() {
 #[tokio::test]
 async fn a_foreign_host_is_refused_unless_it_is_allowed() {
     let service = Service::with(&["--allowed-hosts", "learn.example"]).await;
-    let host = async |host: &str| service.send(request("GET", "/livez", &[("host", host)], "")).await;
-    for own in ["localhost", "LOCALHOST:8080", "127.0.0.1:1", "[::1]:80", "learn.example:80"] {
+    let host = async |host: &str| {
+        service
+            .send(request("GET", "/livez", &[("host", host)], ""))
+            .await
+    };
+    for own in [
+        "localhost",
+        "LOCALHOST:8080",
+        "127.0.0.1:1",
+        "[::1]:80",
+        "learn.example:80",
+    ] {
         host(own).await.expect(200);
     }
     for foreign in ["evil.example", "localhost.evil.example", "10.0.0.1", ""] {
@@ -95,7 +118,9 @@ async fn a_foreign_host_is_refused_unless_it_is_allowed() {
 async fn a_request_keeps_its_plain_id_and_gets_a_new_one_otherwise() {
     let service = Service::start().await;
     let sent = async |id: &str| {
-        let answer = service.send(request("GET", "/livez", &[("x-request-id", id)], "")).await;
+        let answer = service
+            .send(request("GET", "/livez", &[("x-request-id", id)], ""))
+            .await;
         answer.header("x-request-id").unwrap().to_owned()
     };
     assert_eq!(sent("trace-1_2.3").await, "trace-1_2.3");

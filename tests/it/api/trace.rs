@@ -6,11 +6,16 @@ async fn traced(service: &Service) -> (String, serde_json::Value) {
     let mut body = short_job();
     body["train"]["trace"] = true.into();
     let job = service.run(&body).await;
-    (format!("/v1/jobs/{}/trace", job["id"].as_str().unwrap()), job)
+    (
+        format!("/v1/jobs/{}/trace", job["id"].as_str().unwrap()),
+        job,
+    )
 }
 
 async fn accept(service: &Service, path: &str, accept: &str) -> Answer {
-    service.send(request("GET", path, &[("accept", accept)], "")).await
+    service
+        .send(request("GET", path, &[("accept", accept)], ""))
+        .await
 }
 
 #[tokio::test]
@@ -22,9 +27,7 @@ async fn the_curve_ends_at_the_counts_of_the_result() {
     let last = points.last().unwrap();
     assert_eq!(last["mistakes"], job["result"]["mistakes"]);
     assert_eq!(last["examples"], job["result"]["examples"]);
-    let rises = |field: &str| {
-        points.is_sorted_by_key(|point| point[field].as_u64().unwrap())
-    };
+    let rises = |field: &str| points.is_sorted_by_key(|point| point[field].as_u64().unwrap());
     assert!(rises("mistakes") && rises("examples"));
 }
 
@@ -47,7 +50,10 @@ async fn the_media_type_is_chosen_by_accept() {
         .map(|point| format!("{},{}", point["examples"], point["mistakes"]))
         .collect();
     assert_eq!(lines.collect::<Vec<_>>(), expected);
-    assert_eq!(accept(&service, &path, "image/png").await.problem(406), "not-acceptable");
+    assert_eq!(
+        accept(&service, &path, "image/png").await.problem(406),
+        "not-acceptable"
+    );
 }
 
 #[tokio::test]

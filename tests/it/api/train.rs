@@ -14,10 +14,22 @@ const LIBSVM: &str = "text/x-libsvm";
 /// The same four labelled examples in every format: media type, query, body.
 const SAME: [(&str, &str, &str); 8] = [
     (LIBSVM, "", "1 1:1 3:1\n-1 2:1\n1 1:1 2:1 3:1\n-1 3:1\n"),
-    (LIBSVM, "n=3", "1 1:1 3:1 # a comment\n0 2:1\n\n1 1:1 2:1 3:1\n0 3:1"),
+    (
+        LIBSVM,
+        "n=3",
+        "1 1:1 3:1 # a comment\n0 2:1\n\n1 1:1 2:1 3:1\n0 3:1",
+    ),
     ("text/csv", "", "1,1,0,1\n-1,0,1,0\n1,1,1,1\n-1,0,0,1\n"),
-    ("text/csv", "labels=class&header=true", "a,b,c,class\n1,0,1,1\n0,1,0,0\n1,1,1,1\n0,0,1,0\n"),
-    ("text/csv", "labels=last", "+1,-1,+1,1\r\n-1,+1,-1,0\r\n1,1,1,1\r\n-1,-1,1,0\r\n"),
+    (
+        "text/csv",
+        "labels=class&header=true",
+        "a,b,c,class\n1,0,1,1\n0,1,0,0\n1,1,1,1\n0,0,1,0\n",
+    ),
+    (
+        "text/csv",
+        "labels=last",
+        "+1,-1,+1,1\r\n-1,+1,-1,0\r\n1,1,1,1\r\n-1,-1,1,0\r\n",
+    ),
     (
         "application/x-ndjson",
         "",
@@ -30,10 +42,19 @@ const SAME: [(&str, &str, &str); 8] = [
             {"x": [1.0, 1, 1], "y": 1}, {"x": "001", "y": 0}]}}"#,
     ),
     // Rows 101, 010, 111, 001 and labels 1010, most significant bit first.
-    ("application/json", "", r#"{"packed": {"n": 3, "rows": "oEDgIA==", "labels": "oA=="}}"#),
+    (
+        "application/json",
+        "",
+        r#"{"packed": {"n": 3, "rows": "oEDgIA==", "labels": "oA=="}}"#,
+    ),
 ];
 
-async fn send(service: &Service, media_type: &str, query: &str, body: impl Into<axum::body::Body>) -> Answer {
+async fn send(
+    service: &Service,
+    media_type: &str,
+    query: &str,
+    body: impl Into<axum::body::Body>,
+) -> Answer {
     let path = format!("/v1/learners/perceptron/train?{query}");
     service.post_as(&path, media_type, body).await
 }
@@ -43,12 +64,25 @@ async fn equal_data_in_every_format_have_one_digest_and_one_result() {
     let service = Service::start().await;
     let mut seen: Option<(Value, Value)> = None;
     for (media_type, query, body) in SAME {
-        let job = send(&service, media_type, query, body).await.expect(200).json();
-        let found = (job["data_sha256"].clone(), job["result"]["hypothesis"].clone());
+        let job = send(&service, media_type, query, body)
+            .await
+            .expect(200)
+            .json();
+        let found = (
+            job["data_sha256"].clone(),
+            job["result"]["hypothesis"].clone(),
+        );
         assert!(found.0.is_string());
-        assert_eq!(*seen.get_or_insert_with(|| found.clone()), found, "{media_type} {query}");
+        assert_eq!(
+            *seen.get_or_insert_with(|| found.clone()),
+            found,
+            "{media_type} {query}"
+        );
     }
-    let other = send(&service, LIBSVM, "", "1 1:1 3:1\n-1 2:1\n").await.expect(200).json();
+    let other = send(&service, LIBSVM, "", "1 1:1 3:1\n-1 2:1\n")
+        .await
+        .expect(200)
+        .json();
     assert_ne!(Some(other["data_sha256"].clone()), seen.map(|seen| seen.0));
 }
 
@@ -58,19 +92,39 @@ async fn half_space_data_have_one_digest_too() {
     let same = [
         ("application/x-ndjson", "", "\"10110\"\n\"11011\"\n"),
         ("application/x-ndjson", "", "10110\n11011"),
-        ("application/x-ndjson", "", "{\"x\":\"10110\"}\n{\"x\":[1,1,0,1,1]}\n"),
+        (
+            "application/x-ndjson",
+            "",
+            "{\"x\":\"10110\"}\n{\"x\":[1,1,0,1,1]}\n",
+        ),
         ("text/csv", "labels=none", "1,0,1,1,0\n1,1,0,1,1\n"),
         (LIBSVM, "labels=none", "1:1 3:1 4:1\n1:1 2:1 4:1 5:1\n"),
-        ("application/json", "", r#"{"half_space": {"examples": ["10110", "11011"]}}"#),
-        ("application/json", "", r#"{"packed": {"n": 5, "rows": "DRs=", "bit_order": "little"}}"#),
+        (
+            "application/json",
+            "",
+            r#"{"half_space": {"examples": ["10110", "11011"]}}"#,
+        ),
+        (
+            "application/json",
+            "",
+            r#"{"packed": {"n": 5, "rows": "DRs=", "bit_order": "little"}}"#,
+        ),
     ];
     let mut seen = None;
     for (media_type, query, body) in same {
         let path = format!("/v1/learners/directed-drift/train?seed=1&{query}");
-        let job = service.post_as(&path, media_type, body).await.expect(200).json();
+        let job = service
+            .post_as(&path, media_type, body)
+            .await
+            .expect(200)
+            .json();
         let digest = job["data_sha256"].clone();
         assert!(digest.is_string());
-        assert_eq!(*seen.get_or_insert_with(|| digest.clone()), digest, "{media_type} {query}");
+        assert_eq!(
+            *seen.get_or_insert_with(|| digest.clone()),
+            digest,
+            "{media_type} {query}"
+        );
     }
 }
 
@@ -78,7 +132,10 @@ async fn half_space_data_have_one_digest_too() {
 async fn compressed_bodies_are_read_like_plain_ones() {
     let service = Service::start().await;
     let (media_type, query, body) = SAME[0];
-    let plain = send(&service, media_type, query, body).await.expect(200).json();
+    let plain = send(&service, media_type, query, body)
+        .await
+        .expect(200)
+        .json();
     let mut gzip = GzEncoder::new(Vec::new(), Compression::default());
     gzip.write_all(body.as_bytes()).unwrap();
     let gzip = gzip.finish().unwrap();
@@ -89,7 +146,10 @@ async fn compressed_bodies_are_read_like_plain_ones() {
         let answer = service.send(request("POST", path, &headers, body)).await;
         let job = answer.expect(200).json();
         assert_eq!(job["data_sha256"], plain["data_sha256"], "{coding}");
-        assert_eq!(job["result"]["hypothesis"], plain["result"]["hypothesis"], "{coding}");
+        assert_eq!(
+            job["result"]["hypothesis"], plain["result"]["hypothesis"],
+            "{coding}"
+        );
     }
 }
 
@@ -98,7 +158,10 @@ async fn the_query_says_what_a_job_body_says() {
     let service = Service::start().await;
     let query = "seed=7&trace=true&name=by+hand&max_passes=20&max_mistakes=100&max_examples=1000\
                  &max_seconds=9.5&order=shuffled&bias=false&reading=unsigned&eta=2";
-    let by_query = send(&service, SAME[0].0, query, SAME[0].2).await.expect(200).json();
+    let by_query = send(&service, SAME[0].0, query, SAME[0].2)
+        .await
+        .expect(200)
+        .json();
     let body = json!({"name": "by hand", "train": {
         "learner": {"name": "perceptron", "params": {
             "order": "shuffled", "bias": false, "reading": "unsigned", "eta": 2}},
@@ -109,7 +172,15 @@ async fn the_query_says_what_a_job_body_says() {
     for same in ["name", "seed", "data_sha256", "learner"] {
         assert_eq!(by_query[same], by_body[same], "{same}");
     }
-    for same in ["hypothesis", "mistakes", "updates", "examples", "passes", "termination", "bound"] {
+    for same in [
+        "hypothesis",
+        "mistakes",
+        "updates",
+        "examples",
+        "passes",
+        "termination",
+        "bound",
+    ] {
         assert_eq!(by_query["result"][same], by_body["result"][same], "{same}");
     }
 }
@@ -117,7 +188,13 @@ async fn the_query_says_what_a_job_body_says() {
 #[tokio::test]
 async fn a_parameter_that_is_a_list_stands_in_the_query_too() {
     let service = Service::start().await;
-    let initial = send(&service, SAME[0].0, "initial=1,2,3,4&max_mistakes=1", SAME[0].2).await;
+    let initial = send(
+        &service,
+        SAME[0].0,
+        "initial=1,2,3,4&max_mistakes=1",
+        SAME[0].2,
+    )
+    .await;
     let learner = initial.expect(200).json()["learner"].clone();
     assert_eq!(learner["params"]["initial"], json!([1, 2, 3, 4]));
 }
@@ -128,7 +205,11 @@ async fn generated_data_are_a_body_too() {
     let body = r#"{"generated": {"n": 25, "target": {"binary_weights": {}},
         "sampling": "reflected", "count": 5000}}"#;
     let path = "/v1/learners/directed-drift-sync/train?seed=3&confidence=0.9&rule=per-hypothesis";
-    let job = service.post_as(path, "application/json", body).await.expect(200).json();
+    let job = service
+        .post_as(path, "application/json", body)
+        .await
+        .expect(200)
+        .json();
     assert_eq!(job["result"]["termination"]["rule"], "per-hypothesis");
     assert!(job["result"]["target"]["distance"].is_u64());
 }
@@ -139,7 +220,10 @@ async fn no_wait_is_a_job_accepted() {
     let headers = [("content-type", "application/json"), ("prefer", "wait=0")];
     let data = long_job(1)["train"]["data"].to_string();
     let path = "/v1/learners/directed-drift/train?max_seconds=300";
-    let answer = service.send(request("POST", path, &headers, data)).await.expect(202);
+    let answer = service
+        .send(request("POST", path, &headers, data))
+        .await
+        .expect(202);
     assert_eq!(answer.header("retry-after"), Some("1"));
     assert!(answer.header("location").is_some());
 }

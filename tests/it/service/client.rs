@@ -147,7 +147,10 @@ async fn read_head(stream: &mut BufReader<TcpStream>) -> Result<(StatusCode, Hea
             return Ok((status, headers));
         };
         let name = HeaderName::from_bytes(name.as_bytes()).map_err(Error::other)?;
-        headers.append(name, HeaderValue::from_str(value.trim()).map_err(Error::other)?);
+        headers.append(
+            name,
+            HeaderValue::from_str(value.trim()).map_err(Error::other)?,
+        );
     }
 }
 

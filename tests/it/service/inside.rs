@@ -97,7 +97,8 @@ impl Service {
 
     /// POST of JSON.
     pub async fn post_json(&self, path: &str, body: &Value) -> Answer {
-        self.post_as(path, "application/json", body.to_string()).await
+        self.post_as(path, "application/json", body.to_string())
+            .await
     }
 
     /// POST of a body of some type.

@@ -59,6 +59,8 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        // What reads the fields knows of a repeated one, but not to say which.
+        query_pairs(parts.uri.query())?;
         let pairs = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
         let fields = serde_urlencoded::Deserializer::new(pairs);
         let read = serde_path_to_error::deserialize(fields);

@@ -268,13 +268,15 @@ pub fn new_train<W: Whereabouts>(
 fn check_fields(app: &App, fields: &TrainFields, at: &impl Whereabouts) -> Result<(), Problem> {
     if fields.callback.is_some() {
         let detail = "This service sends no callbacks: it has no secret to sign them with.";
-        return Err(Problem::new(Code::CALLBACK_NOT_CONFIGURED, detail));
+        let field = at.job("callback", detail.to_owned());
+        return Err(Problem::new(Code::CALLBACK_NOT_CONFIGURED, detail).with(field));
     }
     let characters_max = app.limits.name_characters_max as usize;
     let is_long = |name: &String| name.chars().count() > characters_max;
     if fields.name.as_ref().is_some_and(is_long) {
         let detail = format!("The name is longer than name_characters_max: {characters_max}.");
-        return Err(Problem::new(Code::OUT_OF_RANGE, detail));
+        let field = at.job("name", detail.clone());
+        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
     }
     let seconds_max = app.limits.seconds_max;
     if let Some(seconds) = fields.spec.stop.max_seconds.map(|seconds| seconds.get())
@@ -315,6 +317,10 @@ impl JsonPlace {
 }
 
 impl Whereabouts for JsonPlace {
+    fn job(&self, field: &str, detail: String) -> FieldError {
+        Self::at(format!("/{field}"), detail)
+    }
+
     fn learner(&self, detail: String) -> FieldError {
         Self::at("/train/learner/name".to_owned(), detail)
     }

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 
 use crate::formats::{self, DataForm, Format, LabelsColumn, Options, Parsed, UnlabelledMeans};
 use crate::learners::data::{Data, Features};
@@ -31,10 +32,22 @@ const SAFE_INTEGER_MAX: i64 = (1 << 53) - 1;
 pub struct Predictions {
     /// 1 or -1.
     predictions: Vec<i8>,
-    /// The scores that decided, exact: whole numbers (decimal strings beyond 2^53), or numbers of
-    /// weights that are real by definition. Null when the answer would be too long with them.
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(schema_with = scores_schema)]
     scores: Option<Vec<Value>>,
+}
+
+/// Numbers or decimal strings, in a list or not at all.
+fn scores_schema() -> Schema {
+    let score = SchemaType::from_iter([Type::Number, Type::String]);
+    ArrayBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
+        .items(ObjectBuilder::new().schema_type(score))
+        .description(Some(
+            "The scores that decided, exact: whole numbers (decimal strings beyond 2^53), or \
+             numbers of weights that are real by definition. Null when the answer would be too \
+             long with them.",
+        ))
+        .into()
 }
 
 /// Predicts the labels of the examples in the body, in any form that data are accepted in.

@@ -194,6 +194,8 @@ impl From<JobsError> for Problem {
 
 /// Where the parts of a training stand in the request at hand.
 pub trait Whereabouts {
+    /// The place of a field of the job itself, such as its name.
+    fn job(&self, field: &str, detail: String) -> FieldError;
     /// The place of the learner's name.
     fn learner(&self, detail: String) -> FieldError;
     /// The place of a parameter of the learner, by its dotted name.

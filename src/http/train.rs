@@ -254,6 +254,10 @@ impl QueryPlace {
 }
 
 impl Whereabouts for QueryPlace {
+    fn job(&self, field: &str, detail: String) -> FieldError {
+        Self::at(field, detail)
+    }
+
     fn learner(&self, detail: String) -> FieldError {
         Self::at("name", detail)
     }

@@ -1,4 +1,11 @@
 //! The one integration binary: linking once is quicker than once for each file.
 
+mod api;
+mod contract;
+mod determinism;
+mod faults;
+mod openapi;
 mod readme;
+mod service;
 mod store_contract;
+mod tidy;

@@ -1,0 +1,12 @@
+//! The routes, one file a resource, through the router of a service in this process.
+
+mod bad_input;
+mod events;
+mod jobs;
+mod learners;
+mod limits;
+mod models;
+mod ops;
+mod problems;
+mod trace;
+mod train;

@@ -1,0 +1,204 @@
+//! `GET /v1/jobs/{id}/events`: server-sent events, numbered, resumed, ended.
+
+use axum::body::BodyDataStream;
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::service::{PATIENCE, Service, long_job, request, short_job, until};
+
+/// One event as a client sees it.
+#[derive(Clone, Debug, PartialEq)]
+struct Event {
+    id: u64,
+    kind: String,
+    data: Value,
+}
+
+/// Reads events from an open answer.
+struct Events {
+    body: BodyDataStream,
+    text: String,
+}
+
+impl Events {
+    async fn open(service: &Service, job: &str, last: Option<u64>) -> Self {
+        let path = format!("{job}/events");
+        let last = last.map(|id| id.to_string());
+        let headers: Vec<_> = last
+            .iter()
+            .map(|id| ("last-event-id", id.as_str()))
+            .collect();
+        let answer = service.open(request("GET", &path, &headers, "")).await;
+        assert_eq!(answer.status(), 200);
+        assert_eq!(answer.headers()["content-type"], "text/event-stream");
+        Self {
+            body: answer.into_body().into_data_stream(),
+            text: String::new(),
+        }
+    }
+
+    /// The next event; none at the end of the stream.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if let Some((block, rest)) = self.text.split_once("\n\n") {
+                let event = parsed(block);
+                self.text = rest.to_owned();
+                if event.is_some() {
+                    return event;
+                }
+                continue;
+            }
+            let frame = timeout(PATIENCE, self.body.next()).await.unwrap()?;
+            self.text
+                .push_str(std::str::from_utf8(&frame.unwrap()).unwrap());
+        }
+    }
+
+    async fn rest(mut self) -> Vec<Event> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(event);
+        }
+        events
+    }
+}
+
+/// An event, unless the block is a comment.
+fn parsed(block: &str) -> Option<Event> {
+    let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name));
+    Some(Event {
+        id: field("id: ")?.parse().unwrap(),
+        kind: field("event: ")?.to_owned(),
+        data: serde_json::from_str(field("data: ")?).unwrap(),
+    })
+}
+
+fn assert_numbered(events: &[Event], first: u64) {
+    let ids: Vec<u64> = events.iter().map(|event| event.id).collect();
+    let expected: Vec<u64> = (first..first + ids.len() as u64).collect();
+    assert_eq!(ids, expected);
+}
+
+#[tokio::test]
+async fn the_stream_tells_a_job_to_its_end_and_ends() {
+    let service = Service::start().await;
+    let path = service.submit(&short_job()).await;
+    let events = Events::open(&service, &path, None).await.rest().await;
+    assert_numbered(&events, 1);
+    let told: Vec<(&str, &Value)> = events
+        .iter()
+        .filter(|event| event.kind != "progress")
+        .map(|event| (event.kind.as_str(), &event.data["status"]))
+        .collect();
+    let (queued, running, done) = (json!("queued"), json!("running"), json!("succeeded"));
+    assert_eq!(
+        told,
+        [
+            ("status", &queued),
+            ("status", &running),
+            ("status", &done),
+            ("result", &done)
+        ]
+    );
+    let job = service.get(&path).await.expect(200).json();
+    assert_eq!(events.last().unwrap().data["result"], job["result"]);
+}
+
+#[tokio::test]
+async fn a_stream_resumes_after_each_event_without_gap_or_duplicate() {
+    let service = Service::start().await;
+    let path = service.submit(&short_job()).await;
+    let all = Events::open(&service, &path, None).await.rest().await;
+    for seen in 0..=all.len() {
+        let rest = Events::open(&service, &path, Some(seen as u64))
+            .await
+            .rest()
+            .await;
+        assert_eq!(rest, all[seen..], "after {seen}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_cut_while_the_job_runs_is_taken_up_where_it_broke() {
+    let service = Service::start().await;
+    let path = service.submit(&long_job(1)).await;
+    let mut stream = Events::open(&service, &path, None).await;
+    let mut seen = Vec::new();
+    while seen
+        .iter()
+        .filter(|event: &&Event| event.kind == "progress")
+        .count()
+        < 2
+    {
+        seen.push(stream.next().await.unwrap());
+    }
+    drop(stream);
+    service.post(&format!("{path}/cancel")).await.expect(202);
+    let last = seen.last().unwrap().id;
+    seen.extend(Events::open(&service, &path, Some(last)).await.rest().await);
+    assert_numbered(&seen, 1);
+    let (status, result) = (&seen[seen.len() - 2], &seen[seen.len() - 1]);
+    assert_eq!(
+        (status.kind.as_str(), &status.data["status"]),
+        ("status", &json!("cancelled"))
+    );
+    assert_eq!(
+        (result.kind.as_str(), &result.data["status"]),
+        ("result", &json!("cancelled"))
+    );
+    let again = Events::open(&service, &path, None).await.rest().await;
+    assert_eq!(again, seen);
+}
+
+#[tokio::test]
+async fn a_job_answered_at_once_has_its_events_all_the_same() {
+    let service = Service::start().await;
+    let job = service.run(&short_job()).await;
+    let path = format!("/v1/jobs/{}", job["id"].as_str().unwrap());
+    let events = Events::open(&service, &path, None).await.rest().await;
+    assert_numbered(&events, 1);
+    let kinds: Vec<&str> = events
+        .iter()
+        .rev()
+        .map(|event| event.kind.as_str())
+        .collect();
+    assert_eq!(kinds[..2], ["result", "status"]);
+    assert_eq!(events.last().unwrap().data["result"], job["result"]);
+}
+
+#[tokio::test]
+async fn an_open_stream_ends_when_the_job_is_deleted_or_the_service_stops() {
+    let service = Service::idle(&[]).await;
+    let path = service.submit(&short_job()).await;
+    let mut stream = Events::open(&service, &path, None).await;
+    assert_eq!(stream.next().await.unwrap().data["status"], "queued");
+    service.post(&format!("{path}/cancel")).await.expect(202);
+    let rest = stream.rest().await;
+    assert_eq!(rest.last().unwrap().kind, "result");
+    service.delete(&path).await.expect(204);
+
+    let path = service.submit(&short_job()).await;
+    let mut stream = Events::open(&service, &path, None).await;
+    assert_eq!(stream.next().await.unwrap().data["status"], "queued");
+    service.stop().await;
+    assert_eq!(stream.rest().await, []);
+    until("the service to say so", async || {
+        let answer = service.get("/readyz").await;
+        (answer.problem(503) == "stopping").then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_no_event_id_is_refused() {
+    let service = Service::idle(&[]).await;
+    let path = format!("{}/events", service.submit(&short_job()).await);
+    for id in ["-1", "x", "1.5"] {
+        let answer = service
+            .send(request("GET", &path, &[("last-event-id", id)], ""))
+            .await;
+        assert_eq!(answer.json()["errors"][0]["parameter"], "Last-Event-ID");
+        assert_eq!(answer.problem(400), "invalid-parameter");
+    }
+}

@@ -1,0 +1,166 @@
+//! `/v1/limits`: what is bounded is told, and refusals name it so.
+
+use serde_json::json;
+
+use crate::service::{Service, request, short_job};
+
+#[tokio::test]
+async fn the_limits_are_those_of_the_settings() {
+    let service = Service::with(&["--n-max", "100", "--seconds-max", "1.5"]).await;
+    let limits = service.get("/v1/limits").await.expect(200).json();
+    assert_eq!(limits["n_max"], 100);
+    assert_eq!(limits["seconds_max"], 1.5);
+    assert_eq!(limits["json_depth_max"], 32);
+}
+
+/// Each body passes one limit; the refusal names it, and its value.
+#[tokio::test]
+async fn every_refusal_names_its_limit_and_the_value() {
+    let settings = [
+        "--n-max",
+        "100",
+        "--body-bytes-max",
+        "2000",
+        "--json-body-bytes-max",
+        "1000",
+        "--line-bytes-max",
+        "500",
+        "--state-bytes-max",
+        "1000",
+        "--seconds-max",
+        "10",
+    ];
+    let service = Service::with(&settings).await;
+    let path = "/v1/learners/directed-drift/train";
+    let wide = "1".repeat(101);
+    let json = |form: serde_json::Value| form.to_string();
+    let generated = json(
+        json!({"generated": {"n": 101, "target": {"binary_weights": {}},
+        "sampling": "uniform-positive", "count": 5}}),
+    );
+    let bodies = [
+        (
+            "application/x-ndjson",
+            "".to_owned(),
+            wide.clone(),
+            413,
+            "n_max",
+            100,
+        ),
+        (
+            "text/x-libsvm",
+            "".to_owned(),
+            "1 101:1".to_owned(),
+            413,
+            "n_max",
+            100,
+        ),
+        (
+            "application/json",
+            "".to_owned(),
+            generated,
+            413,
+            "n_max",
+            100,
+        ),
+        (
+            "text/csv",
+            "?n=101".to_owned(),
+            "1,1".to_owned(),
+            413,
+            "n_max",
+            100,
+        ),
+        (
+            "application/x-ndjson",
+            "".to_owned(),
+            "101\n".repeat(501),
+            413,
+            "body_bytes_max",
+            2000,
+        ),
+        (
+            "application/json",
+            "".to_owned(),
+            " ".repeat(1001),
+            413,
+            "body_bytes_max",
+            1000,
+        ),
+        (
+            "text/csv",
+            "".to_owned(),
+            "1,".repeat(251),
+            413,
+            "line_bytes_max",
+            500,
+        ),
+        (
+            "application/x-ndjson",
+            "?max_seconds=11".to_owned(),
+            "101".to_owned(),
+            400,
+            "seconds_max",
+            10,
+        ),
+    ];
+    for (media_type, query, body, status, limit, value) in bodies {
+        let answer = service
+            .post_as(&format!("{path}{query}"), media_type, body.clone())
+            .await;
+        let detail = answer.json()["detail"].to_string();
+        assert!(detail.contains(limit), "{limit}: {detail}");
+        assert!(detail.contains(&value.to_string()), "{limit}: {detail}");
+        let code = if status == 413 {
+            "too-large"
+        } else {
+            "out-of-range"
+        };
+        assert_eq!(answer.problem(status), code, "{limit}");
+    }
+    let mut job = short_job();
+    job["name"] = json!("x".repeat(257));
+    let answer = service.post_json("/v1/jobs", &job).await;
+    assert!(
+        answer.json()["detail"]
+            .to_string()
+            .contains("name_characters_max")
+    );
+    assert_eq!(answer.problem(400), "out-of-range");
+    assert!(service.get("/v1/jobs").await.expect(200).json()["items"] == json!([]));
+}
+
+/// The count is of what comes out, so that a small body cannot become a large one.
+#[tokio::test]
+async fn a_compressed_bomb_is_stopped_at_the_limit() {
+    let service = Service::with(&[
+        "--body-bytes-max",
+        "1000000",
+        "--json-body-bytes-max",
+        "1000000",
+    ])
+    .await;
+    let zeros = vec![b'\n'; 200_000_000];
+    let gzip = {
+        use std::io::Write;
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(&zeros).unwrap();
+        encoder.finish().unwrap()
+    };
+    let zstd = zstd::encode_all(&zeros[..], 1).unwrap();
+    for (coding, bomb) in [("gzip", gzip), ("zstd", zstd)] {
+        for media_type in ["text/x-libsvm", "application/json"] {
+            let headers = [("content-type", media_type), ("content-encoding", coding)];
+            let path = "/v1/learners/perceptron/train";
+            let answer = service
+                .send(request("POST", path, &headers, bomb.clone()))
+                .await;
+            assert!(
+                answer.json()["detail"]
+                    .to_string()
+                    .contains("body_bytes_max")
+            );
+            assert_eq!(answer.problem(413), "too-large", "{coding} {media_type}");
+        }
+    }
+}

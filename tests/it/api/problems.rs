@@ -1,0 +1,88 @@
+//! Errors: one document, a page for every code, whatever the route.
+
+use crate::service::{Service, request};
+
+/// The names in the one table of codes.
+fn codes() -> Vec<&'static str> {
+    let table = include_str!("../../../src/http/codes.rs");
+    let (_, table) = table.split_once("codes! {\n").unwrap();
+    let (table, _) = table.split_once("\n}").unwrap();
+    let entries = table
+        .lines()
+        .filter(|line| line.starts_with("    ") && line.as_bytes()[4].is_ascii_uppercase());
+    entries
+        .map(|line| line.split('"').nth(1).unwrap())
+        .collect()
+}
+
+#[tokio::test]
+async fn every_code_of_the_contract_has_a_page() {
+    let service = Service::start().await;
+    assert!(codes().len() > 30);
+    for code in codes() {
+        let page = service.get(&format!("/problems/{code}")).await.expect(200);
+        assert!(
+            page.header("content-type")
+                .unwrap()
+                .starts_with("text/html")
+        );
+        assert!(page.text().contains(code), "{code}");
+    }
+    assert_eq!(
+        service.get("/problems/no-such").await.problem(404),
+        "not-found"
+    );
+}
+
+#[tokio::test]
+async fn a_path_that_is_none_is_a_problem() {
+    let service = Service::start().await;
+    for path in [
+        "/",
+        "/v1",
+        "/v1/jobs/",
+        "/v2/jobs",
+        "/v1/learners/perceptron/train/x",
+        "/%ff",
+    ] {
+        assert_eq!(service.get(path).await.problem(404), "not-found", "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_method_is_told_the_right_ones() {
+    let service = Service::start().await;
+    let cases = [
+        ("PUT", "/v1/jobs", "GET,HEAD,POST"),
+        ("POST", "/v1/learners", "GET,HEAD"),
+        ("GET", "/v1/learners/perceptron/train", "POST"),
+        (
+            "PATCH",
+            "/v1/jobs/job_01a1f8857c5d7cb8ab751e5f15d8876d",
+            "DELETE,GET,HEAD",
+        ),
+        ("POST", "/livez", "GET,HEAD"),
+    ];
+    for (method, path, allowed) in cases {
+        let answer = service.send(request(method, path, &[], "")).await;
+        let mut named: Vec<&str> = answer
+            .header("allow")
+            .unwrap()
+            .split(',')
+            .map(str::trim)
+            .collect();
+        named.sort_unstable();
+        assert_eq!(named.join(","), allowed, "{method} {path}");
+        assert_eq!(answer.problem(405), "method-not-allowed");
+    }
+}
+
+#[tokio::test]
+async fn an_error_repeats_no_header_of_the_client_but_its_plain_id() {
+    let service = Service::start().await;
+    let headers = [("x-request-id", "one-1"), ("x-evil", "<script>")];
+    let answer = service.send(request("GET", "/nothing", &headers, "")).await;
+    assert_eq!(answer.json()["request_id"], "one-1");
+    assert!(!answer.text().contains("<script>"));
+    assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+}

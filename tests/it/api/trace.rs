@@ -1,0 +1,65 @@
+//! `GET /v1/jobs/{id}/trace`: the mistake curve as JSON and CSV.
+
+use crate::service::{Answer, Service, request, short_job};
+
+async fn traced(service: &Service) -> (String, serde_json::Value) {
+    let mut body = short_job();
+    body["train"]["trace"] = true.into();
+    let job = service.run(&body).await;
+    (
+        format!("/v1/jobs/{}/trace", job["id"].as_str().unwrap()),
+        job,
+    )
+}
+
+async fn accept(service: &Service, path: &str, accept: &str) -> Answer {
+    service
+        .send(request("GET", path, &[("accept", accept)], ""))
+        .await
+}
+
+#[tokio::test]
+async fn the_curve_ends_at_the_counts_of_the_result() {
+    let service = Service::start().await;
+    let (path, job) = traced(&service).await;
+    let curve = service.get(&path).await.expect(200).json();
+    let points = curve["points"].as_array().unwrap();
+    let last = points.last().unwrap();
+    assert_eq!(last["mistakes"], job["result"]["mistakes"]);
+    assert_eq!(last["examples"], job["result"]["examples"]);
+    let rises = |field: &str| points.is_sorted_by_key(|point| point[field].as_u64().unwrap());
+    assert!(rises("mistakes") && rises("examples"));
+}
+
+#[tokio::test]
+async fn the_media_type_is_chosen_by_accept() {
+    let service = Service::start().await;
+    let (path, _) = traced(&service).await;
+    let json = service.get(&path).await.expect(200);
+    assert_eq!(json.header("content-type"), Some("application/json"));
+    for any in ["*/*", "application/json", "image/png, application/*;q=0.5"] {
+        assert_eq!(accept(&service, &path, any).await.body, json.body, "{any}");
+    }
+    let csv = accept(&service, &path, "text/csv").await.expect(200);
+    assert_eq!(csv.header("content-type"), Some("text/csv"));
+    let mut lines = csv.text().lines();
+    assert_eq!(lines.next(), Some("examples,mistakes"));
+    let points = json.json()["points"].as_array().unwrap().clone();
+    let expected: Vec<String> = points
+        .iter()
+        .map(|point| format!("{},{}", point["examples"], point["mistakes"]))
+        .collect();
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
+    assert_eq!(
+        accept(&service, &path, "image/png").await.problem(406),
+        "not-acceptable"
+    );
+}
+
+#[tokio::test]
+async fn a_job_that_asked_for_no_trace_has_none() {
+    let service = Service::start().await;
+    let job = service.run(&short_job()).await;
+    let path = format!("/v1/jobs/{}/trace", job["id"].as_str().unwrap());
+    assert_eq!(service.get(&path).await.problem(404), "not-found");
+}

@@ -1,0 +1,66 @@
+//! The service under test: inside this process, or as the real program.
+//!
+//! Every exchange that goes through here, either way, is held against the served schema: see
+//! [`crate::contract`].
+
+mod answer;
+mod client;
+mod inside;
+mod program;
+
+pub use answer::Answer;
+pub use client::Client;
+pub use inside::{Service, request};
+pub use program::{Program, processor_ticks};
+
+use std::future::Future;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep};
+
+/// No wait in any test is longer.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Between two looks at something that is awaited.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Looks again and again until there is something to see.
+pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        if let Some(seen) = look().await {
+            return seen;
+        }
+        assert!(Instant::now() < deadline, "waited too long for {what}");
+        sleep(LOOK).await;
+    }
+}
+
+/// The body of a job that trains.
+pub fn train(learner: Value, data: Value) -> Value {
+    json!({"train": {"learner": learner, "data": data}})
+}
+
+/// Half-space examples without end.
+pub fn endless(n: u32) -> Value {
+    json!({"generated": {"n": n, "target": {"binary_weights": {}}, "sampling": "uniform-positive"}})
+}
+
+/// A job that computes until it is stopped: Directed Drift needs about e^(0.139 n) mistakes.
+pub fn long_job(seed: u64) -> Value {
+    let mut job = train(json!({"name": "directed-drift"}), endless(401));
+    job["train"]["seed"] = json!(seed);
+    job["train"]["stop"] = json!({"max_seconds": 300});
+    job
+}
+
+/// A job that ends at once: five examples of the majority of their features.
+pub fn short_job() -> Value {
+    train(
+        json!({"name": "perceptron"}),
+        json!({"labelled": {"examples": [
+            {"x": "111", "y": 1}, {"x": "110", "y": 1}, {"x": "001", "y": -1},
+            {"x": "000", "y": -1}, {"x": "101", "y": 1}]}}),
+    )
+}

@@ -1,0 +1,53 @@
+//! What the service answered.
+
+use axum::http::{HeaderMap, StatusCode};
+use bytes::Bytes;
+use serde_json::Value;
+
+/// A whole answer.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Answer {
+    /// The same answer, for a chain; fails with the body when the status is another.
+    #[track_caller]
+    pub fn expect(self, status: u16) -> Self {
+        assert_eq!(self.status.as_u16(), status, "{}", self.text());
+        self
+    }
+
+    /// A header, as text.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// The body, as text.
+    pub fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).unwrap()
+    }
+
+    /// The body, as JSON.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.text()))
+    }
+
+    /// The id in the body.
+    #[track_caller]
+    pub fn id(&self) -> String {
+        self.json()["id"].as_str().unwrap().to_owned()
+    }
+
+    /// The code of a problem of that status.
+    #[track_caller]
+    pub fn problem(&self, status: u16) -> String {
+        assert_eq!(self.status.as_u16(), status, "{}", self.text());
+        let content_type = self.header("content-type");
+        assert_eq!(content_type, Some("application/problem+json"));
+        self.json()["code"].as_str().unwrap().to_owned()
+    }
+}

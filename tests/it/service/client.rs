@@ -1,0 +1,174 @@
+//! A client for HTTP/1.1 on a loopback socket, a connection an exchange: enough to see what a
+//! program answers, and that it died in between.
+
+use std::io::{Error, ErrorKind, Result};
+use std::net::SocketAddr;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::{Answer, PATIENCE};
+use crate::contract;
+
+/// Talks to one address.
+#[derive(Clone, Copy, Debug)]
+pub struct Client {
+    pub address: SocketAddr,
+}
+
+/// An answer whose body is still to come.
+pub struct Opened {
+    status: StatusCode,
+    headers: HeaderMap,
+    stream: BufReader<TcpStream>,
+}
+
+impl Client {
+    /// One exchange, held against the contract.
+    ///
+    /// # Errors
+    /// When the connection is refused, broken, or silent for too long.
+    pub async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Answer> {
+        let exchange = async {
+            let opened = self.open(method, path, headers, body).await?;
+            opened.whole().await
+        };
+        let answer = timeout(PATIENCE, exchange).await??;
+        let is_json = headers.contains(&("content-type", "application/json"));
+        let path = path.split('?').next().unwrap_or_default();
+        contract::check(method, path, is_json.then_some(body), &answer);
+        Ok(answer)
+    }
+
+    /// Sends a request and reads the head of its answer.
+    ///
+    /// # Errors
+    /// When the connection is refused or broken.
+    pub async fn open(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Result<Opened> {
+        let mut stream = TcpStream::connect(self.address).await?;
+        let mut head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: {}\r\n",
+            self.address,
+            body.len()
+        );
+        for (name, value) in headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head.push_str("\r\n");
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(body).await?;
+        let mut stream = BufReader::new(stream);
+        let (status, headers) = read_head(&mut stream).await?;
+        Ok(Opened {
+            status,
+            headers,
+            stream,
+        })
+    }
+
+    /// GET, of a program that lives.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send("GET", path, &[], b"").await.unwrap()
+    }
+
+    /// POST of JSON, with a preference such as `wait=30`.
+    ///
+    /// # Errors
+    /// When the connection is refused or broken.
+    pub async fn post(&self, path: &str, body: &Value, prefer: Option<&str>) -> Result<Answer> {
+        let mut headers = vec![("content-type", "application/json")];
+        headers.extend(prefer.map(|prefer| ("prefer", prefer)));
+        let body = body.to_string();
+        self.send("POST", path, &headers, body.as_bytes()).await
+    }
+
+    /// Waits until a job of a program that lives has this status.
+    pub async fn until_status(&self, path: &str, status: &str) -> Value {
+        super::until(&format!("{path} to be {status}"), async || {
+            let job = self.get(path).await.expect(200).json();
+            (job["status"] == status).then_some(job)
+        })
+        .await
+    }
+}
+
+impl Opened {
+    /// The next line of a body that is not framed by a length.
+    ///
+    /// # Errors
+    /// When the connection breaks.
+    pub async fn line(&mut self) -> Result<String> {
+        let line = timeout(PATIENCE, read_line(&mut self.stream)).await?;
+        line
+    }
+
+    async fn whole(mut self) -> Result<Answer> {
+        let mut body = Vec::new();
+        let length = self.headers.get("content-length");
+        if let Some(length) = length.and_then(|value| value.to_str().ok()) {
+            body.resize(length.parse().map_err(Error::other)?, 0);
+            self.stream.read_exact(&mut body).await?;
+        } else if self.headers.contains_key("transfer-encoding") {
+            while read_chunk(&mut self.stream, &mut body).await? {}
+        } else {
+            self.stream.read_to_end(&mut body).await?;
+        }
+        Ok(Answer {
+            status: self.status,
+            headers: self.headers,
+            body: body.into(),
+        })
+    }
+}
+
+async fn read_head(stream: &mut BufReader<TcpStream>) -> Result<(StatusCode, HeaderMap)> {
+    let line = read_line(stream).await?;
+    let status = line.split(' ').nth(1).and_then(|text| text.parse().ok());
+    let status = status.ok_or_else(|| Error::new(ErrorKind::InvalidData, line.clone()))?;
+    let mut headers = HeaderMap::new();
+    loop {
+        let line = read_line(stream).await?;
+        let Some((name, value)) = line.split_once(':') else {
+            return Ok((status, headers));
+        };
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(Error::other)?;
+        headers.append(
+            name,
+            HeaderValue::from_str(value.trim()).map_err(Error::other)?,
+        );
+    }
+}
+
+/// Reads one chunk of a chunked body; whether there may be more.
+async fn read_chunk(stream: &mut BufReader<TcpStream>, body: &mut Vec<u8>) -> Result<bool> {
+    let size = read_line(stream).await?;
+    let size = usize::from_str_radix(&size, 16).map_err(Error::other)?;
+    let start = body.len();
+    body.resize(start + size, 0);
+    stream.read_exact(&mut body[start..]).await?;
+    read_line(stream).await?;
+    Ok(size > 0)
+}
+
+/// A line without its end; the end of the stream is an error.
+async fn read_line(stream: &mut BufReader<TcpStream>) -> Result<String> {
+    let mut line = String::new();
+    stream.read_line(&mut line).await?;
+    let text = line.strip_suffix('\n').ok_or(ErrorKind::UnexpectedEof)?;
+    Ok(text.trim_end_matches('\r').to_owned())
+}

@@ -1,0 +1,153 @@
+//! The service inside this process: requests go through its router, without a socket.
+
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{HeaderName, HeaderValue, Request, header};
+use clap::Parser;
+use futures_util::FutureExt;
+use halfspace::app;
+use halfspace::config::CommandLine;
+use http_body_util::BodyExt;
+use serde_json::Value;
+use tempfile::TempDir;
+use tower::ServiceExt;
+
+use super::Answer;
+use crate::contract;
+
+/// A service with a directory of its own, computing jobs.
+pub struct Service {
+    service: app::Service,
+    _directory: TempDir,
+}
+
+impl Service {
+    /// A service with two workers.
+    pub async fn start() -> Self {
+        Self::with(&["--workers", "2"]).await
+    }
+
+    /// A service with these settings.
+    pub async fn with(settings: &[&str]) -> Self {
+        let service = Self::idle(settings).await;
+        service.service.jobs().start();
+        service
+    }
+
+    /// A service that accepts jobs and never computes them.
+    pub async fn idle(settings: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let data_dir = directory.path().to_str().unwrap();
+        let line = ["halfspace", "--data-dir", data_dir];
+        let line = CommandLine::try_parse_from(line.iter().chain(settings)).unwrap();
+        let service = app::Service::open(&line.settings).await.unwrap();
+        Self {
+            service,
+            _directory: directory,
+        }
+    }
+
+    /// Begins to stop, as at SIGTERM.
+    pub async fn stop(&self) {
+        self.service.jobs().stop(Duration::from_secs(5)).await;
+    }
+
+    /// Sends a request whose answer ends, and holds both against the contract.
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let (parts, body) = request.into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
+        let of_request = parts.headers.get(header::CONTENT_TYPE).cloned();
+        let plain = !parts.headers.contains_key(header::CONTENT_ENCODING);
+        let request = Request::from_parts(parts, Body::from(body.clone()));
+        let (parts, answer) = self.open(request).await.into_parts();
+        let answer = Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body: answer.collect().await.unwrap().to_bytes(),
+        };
+        let is_json = of_request.is_some_and(|value| value == "application/json");
+        let document = (is_json && plain).then_some(&body[..]);
+        contract::check(method.as_str(), &path, document, &answer);
+        answer
+    }
+
+    /// Sends a request whose answer may go on for ever.
+    pub async fn open(&self, mut request: Request<Body>) -> axum::response::Response {
+        let host = HeaderValue::from_static("localhost");
+        request.headers_mut().entry(header::HOST).or_insert(host);
+        self.service.router().oneshot(request).await.unwrap()
+    }
+
+    /// GET.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.send(request("GET", path, &[], "")).await
+    }
+
+    /// POST without a body.
+    pub async fn post(&self, path: &str) -> Answer {
+        self.send(request("POST", path, &[], "")).await
+    }
+
+    /// DELETE.
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.send(request("DELETE", path, &[], "")).await
+    }
+
+    /// POST of JSON.
+    pub async fn post_json(&self, path: &str, body: &Value) -> Answer {
+        self.post_as(path, "application/json", body.to_string())
+            .await
+    }
+
+    /// POST of a body of some type.
+    pub async fn post_as(&self, path: &str, media_type: &str, body: impl Into<Body>) -> Answer {
+        let headers = [("content-type", media_type)];
+        self.send(request("POST", path, &headers, body)).await
+    }
+
+    /// Submits a job and waits for its end; the job.
+    pub async fn run(&self, body: &Value) -> Value {
+        let headers = [("content-type", "application/json"), ("prefer", "wait=30")];
+        let answer = self.send(request("POST", "/v1/jobs", &headers, body.to_string()));
+        answer.await.expect(200).json()
+    }
+
+    /// Submits a job without waiting; its path.
+    pub async fn submit(&self, body: &Value) -> String {
+        let answer = self.post_json("/v1/jobs", body).await.expect(202);
+        answer.header("location").unwrap().to_owned()
+    }
+
+    /// Waits until a job has this status.
+    pub async fn until_status(&self, path: &str, status: &str) -> Value {
+        super::until(&format!("{path} to be {status}"), async || {
+            let job = self.get(path).await.expect(200).json();
+            (job["status"] == status).then_some(job)
+        })
+        .await
+    }
+}
+
+impl Drop for Service {
+    /// Raises the stop flags: a runtime that goes down waits for what it still computes.
+    fn drop(&mut self) {
+        let _ = self.service.jobs().stop(Duration::ZERO).now_or_never();
+    }
+}
+
+/// A request with these headers.
+pub fn request(
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: impl Into<Body>,
+) -> Request<Body> {
+    let mut request = Request::builder().method(method).uri(path);
+    for &(name, value) in headers {
+        let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+        request = request.header(name, value);
+    }
+    request.body(body.into()).unwrap()
+}

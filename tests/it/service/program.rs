@@ -1,0 +1,100 @@
+//! The real program, as a child of this process.
+
+use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+
+use super::{Client, PATIENCE, until};
+
+/// A running program; killed when dropped.
+pub struct Program {
+    child: Child,
+    client: Client,
+    // Held so that the program can write on.
+    _stdout: BufReader<ChildStdout>,
+}
+
+impl Program {
+    /// Starts the program on a free port of the loopback and waits for its banner.
+    pub fn start(data_dir: &Path, settings: &[&str]) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_halfspace"))
+            .args(["--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
+            .arg(data_dir)
+            .args(settings)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut stdout = BufReader::new(child.stdout.take().unwrap());
+        let (sender, receiver) = mpsc::channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = stdout.read_line(&mut line);
+            let _ = sender.send((read.map(|_| line), stdout));
+        });
+        let Ok((line, stdout)) = receiver.recv_timeout(PATIENCE) else {
+            let _ = child.kill();
+            panic!("the program says nothing");
+        };
+        let line = line.unwrap();
+        let address = line.trim_end().rsplit('/').next().unwrap_or_default();
+        let address = address.parse::<SocketAddr>();
+        Self {
+            client: Client {
+                address: address.unwrap_or_else(|_| panic!("no address in {line:?}")),
+            },
+            child,
+            _stdout: stdout,
+        }
+    }
+
+    /// Talks to it.
+    pub fn client(&self) -> Client {
+        self.client
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// SIGKILL, and the end of it.
+    pub fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// SIGTERM; does not wait.
+    pub fn terminate(&self) {
+        let pid = self.pid().to_string();
+        let sent = Command::new("kill").args(["-TERM", &pid]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Waits for it to end by itself.
+    pub async fn ended(&mut self) -> ExitStatus {
+        let child = &mut self.child;
+        until("the program to end", || {
+            let status = child.try_wait().unwrap();
+            async move { status }
+        })
+        .await
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The processor time that a process has used, in ticks; none where the system does not say.
+pub fn processor_ticks(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may hold blanks; user and system time are fields 14 and 15.
+    let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+    Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
+}

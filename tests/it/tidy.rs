@@ -1,0 +1,381 @@
+//! The rules of the house that a compiler does not know.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The rooms of the library from left to right; a room imports from its left only.
+const ROOMS: [&str; 12] = [
+    "bits",
+    "learners",
+    "theory",
+    "constructions",
+    "experiments",
+    "formats",
+    "records",
+    "storage",
+    "jobs",
+    "http",
+    "config",
+    "app",
+];
+
+/// Rooms at the same step of the stairs: they may not import each other.
+const APART: [(&str, &str); 1] = [("theory", "constructions")];
+
+/// What no room left of `storage` may know: no runtime, no web, no database, no clock.
+const OUTSIDE: [&str; 6] = ["tokio", "axum", "sqlx", "hyper", "SystemTime", "Instant"];
+
+const FILE_LINES_MAX: usize = 450;
+const FUNCTION_LINES_MAX: usize = 80;
+const LINE_CHARACTERS_MAX: usize = 120;
+
+/// A source file.
+struct Source {
+    /// From the root of the repository.
+    path: String,
+    text: String,
+}
+
+impl Source {
+    /// The text before the unit tests; nothing of a file that is all tests.
+    fn code(&self) -> &str {
+        if self.path.contains("/tests/") || self.path.ends_with("/tests.rs") {
+            return "";
+        }
+        let end = self.text.find("#[cfg(test)]\nmod tests {");
+        &self.text[..end.unwrap_or(self.text.len())]
+    }
+
+    /// The lines of the code, numbered from 1, without comments and what strings hold.
+    fn lines(&self) -> Vec<(usize, String)> {
+        self.code()
+            .lines()
+            .map(without_texts)
+            .zip(1..)
+            .map(|(line, number)| (number, line))
+            .collect()
+    }
+
+    /// The room that the file belongs to; none for `main.rs` and `lib.rs`.
+    fn room(&self) -> Option<usize> {
+        let below = self.path.strip_prefix("src/")?;
+        let room = below.split('/').next()?.trim_end_matches(".rs");
+        ROOMS.iter().position(|known| *known == room)
+    }
+}
+
+/// A line without its comment and without what stands between its quotes.
+fn without_texts(line: &str) -> String {
+    let mut kept = String::new();
+    let mut quoted = false;
+    let mut previous = ' ';
+    for (at, character) in line.char_indices() {
+        if !quoted && line[at..].starts_with("//") {
+            break;
+        }
+        let is_quote = character == '"' && previous != '\\' && !line[at..].starts_with("\"'");
+        if is_quote {
+            quoted = !quoted;
+        }
+        if !quoted || is_quote {
+            kept.push(character);
+        }
+        previous = if previous == '\\' { ' ' } else { character };
+    }
+    kept
+}
+
+/// The sources below a folder of the repository.
+fn sources(folder: &str) -> Vec<Source> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut waiting: Vec<PathBuf> = vec![root.join(folder)];
+    let mut sources = Vec::new();
+    while let Some(path) = waiting.pop() {
+        if path.is_dir() {
+            waiting.extend(
+                fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            sources.push(Source {
+                path: path
+                    .strip_prefix(root)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned(),
+                text: fs::read_to_string(&path).unwrap(),
+            });
+        }
+    }
+    assert!(!sources.is_empty());
+    sources.sort_by(|one, other| one.path.cmp(&other.path));
+    sources
+}
+
+/// Fails with everything found.
+#[track_caller]
+fn assert_none(rule: &str, found: &[String]) {
+    assert!(found.is_empty(), "{rule}:\n{}", found.join("\n"));
+}
+
+/// Where a word stands by itself.
+fn has_word(line: &str, word: &str) -> bool {
+    let is_part = |character: char| character.is_alphanumeric() || character == '_';
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}
+
+/// The rooms that a line names.
+fn named_rooms(line: &str) -> impl Iterator<Item = &str> {
+    line.split("crate::").skip(1).flat_map(|rest| {
+        let group = rest
+            .strip_prefix('{')
+            .map(|list| list.split('}').next().unwrap_or_default());
+        let names = group.unwrap_or(rest).split(',');
+        let count = if group.is_some() { usize::MAX } else { 1 };
+        let is_part = |character: char| character.is_alphanumeric() || character == '_';
+        names.take(count).map(move |name| {
+            let name = name.trim();
+            name.split(|character| !is_part(character))
+                .next()
+                .unwrap_or_default()
+        })
+    })
+}
+
+#[test]
+fn rooms_import_from_their_left_only() {
+    let mut found = Vec::new();
+    for source in sources("src") {
+        let Some(own) = source.room() else { continue };
+        for (number, line) in source.lines() {
+            if line.contains("crate::{") && !line.contains('}') {
+                found.push(format!(
+                    "{}:{number}: name the rooms one by one",
+                    source.path
+                ));
+            }
+            for name in named_rooms(&line) {
+                let Some(room) = ROOMS.iter().position(|known| *known == name) else {
+                    continue;
+                };
+                let pair = (ROOMS[room.min(own)], ROOMS[room.max(own)]);
+                if room > own || APART.contains(&pair) {
+                    found.push(format!(
+                        "{}:{number}: {} imports {name}",
+                        source.path, ROOMS[own]
+                    ));
+                }
+            }
+        }
+    }
+    assert_none("an import points right", &found);
+}
+
+#[test]
+fn every_module_of_the_library_is_a_room() {
+    let library =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
+    let modules = library
+        .lines()
+        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    let unknown: Vec<String> = modules
+        .filter(|name| !ROOMS.contains(name))
+        .map(str::to_owned)
+        .collect();
+    assert_none("a module has no place in the order", &unknown);
+}
+
+#[test]
+fn nothing_left_of_storage_knows_the_outside() {
+    let storage = ROOMS.iter().position(|room| *room == "storage");
+    let mut found = Vec::new();
+    for source in sources("src")
+        .iter()
+        .filter(|source| source.room().is_some_and(|own| Some(own) < storage))
+    {
+        for (number, line) in source.lines() {
+            let named = OUTSIDE.iter().filter(|word| has_word(&line, word));
+            found.extend(named.map(|word| format!("{}:{number}: {word}", source.path)));
+        }
+    }
+    assert_none("a learner's side knows the outside", &found);
+}
+
+#[test]
+fn unsafe_code_stands_in_bits_with_its_reason() {
+    let mut found = Vec::new();
+    for source in sources("src") {
+        let original: Vec<&str> = source.text.lines().collect();
+        for (number, line) in source.lines() {
+            if !has_word(&line, "unsafe") {
+                continue;
+            }
+            let above = original[..number - 1].iter().rev();
+            let mut above = above.take_while(|line| {
+                let line = line.trim();
+                line.starts_with("//") || line.starts_with("#[") || line.is_empty()
+            });
+            let has_reason =
+                above.any(|line| line.contains("SAFETY:") || line.contains("# Safety"));
+            let own_line = original[number - 1].contains("SAFETY:");
+            if !source.path.starts_with("src/bits/") || !(has_reason || own_line) {
+                found.push(format!("{}:{number}: {}", source.path, line.trim()));
+            }
+        }
+    }
+    assert_none("unsafe outside bits, or without SAFETY", &found);
+}
+
+#[test]
+fn nothing_unwraps_outside_tests_and_nothing_is_left_to_do() {
+    let mut found = Vec::new();
+    for source in sources("src") {
+        for (number, line) in source.lines() {
+            let words = [".unwrap()", "todo!", "unimplemented!", "dbg!"];
+            let named = words.iter().filter(|word| line.contains(*word));
+            found.extend(named.map(|word| format!("{}:{number}: {word}", source.path)));
+        }
+    }
+    let marks = [
+        concat!("FIX", "ME"),
+        concat!("TO", "DO"),
+        concat!("XX", "X"),
+    ];
+    for source in ["src", "tests", "benches"]
+        .iter()
+        .flat_map(|folder| sources(folder))
+    {
+        for (line, number) in source.text.lines().zip(1..) {
+            let named = marks.iter().filter(|mark| has_word(line, mark));
+            found.extend(named.map(|mark| format!("{}:{number}: {mark}", source.path)));
+        }
+    }
+    assert_none("not finished", &found);
+}
+
+#[test]
+fn tests_do_not_sleep_a_thread() {
+    let word = ["thread", "sleep"].join("::");
+    let mut found = Vec::new();
+    for source in ["src", "tests"].iter().flat_map(|folder| sources(folder)) {
+        let lines = source
+            .text
+            .lines()
+            .zip(1..)
+            .filter(|(line, _)| line.contains(&word));
+        found.extend(lines.map(|(_, number)| format!("{}:{number}", source.path)));
+    }
+    assert_none("a thread sleeps", &found);
+}
+
+#[test]
+fn every_file_says_what_it_owns() {
+    let all = ["src", "tests", "benches"]
+        .iter()
+        .flat_map(|folder| sources(folder));
+    let silent = all.filter(|source| !source.text.starts_with("//! "));
+    assert_none(
+        "no //! at the top",
+        &silent.map(|source| source.path).collect::<Vec<_>>(),
+    );
+}
+
+#[test]
+fn files_fit_in_a_sitting_and_lines_on_a_screen() {
+    let mut found = Vec::new();
+    for source in sources("src") {
+        let lines = source.code().lines().count();
+        if lines > FILE_LINES_MAX {
+            found.push(format!("{}: {lines} lines", source.path));
+        }
+    }
+    for source in ["src", "tests", "benches"]
+        .iter()
+        .flat_map(|folder| sources(folder))
+    {
+        for (line, number) in source.text.lines().zip(1..) {
+            let characters = line.chars().count();
+            if characters > LINE_CHARACTERS_MAX {
+                found.push(format!("{}:{number}: {characters} characters", source.path));
+            }
+        }
+    }
+    assert_none("too long", &found);
+}
+
+#[test]
+fn functions_fit_on_a_screen() {
+    let mut found = Vec::new();
+    for source in sources("src") {
+        let lines = source.lines();
+        for (index, (number, line)) in lines.iter().enumerate() {
+            let indent = line.len() - line.trim_start().len();
+            let is_function =
+                has_word(line, "fn") && line.trim_start().starts_with(['p', 'f', 'a', 'u', 'c']);
+            if !is_function || line.trim_end().ends_with(';') {
+                continue;
+            }
+            // A function formatted by rustfmt ends at the brace below its own first letter.
+            let end = format!("{}}}", " ".repeat(indent));
+            let length = lines[index..]
+                .iter()
+                .position(|(_, line)| line.starts_with(&end));
+            let length = length.map_or(0, |length| length + 1);
+            if length > FUNCTION_LINES_MAX {
+                found.push(format!("{}:{number}: {length} lines", source.path));
+            }
+        }
+    }
+    assert_none("a function is too long", &found);
+}
+
+/// A learner's name stands in its own file; whoever else names one would have to change for it.
+#[test]
+fn nobody_matches_on_the_name_of_a_learner() {
+    let names: Vec<&str> = halfspace::learners::catalogue::CATALOGUE
+        .iter()
+        .map(|entry| entry.name)
+        .collect();
+    let mut found = Vec::new();
+    for source in sources("src") {
+        let own = source
+            .path
+            .rsplit('/')
+            .next()
+            .unwrap_or_default()
+            .trim_end_matches(".rs")
+            .replace('_', "-");
+        for (line, number) in source.code().lines().zip(1..) {
+            let code = line.split("//").next().unwrap_or_default();
+            for name in &names {
+                let is_named = code.contains(&format!("\"{name}\""));
+                if is_named && !(own == *name && source.path.starts_with("src/learners/")) {
+                    found.push(format!("{}:{number}: {name}", source.path));
+                }
+            }
+        }
+    }
+    assert_none("a learner is named outside its file", &found);
+}
+
+#[test]
+fn the_scanner_sees_what_it_should() {
+    assert_eq!(
+        without_texts("let a = \"crate::app\"; // crate::http"),
+        "let a = \"\"; "
+    );
+    assert_eq!(
+        without_texts("let quote = '\"'; tokio"),
+        "let quote = '\"'; tokio"
+    );
+    let rooms = |line| named_rooms(line).collect::<Vec<_>>();
+    assert_eq!(rooms("use crate::jobs::Jobs;"), ["jobs"]);
+    assert_eq!(rooms("use crate::{jobs::Jobs, http};"), ["jobs", "http"]);
+    assert!(has_word("use tokio::time;", "tokio") && !has_word("use tokio_util;", "tokio"));
+}

@@ -47,21 +47,34 @@ pub enum Assume {
 
 /// Reads a body that is one [`DataForm`] with its examples.
 pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
-    options.refuse_table_options("JSON", false)?;
     let refuse = |detail: &str| Err(Fault::new(FormatErrorKind::Schema, detail).into());
-    match json::from_reader(reader, &options.limits)? {
+    match read_form(reader, options)? {
         DataForm::Generated(_) => refuse("Generated data cannot stand here; send examples."),
         DataForm::Sample {
             assume: Some(_), ..
         } => refuse("The field assume cannot stand here."),
-        DataForm::Sample { parsed, .. } => {
-            let n = parsed.data.n();
-            if let Some(expected) = options.n.filter(|&expected| expected != n) {
-                let detail =
-                    format!("The examples have {n} values, but the n asked for is {expected}.");
-                return Err(Fault::new(FormatErrorKind::UnequalLength, detail).into());
-            }
-            Ok(parsed)
+        DataForm::Sample { parsed, .. } => Ok(parsed),
+    }
+}
+
+/// Reads a body that is one [`DataForm`], whichever; an option that does not fit it is refused, not
+/// passed over.
+///
+/// # Errors
+/// What is wrong with the body or with the options.
+pub fn read_form(reader: &mut dyn Read, options: &Options) -> Result<DataForm, FormatError> {
+    options.refuse_table_options("JSON", false)?;
+    let form = json::from_reader(reader, &options.limits)?;
+    let n = match &form {
+        DataForm::Sample { parsed, .. } => parsed.data.n(),
+        DataForm::Generated(spec) => spec.n,
+    };
+    match options.n.filter(|&expected| expected != n) {
+        None => Ok(form),
+        Some(expected) => {
+            let detail =
+                format!("The examples have {n} values, but the n asked for is {expected}.");
+            Err(Fault::new(FormatErrorKind::UnequalLength, detail).into())
         }
     }
 }

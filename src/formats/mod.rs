@@ -35,7 +35,7 @@ pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use digest::digest;
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use generated::{GeneratedSpec, Sampling, TargetSpec};
-pub use json_data::{Assume, DataForm};
+pub use json_data::{Assume, DataForm, read_form};
 
 use crate::learners::data::Data;
 use error::Fault;

@@ -119,10 +119,12 @@ fn read_form(
     reader: &mut dyn std::io::Read,
     options: &Options,
 ) -> Result<DataForm, FormatError> {
-    if format == Format::Json {
-        return formats::json::from_reader(reader, &options.limits);
-    }
     let mut options = options.clone();
+    if format == Format::Json {
+        // That the examples fit the model is judged later, with the other forms of data.
+        options.n = None;
+        return formats::read_form(reader, &options);
+    }
     if format == Format::Csv && options.labels.is_none() {
         options.labels = Some(LabelsColumn::None);
     }

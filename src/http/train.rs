@@ -136,11 +136,22 @@ fn read_form(
         let parsed = formats::parse(format, reader, options)?;
         return Ok(DataForm::Sample { parsed, assume });
     }
-    let mut form = formats::json::from_reader(reader, &options.limits)?;
-    if let (DataForm::Sample { assume: own, .. }, Some(assume)) = (&mut form, assume) {
-        *own = Some(assume);
+    let mut form = formats::read_form(reader, options)?;
+    match (&mut form, assume) {
+        (_, None) => {}
+        (DataForm::Sample { assume: own, .. }, Some(assume)) => *own = Some(assume),
+        (DataForm::Generated(_), Some(_)) => return Err(assume_of_generated()),
     }
     Ok(form)
+}
+
+fn assume_of_generated() -> formats::FormatError {
+    formats::FormatError {
+        kind: formats::FormatErrorKind::BadOption,
+        place: None,
+        detail: "The option assume is for data that you send; of generated data all is known."
+            .to_owned(),
+    }
 }
 
 /// What the query of this route says.

@@ -45,20 +45,31 @@ pub enum Assume {
     Uniform,
 }
 
-/// Reads a body that is one [`DataForm`].
+/// Reads a body that is one [`DataForm`]; an option that does not fit it is refused, not passed
+/// over.
 pub(super) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm, FormatError> {
     options.refuse_table_options("JSON", false)?;
     let mut form = json::from_reader(reader, &options.limits)?;
-    if let DataForm::Sample { parsed, assume } = &mut form {
-        *assume = options.assume.or(*assume);
-        let n = parsed.data.n();
-        if let Some(expected) = options.n.filter(|&expected| expected != n) {
+    let n = match &mut form {
+        DataForm::Sample { parsed, assume } => {
+            *assume = options.assume.or(*assume);
+            parsed.data.n()
+        }
+        DataForm::Generated(_) if options.assume.is_some() => {
+            let detail = "The option assume is for data that you send; of generated data all is \
+                          known.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
+        }
+        DataForm::Generated(spec) => spec.n,
+    };
+    match options.n.filter(|&expected| expected != n) {
+        None => Ok(form),
+        Some(expected) => {
             let detail =
                 format!("The examples have {n} values, but the n asked for is {expected}.");
-            return Err(Fault::new(FormatErrorKind::UnequalLength, detail).into());
+            Err(Fault::new(FormatErrorKind::UnequalLength, detail).into())
         }
     }
-    Ok(form)
 }
 
 /// Reads a body that is one [`DataForm`] with its examples.

@@ -609,3 +609,39 @@ fn errors_do_not_repeat_the_body() {
         assert!(error.to_string().len() < 1000);
     }
 }
+
+#[test]
+fn options_that_do_not_fit_a_form_are_refused() {
+    let generated = r#"{"generated":{"n":3,"target":{"binary_weights":{}},"sampling":"uniform"}}"#;
+    let sent = r#"{"unlabelled":{"examples":["101"]}}"#;
+    let read = |body: &str, options: Options| {
+        let form = crate::formats::read(Format::Json, body.as_bytes(), &options);
+        form.map(|_| ()).map_err(|error| error.kind)
+    };
+    for body in [generated, sent] {
+        let n = |n| Options {
+            n,
+            ..Options::default()
+        };
+        assert_eq!(read(body, n(None)), Ok(()));
+        assert_eq!(read(body, n(Some(3))), Ok(()));
+        assert_eq!(read(body, n(Some(0))), Err(FormatErrorKind::UnequalLength));
+        let assumed = Options {
+            assume: Some(Assume::Uniform),
+            ..Options::default()
+        };
+        let refused = Err(FormatErrorKind::BadOption);
+        let expected = if body == sent { Ok(()) } else { refused };
+        assert_eq!(read(body, assumed), expected);
+        let header = Options {
+            header: Header::True,
+            ..Options::default()
+        };
+        assert_eq!(read(body, header), Err(FormatErrorKind::BadOption));
+        let labels = Options {
+            labels: Some(LabelsColumn::Last),
+            ..Options::default()
+        };
+        assert_eq!(read(body, labels), Err(FormatErrorKind::BadOption));
+    }
+}

@@ -99,6 +99,7 @@ fn csv(random: &mut Xoshiro256PlusPlus, write: impl Fn(u8) -> String) -> Vec<u8>
     body.into_bytes()
 }
 
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 fn best_of(mut run: impl FnMut()) -> Duration {
     let timed = (0..RUNS).map(|_| {
         let start = Instant::now();

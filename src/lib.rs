@@ -11,6 +11,8 @@
 //! - [`http`]: every route, its schema and its errors.
 //! - [`config`] and [`app`]: settings, and the whole put together.
 
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+
 pub mod app;
 pub mod bits;
 pub mod config;

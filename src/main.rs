@@ -1,5 +1,7 @@
 //! The command line: serve | migrate | openapi | healthcheck.
 
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+
 use std::error::Error;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};

@@ -73,6 +73,7 @@ fn runs(work: &mut impl FnMut()) -> u32 {
 }
 
 /// Seconds a run.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 fn seconds(work: &mut impl FnMut(), runs: u32) -> f64 {
     let start = Instant::now();
     for _ in 0..runs {

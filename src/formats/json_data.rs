@@ -45,24 +45,31 @@ pub enum Assume {
     Uniform,
 }
 
+/// Reads a body that is one [`DataForm`].
+pub(super) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm, FormatError> {
+    options.refuse_table_options("JSON", false)?;
+    let mut form = json::from_reader(reader, &options.limits)?;
+    if let DataForm::Sample { parsed, assume } = &mut form {
+        *assume = options.assume.or(*assume);
+        let n = parsed.data.n();
+        if let Some(expected) = options.n.filter(|&expected| expected != n) {
+            let detail =
+                format!("The examples have {n} values, but the n asked for is {expected}.");
+            return Err(Fault::new(FormatErrorKind::UnequalLength, detail).into());
+        }
+    }
+    Ok(form)
+}
+
 /// Reads a body that is one [`DataForm`] with its examples.
 pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
-    options.refuse_table_options("JSON", false)?;
     let refuse = |detail: &str| Err(Fault::new(FormatErrorKind::Schema, detail).into());
-    match json::from_reader(reader, &options.limits)? {
+    match read(reader, options)? {
         DataForm::Generated(_) => refuse("Generated data cannot stand here; send examples."),
         DataForm::Sample {
             assume: Some(_), ..
         } => refuse("The field assume cannot stand here."),
-        DataForm::Sample { parsed, .. } => {
-            let n = parsed.data.n();
-            if let Some(expected) = options.n.filter(|&expected| expected != n) {
-                let detail =
-                    format!("The examples have {n} values, but the n asked for is {expected}.");
-                return Err(Fault::new(FormatErrorKind::UnequalLength, detail).into());
-            }
-            Ok(parsed)
-        }
+        DataForm::Sample { parsed, .. } => Ok(parsed),
     }
 }
 
@@ -191,21 +198,23 @@ impl<'de> Visitor<'de> for Kind {
             Self::Labelled | Self::Unlabelled => UnlabelledMeans::Nothing,
         };
         let parsed = builder.finish(meaning).map_err(scope::raise)?;
+        let assume = assume.flatten();
         Ok(DataForm::Sample { parsed, assume })
     }
 }
 
-/// Reads `assume`; a seed, so that a fault stands at the field.
+/// Reads `assume`, null or a name; a seed, so that a fault stands at the field.
 struct AssumeOf {
     allowed: &'static [Assume],
 }
 
 impl<'de> DeserializeSeed<'de> for AssumeOf {
-    type Value = Assume;
+    type Value = Option<Assume>;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Assume, D::Error> {
-        let assume = Assume::deserialize(deserializer)?;
-        assume.check(self.allowed).map_err(scope::raise)
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        let assume = Option::<Assume>::deserialize(deserializer)?;
+        let checked = assume.map(|assume| assume.check(self.allowed));
+        checked.transpose().map_err(scope::raise)
     }
 }
 

@@ -169,6 +169,8 @@ pub struct Options {
     pub n: Option<usize>,
     /// What examples without labels are; JSON says it itself.
     pub unlabelled: UnlabelledMeans,
+    /// What the sender declares of the examples' distribution.
+    pub assume: Option<Assume>,
     /// How much is read.
     pub limits: Limits,
 }
@@ -204,7 +206,24 @@ pub struct Parsed {
     pub feature_names: Option<Vec<String>>,
 }
 
-/// Reads a body as data.
+/// Reads a body as data, sent along or to be drawn.
+///
+/// # Errors
+/// As for [`parse`].
+pub fn read(
+    format: Format,
+    mut reader: impl Read,
+    options: &Options,
+) -> Result<DataForm, FormatError> {
+    if format == Format::Json {
+        return json_data::read(&mut reader, options);
+    }
+    let parsed = parse(format, reader, options)?;
+    let assume = options.assume;
+    Ok(DataForm::Sample { parsed, assume })
+}
+
+/// Reads a body as data sent along.
 ///
 /// # Errors
 /// What is wrong with the body, with its place, or the [`FormatErrorKind::Io`] of its source.

@@ -44,7 +44,7 @@ pub fn schema(n_max: u64) -> Value {
     let uniform_assume = json!({"type": ["string", "null"], "enum": ["uniform", null]});
     let packed_assume = json!({"type": ["string", "null"],
         "enum": ["uniform-positive", "reflected", "uniform", null],
-        "description": "`uniform` with labels, one of the others without"});
+        "description": "`uniform` with labels, the others without"});
     let generated = json!({
         "n": {"type": "integer", "minimum": 1, "maximum": n_max},
         "target": {"type": "object", "required": ["binary_weights"],

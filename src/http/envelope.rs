@@ -1,12 +1,12 @@
 //! What surrounds every exchange: the request id, the problem document, the log line, the metrics.
 
 use std::any::Any;
-use std::time::Instant;
 
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use tokio::time::Instant;
 
 use super::App;
 use super::problem::{Code, Problem};

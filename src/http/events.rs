@@ -13,7 +13,7 @@ use futures_util::stream::{self, Stream};
 use tokio::sync::broadcast;
 
 use crate::records::id::JobKind;
-use crate::records::{Event, EventKind, JobId};
+use crate::records::{Event, EventKind, JobId, Owner};
 
 use super::App;
 use super::extract::{Caller, PathId};
@@ -43,6 +43,7 @@ pub async fn events(
     app.jobs.job(&owner, id).await?;
     let follower = Follower {
         app,
+        owner,
         id,
         last,
         changes,
@@ -77,6 +78,7 @@ fn written(event: &Event) -> sse::Event {
 /// Reads the events of one job as they come.
 struct Follower {
     app: App,
+    owner: Owner,
     id: JobId,
     last: i64,
     changes: broadcast::Receiver<JobId>,
@@ -97,7 +99,10 @@ impl Follower {
                 return None;
             }
             let store = self.app.jobs.store();
-            match store.events(None, self.id, self.last, BATCH).await {
+            match store
+                .events(Some(&self.owner), self.id, self.last, BATCH)
+                .await
+            {
                 Ok(events) if events.is_empty() => {
                     if self.has_ended().await {
                         return None;
@@ -116,11 +121,10 @@ impl Follower {
 
     /// Whether no event can follow: all were seen before, or the job was deleted meanwhile.
     async fn has_ended(&self) -> bool {
-        let owner = crate::records::Owner::anonymous();
-        match self.app.jobs.job(&owner, self.id).await {
+        match self.app.jobs.job(&self.owner, self.id).await {
             Ok(job) if job.status.is_ended() => {
                 let store = self.app.jobs.store();
-                let more = store.events(None, self.id, self.last, 1).await;
+                let more = store.events(Some(&self.owner), self.id, self.last, 1).await;
                 more.is_ok_and(|events| events.is_empty())
             }
             Ok(_) => false,

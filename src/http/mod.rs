@@ -1,7 +1,7 @@
 //! HTTP: every route in one list; a resource's parameters, schema, docs and handler stand together.
 //!
 //! Handlers decide nothing about learning: they read a request, call `jobs` or the store, and
-//! write a document. Every error is a [`problem::Problem`].
+//! write a document. Every error is a problem document: see `problem`.
 
 mod body;
 mod codes;

@@ -111,15 +111,8 @@ pub async fn get(
     let model = app.jobs.store().model(&owner, id).await?;
     let model = model.ok_or_else(|| Problem::not_found("model"))?;
     let document = document(&model)?;
-    let item = ModelItem {
-        id: model.id,
-        job: model.job,
-        name: model.name,
-        learner: model.learner,
-        kind: model.kind,
-        n: model.n,
-        created_at: model.created_at,
-    };
+    let (summary, _) = model.into_parts();
+    let item = summary.into();
     Ok(Json(ModelAnswer { item, document }))
 }
 

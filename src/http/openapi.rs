@@ -8,6 +8,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::learners::catalogue::CATALOGUE;
 use crate::learners::parameters;
+use crate::records::train::{Positive, StopRuleName};
 
 use super::data_schema;
 use super::limits::Limits;
@@ -38,6 +39,7 @@ pub fn text(document: OpenApi) -> String {
         for (path, operations) in paths {
             let operations = operations.as_object_mut();
             for (method, operation) in operations.into_iter().flatten() {
+                complete_parameters(operation);
                 declare_problems(path, method, operation);
             }
         }
@@ -61,6 +63,33 @@ fn complete_schemas(document: &mut Value) {
     schemas["Data"] = data_schema::schema(Limits::default().n_max);
     schemas["FieldError"] = schema_of::<FieldError>();
     schemas["Problem"] = schema_of::<ProblemDocument>();
+}
+
+/// Says what the query parameters that spell out `stop` and the reading of a body may be.
+fn complete_parameters(operation: &mut Value) {
+    let parameters = operation
+        .get_mut("parameters")
+        .and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
+        if parameter["in"] != "query" {
+            continue;
+        }
+        let schema = match parameter["name"].as_str() {
+            Some("assume") => json!({"type": "string",
+                "enum": ["uniform-positive", "reflected", "uniform"]}),
+            Some("header") => json!({"type": "string", "enum": ["auto", "true", "false"]}),
+            Some("labels") => json!({"type": "string", "minLength": 1}),
+            Some("rule") => schema_of::<StopRuleName>(),
+            Some("confidence") => json!({"type": "number",
+                "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
+            Some("max_passes" | "max_mistakes" | "max_examples") => schema_of::<Positive>(),
+            Some("max_seconds") => json!({"type": "number", "exclusiveMinimum": 0}),
+            Some("n") => json!({"type": "integer", "minimum": 1,
+                "maximum": Limits::default().n_max}),
+            _ => continue,
+        };
+        parameter["schema"] = schema;
+    }
 }
 
 fn schema_of<T: PartialSchema + ToSchema>() -> Value {

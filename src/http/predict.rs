@@ -11,9 +11,7 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 
-use crate::formats::{
-    self, DataForm, Format, FormatError, Header, LabelsColumn, Options, Parsed, UnlabelledMeans,
-};
+use crate::formats::{self, DataForm, Format, LabelsColumn, Options, Parsed, UnlabelledMeans};
 use crate::learners::data::{Data, Features};
 use crate::learners::hypothesis::{Hypothesis, Score};
 use crate::learners::predict::{scores, with_reals};
@@ -83,9 +81,9 @@ pub async fn predict(
         Format::Json => app.limits.of_json(),
         _ => app.limits.of_lines(),
     };
-    let options = options(parts.uri.query(), &hypothesis, &limits)?;
+    let options = options(parts.uri.query(), format, &hypothesis, &limits)?;
     let form = body::read(&app, &parts.headers, request_body, &limits, move |reader| {
-        read_form(format, reader, &options)
+        formats::read(format, reader, &options)
     })
     .await?;
     let DataForm::Sample { parsed, .. } = form else {
@@ -102,17 +100,20 @@ pub async fn predict(
     })
 }
 
+/// How the body is read: a sparse format takes its n from the model, a table has no labels unless
+/// they are named.
 fn options(
     query: Option<&str>,
+    format: Format,
     hypothesis: &Hypothesis,
     limits: &formats::Limits,
 ) -> Result<Options, Problem> {
     let mut options = Options {
-        labels: None,
-        header: Header::Auto,
-        n: Some(hypothesis.n()),
+        labels: (format == Format::Csv).then_some(LabelsColumn::None),
+        n: (format == Format::Libsvm).then_some(hypothesis.n()),
         unlabelled: UnlabelledMeans::Nothing,
         limits: limits.clone(),
+        ..Options::default()
     };
     for (name, text) in query_pairs(query)? {
         match name.as_str() {
@@ -125,23 +126,6 @@ fn options(
         }
     }
     Ok(options)
-}
-
-fn read_form(
-    format: Format,
-    reader: &mut dyn std::io::Read,
-    options: &Options,
-) -> Result<DataForm, FormatError> {
-    if format == Format::Json {
-        return formats::json::from_reader(reader, &options.limits);
-    }
-    let mut options = options.clone();
-    if format == Format::Csv && options.labels.is_none() {
-        options.labels = Some(LabelsColumn::None);
-    }
-    let parsed = formats::parse(format, reader, &options)?;
-    let assume = None;
-    Ok(DataForm::Sample { parsed, assume })
 }
 
 /// The data as the model takes them.

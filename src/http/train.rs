@@ -8,9 +8,7 @@ use axum::response::Response;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::formats::{
-    self, Assume, DataForm, Format, Header, LabelsColumn, Options, Place, UnlabelledMeans,
-};
+use crate::formats::{self, Assume, Format, Header, LabelsColumn, Options, Place, UnlabelledMeans};
 use crate::jobs::learner;
 use crate::learners::catalogue::Entry;
 use crate::records::train::{LearnerSpec, SeedNumber, StopSpec};
@@ -83,9 +81,9 @@ pub async fn train(
         Format::Json => app.limits.of_json(),
         _ => app.limits.of_lines(),
     };
-    let (assume, options) = (query.assume, query.options(&limits));
+    let options = query.options(&limits);
     let (form, sha256) = body::read(&app, &parts.headers, request_body, &limits, move |reader| {
-        let form = read_form(format, reader, &options, assume)?;
+        let form = formats::read(format, reader, &options)?;
         let sha256 = sha256(&form);
         Ok((form, sha256))
     })
@@ -124,23 +122,6 @@ pub fn media_type(headers: &axum::http::HeaderMap) -> Result<Format, Problem> {
         };
         Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail)
     })
-}
-
-fn read_form(
-    format: Format,
-    reader: &mut dyn std::io::Read,
-    options: &Options,
-    assume: Option<Assume>,
-) -> Result<DataForm, formats::FormatError> {
-    if format != Format::Json {
-        let parsed = formats::parse(format, reader, options)?;
-        return Ok(DataForm::Sample { parsed, assume });
-    }
-    let mut form = formats::json::from_reader(reader, &options.limits)?;
-    if let (DataForm::Sample { assume: own, .. }, Some(assume)) = (&mut form, assume) {
-        *own = Some(assume);
-    }
-    Ok(form)
 }
 
 /// What the query of this route says.
@@ -208,6 +189,7 @@ impl TrainQuery {
             header: self.header,
             n: self.n,
             unlabelled: UnlabelledMeans::HalfSpace,
+            assume: self.assume,
             limits: limits.clone(),
         }
     }

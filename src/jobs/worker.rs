@@ -153,7 +153,7 @@ pub(super) async fn attend(
         job,
         lease,
         planned: train_job.examples_planned(),
-        shown: Counts::default(),
+        shown: None,
         renewed: Instant::now(),
         is_lost: false,
     };
@@ -193,7 +193,9 @@ struct Keeper<'a> {
     job: &'a Job,
     lease: &'a Lease,
     planned: Option<u64>,
-    shown: Counts,
+    /// The counts last stored; none before the first beat, which so always takes place and learns
+    /// at once of a cancel that came while the data were read.
+    shown: Option<Counts>,
     renewed: Instant,
     is_lost: bool,
 }
@@ -206,7 +208,7 @@ impl Keeper<'_> {
             return None;
         }
         let lease_seconds = self.jobs.config.lease_seconds;
-        let moved = counts != self.shown;
+        let moved = self.shown != Some(counts);
         let lease = Duration::from_secs(lease_seconds.into());
         if !moved && self.renewed.elapsed() < lease / 3 {
             return None;
@@ -220,7 +222,7 @@ impl Keeper<'_> {
         match beat.await {
             Ok(Heartbeat::Held { cancel_requested }) => {
                 self.renewed = Instant::now();
-                self.shown = counts;
+                self.shown = Some(counts);
                 self.jobs.hub.changed(self.job.id);
                 cancel_requested.then_some(Interrupt::Cancelled)
             }

@@ -1,4 +1,5 @@
-//! The vote of a batch of half-space examples on each coordinate of a binary hypothesis.
+//! The vote of a batch of half-space examples on each coordinate of a binary hypothesis, and the
+//! rule that Directed Drift's batch variants share: on a mistake, take a batch, let it vote, flip.
 
 use std::f64::consts::PI;
 use std::ops::Range;
@@ -6,15 +7,91 @@ use std::ops::Range;
 use crate::bits::{BitVector, Tally};
 
 use super::block::Block;
+use super::catalogue::Setup;
+use super::directed_drift::{first_half_space_mistake, first_hypothesis};
+use super::hypothesis::Hypothesis;
+use super::parameters::{Kind, Parameter, ParameterError};
+use super::random::Generator;
+use super::rule::{Rule, Update};
 
 /// The largest batch: votes are counted in 32 bits.
-pub const BATCH_SIZE_MAX: u64 = u32::MAX as u64;
+const BATCH_SIZE_MAX: u64 = u32::MAX as u64;
 
 /// The paper's batch sizes: `factor * pi * n * ln n` rounded up, at least 1.
-pub fn default_batch_size(factor: f64, n: usize) -> u64 {
+fn default_batch_size(factor: f64, n: usize) -> u64 {
     let n = n as f64;
     let size = libm::ceil(factor * PI * n * libm::log(n)) as u64;
     size.clamp(1, BATCH_SIZE_MAX)
+}
+
+/// The size of a batch; `default` is its formula.
+pub const fn batch_size(default: &'static str) -> Parameter {
+    Parameter {
+        name: "batch_size",
+        kind: Kind::Count {
+            minimum: 1,
+            maximum: BATCH_SIZE_MAX,
+            default,
+        },
+        description: "Examples a batch, the mistaken one included.",
+    }
+}
+
+/// What a complete ballot does to the hypothesis.
+pub type Flip = fn(&mut BitVector, &mut Ballot, &mut Generator) -> Update;
+
+/// Directed Drift in batch mode: the variants differ in what they flip.
+pub struct BatchDrift {
+    weights: BitVector,
+    ballot: Ballot,
+    flip: Flip,
+}
+
+impl BatchDrift {
+    /// The rule with batches of the size asked for, or of `default_batch_size(factor, n)`.
+    ///
+    /// # Errors
+    /// A first hypothesis that is not as long as an example.
+    pub fn new(setup: &mut Setup<'_>, factor: f64, flip: Flip) -> Result<Self, ParameterError> {
+        let default = default_batch_size(factor, setup.n);
+        let size = setup.parameters.count("batch_size").unwrap_or(default);
+        Ok(Self {
+            weights: first_hypothesis(setup)?,
+            ballot: Ballot::new(setup.n, size),
+            flip,
+        })
+    }
+
+    fn flip_when_complete(&mut self, random: &mut Generator) -> Update {
+        if self.ballot.awaits() > 0 {
+            return Update::Awaiting;
+        }
+        (self.flip)(&mut self.weights, &mut self.ballot, random)
+    }
+}
+
+impl Rule for BatchDrift {
+    fn first_mistake(&mut self, block: &Block<'_>, rows: Range<usize>) -> Option<usize> {
+        first_half_space_mistake(&self.weights, block, rows)
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
+        self.ballot.open(block, row);
+        self.flip_when_complete(random)
+    }
+
+    fn awaits(&self) -> u64 {
+        self.ballot.awaits()
+    }
+
+    fn absorb(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update {
+        self.ballot.add(block, rows);
+        self.flip_when_complete(random)
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::BinaryWeights(self.weights.clone())
+    }
 }
 
 /// Counts, for each coordinate, in how many examples of a batch it differs from the hypothesis.

@@ -8,6 +8,7 @@ use super::block::{Block, BlockFeatures, row_mask};
 use super::data::{Data, Features, Labels};
 use super::hypothesis::half_space_limits;
 use super::random::{Generator, Purpose, Seed};
+use super::run::Run;
 use super::source::{Presentation, Stream};
 use super::stopping::Sampling;
 
@@ -73,29 +74,29 @@ impl Generated {
         }
     }
 
-    /// All examples of a finite plan as a sample in memory, for learners that reorder them.
+    /// All examples of a finite plan as a sample in memory, for learners that reorder them; fewer,
+    /// but some, when `run` is told to stop meanwhile.
     ///
     /// # Panics
     /// When the plan is unlimited.
-    pub fn materialise(plan: Plan, seed: Seed) -> Data {
-        let count = plan.count.expect("a finite plan") as usize;
-        let half_space = plan.sampling != Sampling::Uniform;
-        let n = plan.target.n();
-        let mut matrix = BitMatrix::new(n);
-        let mut labels = BitVector::zeros(count);
-        let mut row = vec![0; bits::words_for(n)];
+    pub fn materialise(plan: Plan, seed: Seed, run: &Run) -> Data {
+        assert!(plan.count.is_some(), "an unlimited plan");
+        let is_labelled = plan.sampling == Sampling::Uniform;
+        let mut matrix = BitMatrix::new(plan.target.n());
+        let mut positives = Vec::new();
         let mut stream = Self::new(plan, seed, Presentation::Labelled);
         while let Some(block) = stream.next_block() {
-            for at in 0..block.rows() {
-                block.bits().copy_row(at, &mut row);
-                labels.set(matrix.rows(), block.is_positive(at));
-                matrix.push_row(&row);
+            // Only the last labelled block is shorter than 64: a plain sequence of masks.
+            positives.push(block.positives);
+            matrix.push_block(block.bits());
+            if run.stop.raised().is_some() {
+                break;
             }
         }
-        let labels = if half_space {
-            Labels::HalfSpace
+        let labels = if is_labelled {
+            Labels::Labelled(BitVector::from_words(matrix.rows(), positives))
         } else {
-            Labels::Labelled(labels)
+            Labels::HalfSpace
         };
         Data::new(Features::Boolean(matrix), labels)
     }
@@ -214,7 +215,7 @@ mod tests {
     }
 
     fn rows(plan: Plan, seed: u64) -> Vec<BitVector> {
-        let data = Generated::materialise(plan, Seed(seed));
+        let data = Generated::materialise(plan, Seed(seed), &Run::default());
         let Features::Boolean(matrix) = data.features() else {
             unreachable!()
         };
@@ -281,7 +282,7 @@ mod tests {
     fn uniform_labels_are_the_targets() {
         let plan = plan(7, Sampling::Uniform, 5_000);
         let target = plan.target.clone();
-        let data = Generated::materialise(plan, Seed(9));
+        let data = Generated::materialise(plan, Seed(9), &Run::default());
         let (Features::Boolean(matrix), Labels::Labelled(labels)) =
             (data.features(), data.labels())
         else {

@@ -4,7 +4,7 @@
 //! (real examples, or a learning rate or first weight that is no integer) decide in f64, each sum
 //! in the order of the coordinates and the bias last.
 
-use crate::bits;
+use crate::bits::{self, BitVector};
 
 use super::block::{Block, BlockFeatures};
 use super::hypothesis::Score;
@@ -206,6 +206,21 @@ impl LinearWeights {
             Self::Integer(weights) => weights.weights.len(),
             Self::Real(weights) => weights.weights.len(),
         }
+    }
+
+    /// The signs of the weights, the bias left out; a weight of 0 counts as positive.
+    pub fn signs(&self) -> BitVector {
+        let mut signs = BitVector::zeros(self.n());
+        for j in 0..self.n() {
+            signs.set(
+                j,
+                match self {
+                    Self::Integer(weights) => weights.weights[j] >= 0,
+                    Self::Real(weights) => weights.weights[j] >= 0.0,
+                },
+            );
+        }
+        signs
     }
 
     /// Whether the weights are over real examples rather than Boolean ones.

@@ -13,6 +13,7 @@ pub mod hypothesis;
 pub mod linear;
 mod novikoff;
 pub mod outcome;
+mod parameter_kind;
 pub mod parameters;
 mod perceptron;
 mod pocket;

@@ -35,7 +35,8 @@ pub struct Training {
     pub examples: u64,
 }
 
-/// The final hypothesis beside the hidden target of generated data.
+/// The final hypothesis (of a linear one, the signs of its weights) beside the hidden target of
+/// generated data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
     /// Whether they are the same.

@@ -4,6 +4,10 @@ use serde_json::{Map, Value, json};
 
 use crate::bits::BitVector;
 
+use super::parameter_kind::Setting;
+
+pub use super::parameter_kind::{Kind, Weights};
+
 /// One parameter of a learner.
 #[derive(Debug)]
 pub struct Parameter {
@@ -13,54 +17,6 @@ pub struct Parameter {
     pub kind: Kind,
     /// What it does.
     pub description: &'static str,
-}
-
-/// What a parameter may be.
-#[derive(Debug)]
-pub enum Kind {
-    /// True or false.
-    Flag { default: bool },
-    /// One of a few names.
-    Choice {
-        options: &'static [&'static str],
-        default: &'static str,
-    },
-    /// A finite number in (`above`, `at_most`].
-    Number {
-        above: f64,
-        at_most: f64,
-        default: f64,
-    },
-    /// A whole number in `minimum..=maximum`; when absent the learner computes it.
-    Count {
-        minimum: u64,
-        maximum: u64,
-        default: &'static str,
-    },
-    /// A bit string of the data's length; when absent it is drawn at random.
-    Bits,
-    /// One number for all weights, or one a weight with the bias last.
-    Weights { at_most: f64, default: f64 },
-}
-
-/// A checked value.
-#[derive(Clone, Debug, PartialEq)]
-enum Setting {
-    Flag(bool),
-    Choice(&'static str),
-    Number(f64),
-    Count(Option<u64>),
-    Bits(Option<BitVector>),
-    Weights(Weights),
-}
-
-/// First weights.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Weights {
-    /// The same for all.
-    Each(f64),
-    /// One a weight, the bias last.
-    List(Vec<f64>),
 }
 
 /// Why a parameter is refused.
@@ -245,172 +201,6 @@ pub fn insert_nested(object: &mut Map<String, Value>, name: &str, value: Value) 
             }
         }
     }
-}
-
-impl Setting {
-    fn to_json(&self) -> Option<Value> {
-        match self {
-            Self::Flag(flag) => Some(json!(flag)),
-            Self::Choice(choice) => Some(json!(choice)),
-            Self::Number(number) | Self::Weights(Weights::Each(number)) => {
-                Some(number_json(*number))
-            }
-            Self::Count(count) => count.map(|count| json!(count)),
-            Self::Bits(bits) => bits.as_ref().map(|bits| json!(bits.to_bit_string())),
-            Self::Weights(Weights::List(list)) => {
-                Some(list.iter().map(|&number| number_json(number)).collect())
-            }
-        }
-    }
-}
-
-/// A whole number without a fraction, so that 1 is shown as 1.
-fn number_json(number: f64) -> Value {
-    if number.fract() == 0.0 && number.abs() < 9e15 {
-        json!(number as i64)
-    } else {
-        json!(number)
-    }
-}
-
-impl Kind {
-    /// Turns the text of a query string into the JSON value that it stands for.
-    pub fn value_of_text(&self, text: &str) -> Value {
-        let parsed = || serde_json::from_str::<Value>(text).ok();
-        let literal = || parsed().filter(|value| value.is_number() || value.is_boolean());
-        match self {
-            Self::Flag { .. } | Self::Number { .. } | Self::Count { .. } => {
-                literal().unwrap_or_else(|| json!(text))
-            }
-            Self::Weights { .. } if text.contains(',') => text
-                .split(',')
-                .map(|part| serde_json::from_str(part).unwrap_or_else(|_| json!(part)))
-                .collect(),
-            Self::Weights { .. } => literal().unwrap_or_else(|| json!(text)),
-            Self::Choice { .. } | Self::Bits => json!(text),
-        }
-    }
-
-    fn read(&self, value: Option<&Value>) -> Result<Setting, String> {
-        let value = value.filter(|value| !(value.is_null() && self.is_nullable()));
-        match self {
-            Self::Flag { default } => match value {
-                None => Ok(Setting::Flag(*default)),
-                Some(Value::Bool(flag)) => Ok(Setting::Flag(*flag)),
-                Some(other) => Err(format!("{other} is neither true nor false")),
-            },
-            Self::Choice { options, default } => {
-                let Some(value) = value else {
-                    return Ok(Setting::Choice(default));
-                };
-                let chosen = options.iter().find(|option| value.as_str() == Some(option));
-                let wrong = || format!("{value} is none of: {}", options.join(", "));
-                chosen.map(|c| Setting::Choice(c)).ok_or_else(wrong)
-            }
-            Self::Number {
-                above,
-                at_most,
-                default,
-            } => {
-                let Some(value) = value else {
-                    return Ok(Setting::Number(*default));
-                };
-                let number = value.as_f64().filter(|x| x > above && x <= at_most);
-                number.map(Setting::Number).ok_or_else(|| {
-                    format!("{value} is no number above {above} and at most {at_most}")
-                })
-            }
-            Self::Count {
-                minimum, maximum, ..
-            } => {
-                let Some(value) = value else {
-                    return Ok(Setting::Count(None));
-                };
-                let count = value.as_u64().filter(|c| (minimum..=maximum).contains(&c));
-                count.map(|c| Setting::Count(Some(c))).ok_or_else(|| {
-                    format!("{value} is no whole number from {minimum} to {maximum}")
-                })
-            }
-            Self::Bits => match value {
-                None => Ok(Setting::Bits(None)),
-                Some(value) => read_bits(value),
-            },
-            Self::Weights { at_most, default } => match value {
-                None => Ok(Setting::Weights(Weights::Each(*default))),
-                Some(value) => read_weights(value, *at_most),
-            },
-        }
-    }
-
-    fn is_nullable(&self) -> bool {
-        matches!(self, Self::Count { .. } | Self::Bits)
-    }
-
-    /// The JSON Schema of the parameter.
-    pub fn schema(&self, description: &str) -> Value {
-        let mut schema = match self {
-            Self::Flag { default } => json!({"type": "boolean", "default": default}),
-            Self::Choice { options, default } => {
-                json!({"type": "string", "enum": options, "default": default})
-            }
-            Self::Number {
-                above,
-                at_most,
-                default,
-            } => json!({
-                "type": "number", "exclusiveMinimum": number_json(*above),
-                "maximum": number_json(*at_most), "default": number_json(*default)
-            }),
-            Self::Count {
-                minimum, maximum, ..
-            } => json!({"type": ["integer", "null"], "minimum": minimum, "maximum": maximum}),
-            Self::Bits => json!({"type": ["string", "null"], "pattern": "^[01]+$"}),
-            Self::Weights { at_most, default } => {
-                let number = json!({
-                    "type": "number", "minimum": number_json(-at_most),
-                    "maximum": number_json(*at_most)
-                });
-                json!({"default": number_json(*default), "oneOf": [
-                    number, {"type": "array", "minItems": 1, "items": number}
-                ]})
-            }
-        };
-        let text = match self {
-            Self::Count { default, .. } => format!("{description} Default: {default}."),
-            Self::Bits => format!("{description} Default: random."),
-            _ => description.to_owned(),
-        };
-        schema["description"] = json!(text);
-        schema
-    }
-}
-
-fn read_bits(value: &Value) -> Result<Setting, String> {
-    let text = value
-        .as_str()
-        .filter(|text| !text.is_empty())
-        .ok_or_else(|| format!("{value} is no bit string such as \"0110\""))?;
-    match BitVector::from_bit_string(text.as_bytes()) {
-        Ok(bits) => Ok(Setting::Bits(Some(bits))),
-        Err(position) => Err(format!("character {} is neither 0 nor 1", position + 1)),
-    }
-}
-
-fn read_weights(value: &Value, at_most: f64) -> Result<Setting, String> {
-    let number = |value: &Value| {
-        let wrong = || format!("{value} is no number from {} to {at_most}", -at_most);
-        value
-            .as_f64()
-            .filter(|number| number.abs() <= at_most)
-            .ok_or_else(wrong)
-    };
-    let weights = match value {
-        Value::Array(list) if !list.is_empty() => {
-            Weights::List(list.iter().map(number).collect::<Result<_, _>>()?)
-        }
-        other => Weights::Each(number(other)?),
-    };
-    Ok(Setting::Weights(weights))
 }
 
 /// The JSON Schema of a learner's `params` object.

@@ -26,7 +26,7 @@ pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interr
     let needs_sample = rule.order() != Order::Cyclic;
     let materialised = match input {
         Input::Generated(plan) if needs_sample => {
-            Some(Generated::materialise(plan.clone(), task.seed))
+            Some(Generated::materialise(plan.clone(), task.seed, run))
         }
         _ => None,
     };
@@ -132,17 +132,19 @@ fn termination(
     }
 }
 
+/// Compares the hypothesis, or the signs of its weights, with the hidden target.
 fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
-    match (input, hypothesis) {
-        (Input::Generated(plan), Hypothesis::BinaryWeights(weights)) => {
-            let distance = weights.hamming_distance(&plan.target) as u64;
-            Some(Recovery {
-                recovered: distance == 0,
-                distance,
-            })
-        }
-        _ => None,
-    }
+    let Input::Generated(plan) = input else {
+        return None;
+    };
+    let distance = match hypothesis {
+        Hypothesis::BinaryWeights(weights) => weights.hamming_distance(&plan.target),
+        Hypothesis::Linear(weights) => weights.signs().hamming_distance(&plan.target),
+    };
+    Some(Recovery {
+        recovered: distance == 0,
+        distance: distance as u64,
+    })
 }
 
 /// Counts the errors of the hypothesis on the examples that were read, each once; none when the
@@ -157,7 +159,8 @@ fn training_errors(
 ) -> Result<Option<Training>, Interrupt> {
     let examples = stream.examples().map_or(read, |all| all.min(read));
     let is_clean = matches!(input, Input::Generated(plan) if plan.noise == 0.0);
-    if is_clean && target.is_some_and(|target| target.recovered) {
+    let is_binary = matches!(hypothesis, Hypothesis::BinaryWeights(_));
+    if is_clean && is_binary && target.is_some_and(|target| target.recovered) {
         // The target itself is right on every clean example: nothing is left to count.
         let errors = 0;
         return Ok(Some(Training { errors, examples }));
@@ -481,6 +484,7 @@ mod tests {
                 ..clean
             },
             Seed(1),
+            &Run::default(),
         );
         let mut task = task("directed-drift", &json!({}), 1);
         for input in [sample(&data), Input::Generated(&noisy)] {
@@ -497,6 +501,18 @@ mod tests {
         let outcome = run(&task, Input::Generated(&repeated));
         assert!(outcome.counts.passes > 1);
         assert_eq!(outcome.termination.confidence, None);
+    }
+
+    #[test]
+    fn a_perceptron_is_compared_with_the_target_by_its_signs() {
+        let mut plan = plan(21, 4, Sampling::Uniform);
+        plan.count = Some(2000);
+        let params = json!({"bias": false});
+        let outcome = run(&task("perceptron", &params, 4), Input::Generated(&plan));
+        assert_eq!(outcome.termination.reason, Reason::Converged);
+        let target = outcome.target.expect("known");
+        assert!(target.recovered, "distance {}", target.distance);
+        assert_eq!(outcome.training.map(|training| training.errors), Some(0));
     }
 
     #[test]

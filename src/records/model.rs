@@ -29,6 +29,24 @@ pub struct Model {
     pub created_at: Timestamp,
 }
 
+impl Model {
+    /// The model as it appears in lists, and its document.
+    #[must_use]
+    pub fn into_parts(self) -> (ModelSummary, Value) {
+        let summary = ModelSummary {
+            id: self.id,
+            owner: self.owner,
+            job: self.job,
+            name: self.name,
+            learner: self.learner,
+            kind: self.kind,
+            n: self.n,
+            created_at: self.created_at,
+        };
+        (summary, self.document)
+    }
+}
+
 /// A model without its document, as it appears in lists: documents can be large, and a page holds
 /// many models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -268,7 +268,8 @@ pub struct BoundDocument {
     pub detail: Option<String>,
 }
 
-/// The hidden target of generated data beside the hypothesis.
+/// The hidden target of generated data beside the hypothesis (of a linear one, the signs of its
+/// weights).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TargetDocument {
     /// Whether they are the same.

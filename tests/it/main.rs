@@ -5,6 +5,7 @@ mod contract;
 mod determinism;
 mod faults;
 mod openapi;
+mod readme;
 mod service;
 mod store_contract;
 mod tidy;

@@ -38,7 +38,7 @@ fn pointer(pointer: &str) -> Option<Place> {
 
 #[test]
 fn every_form_is_read() {
-    let cases: [(&str, &[&str], &str, Option<Assume>); 9] = [
+    let cases: [(&str, &[&str], &str, Option<Assume>); 10] = [
         (
             r#"{"half_space":{"examples":["101","011"],"assume":"uniform-positive"}}"#,
             &["101", "011"],
@@ -56,6 +56,12 @@ fn every_form_is_read() {
             &["10", "01"],
             "10",
             Some(Assume::Uniform),
+        ),
+        (
+            r#"{"half_space":{"assume":null,"examples":["10"]}}"#,
+            &["10"],
+            "half-space",
+            None,
         ),
         (
             r#"{"labelled":{"examples":[{"x":[0.5,-1.25],"y":1}]}}"#,

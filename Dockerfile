@@ -1,0 +1,44 @@
+# The service as one image. Build: docker build -t halfspace .
+#
+# Three stages: the dependencies alone, so that a change of the source does not build them again; the
+# program; and what runs, which has neither compiler nor source.
+
+FROM rust:1.95-bookworm AS dependencies
+WORKDIR /build
+# The image's own toolchain is the one to use: rust-toolchain.toml, which would fetch another, stays
+# outside.
+COPY Cargo.toml Cargo.lock ./
+# The manifest names the benchmarks, so they must be there, though nothing builds them.
+COPY benches benches
+RUN mkdir src \
+    && echo 'fn main() {}' > src/main.rs \
+    && touch src/lib.rs \
+    && cargo build --release --locked --bin halfspace \
+    && rm -r src
+
+FROM dependencies AS program
+COPY . .
+# Cargo goes by modification times, and those of a checkout may be older than the empty build above.
+RUN touch src/lib.rs src/main.rs \
+    && cargo build --release --locked --bin halfspace
+
+FROM debian:bookworm-slim
+LABEL org.opencontainers.image.title="halfspace" \
+      org.opencontainers.image.description="Learning as a service: learners of Boolean half-spaces as durable jobs over HTTP" \
+      org.opencontainers.image.licenses="MIT OR Apache-2.0"
+COPY --from=program /build/target/release/halfspace /usr/local/bin/halfspace
+COPY --from=program /build/LICENSE-MIT /build/LICENSE-APACHE /usr/share/doc/halfspace/
+# A user by number, so that an orchestrator can check that it is not root. A new volume takes over
+# owner and mode of this directory.
+RUN install -d -o 65532 -g 65532 -m 0700 /data
+USER 65532:65532
+ENV HALFSPACE_LISTEN=0.0.0.0:8080 \
+    HALFSPACE_DATA_DIR=/data
+VOLUME /data
+EXPOSE 8080
+# The program handles the signal itself, as process 1 too: running jobs go back to the queue.
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=10s --retries=3 \
+    CMD ["halfspace", "healthcheck"]
+ENTRYPOINT ["halfspace"]
+CMD ["serve"]

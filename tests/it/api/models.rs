@@ -200,7 +200,7 @@ async fn data_that_do_not_fit_the_model_are_refused() {
     let service = Service::start().await;
     let path = format!("{}/predict", linear(&service).await);
     let cases = [
-        ("text/csv", "", "1,1\n", 400, "unequal-length"),
+        ("text/csv", "", "1,1\n", 422, "wrong-data"),
         ("text/csv", "", "1,0.5,1\n", 422, "wrong-data"),
         ("text/x-libsvm", "", "1 4:1\n", 400, "bad-index"),
         ("text/csv", "?no=1", "1,1,1\n", 400, "invalid-parameter"),

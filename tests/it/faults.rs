@@ -36,7 +36,7 @@ fn job(index: usize) -> Value {
             let x: String = (0..20)
                 .map(|bit| if row >> bit & 1 == 1 { '1' } else { '0' })
                 .collect();
-            json!({"x": x, "y": if (row * 7919 + index) % 3 == 0 { 1 } else { -1 }})
+            json!({"x": x, "y": if (row * 7919 + index).is_multiple_of(3) { 1 } else { -1 }})
         };
         let examples: Vec<Value> = (0..200).map(row).collect();
         let learner = json!({"name": "perceptron", "params": {"order": "shuffled"}});

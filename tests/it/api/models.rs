@@ -66,8 +66,8 @@ async fn models_are_paged_and_filtered() {
             .collect()
     };
     assert_eq!(paths("").await, [drift.clone(), linear.clone()]);
-    assert_eq!(paths("learner=perceptron").await, [linear.clone()]);
-    assert_eq!(paths("kind=binary-weights").await, [drift.clone()]);
+    assert_eq!(paths("learner=perceptron").await, [&*linear]);
+    assert_eq!(paths("kind=binary-weights").await, [&*drift]);
     assert!(
         paths("kind=linear&learner=directed-drift-sync")
             .await

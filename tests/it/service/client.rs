@@ -113,8 +113,7 @@ impl Opened {
     /// # Errors
     /// When the connection breaks.
     pub async fn line(&mut self) -> Result<String> {
-        let line = timeout(PATIENCE, read_line(&mut self.stream)).await?;
-        line
+        timeout(PATIENCE, read_line(&mut self.stream)).await?
     }
 
     async fn whole(mut self) -> Result<Answer> {

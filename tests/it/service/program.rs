@@ -19,7 +19,12 @@ pub struct Program {
 impl Program {
     /// Starts the program on a free port of the loopback and waits for its banner.
     pub fn start(data_dir: &Path, settings: &[&str]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_halfspace"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_halfspace"));
+        // Settings of whoever runs the tests are not those of the tests.
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {
+            command.env_remove(name);
+        }
+        let mut child = command
             .args(["--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
             .arg(data_dir)
             .args(settings)

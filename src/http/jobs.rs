@@ -1,6 +1,5 @@
 //! `/v1/jobs`: submit, list, look, wait, cancel, delete.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Json;
@@ -12,16 +11,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::formats::{DataForm, Format, Parsed, Place, digest, json};
-use crate::jobs::{NewTrain, resolve};
+use crate::formats::{DataForm, Format, Place, json};
 use crate::records::id::JobKind;
-use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainResult, TrainSpec};
-use crate::records::{Job, JobError, JobId, Owner, Progress, Status, Timestamp};
+use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainResult};
+use crate::records::{Job, JobError, JobId, Progress, Status, Timestamp};
 use crate::storage::JobFilter;
 
 use super::body;
 use super::extract::{Caller, PathId, PreferWait, Query, page};
-use super::problem::{Code, FieldError, Problem, Whereabouts, placed, unresolvable};
+use super::problem::{Code, FieldError, Problem, placed};
+use super::submission::{
+    TrainFields, Whereabouts, new_train, refuse_idempotency_key, sha256, train_spec,
+};
 use super::{App, data_schema};
 
 /// A job to be made: one task, and what is said of the job itself.
@@ -185,124 +186,6 @@ async fn read_request(
         Ok((request, sha256))
     })
     .await
-}
-
-/// The digest of a sample, in hexadecimal; none for generated data.
-pub fn sha256(form: &DataForm) -> Option<String> {
-    match form {
-        DataForm::Sample { parsed, .. } => Some(crate::jobs::hex(&digest(&parsed.data))),
-        DataForm::Generated(_) => None,
-    }
-}
-
-/// Splits a training into what is stored as its request and its sample.
-pub fn train_spec(
-    learner: LearnerSpec,
-    data: DataForm,
-    stop: StopSpec,
-    trace: bool,
-) -> (TrainSpec, Option<Parsed>) {
-    let (assume, generated, parsed) = match data {
-        DataForm::Sample { parsed, assume } => (assume, None, Some(parsed)),
-        DataForm::Generated(spec) => (None, Some(spec), None),
-    };
-    let spec = TrainSpec {
-        learner,
-        stop,
-        trace,
-        assume,
-        generated,
-    };
-    (spec, parsed)
-}
-
-/// A training as a request gave it, whichever route it came by.
-pub struct TrainFields {
-    /// Whose it is.
-    pub owner: Owner,
-    /// Free text.
-    pub name: Option<String>,
-    /// Where to send the end.
-    pub callback: Option<String>,
-    /// Of every random choice.
-    pub seed: Option<SeedNumber>,
-    /// The request without its data.
-    pub spec: TrainSpec,
-    /// The digest of the data.
-    pub sha256: Option<String>,
-}
-
-/// Checks everything about a training that can be checked before it is a job.
-///
-/// # Errors
-/// The first thing wrong, placed in the request by `whereabouts`, which is told the place of the
-/// value that made the data real.
-pub fn new_train<W: Whereabouts>(
-    app: &App,
-    fields: TrainFields,
-    parsed: Option<Parsed>,
-    whereabouts: impl FnOnce(Option<Place>) -> W,
-) -> Result<NewTrain, Problem> {
-    let (data, first_real) = match parsed {
-        Some(parsed) => (Some(Arc::new(parsed.data)), parsed.first_real),
-        None => (None, None),
-    };
-    let at = whereabouts(first_real);
-    check_fields(app, &fields, &at)?;
-    let seed = fields
-        .seed
-        .map_or_else(|| app.jobs.ids().seed(), SeedNumber::get);
-    let state_bytes_max = app.limits.state_bytes_max;
-    let job = resolve(&fields.spec, seed, data, state_bytes_max)
-        .map_err(|error| unresolvable(error, &at))?;
-    Ok(NewTrain {
-        owner: fields.owner,
-        name: fields.name,
-        spec: fields.spec,
-        seed,
-        job: Arc::new(job),
-        data_sha256: fields.sha256,
-    })
-}
-
-fn check_fields(app: &App, fields: &TrainFields, at: &impl Whereabouts) -> Result<(), Problem> {
-    if fields.callback.is_some() {
-        let detail = "This service sends no callbacks: it has no secret to sign them with.";
-        let field = at.job("callback", detail.to_owned());
-        return Err(Problem::new(Code::CALLBACK_NOT_CONFIGURED, detail).with(field));
-    }
-    let characters_max = app.limits.name_characters_max as usize;
-    let is_long = |name: &String| name.chars().count() > characters_max;
-    if fields.name.as_ref().is_some_and(is_long) {
-        let detail = format!("The name is longer than name_characters_max: {characters_max}.");
-        let field = at.job("name", detail.clone());
-        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
-    }
-    let seconds_max = app.limits.seconds_max;
-    if let Some(seconds) = fields.spec.stop.max_seconds.map(|seconds| seconds.get())
-        && seconds > seconds_max
-    {
-        let detail = format!("{seconds} seconds are more than seconds_max: {seconds_max}.");
-        let field = at.stop("max_seconds", detail.clone());
-        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
-    }
-    Ok(())
-}
-
-/// A key that is not kept would promise what the service does not do.
-///
-/// # Errors
-/// When there is one.
-pub fn refuse_idempotency_key(headers: &HeaderMap) -> Result<(), Problem> {
-    if headers.contains_key("idempotency-key") {
-        let detail = "Idempotency keys are not kept yet; leave the header out.";
-        return Err(Problem::parameter(
-            Code::IDEMPOTENCY_UNSUPPORTED,
-            "Idempotency-Key",
-            detail,
-        ));
-    }
-    Ok(())
 }
 
 /// Places in the JSON body of `POST /v1/jobs`.

@@ -18,6 +18,7 @@ mod ops;
 mod predict;
 mod problem;
 mod serve;
+mod submission;
 mod trace;
 mod train;
 

@@ -9,8 +9,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::formats::{FormatError, FormatErrorKind, Place};
-use crate::jobs::{JobsError, ResolveError};
-use crate::learners::task::TaskError;
+use crate::jobs::JobsError;
 use crate::storage::StoreError;
 
 pub use super::codes::Code;
@@ -189,53 +188,5 @@ impl From<JobsError> for Problem {
             JobsError::QueueFull { .. } => Self::new(Code::QUEUE_FULL, detail),
             JobsError::Stopping => Self::new(Code::STOPPING, detail),
         }
-    }
-}
-
-/// Where the parts of a training stand in the request at hand.
-pub trait Whereabouts {
-    /// The place of a field of the job itself, such as its name.
-    fn job(&self, field: &str, detail: String) -> FieldError;
-    /// The place of the learner's name.
-    fn learner(&self, detail: String) -> FieldError;
-    /// The place of a parameter of the learner, by its dotted name.
-    fn learner_parameter(&self, name: &str, detail: String) -> FieldError;
-    /// The place of a field of `stop`, or of `assume`.
-    fn stop(&self, field: &str, detail: String) -> FieldError;
-    /// The place of the data, or of the value that made them unfit.
-    fn data(&self, detail: String) -> FieldError;
-}
-
-/// A training that cannot run, placed in its request.
-pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
-    let summary = error.to_string();
-    match error {
-        ResolveError::UnknownLearner { .. } => {
-            let field = at.learner(summary.clone());
-            Problem::new(Code::UNKNOWN_LEARNER, summary).with(field)
-        }
-        ResolveError::Parameters(errors) => {
-            let fields = errors
-                .into_iter()
-                .map(|error| at.learner_parameter(&error.name, error.detail));
-            fields.fold(
-                Problem::new(Code::INVALID_PARAMETER, summary),
-                Problem::with,
-            )
-        }
-        ResolveError::NoData => Problem::new(Code::SCHEMA, summary),
-        ResolveError::Task(TaskError::WrongData(detail)) => {
-            let field = at.data(detail.clone());
-            Problem::new(Code::WRONG_DATA, detail).with(field)
-        }
-        ResolveError::Task(TaskError::WrongStop { field, detail }) => {
-            let field = at.stop(field, detail.clone());
-            Problem::new(Code::WRONG_STOP, detail).with(field)
-        }
-        ResolveError::Task(TaskError::Parameter(error)) => {
-            let field = at.learner_parameter(&error.name, error.detail);
-            Problem::new(Code::WRONG_DATA, summary).with(field)
-        }
-        ResolveError::Task(TaskError::TooLarge { .. }) => Problem::new(Code::TOO_LARGE, summary),
     }
 }

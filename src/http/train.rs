@@ -14,10 +14,11 @@ use crate::learners::catalogue::Entry;
 use crate::records::train::{LearnerSpec, SeedNumber, StopSpec};
 
 use super::extract::{Caller, PathText, PreferWait, query_pairs};
-use super::jobs::{
-    JobDocument, TrainFields, answer, new_train, refuse_idempotency_key, sha256, train_spec,
+use super::jobs::{JobDocument, answer};
+use super::problem::{Code, FieldError, Problem, placed};
+use super::submission::{
+    TrainFields, Whereabouts, new_train, refuse_idempotency_key, sha256, train_spec,
 };
-use super::problem::{Code, FieldError, Problem, Whereabouts, placed};
 use super::{App, body};
 
 /// How long this route waits when nothing is said.

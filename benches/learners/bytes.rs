@@ -76,7 +76,9 @@ pub fn drift<const N: usize>(seed: u64, draw: Draw<N>) -> Read {
     "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt",
 ))]
 pub fn drift_native(seed: u64) -> Read {
-    drift::<25>(seed, |target, random, example| by_words(target, random, example))
+    drift::<25>(seed, |target, random, example| {
+        by_words(target, random, example)
+    })
 }
 
 /// The batch variants: the votes of `size` examples, each counted byte by byte. `is_synchronous`
@@ -147,5 +149,8 @@ pub fn perceptron(examples: &[Vec<f64>], labels: &[bool], passes: u64) -> Read {
 
 #[inline(always)]
 fn product<const N: usize>(a: &[i8; N], b: &[i8; N]) -> i32 {
-    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| i32::from(*a) * i32::from(*b))
+        .sum()
 }

@@ -44,7 +44,11 @@ fn main() {
         "D n=25 / bytes, a draw a bit",
         Some(20.0),
         |round| repeated(round, wanted, drift),
-        |round| repeated(round, wanted / 20, |seed| bytes::drift::<25>(seed, bytes::by_bits)),
+        |round| {
+            repeated(round, wanted / 20, |seed| {
+                bytes::drift::<25>(seed, bytes::by_bits)
+            })
+        },
     );
     compare(
         "D n=25 / bytes, a draw an example, native",
@@ -62,7 +66,11 @@ fn main() {
     compare(
         "D'' n=501, default batch / bytes",
         None,
-        |round| repeated(round, wanted, |seed| generated("directed-drift-sync", 501, seed)),
+        |round| {
+            repeated(round, wanted, |seed| {
+                generated("directed-drift-sync", 501, seed)
+            })
+        },
         |round| bytes::batch_drift::<501>(round, size(1.0, 501.0), true),
     );
     perceptron();
@@ -132,20 +140,32 @@ fn perceptron() {
             let j = random.random_range(ends[0]..ends[1]);
             row[j / 64] |= 1_u64 << (j % 64);
         }
-        let value = |j: usize| if row[j / 64] >> (j % 64) & 1 == 1 { 1.0 } else { -1.0 };
+        let value = |j: usize| {
+            if row[j / 64] >> (j % 64) & 1 == 1 {
+                1.0
+            } else {
+                -1.0
+            }
+        };
         values.push((0..n).map(value).collect::<Vec<f64>>());
         matrix.push_row(&row);
         // Mostly by one attribute: mistakes are rare but do not end.
         labels.push((row[0] & 0b111 != 0) ^ random.random_bool(0.01));
     }
     let mut packed = BitVector::zeros(labels.len());
-    labels.iter().enumerate().for_each(|(row, &label)| packed.set(row, label));
+    labels
+        .iter()
+        .enumerate()
+        .for_each(|(row, &label)| packed.set(row, label));
     let data = Data::new(Features::Boolean(matrix), Labels::Labelled(packed));
     let limits = Limits {
         max_passes: Some(PERCEPTRON_PASSES),
         ..Limits::default()
     };
-    let input = Input::Sample { data: &data, assume: None };
+    let input = Input::Sample {
+        data: &data,
+        assume: None,
+    };
     compare(
         "perceptron n=126, 22 set / f64 row by row",
         None,
@@ -173,7 +193,11 @@ fn compare(
     let mut sorted = |key: usize| {
         rounds.sort_by(|a, b| a[key].total_cmp(&b[key]));
         let of = |round: &[f64; 3]| round[key];
-        (of(&rounds[0]), of(&rounds[rounds.len() / 2]), of(&rounds[rounds.len() - 1]))
+        (
+            of(&rounds[0]),
+            of(&rounds[rounds.len() / 2]),
+            of(&rounds[rounds.len() - 1]),
+        )
     };
     let ((_, speed, _), (_, baseline, _)) = (sorted(0), sorted(1));
     let (least, ratio, most) = sorted(2);

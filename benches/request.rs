@@ -46,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (job, model) = runtime.block_on(ended_job(&jobs))?;
     let own = runtime.block_on(SqliteStore::open(&directory.path().join("own.db")))?;
     let mut file = File::create(directory.path().join("page"))?;
-    let mut commit = || runtime.block_on(commit(&own, &jobs, &job, &model));
+    let commit = || runtime.block_on(commit(&own, &jobs, &job, &model));
 
     let mut taken: [Vec<f64>; 4] = Default::default();
     for round in 0..ROUNDS {
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             sample[0].push(timed(|| empty.post())?);
         }
         for _ in 0..REQUESTS_A_ROUND {
-            sample[1].push(timed(&mut commit)?);
+            sample[1].push(timed(commit)?);
         }
         for _ in 0..REQUESTS_A_ROUND {
             sample[2].push(timed(|| trainer.post())?);

@@ -11,6 +11,7 @@ mod ascii;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 mod buffer;
+mod difference;
 mod fill;
 mod kernels;
 mod matrix;
@@ -23,6 +24,7 @@ mod weights;
 pub use agreement::{disagreements, disagreements_all, first_over, rows_over};
 pub use ascii::pack_ascii;
 pub use buffer::{BlockBuffer, gather_rows};
+pub use difference::flip_difference;
 pub use fill::{LANES, Lanes};
 pub use kernels::{Kernels, kernels, use_kernels};
 pub use matrix::{BLOCK_ROWS, BitBlock, BitMatrix};

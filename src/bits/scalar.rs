@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::difference::drawn_below;
 use super::{BLOCK_ROWS, BitBlock, WORD_BITS};
 
 fn bit(words: &[u64], j: usize) -> u64 {
@@ -40,6 +41,20 @@ pub fn first_over(
     extra: u64,
 ) -> Option<usize> {
     rows.find(|&row| is_over(block, row, vector, limit, extra))
+}
+
+pub fn flip_difference(vector: &mut [u64], block: BitBlock, row: usize, draw: u64) -> bool {
+    let differs = |j: &usize| {
+        let word = j / WORD_BITS;
+        (block.word(word, row) ^ vector[word]) >> (j % WORD_BITS) & 1 == 1
+    };
+    let differing: Vec<usize> = (0..vector.len() * WORD_BITS).filter(differs).collect();
+    let drawn = drawn_below(differing.len() as u64, draw);
+    if let Some(drawn) = drawn {
+        let j = differing[drawn as usize];
+        vector[j / WORD_BITS] ^= 1 << (j % WORD_BITS);
+    }
+    drawn.is_some()
 }
 
 pub fn tally(block: BitBlock, rows: Range<usize>, counts: &mut [u32]) {

@@ -33,7 +33,7 @@ const BYTES: u64 = ONES * 0x0f;
 /// Branch-free, in some thirty instructions that every machine has: a loop over the bits would
 /// mispredict its end, and to call the build with a population count costs as much as it saves.
 #[inline]
-fn select_in_word(word: u64, k: u64) -> Option<usize> {
+pub(super) fn select_in_word(word: u64, k: u64) -> Option<usize> {
     let pairs = word - ((word >> 1) & PAIRS);
     let nibbles = (pairs & NIBBLES) + ((pairs >> 2) & NIBBLES);
     let bytes = (nibbles + (nibbles >> 4)) & BYTES;

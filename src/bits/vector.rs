@@ -76,6 +76,11 @@ impl BitVector {
         &self.words
     }
 
+    /// The packed words, for a kernel that leaves the unused bits zero.
+    pub(super) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
     /// Coordinate `j`, from 0.
     pub fn get(&self, j: usize) -> bool {
         assert!(j < self.n);

@@ -16,7 +16,7 @@
 
 use std::ops::Range;
 
-use rand::RngExt;
+use rand::Rng;
 
 use crate::bits::{self, BitVector};
 
@@ -68,10 +68,7 @@ pub static ENTRY: Entry = Entry {
     source: SOURCE,
     build: |setup| {
         let weights = first_hypothesis(setup)?;
-        Ok(Box::new(DirectedDrift {
-            row: vec![0; weights.words().len()],
-            weights,
-        }))
+        Ok(Box::new(DirectedDrift { weights }))
     },
 };
 
@@ -104,8 +101,6 @@ pub fn first_half_space_mistake(
 
 struct DirectedDrift {
     weights: BitVector,
-    /// Scratch: where hypothesis and example differ.
-    row: Vec<u64>,
 }
 
 impl Rule for DirectedDrift {
@@ -114,14 +109,7 @@ impl Rule for DirectedDrift {
     }
 
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
-        block.bits().copy_row(row, &mut self.row);
-        let mut differing = 0;
-        for (word, weights) in self.row.iter_mut().zip(self.weights.words()) {
-            *word ^= weights;
-            differing += u64::from(word.count_ones());
-        }
-        let chosen = random.random_range(0..differing);
-        self.weights.flip(bits::select_bit(&self.row, chosen));
+        while !bits::flip_difference(&mut self.weights, block.bits(), row, random.next_u64()) {}
         Update::Changed
     }
 

@@ -1,0 +1,219 @@
+//! How fast whole learners are, as ratios to loops over bytes timed in the same run.
+//!
+//! `cargo bench --bench learners`. The library's side is everything a job computes: the generator,
+//! the rule behind its trait, the train loop with its stopping rule, the outcome. Library and
+//! baselines take turns; each round has seeds of its own, and medians over the rounds are printed.
+//! A batch of drift runs is as long as its seeds make it, so that examples a second are compared.
+
+mod bytes;
+
+use std::time::Instant;
+
+use halfspace::bits::{BitMatrix, BitVector, words_for};
+use halfspace::learners::catalogue;
+use halfspace::learners::data::{Data, Features, Labels};
+use halfspace::learners::generate::Plan;
+use halfspace::learners::parameters::Parameters;
+use halfspace::learners::random::Seed;
+use halfspace::learners::run::{Limits, Run};
+use halfspace::learners::stopping::{Sampling, StopRule};
+use halfspace::learners::task::{Input, Task};
+use halfspace::learners::train::train;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const ROUNDS: u64 = 15;
+const MAX_EXAMPLES: u64 = 5_000_000;
+const PERCEPTRON_PASSES: u64 = 20;
+
+/// What a run, or several, read.
+#[derive(Clone, Copy, Default)]
+pub struct Read {
+    examples: u64,
+    mistakes: u64,
+}
+
+fn main() {
+    println!(
+        "{:<46} {:>14} {:>14} {:>9} {:>8} {:>17} {:>8}",
+        "learner / baseline", "examples/s", "baseline's", "mistakes", "ratio", "range", "target"
+    );
+    let drift = |seed| generated("directed-drift", 25, seed);
+    let wanted = 1_000_000;
+    compare(
+        "D n=25 / bytes, a draw a bit",
+        Some(20.0),
+        |round| repeated(round, wanted, drift),
+        |round| {
+            repeated(round, wanted / 20, |seed| {
+                bytes::drift::<25>(seed, bytes::by_bits)
+            })
+        },
+    );
+    compare(
+        "D n=25 / bytes, a draw an example, native",
+        None,
+        |round| repeated(round, wanted, drift),
+        |round| repeated(round, wanted / 10, bytes::drift_native),
+    );
+    let size = |factor: f64, n: f64| (factor * std::f64::consts::PI * n * n.ln()).ceil() as u64;
+    compare(
+        "D' n=101, default batch / bytes",
+        None,
+        |round| generated("directed-drift-async", 101, round),
+        |round| bytes::batch_drift::<101>(round, size(0.5, 101.0), false),
+    );
+    compare(
+        "D'' n=501, default batch / bytes",
+        None,
+        |round| {
+            repeated(round, wanted, |seed| {
+                generated("directed-drift-sync", 501, seed)
+            })
+        },
+        |round| bytes::batch_drift::<501>(round, size(1.0, 501.0), true),
+    );
+    perceptron();
+}
+
+/// A learner in the library on an unlimited stream of its own seed.
+fn generated(learner: &str, n: usize, seed: u64) -> Read {
+    let plan = Plan {
+        target: Plan::random_target(n, Seed(seed)),
+        sampling: Sampling::UniformPositive,
+        count: None,
+        noise: 0.0,
+        density: 0.5,
+    };
+    let limits = Limits {
+        max_examples: Some(MAX_EXAMPLES),
+        ..Limits::default()
+    };
+    run(learner, seed, limits, Input::Generated(&plan))
+}
+
+fn run(learner: &str, seed: u64, limits: Limits, input: Input<'_>) -> Read {
+    let entry = catalogue::find(learner).expect("a learner");
+    let parameters = Parameters::from_json(entry.parameters, &serde_json::Map::new());
+    let task = Task {
+        entry,
+        parameters: parameters.expect("defaults"),
+        seed: Seed(seed),
+        confidence: None,
+        rule: StopRule::Anytime,
+        limits,
+        ends_by_time: false,
+        trace: false,
+    };
+    let outcome = train(&task, input, &Run::default()).expect("nobody suspends it");
+    Read {
+        examples: outcome.counts.examples,
+        mistakes: outcome.counts.mistakes,
+    }
+}
+
+/// Runs of fresh seeds until enough examples are read.
+fn repeated(round: u64, examples: u64, mut run: impl FnMut(u64) -> Read) -> Read {
+    let mut all = Read::default();
+    for seed in round << 32.. {
+        let read = run(seed);
+        all.examples += read.examples;
+        all.mistakes += read.mistakes;
+        if all.examples >= examples {
+            break;
+        }
+    }
+    all
+}
+
+/// 8,124 labelled rows of 126 features of which 22 are set, as in the agaricus data, which no
+/// hyperplane separates: passes without end.
+fn perceptron() {
+    let (n, attributes) = (126, 22);
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut matrix = BitMatrix::new(n);
+    let (mut labels, mut values) = (Vec::new(), Vec::new());
+    for _ in 0..8_124 {
+        let mut row = vec![0; words_for(n)];
+        for attribute in 0..attributes {
+            let ends = [attribute, attribute + 1].map(|place| place * n / attributes);
+            let j = random.random_range(ends[0]..ends[1]);
+            row[j / 64] |= 1_u64 << (j % 64);
+        }
+        let value = |j: usize| {
+            if row[j / 64] >> (j % 64) & 1 == 1 {
+                1.0
+            } else {
+                -1.0
+            }
+        };
+        values.push((0..n).map(value).collect::<Vec<f64>>());
+        matrix.push_row(&row);
+        // Mostly by one attribute: mistakes are rare but do not end.
+        labels.push((row[0] & 0b111 != 0) ^ random.random_bool(0.01));
+    }
+    let mut packed = BitVector::zeros(labels.len());
+    labels
+        .iter()
+        .enumerate()
+        .for_each(|(row, &label)| packed.set(row, label));
+    let data = Data::new(Features::Boolean(matrix), Labels::Labelled(packed));
+    let limits = Limits {
+        max_passes: Some(PERCEPTRON_PASSES),
+        ..Limits::default()
+    };
+    let input = Input::Sample {
+        data: &data,
+        assume: None,
+    };
+    compare(
+        "perceptron n=126, 22 set / f64 row by row",
+        None,
+        |seed| run("perceptron", seed, limits, input),
+        |_| bytes::perceptron(&values, &labels, PERCEPTRON_PASSES),
+    );
+}
+
+/// Prints one line: how many times more examples a second `learner` reads than `baseline`.
+fn compare(
+    name: &str,
+    target: Option<f64>,
+    mut learner: impl FnMut(u64) -> Read,
+    mut baseline: impl FnMut(u64) -> Read,
+) {
+    let mut mistakes = 0.0;
+    let mut rounds: Vec<[f64; 3]> = (0..ROUNDS)
+        .map(|round| {
+            let (speed, share) = speed(|| learner(round));
+            mistakes += share / ROUNDS as f64;
+            let (baseline, _) = crate::speed(|| baseline(round));
+            [speed, baseline, speed / baseline]
+        })
+        .collect();
+    let mut sorted = |key: usize| {
+        rounds.sort_by(|a, b| a[key].total_cmp(&b[key]));
+        let of = |round: &[f64; 3]| round[key];
+        (
+            of(&rounds[0]),
+            of(&rounds[rounds.len() / 2]),
+            of(&rounds[rounds.len() - 1]),
+        )
+    };
+    let ((_, speed, _), (_, baseline, _)) = (sorted(0), sorted(1));
+    let (least, ratio, most) = sorted(2);
+    let range = format!("{least:.1} .. {most:.1}");
+    let target = target.map_or(String::new(), |target| format!(">= {target}"));
+    println!(
+        "{name:<46} {speed:>14.0} {baseline:>14.0} {mistakes:>9.4} {ratio:>8.2} {range:>17} \
+         {target:>8}"
+    );
+}
+
+/// Examples a second, and the share of mistakes.
+fn speed(work: impl FnOnce() -> Read) -> (f64, f64) {
+    let start = Instant::now();
+    let read = work();
+    let seconds = start.elapsed().as_secs_f64();
+    let examples = read.examples as f64;
+    (examples / seconds, read.mistakes as f64 / examples)
+}

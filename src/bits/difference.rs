@@ -1,0 +1,133 @@
+//! One coordinate drawn from those in which a vector differs from a row of a block.
+//!
+//! Source of the draw: D. Lemire, "Fast random integer generation in an interval", ACM
+//! Transactions on Modeling and Computer Simulation 29(1), 2019.
+
+use super::kernels::{Kernels, kernels, multiversioned};
+use super::select::select_in_word;
+use super::{BLOCK_ROWS, BitBlock, BitVector, scalar};
+
+/// Inverts in `vector` one of the coordinates in which it differs from row `row`, each with the
+/// same probability when `draw` is a uniform word. `false`, and nothing inverted, for the fewer
+/// than n in 2^64 words that would favour some of them: draw again then.
+///
+/// # Panics
+/// When they do not differ, the row has another number of words, or the block does not hold it.
+#[inline]
+#[must_use]
+pub fn flip_difference(vector: &mut BitVector, block: BitBlock, row: usize, draw: u64) -> bool {
+    let vector = vector.words_mut();
+    assert!(vector.len() == block.words_per_row() && row < block.rows());
+    match kernels() {
+        Kernels::Detected => flip_detected(vector, block.words(), row, draw),
+        Kernels::Scalar => scalar::flip_difference(vector, block, row, draw),
+    }
+}
+
+/// The number below `count` that a uniform word draws; none for a word that is one too many for an
+/// even share.
+///
+/// # Panics
+/// When `count` is 0.
+#[inline(always)]
+pub(super) fn drawn_below(count: u64, draw: u64) -> Option<u64> {
+    assert!(count > 0, "nothing to draw from");
+    let product = u128::from(draw) * u128::from(count);
+    // The remainder is a division, which few draws need.
+    let low = product as u64;
+    (low >= count || low >= count.wrapping_neg() % count).then_some((product >> 64) as u64)
+}
+
+multiversioned! {
+    /// A learner waits for this between any two rows that it gets wrong, so what matters is how
+    /// long the steps from the old words to the new take one after the other.
+    fn flip_detected(vector: &mut [u64], words: &[u64], row: usize, draw: u64) -> bool {
+        let differing = |index: usize, word: u64| words[index * BLOCK_ROWS + row] ^ word;
+        let counts = vector.iter().enumerate().map(|(i, &word)| differing(i, word).count_ones());
+        let Some(mut rank) = drawn_below(counts.map(u64::from).sum(), draw) else {
+            return false;
+        };
+        for (index, word) in vector.iter_mut().enumerate() {
+            let differing = differing(index, *word);
+            let count = u64::from(differing.count_ones());
+            if rank < count {
+                *word ^= multiversion::target::match_target! {
+                    // Only here: what has AVX-512 deposits bits in a few cycles, some older
+                    // machines in hundreds.
+                    "x86_64+avx512f+bmi2" => std::arch::x86_64::_pdep_u64(1 << rank, differing),
+                    _ => select_in_word(differing, rank).map_or(0, |place| 1 << place),
+                };
+                break;
+            }
+            rank -= count;
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::{BlockBuffer, Lanes};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn each_draw_inverts_what_the_plain_twin_inverts(
+            n in 1_usize..300, rows in 1..=BLOCK_ROWS, seed in any::<u64>(),
+            draws in prop::collection::vec(any::<u64>(), 1..30),
+        ) {
+            let mut buffer = BlockBuffer::new(n);
+            buffer.draw(rows, &mut Lanes::from_seed(seed));
+            let (block, row) = (buffer.as_block(), seed as usize % rows);
+            let mut found = BitVector::from_words(n, vec![seed; n.div_ceil(64)]);
+            let distance = |vector: &BitVector| {
+                let mut distances = [0; BLOCK_ROWS];
+                crate::bits::disagreements(block, vector.words(), &mut distances);
+                distances[row]
+            };
+            for draw in draws.into_iter().chain([0, u64::MAX]) {
+                let before = found.clone();
+                if distance(&before) == 0 {
+                    break;
+                }
+                let mut expected = before.clone();
+                let is_done = flip_difference(&mut found, block, row, draw);
+                let twin = scalar::flip_difference(expected.words_mut(), block, row, draw);
+                prop_assert_eq!(is_done, twin);
+                prop_assert_eq!(&found, &expected);
+                let nearer = u32::from(is_done);
+                prop_assert_eq!(distance(&found) + nearer, distance(&before));
+                prop_assert_eq!(found.hamming_distance(&before), nearer as usize);
+            }
+        }
+    }
+
+    /// Enumerated with words of 8 bits in the place of 64, by the same arithmetic.
+    #[test]
+    fn every_number_is_drawn_by_as_many_words() {
+        for count in 1..=255_u64 {
+            let mut drawn = vec![0; count as usize];
+            for draw in 0..256 {
+                let (product, remainder) = (draw * count, 256 % count);
+                if product % 256 >= remainder {
+                    drawn[(product / 256) as usize] += 1;
+                }
+            }
+            assert!(drawn.iter().all(|&times| times == 256 / count), "{count}");
+        }
+        // Of three numbers each has (2^64 - 1) / 3 words, and one word is left over.
+        assert_eq!(drawn_below(3, 0), None);
+        assert_eq!(drawn_below(3, 1), Some(0));
+        assert_eq!(drawn_below(3, u64::MAX / 3), Some(0));
+        assert_eq!(drawn_below(3, u64::MAX / 3 + 1), Some(1));
+        assert_eq!(drawn_below(3, u64::MAX), Some(2));
+        assert_eq!(drawn_below(1 << 40, 0), Some(0));
+    }
+
+    #[test]
+    #[should_panic(expected = "nothing to draw from")]
+    fn equal_rows_are_refused() {
+        let _ = flip_difference(&mut BitVector::zeros(3), BitBlock::new(&[0; 64], 4), 3, 2);
+    }
+}

@@ -4,6 +4,7 @@
 //! `cargo bench --bench request`. All of it runs in this process, over one kept connection each and
 //! one request after another. The measurements take turns, a few requests of each a round; medians
 //! over all rounds are printed.
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::error::Error;
 use std::fs::File;

@@ -210,6 +210,7 @@ fn compare(
 }
 
 /// Examples a second, and the share of mistakes.
+#[expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 fn speed(work: impl FnOnce() -> Read) -> (f64, f64) {
     let start = Instant::now();
     let read = work();

@@ -67,7 +67,7 @@ fn run(learner: &str, n: usize, rule: StopRule, confidence: f64, seed: u64) -> O
         parameters: parameters.expect("defaults are valid"),
         seed: Seed(seed),
         confidence: Some(confidence),
-        rule,
+        rule: Some(rule),
         limits: Limits::default(),
         ends_by_time: false,
         trace: false,

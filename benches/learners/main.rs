@@ -100,7 +100,7 @@ fn run(learner: &str, seed: u64, limits: Limits, input: Input<'_>) -> Read {
         parameters: parameters.expect("defaults"),
         seed: Seed(seed),
         confidence: None,
-        rule: StopRule::Anytime,
+        rule: None,
         limits,
         ends_by_time: false,
         trace: false,

@@ -45,6 +45,10 @@ macro_rules! multiversioned {
 
 pub(super) use multiversioned;
 
+/// Held by a test that turns the switch, so that another does not turn it back meanwhile.
+#[cfg(test)]
+pub(crate) static SWITCH: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,6 +100,7 @@ mod tests {
 
     #[test]
     fn the_switch_changes_the_build_and_no_result() {
+        let _switch = SWITCH.lock();
         for (n, rows) in [(25, 64), (64, 3), (126, 64), (1_000, 50)] {
             let found = [Kernels::Scalar, Kernels::Detected].map(|chosen| {
                 use_kernels(chosen);

@@ -26,6 +26,8 @@ pub use ascii::pack_ascii;
 pub use buffer::{BlockBuffer, gather_rows};
 pub use difference::flip_difference;
 pub use fill::{LANES, Lanes};
+#[cfg(test)]
+pub(crate) use kernels::SWITCH;
 pub use kernels::{Kernels, kernels, use_kernels};
 pub use matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
 pub use select::select_bit;

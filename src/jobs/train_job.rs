@@ -71,10 +71,10 @@ pub fn resolve(
         parameters,
         seed: Seed(seed),
         confidence: stop.confidence.map(|confidence| confidence.get()),
-        rule: match stop.rule {
-            Some(StopRuleName::PerHypothesis) => StopRule::PerHypothesis,
-            Some(StopRuleName::Anytime) | None => StopRule::Anytime,
-        },
+        rule: stop.rule.map(|rule| match rule {
+            StopRuleName::Anytime => StopRule::Anytime,
+            StopRuleName::PerHypothesis => StopRule::PerHypothesis,
+        }),
         limits: Limits {
             max_passes: stop.max_passes.map(|max| max.get()),
             max_mistakes: stop.max_mistakes.map(|max| max.get()),

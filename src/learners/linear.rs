@@ -168,13 +168,19 @@ impl RealWeights {
         products.sum::<f64>() + self.bias.unwrap_or(0.0)
     }
 
-    fn add(&mut self, values: &[f64], amount: f64) {
+    /// Whether the sum is finite; nothing is added when it is not.
+    fn add(&mut self, values: &[f64], amount: f64) -> bool {
+        let mut sums = self.weights.iter().zip(values).map(|(w, x)| w + amount * x);
+        if !sums.all(f64::is_finite) {
+            return false;
+        }
         for (weight, value) in self.weights.iter_mut().zip(values) {
             *weight += amount * value;
         }
         if let Some(bias) = &mut self.bias {
             *bias += amount;
         }
+        true
     }
 }
 
@@ -253,15 +259,23 @@ impl LinearWeights {
     }
 
     /// w += amount * x for one row, the bias coordinate included. Integer weights take the amount
-    /// as an integer.
-    pub fn add(&mut self, block: &Block<'_>, row: usize, amount: f64, scratch: &mut Scratch) {
+    /// as an integer. `false`, and nothing added, when a real weight would leave the range of f64.
+    #[must_use]
+    pub fn add(
+        &mut self,
+        block: &Block<'_>,
+        row: usize,
+        amount: f64,
+        scratch: &mut Scratch,
+    ) -> bool {
         match (self, scratch) {
             (Self::Integer(weights), Scratch::Words(words)) => {
                 block.bits().copy_row(row, words);
                 weights.add(words, amount as i64);
+                true
             }
             (Self::Real(weights), Scratch::Values(values)) => {
-                weights.add(row_values(weights.reading, block, row, values), amount);
+                weights.add(row_values(weights.reading, block, row, values), amount)
             }
             _ => unreachable!("scratch of other weights"),
         }

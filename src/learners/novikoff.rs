@@ -43,10 +43,10 @@ pub fn bound(
     let mut strict = weights.clone();
     let passes_max = 2 * counts.passes + 10;
     let Some(passes) = separate_strictly(&mut strict, stream, passes_max, run)? else {
-        return Ok(unknown(
-            "an example lies on the hyperplane (xi = 0), and no strict separator was found in as \
-             many passes again",
-        ));
+        return Ok(unknown(&format!(
+            "an example lies on the hyperplane (xi = 0), and no strict separator was found in \
+             {passes_max} further passes"
+        )));
     };
     let Some(extremes) = self::extremes(&strict, stream, run)? else {
         return Ok(unknown("there are no examples"));
@@ -93,6 +93,9 @@ fn of_separator(
             let components = weights.weights().iter().copied().chain(weights.bias());
             let norm_squared: f64 = components.map(|w| w * w).sum();
             let value = extremes.radius_squared * norm_squared / (margin * margin);
+            if !value.is_finite() {
+                return unknown("the bound leaves the range of f64");
+            }
             (value, mistakes as f64 <= value)
         }
         _ => unreachable!("scores of integer weights are integers"),
@@ -123,8 +126,10 @@ fn separate_strictly(
             for row in 0..block.rows() {
                 if !is_positive(signed_margin(weights, &block, row, &mut scratch)) {
                     let amount = if block.is_positive(row) { 1.0 } else { -1.0 };
-                    weights.add(&block, row, amount, &mut scratch);
                     is_clean = false;
+                    if !weights.add(&block, row, amount, &mut scratch) {
+                        return Ok(None);
+                    }
                 }
             }
         }

@@ -22,8 +22,10 @@ pub struct Termination {
     pub run_length: Option<u64>,
     /// The run length at which the hypothesis would be accepted.
     pub threshold: Option<u64>,
-    /// Which limit ended the run, and why no confidence is claimed.
+    /// Which limit ended the run.
     pub detail: Option<String>,
+    /// Why no confidence is claimed of a learner that has a rule for it.
+    pub confidence_detail: Option<String>,
 }
 
 /// The final hypothesis on the examples it was trained on.
@@ -54,7 +56,7 @@ pub struct Outcome {
     pub counts: Counts,
     /// How it ended.
     pub termination: Termination,
-    /// Errors on the training examples; none when the run was cancelled before they were counted.
+    /// Errors on the training examples; none when the run was to end before they were counted.
     pub training: Option<Training>,
     /// The theorem's bound, where the learner has one for this end.
     pub bound: Option<Bound>,

@@ -227,8 +227,11 @@ impl Rule for Perceptron {
         } else {
             -self.eta
         };
-        self.weights.add(block, row, amount, &mut self.scratch);
-        Update::Changed
+        if self.weights.add(block, row, amount, &mut self.scratch) {
+            Update::Changed
+        } else {
+            Update::Refused("real weights end at the range of f64")
+        }
     }
 
     fn mistakes(&mut self, block: &Block<'_>) -> u64 {

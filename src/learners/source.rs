@@ -7,6 +7,10 @@ use crate::bits::{BLOCK_ROWS, BlockBuffer, gather_rows};
 use super::block::{Block, BlockFeatures, row_mask};
 use super::data::{Data, Features, Labels, RealMatrix};
 use super::random::Generator;
+use super::run::Run;
+
+/// Swaps of a shuffle between two looks at the stop flag.
+const SWAPS_BETWEEN_LOOKS: usize = 1 << 16;
 
 /// Examples in a fixed order, block by block.
 pub trait Stream: Send {
@@ -25,8 +29,9 @@ pub trait Stream: Send {
 
 /// A finite stream whose examples can also be reached by index and reordered.
 pub trait Sample: Stream {
-    /// Draws a new order for the next pass and goes back to its first example.
-    fn shuffle(&mut self, random: &mut Generator);
+    /// Draws a new order for the next pass and goes back to its first example. Any order will do
+    /// once `run` is told to stop.
+    fn shuffle(&mut self, random: &mut Generator, run: &Run);
 
     /// The example at `index` in the data's own order, as a block of one row.
     fn example(&mut self, index: u64) -> Block<'_>;
@@ -187,7 +192,7 @@ impl Stream for MemorySample<'_> {
 }
 
 impl Sample for MemorySample<'_> {
-    fn shuffle(&mut self, random: &mut Generator) {
+    fn shuffle(&mut self, random: &mut Generator, run: &Run) {
         // Fisher and Yates; the order of the last pass is as good a start as any.
         let examples = self.data.examples();
         let order = self
@@ -195,6 +200,9 @@ impl Sample for MemorySample<'_> {
             .get_or_insert_with(|| (0..examples as u32).collect());
         for place in (1..examples).rev() {
             order.swap(place, random.random_range(0..=place as u64) as usize);
+            if place.is_multiple_of(SWAPS_BETWEEN_LOOKS) && run.stop.raised().is_some() {
+                break;
+            }
         }
         self.next_row = 0;
     }

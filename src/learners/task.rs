@@ -20,8 +20,8 @@ pub struct Task {
     pub seed: Seed,
     /// The confidence asked for, if any; in (0, 1).
     pub confidence: Option<f64>,
-    /// The rule by which it is judged.
-    pub rule: StopRule,
+    /// The rule by which it is judged; none for `anytime`.
+    pub rule: Option<StopRule>,
     /// The limits asked for.
     pub limits: Limits,
     /// Whether something outside ends the run in any case (the client set a time).
@@ -110,11 +110,14 @@ fn check_data(entry: &Entry, input: Input<'_>) -> Result<(), TaskError> {
 
 fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     let name = task.entry.name;
-    if task.confidence.is_some() && !task.entry.has_confidence_rule {
-        return Err(TaskError::WrongStop {
-            field: "confidence",
-            detail: format!("{name} has no confidence rule; leave it out"),
-        });
+    for (field, is_given) in [
+        ("confidence", task.confidence.is_some()),
+        ("rule", task.rule.is_some()),
+    ] {
+        if is_given && !task.entry.has_confidence_rule {
+            let detail = format!("{name} has no confidence rule; leave it out");
+            return Err(TaskError::WrongStop { field, detail });
+        }
     }
     if let Input::Sample { data, assume } = input {
         let labelled = matches!(data.labels(), Labels::Labelled(_));
@@ -137,8 +140,12 @@ fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         let detail = format!("{name} in this order needs the whole sample: give the data a count");
         return Err(TaskError::WrongStop { field, detail });
     }
-    let ends =
-        watch(task, input).is_some() || task.limits.max_examples.is_some() || task.ends_by_time;
+    // Where labels are noisy, mistakes never cease.
+    let is_noisy = matches!(input, Input::Generated(plan) if plan.noise > 0.0);
+    let ends = watch(task, input).is_some()
+        || task.limits.max_examples.is_some()
+        || task.limits.max_mistakes.is_some() && is_noisy
+        || task.ends_by_time;
     if !ends {
         let detail = "nothing ends this unlimited stream: give the data a count, or a stop field \
                       such as max_examples or max_seconds";
@@ -210,7 +217,12 @@ pub(super) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
         Input::Sample { data, .. } => data.n(),
         Input::Generated(plan) => plan.target.n(),
     };
-    Some(Watch::new(task.rule, confidence, n, sampling))
+    Some(Watch::new(
+        task.rule.unwrap_or(StopRule::Anytime),
+        confidence,
+        n,
+        sampling,
+    ))
 }
 
 /// The limits asked for, completed by the learner's defaults.

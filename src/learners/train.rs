@@ -8,7 +8,7 @@ use super::outcome::{Outcome, Recovery, Termination, Training};
 use super::random::Purpose;
 use super::rule::Order;
 use super::run::{Counts, Interrupt, Run};
-use super::source::{MemorySample, Presentation, Stream};
+use super::source::{MemorySample, Stream};
 use super::stopping::{StopRule, Watch};
 use super::task::{self, Input, Task};
 use super::trace::Trace;
@@ -108,12 +108,6 @@ fn termination(
             Ok(_) => "the data were read more than once",
         }),
     };
-    let limit = match reason {
-        Reason::Limit(name) => Some(name.to_owned()),
-        _ => None,
-    };
-    let unclaimed = unclaimed.map(|why| format!("no confidence is claimed: {why}"));
-    let details: Vec<String> = limit.into_iter().chain(unclaimed).collect();
     let accepted = reason == Reason::Confident;
     let confidence = |watch: &Watch| match watch.rule() {
         StopRule::Anytime if accepted => watch.requested(),
@@ -128,7 +122,11 @@ fn termination(
             .map(Watch::per_hypothesis_confidence),
         run_length: watch.map(Watch::run_length),
         threshold: watch.map(Watch::threshold),
-        detail: (!details.is_empty()).then(|| details.join("; ")),
+        detail: match reason {
+            Reason::Limit(name) => Some(name.to_owned()),
+            _ => None,
+        },
+        confidence_detail: unclaimed.map(str::to_owned),
     }
 }
 
@@ -147,8 +145,9 @@ fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
     })
 }
 
-/// Counts the errors of the hypothesis on the examples that were read, each once; none when the
-/// run is to end before that.
+/// Counts the errors of the hypothesis: on the whole sample, or on the part of a stream that was
+/// read. None when the run is to end before that is done; a stream, which must be drawn again, is
+/// not begun when the time is over.
 fn training_errors(
     hypothesis: &Hypothesis,
     input: Input<'_>,
@@ -157,8 +156,13 @@ fn training_errors(
     stream: &mut dyn Stream,
     run: &Run,
 ) -> Result<Option<Training>, Interrupt> {
-    let examples = stream.examples().map_or(read, |all| all.min(read));
-    let is_clean = matches!(input, Input::Generated(plan) if plan.noise == 0.0);
+    let (examples, is_clean, is_drawn) = match input {
+        Input::Sample { data, .. } => (data.examples() as u64, false, false),
+        Input::Generated(plan) => {
+            let all = plan.count.unwrap_or(read);
+            (all.min(read), plan.noise == 0.0, true)
+        }
+    };
     let is_binary = matches!(hypothesis, Hypothesis::BinaryWeights(_));
     if is_clean && is_binary && target.is_some_and(|target| target.recovered) {
         // The target itself is right on every clean example: nothing is left to count.
@@ -172,6 +176,7 @@ fn training_errors(
         match run.stop.raised() {
             Some(Interrupt::Suspended) => return Err(Interrupt::Suspended),
             Some(Interrupt::Cancelled) => return Ok(None),
+            Some(Interrupt::TimeLimit) if is_drawn => return Ok(None),
             Some(Interrupt::TimeLimit) | None => {}
         }
         let Some(block) = stream.next_block() else {
@@ -188,20 +193,10 @@ fn errors_among(hypothesis: &Hypothesis, block: &Block<'_>, rows: u64) -> u64 {
     u64::from((hypothesis.mistakes(block) & counted).count_ones())
 }
 
-/// How many rows of a sample a hypothesis gets wrong when each is shown with its label.
-pub fn errors(hypothesis: &Hypothesis, data: &Data) -> u64 {
-    let mut stream = MemorySample::new(data, Presentation::Labelled);
-    let mut errors = 0;
-    while let Some(block) = stream.next_block() {
-        errors += u64::from(hypothesis.mistakes(&block).count_ones());
-    }
-    errors
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::{BitMatrix, BitVector, Kernels, use_kernels};
+    use crate::bits::{BitMatrix, BitVector, Kernels, SWITCH, use_kernels};
     use crate::learners::catalogue;
     use crate::learners::data::RealMatrix;
     use crate::learners::data::{Features, Labels};
@@ -221,7 +216,7 @@ mod tests {
             parameters: Parameters::from_json(entry.parameters, &object).expect("parameters"),
             seed: Seed(seed),
             confidence: None,
-            rule: StopRule::Anytime,
+            rule: None,
             limits: Limits::default(),
             ends_by_time: false,
             trace: false,
@@ -308,7 +303,7 @@ mod tests {
             let plan = plan(20, *seed, Sampling::UniformPositive);
             let mut task = task("directed-drift", &json!({}), *seed);
             task.confidence = Some(0.95);
-            task.rule = rule;
+            task.rule = Some(rule);
             let outcome = run(&task, Input::Generated(&plan));
             let termination = &outcome.termination;
             assert_eq!(termination.reason, Reason::Confident);
@@ -435,7 +430,6 @@ mod tests {
         assert_eq!(outcome.termination.reason, Reason::Limit("max_mistakes"));
         assert_eq!((outcome.counts.mistakes, outcome.counts.passes), (50, 50));
         assert_eq!(outcome.counts.examples, 200);
-        assert_eq!(errors(&outcome.hypothesis, &data), 1);
     }
 
     #[test]
@@ -490,7 +484,7 @@ mod tests {
         for input in [sample(&data), Input::Generated(&noisy)] {
             let termination = run(&task, input).termination;
             assert_eq!(termination.confidence, None);
-            assert!(termination.detail.expect("why").contains("no confidence"));
+            assert!(termination.confidence_detail.is_some());
         }
         let declared = Input::Sample {
             data: &data,
@@ -530,6 +524,72 @@ mod tests {
             outcome.training.map(|training| training.examples),
             Some(1001)
         );
+    }
+
+    #[test]
+    fn a_limit_of_mistakes_lets_the_last_batch_vote() {
+        let plan = plan(21, 2, Sampling::UniformPositive);
+        let params = json!({"batch_size": 100});
+        let mut task = task("directed-drift-async", &params, 2);
+        task.limits.max_mistakes = Some(1);
+        let counts = run(&task, Input::Generated(&plan)).counts;
+        assert_eq!((counts.mistakes, counts.updates), (1, 1));
+        assert!(counts.examples >= 100);
+    }
+
+    #[test]
+    fn what_a_pass_came_to_goes_before_a_limit() {
+        let data = labelled(&[("00", false), ("01", true), ("10", true), ("11", true)]);
+        let task = task("perceptron", &json!({}), 1);
+        let free = run(&task, sample(&data));
+        assert_eq!(free.termination.reason, Reason::Converged);
+        let mut limited = task.clone();
+        limited.limits.max_examples = Some(free.counts.examples);
+        assert_eq!(run(&limited, sample(&data)), free);
+        limited.limits.max_examples = Some(free.counts.examples - 1);
+        let reason = run(&limited, sample(&data)).termination.reason;
+        assert_eq!(reason, Reason::Limit("max_examples"));
+        limited.limits.max_examples = Some(4);
+        limited.limits.max_passes = Some(1);
+        let reason = run(&limited, sample(&data)).termination.reason;
+        assert_eq!(reason, Reason::Exhausted);
+    }
+
+    #[test]
+    fn errors_are_counted_on_the_whole_sample_whatever_its_order() {
+        let data = xor();
+        let mut task = task("perceptron", &json!({"order": "shuffled"}), 1);
+        task.limits.max_examples = Some(3);
+        let training = run(&task, sample(&data)).training.expect("counted");
+        assert_eq!(training.examples, 4);
+        assert!(training.errors > 0);
+    }
+
+    #[test]
+    fn weights_stay_in_the_range_of_f64() {
+        let values = vec![1e308, 1e308];
+        let features = Features::Real(RealMatrix::from_values(1, values));
+        let mut labels = BitVector::zeros(2);
+        labels.set(1, true);
+        let data = Data::new(features, Labels::Labelled(labels));
+        let params = json!({"eta": 1000});
+        let outcome = run(&task("perceptron", &params, 1), sample(&data));
+        let limit = "real weights end at the range of f64";
+        assert_eq!(outcome.termination.reason, Reason::Limit(limit));
+        assert_eq!(outcome.counts.updates, 0);
+    }
+
+    #[test]
+    fn a_bound_past_f64_is_not_called_broken() {
+        let values = vec![-1e308, 1e308];
+        let features = Features::Real(RealMatrix::from_values(1, values));
+        let mut labels = BitVector::zeros(2);
+        labels.set(1, true);
+        let data = Data::new(features, Labels::Labelled(labels));
+        let outcome = run(&task("perceptron", &json!({}), 1), sample(&data));
+        assert_eq!(outcome.termination.reason, Reason::Converged);
+        let bound = outcome.bound.expect("converged");
+        assert_eq!((bound.value, bound.holds), (None, None));
     }
 
     #[test]
@@ -582,9 +642,20 @@ mod tests {
             other => panic!("{other}"),
         };
         assert_eq!(field(refused(&unsure, sample(&data))), "confidence");
+        let mut judged = perceptron.clone();
+        judged.rule = Some(StopRule::Anytime);
+        assert_eq!(field(refused(&judged, sample(&data))), "rule");
         let endless = plan(5, 1, Sampling::Uniform);
         let input = Input::Generated(&endless);
         assert_eq!(field(refused(&perceptron, input)), "max_examples");
+        let noisy = generate::Plan {
+            noise: 0.1,
+            ..endless.clone()
+        };
+        let mut ending = perceptron.clone();
+        ending.limits.max_mistakes = Some(10);
+        assert_eq!(check(&ending, Input::Generated(&noisy), 1 << 20), Ok(()));
+        assert_eq!(field(refused(&ending, input)), "max_examples");
         let mismatched = Input::Sample {
             data: &data,
             assume: Some(Sampling::Reflected),
@@ -612,9 +683,11 @@ mod tests {
             task.trace = true;
             task.limits.max_mistakes = Some(2000);
             let detected = run(&task, Input::Generated(&plan));
+            let switch = SWITCH.lock();
             use_kernels(Kernels::Scalar);
             let scalar = run(&task, Input::Generated(&plan));
             use_kernels(Kernels::Detected);
+            drop(switch);
             assert_eq!(detected, scalar, "{learner}");
         }
     }

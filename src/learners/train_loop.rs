@@ -82,7 +82,7 @@ impl TrainLoop<'_> {
         match self.rule.order() {
             Order::Cyclic => self.run_stream(sample.as_stream()),
             Order::Shuffled => self.run_passes(sample, |this, sample| {
-                sample.shuffle(&mut this.order);
+                sample.shuffle(&mut this.order, this.run);
             }),
             Order::RandomMistake => loop {
                 if let Err(stop) = self.evaluate_and_update(sample) {
@@ -112,25 +112,38 @@ impl TrainLoop<'_> {
     }
 
     fn pass<S: Stream + ?Sized>(&mut self, stream: &mut S) -> Step {
-        let before = self.counts.mistakes;
+        let before = self.counts;
         self.begin_pass();
+        let examples = stream.examples();
+        let mut limited = Ok(());
         while let Some(block) = stream.next_block() {
             self.look_outside()?;
-            self.block(&block)?;
+            match self.block(&block) {
+                // A limit reached by the last example of a pass comes after what the pass came to.
+                Err(Stop::End(reason @ Reason::Limit(_)))
+                    if examples == Some(self.counts.examples - before.examples) =>
+                {
+                    limited = Err(Stop::End(reason));
+                    break;
+                }
+                step => step?,
+            }
         }
         if self.rule.awaits() > 0 {
             return Err(Stop::End(Reason::Exhausted));
         }
-        if self.counts.mistakes == before {
+        if self.counts.mistakes == before.mistakes {
             return Err(Stop::End(Reason::Converged));
         }
-        Ok(())
+        if self.limits.max_passes == Some(1) {
+            return Err(Stop::End(Reason::Exhausted));
+        }
+        limited
     }
 
     /// The confidence rules are for fresh examples: they do not outlive the first pass.
     fn after_pass(&mut self) -> Step {
         match self.limits.max_passes {
-            Some(1) => Err(Stop::End(Reason::Exhausted)),
             Some(max) if self.counts.passes >= max => Err(Stop::End(Reason::Limit("max_passes"))),
             _ => {
                 self.watch = None;
@@ -234,7 +247,9 @@ impl TrainLoop<'_> {
 
     fn check_limits(&self) -> Step {
         let reached = |max: Option<u64>, count| max.is_some_and(|max| count >= max);
-        if reached(self.limits.max_mistakes, self.counts.mistakes) {
+        // The last mistake's update comes first: its batch is read to the end.
+        let is_updated = self.rule.awaits() == 0;
+        if is_updated && reached(self.limits.max_mistakes, self.counts.mistakes) {
             return Err(Stop::End(Reason::Limit("max_mistakes")));
         }
         if reached(self.limits.max_examples, self.counts.examples) {

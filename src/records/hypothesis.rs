@@ -91,14 +91,9 @@ impl From<&Hypothesis> for HypothesisDocument {
     }
 }
 
-/// JSON has no infinities; weights that left the range of f64 are its largest numbers.
+/// Weights are finite: an update that would leave the range of f64 is refused.
 fn real_number(value: f64) -> Number {
-    let finite = if value.is_nan() {
-        0.0
-    } else {
-        value.clamp(f64::MIN, f64::MAX)
-    };
-    Number::from_f64(finite).unwrap_or_else(|| Number::from(0))
+    Number::from_f64(value).expect("weights are finite")
 }
 
 impl TryFrom<&HypothesisDocument> for Hypothesis {

@@ -214,7 +214,8 @@ pub struct TrainResult {
     pub passes: u64,
     /// How and why the run ended.
     pub termination: TerminationDocument,
-    /// Errors of the hypothesis on the examples it was trained on; null when cancelled.
+    /// Errors of the hypothesis on the whole sample, or on the part of a drawn stream that was
+    /// read; null when the run was cancelled, or a stream's time was over.
     pub training: Option<TrainingDocument>,
     /// Errors on held-out examples; null, since none are held out yet.
     pub holdout: Option<TrainingDocument>,
@@ -242,8 +243,10 @@ pub struct TerminationDocument {
     pub run_length: Option<u64>,
     /// The run length at which the hypothesis would be accepted.
     pub threshold: Option<u64>,
-    /// The limit that was reached, and why nothing is claimed.
+    /// The limit that was reached: the name of the `stop` field.
     pub detail: Option<String>,
+    /// Why no confidence is claimed.
+    pub confidence_detail: Option<String>,
 }
 
 /// Errors among examples.
@@ -361,6 +364,7 @@ impl TrainResult {
                 run_length: termination.run_length,
                 threshold: termination.threshold,
                 detail: termination.detail.clone(),
+                confidence_detail: termination.confidence_detail.clone(),
             },
             training: outcome.training.map(|training| TrainingDocument {
                 errors: training.errors,

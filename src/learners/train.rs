@@ -1,7 +1,6 @@
 //! Runs a task: builds the rule and the source, hands them to the loop, and reports.
 
 use super::block::{Block, row_mask};
-use super::data::Data;
 use super::generate::Generated;
 use super::hypothesis::Hypothesis;
 use super::outcome::{Outcome, Recovery, Termination, Training};
@@ -198,8 +197,8 @@ mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector, Kernels, SWITCH, use_kernels};
     use crate::learners::catalogue;
-    use crate::learners::data::RealMatrix;
-    use crate::learners::data::{Features, Labels};
+
+    use crate::learners::data::{Data, Features, Labels, RealMatrix};
     use crate::learners::generate;
     use crate::learners::parameters::Parameters;
     use crate::learners::random::Seed;

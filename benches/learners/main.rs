@@ -16,7 +16,7 @@ use halfspace::learners::generate::Plan;
 use halfspace::learners::parameters::Parameters;
 use halfspace::learners::random::Seed;
 use halfspace::learners::run::{Limits, Run};
-use halfspace::learners::stopping::{Sampling, StopRule};
+use halfspace::learners::stopping::Sampling;
 use halfspace::learners::task::{Input, Task};
 use halfspace::learners::train::train;
 use rand::{RngExt, SeedableRng};

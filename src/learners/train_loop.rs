@@ -248,8 +248,7 @@ impl TrainLoop<'_> {
     fn check_limits(&self) -> Step {
         let reached = |max: Option<u64>, count| max.is_some_and(|max| count >= max);
         // The last mistake's update comes first: its batch is read to the end.
-        let is_updated = self.rule.awaits() == 0;
-        if is_updated && reached(self.limits.max_mistakes, self.counts.mistakes) {
+        if reached(self.limits.max_mistakes, self.counts.mistakes) && self.rule.awaits() == 0 {
             return Err(Stop::End(Reason::Limit("max_mistakes")));
         }
         if reached(self.limits.max_examples, self.counts.examples) {

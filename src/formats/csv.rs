@@ -167,8 +167,9 @@ impl Table {
             Header::True => true,
             Header::False => false,
             Header::Auto => {
-                let all_numbers = (0..columns).all(|index| fields.is_number(index));
-                !all_numbers || named.is_some_and(|name| (0..columns).any(|i| text(i) == name))
+                // A row with some numbers is data with a fault, not names: it must not vanish.
+                let no_number = !(0..columns).any(|index| fields.is_number(index));
+                no_number || named.is_some_and(|name| (0..columns).any(|i| text(i) == name))
             }
         };
         let names: Option<Vec<_>> = has_header.then(|| (0..columns).map(text).collect());

@@ -112,7 +112,7 @@ pub enum LabelsColumn {
 /// Whether a table begins with a row of names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Header {
-    /// It does when some field of the first row is no number.
+    /// It does when no field of the first row is a number, or one names the label column.
     #[default]
     Auto,
     /// It does.

@@ -24,7 +24,7 @@ pub struct Termination {
     pub threshold: Option<u64>,
     /// Which limit ended the run.
     pub detail: Option<String>,
-    /// Why no confidence is claimed of a learner that has a rule for it.
+    /// Why no confidence is claimed of a learner that has a rule for it, or what the rule lacks.
     pub confidence_detail: Option<String>,
 }
 

@@ -101,6 +101,10 @@ fn termination(
     watch: Option<&Watch>,
 ) -> Termination {
     let unclaimed = match (task.entry.has_confidence_rule, watch) {
+        (true, Some(watch)) if watch.rule() == StopRule::PerHypothesis => Some(
+            "the rule per-hypothesis holds for one hypothesis fixed in advance, and promises \
+             nothing of a run that tried several: see per_hypothesis_confidence",
+        ),
         (false, _) | (true, Some(_)) => None,
         (true, None) => Some(match task::fresh_sampling(input) {
             Err(why) => why,

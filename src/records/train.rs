@@ -245,7 +245,7 @@ pub struct TerminationDocument {
     pub threshold: Option<u64>,
     /// The limit that was reached: the name of the `stop` field.
     pub detail: Option<String>,
-    /// Why no confidence is claimed.
+    /// Why no confidence is claimed, or what the rule's own claim lacks.
     pub confidence_detail: Option<String>,
 }
 

@@ -427,6 +427,8 @@ fn bad_csv_is_refused_at_its_place() {
             ("1,0,1\n1,0\n", Kind::UnequalLength, Some(at(2, 4))),
             ("1,0\n1,0,1\n", Kind::UnequalLength, Some(at(2, 5))),
             ("1,0\n1,x\n", Kind::BadValue, Some(at(2, 3))),
+            ("1,0,x\n0,1,1\n", Kind::BadValue, Some(at(1, 5))),
+            ("1,\n0,1\n", Kind::BadValue, Some(at(1, 3))),
             ("1,0\n1, 1x\n", Kind::BadValue, Some(at(2, 4))),
             ("1,0\n\"1\",\"x\"\n", Kind::BadValue, Some(at(2, 5))),
             ("1,0\n1,\n", Kind::BadValue, Some(at(2, 3))),

@@ -39,7 +39,7 @@ use crate::jobs::Jobs;
 use limits::Limits;
 use problem::{Code, Problem};
 
-pub use serve::serve;
+pub use serve::{ServeLimits, serve};
 
 /// What handlers share.
 #[derive(Clone)]

@@ -24,10 +24,10 @@ mod train;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -79,18 +79,20 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(ops::problem_page))
 }
 
-/// The OpenAPI document, as it is served and committed.
+/// The OpenAPI document as it is committed, and served where the limits are the default ones.
 pub fn document() -> String {
-    openapi::text(routes().into_openapi())
+    openapi::text(routes().into_openapi(), &Limits::default())
 }
 
 /// The whole service as a tower service.
 pub fn router(app: App) -> Router {
     let (router, document) = routes().split_for_parts();
+    let document = ops::Document(openapi::text(document, &app.limits).into());
     router
-        .merge(openapi::docs(document))
+        .merge(openapi::docs())
         .fallback(async || Problem::not_found("path"))
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(Extension(document))
         .layer(from_fn(envelope::measure))
         .layer(from_fn_with_state(app.clone(), envelope::check_host))
         .layer(CatchPanicLayer::custom(envelope::panicked))

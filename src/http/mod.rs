@@ -5,6 +5,7 @@
 
 mod body;
 mod codes;
+mod data_body;
 mod data_schema;
 mod envelope;
 mod events;
@@ -12,10 +13,12 @@ mod extract;
 mod jobs;
 mod learners;
 pub mod limits;
+mod linger;
 mod models;
 mod openapi;
 mod ops;
 mod predict;
+mod predictions_text;
 mod problem;
 mod serve;
 mod submission;
@@ -95,6 +98,7 @@ pub fn router(app: App) -> Router {
         .layer(Extension(document))
         .layer(from_fn(envelope::measure))
         .layer(from_fn_with_state(app.clone(), envelope::check_host))
+        .layer(from_fn(linger::linger))
         .layer(CatchPanicLayer::custom(envelope::panicked))
         .layer(from_fn_with_state(app.clone(), envelope::envelop))
         .with_state(app)

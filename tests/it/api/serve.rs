@@ -47,5 +47,8 @@ async fn assert_answered(mut stream: TcpStream) {
     let read = timeout(PATIENCE, stream.read_to_end(&mut answer)).await;
     read.expect("an answer and the end in time").unwrap();
     let text = String::from_utf8(answer).unwrap();
-    assert!(text.starts_with("HTTP/1.1 200") && text.ends_with("here"), "{text}");
+    assert!(
+        text.starts_with("HTTP/1.1 200") && text.ends_with("here"),
+        "{text}"
+    );
 }

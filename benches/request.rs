@@ -12,7 +12,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -20,7 +20,7 @@ use axum::routing::post;
 use clap::Parser;
 use halfspace::app::Service;
 use halfspace::config::CommandLine;
-use halfspace::http::serve;
+use halfspace::http::{ServeLimits, serve};
 use halfspace::jobs::Jobs;
 use halfspace::records::id::JobKind;
 use halfspace::records::{Job, Model, Owner, Page};
@@ -116,7 +116,7 @@ async fn start_empty(stop: CancellationToken) -> Result<SocketAddr, Box<dyn Erro
     let router = Router::new().route("/", post(async |_: Bytes| ()));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    tokio::spawn(serve(listener, router, 16, stop, Duration::ZERO));
+    tokio::spawn(serve(listener, router, ServeLimits::default(), stop));
     Ok(address)
 }
 

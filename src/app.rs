@@ -13,15 +13,14 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Settings;
-use crate::http::{self, App};
+use crate::http::{self, App, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
 use crate::learners::random::Generator;
 use crate::records::{Clock, Timestamp};
 use crate::storage::{Blobs, DataDir, SqliteStore, Store, StoreError, blobs};
 
-/// How long jobs may take to be written back, and connections to end, when the service stops.
+/// How long jobs may take to be written back when the service stops.
 const JOBS_PATIENCE: Duration = Duration::from_secs(5);
-const CONNECTIONS_PATIENCE: Duration = Duration::from_secs(3);
 
 /// How often metrics are put in order; without it their memory grows.
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
@@ -134,13 +133,11 @@ impl Service {
                 tracing::warn!("some jobs are not written back; their leases will run out");
             }
         };
-        let served = http::serve(
-            listener,
-            self.router.clone(),
+        let limits = ServeLimits {
             connections_max,
-            stop.clone(),
-            CONNECTIONS_PATIENCE,
-        );
+            ..ServeLimits::default()
+        };
+        let served = http::serve(listener, self.router.clone(), limits, stop.clone());
         tokio::join!(stopped, served);
         upkeep.abort();
         self.jobs.store().close().await;

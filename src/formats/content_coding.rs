@@ -55,6 +55,7 @@ pub struct Decoder<R: Read> {
     coded: Coded<R>,
     passed: u64,
     bytes_max: u64,
+    limit_name: &'static str,
 }
 
 enum Coded<R: Read> {
@@ -86,6 +87,7 @@ pub fn decoder<R: Read>(
         coded,
         passed: 0,
         bytes_max: limits.body_bytes_max,
+        limit_name: limits.body_limit_name,
     })
 }
 
@@ -99,7 +101,7 @@ impl<R: Read> Read for Decoder<R> {
         self.passed += read as u64;
         if self.passed > self.bytes_max {
             let what = "The body is too large (counted after decompression)";
-            return Err(Fault::too_large(what, "body_bytes_max", self.bytes_max).into_io());
+            return Err(Fault::too_large(what, self.limit_name, self.bytes_max).into_io());
         }
         Ok(read)
     }

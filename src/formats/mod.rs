@@ -86,6 +86,12 @@ impl Format {
         self.entry().1
     }
 
+    /// Whether every feature is written out, so that examples in memory take a small multiple of
+    /// their text.
+    pub fn is_dense(self) -> bool {
+        self != Self::Libsvm
+    }
+
     /// Every media type that is read.
     pub fn media_types() -> impl Iterator<Item = &'static str> {
         FORMATS.iter().map(|(_, media_type, _)| *media_type)
@@ -142,6 +148,8 @@ pub struct Limits {
     pub state_bytes_max: u64,
     /// Bytes of a body after decompression; [`decoder`] counts them.
     pub body_bytes_max: u64,
+    /// What the limit of a body is called where it was set.
+    pub body_limit_name: &'static str,
     /// Nested arrays and objects in JSON.
     pub json_depth_max: usize,
 }
@@ -153,6 +161,7 @@ impl Default for Limits {
             line_bytes_max: 32 << 20,
             state_bytes_max: 1 << 30,
             body_bytes_max: 4 << 30,
+            body_limit_name: "body_bytes_max",
             json_depth_max: 32,
         }
     }

@@ -19,7 +19,8 @@ use super::problem::{Code, Problem};
 /// Frames that may wait between the socket and the parser.
 const FRAMES_WAITING: usize = 8;
 
-/// A body no longer than this, uncompressed, is collected and parsed on the spot.
+/// A body no longer than this, uncompressed, is collected and parsed on the spot
+/// when that is little work.
 const SMALL_BYTES_MAX: u64 = 64 * 1024;
 
 /// A body must bring [`WINDOW_BYTES_MIN`] bytes in each window, or end in it.
@@ -28,12 +29,16 @@ const WINDOW: Duration = Duration::from_secs(30);
 /// 16 KiB a second.
 const WINDOW_BYTES_MIN: u64 = 30 * 16 * 1024;
 
-/// How much of a refused body is still read, so that a client that sends before it listens gets
-/// its answer and not a broken connection.
-const LINGER_BYTES_MAX: u64 = 64 << 20;
-const LINGER: Duration = Duration::from_secs(3);
+/// How much work it is to take a body in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// A small multiple of its bytes.
+    AsItsBytes,
+    /// Possibly much for few bytes.
+    Unknown,
+}
 
-/// Reads a body as a stream in the blocking pool.
+/// Reads a body as a stream in the blocking pool, or a small one of little effort on the spot.
 ///
 /// `parse` gets the decompressed bytes, of which there are at most `limits.body_bytes_max`.
 ///
@@ -44,25 +49,25 @@ pub async fn read<T: Send + 'static>(
     headers: &HeaderMap,
     body: Body,
     limits: &formats::Limits,
-    parse: impl FnOnce(&mut dyn Read) -> Result<T, FormatError> + Send + 'static,
+    effort: Effort,
+    parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let coding = content_coding(headers)?;
     let length = declared_length(headers);
     let mut frames = Frames::new(body);
     if coding == ContentCoding::Identity {
         if length.is_some_and(|length| length > limits.body_bytes_max) {
-            frames.linger().await;
-            let limit = limits.body_bytes_max;
-            let detail = format!("The body is longer than body_bytes_max allows: {limit} bytes.");
+            let (name, limit) = (limits.body_limit_name, limits.body_bytes_max);
+            let detail = format!("The body is longer than {name} allows: {limit} bytes.");
             return Err(Problem::new(Code::TOO_LARGE, detail));
         }
-        if length.is_some_and(|length| length <= SMALL_BYTES_MAX) {
+        let is_small = length.is_some_and(|length| length <= SMALL_BYTES_MAX);
+        if is_small && effort == Effort::AsItsBytes {
             let bytes = frames.collect().await?;
-            return Ok(parse(&mut bytes.reader())?);
+            return parse(&mut bytes.reader());
         }
     }
     let Ok(permit) = Arc::clone(&app.uploads).try_acquire_owned() else {
-        frames.linger().await;
         let limit = app.limits.uploads_max;
         let detail = format!("{limit} bodies are being read, as many as uploads_max allows.");
         return Err(Problem::new(Code::QUEUE_FULL, detail));
@@ -76,17 +81,14 @@ pub async fn read<T: Send + 'static>(
         let mut decoder = formats::decoder(coding, source, &limits)?;
         let parsed = parse(&mut decoder)?;
         // A parser may stop before the end of the coding; damage there is damage too.
-        io::copy(&mut decoder, &mut io::sink())?;
-        Ok::<T, FormatError>(parsed)
+        io::copy(&mut decoder, &mut io::sink()).map_err(FormatError::from)?;
+        Ok::<T, Problem>(parsed)
     });
     let fed = frames.feed(sender).await;
     let parsed = parsed.await;
     let parsed = parsed.map_err(|_| Problem::new(Code::INTERNAL, "The parser met a defect."))?;
     fed?;
-    if parsed.is_err() {
-        frames.linger().await;
-    }
-    Ok(parsed?)
+    parsed
 }
 
 fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
@@ -176,20 +178,6 @@ impl Frames {
             }
             self.window_began += handed.elapsed();
         }
-    }
-
-    /// Reads on for a moment and forgets what comes.
-    async fn linger(&mut self) {
-        let rest = async {
-            let mut read = 0;
-            while let Some(Ok(frame)) = self.stream.next().await {
-                read += frame.len() as u64;
-                if read > LINGER_BYTES_MAX {
-                    break;
-                }
-            }
-        };
-        let _ = tokio::time::timeout(LINGER, rest).await;
     }
 }
 

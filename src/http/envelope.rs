@@ -3,7 +3,7 @@
 use std::any::Any;
 
 use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{HeaderName, HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tokio::time::Instant;
@@ -43,13 +43,30 @@ pub async fn measure(request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let route = request.extensions().get::<MatchedPath>();
     let route = route.map_or("unmatched", MatchedPath::as_str).to_owned();
-    let method = request.method().to_string();
+    let method = method_label(request.method()).to_owned();
     let response = next.run(request).await;
     let status = response.status().as_u16().to_string();
     let labels = [("method", method), ("route", route), ("status", status)];
     metrics::histogram!("halfspace_http_request_seconds", &labels)
         .record(begun.elapsed().as_secs_f64());
     response
+}
+
+/// The method, if it is a standard one: a label takes few values, and a client may name any method.
+fn method_label(method: &Method) -> &str {
+    const KNOWN: [Method; 7] = [
+        Method::GET,
+        Method::HEAD,
+        Method::POST,
+        Method::PUT,
+        Method::DELETE,
+        Method::OPTIONS,
+        Method::PATCH,
+    ];
+    match KNOWN.contains(method) {
+        true => method.as_str(),
+        false => "other",
+    }
 }
 
 /// The client's own id where it is short and plain, else a new one.

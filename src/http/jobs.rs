@@ -3,23 +3,22 @@
 use std::time::Duration;
 
 use axum::Json;
-use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::formats::{DataForm, Format, Place, json};
+use crate::formats::{DataForm, Place, json};
 use crate::records::id::JobKind;
 use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainResult};
 use crate::records::{Job, JobError, JobId, Progress, Status, Timestamp};
 use crate::storage::JobFilter;
 
-use super::body;
+use super::data_body::DataBody;
 use super::extract::{Caller, PathId, PreferWait, Query, page};
-use super::problem::{Code, FieldError, Problem, placed};
+use super::problem::{FieldError, Problem, placed};
 use super::submission::{
     TrainFields, Whereabouts, new_train, refuse_idempotency_key, sha256, train_spec,
 };
@@ -144,8 +143,7 @@ pub async fn create(
     request: Request,
 ) -> Result<Response, Problem> {
     refuse_idempotency_key(request.headers())?;
-    let (parts, request_body) = request.into_parts();
-    let (request, sha256) = read_request(&app, &parts.headers, request_body).await?;
+    let (request, sha256) = read_request(&app, request).await?;
     let JobRequest {
         train,
         name,
@@ -169,19 +167,12 @@ pub async fn create(
 /// Reads a job request and digests its data.
 async fn read_request(
     app: &App,
-    headers: &HeaderMap,
-    body: Body,
+    request: Request,
 ) -> Result<(JobRequest, Option<String>), Problem> {
-    let given = headers.get(header::CONTENT_TYPE);
-    let media_type = given.and_then(|value| value.to_str().ok());
-    if media_type.and_then(Format::from_media_type) != Some(Format::Json) {
-        let detail = "The body of a job is application/json.";
-        return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
-    }
-    let limits = app.limits.of_json();
-    let within = limits.clone();
-    body::read(app, headers, body, &limits, move |reader| {
-        let request: JobRequest = json::from_reader(reader, &within)?;
+    let body = DataBody::json(app, request)?;
+    let (effort, limits) = (body.effort(), body.limits.clone());
+    body.read(app, effort, move |reader| {
+        let request: JobRequest = json::from_reader(reader, &limits)?;
         let sha256 = sha256(&request.train.data);
         Ok((request, sha256))
     })

@@ -37,7 +37,8 @@ pub struct Limits {
     pub name_characters_max: u32,
     /// Seconds that `Prefer: wait` may ask for.
     pub wait_seconds_max: u64,
-    /// Bytes of an answer to predict; scores are left out when they would exceed it.
+    /// Bytes of an answer to predict: a document goes without scores when it would be longer with
+    /// them; what is too long even so, and lines that are, are refused.
     pub prediction_bytes_max: u64,
     /// Points of a mistake curve.
     pub trace_points_max: u64,
@@ -76,6 +77,7 @@ impl Limits {
             line_bytes_max: whole(self.line_bytes_max),
             state_bytes_max: self.state_bytes_max,
             body_bytes_max: self.body_bytes_max,
+            body_limit_name: "body_bytes_max",
             json_depth_max: self.json_depth_max as usize,
         }
     }
@@ -84,6 +86,7 @@ impl Limits {
     pub fn of_json(&self) -> formats::Limits {
         formats::Limits {
             body_bytes_max: self.json_body_bytes_max,
+            body_limit_name: "json_body_bytes_max",
             ..self.of_lines()
         }
     }

@@ -5,6 +5,7 @@
 
 mod body;
 mod codes;
+mod data_body;
 mod data_schema;
 mod envelope;
 mod events;
@@ -12,10 +13,12 @@ mod extract;
 mod jobs;
 mod learners;
 pub mod limits;
+mod linger;
 mod models;
 mod openapi;
 mod ops;
 mod predict;
+mod predictions_text;
 mod problem;
 mod serve;
 mod submission;
@@ -24,10 +27,10 @@ mod train;
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Router};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -39,7 +42,7 @@ use crate::jobs::Jobs;
 use limits::Limits;
 use problem::{Code, Problem};
 
-pub use serve::serve;
+pub use serve::{ServeLimits, serve};
 
 /// What handlers share.
 #[derive(Clone)]
@@ -79,20 +82,23 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(ops::problem_page))
 }
 
-/// The OpenAPI document, as it is served and committed.
+/// The OpenAPI document as it is committed, and served where the limits are the default ones.
 pub fn document() -> String {
-    openapi::text(routes().into_openapi())
+    openapi::text(routes().into_openapi(), &Limits::default())
 }
 
 /// The whole service as a tower service.
 pub fn router(app: App) -> Router {
     let (router, document) = routes().split_for_parts();
+    let document = ops::Document(openapi::text(document, &app.limits).into());
     router
-        .merge(openapi::docs(document))
+        .merge(openapi::docs())
         .fallback(async || Problem::not_found("path"))
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(Extension(document))
         .layer(from_fn(envelope::measure))
         .layer(from_fn_with_state(app.clone(), envelope::check_host))
+        .layer(from_fn(linger::linger))
         .layer(CatchPanicLayer::custom(envelope::panicked))
         .layer(from_fn_with_state(app.clone(), envelope::envelop))
         .with_state(app)

@@ -26,20 +26,20 @@ pub fn base() -> OpenApi {
 }
 
 /// The page that shows the document, without anything from outside.
-pub fn docs<S: Clone + Send + Sync + 'static>(_: OpenApi) -> Router<S> {
+pub fn docs<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let config = Config::new(["/openapi.json"]).validator_url("none");
     SwaggerUi::new("/docs").config(config).into()
 }
 
-/// The document as text.
-pub fn text(document: OpenApi) -> String {
+/// The document as text, with these limits in its schemas.
+pub fn text(document: OpenApi, limits: &Limits) -> String {
     let mut document = serde_json::to_value(document).unwrap_or_default();
-    complete_schemas(&mut document);
+    complete_schemas(&mut document, limits.n_max);
     if let Some(paths) = document["paths"].as_object_mut() {
         for (path, operations) in paths {
             let operations = operations.as_object_mut();
             for (method, operation) in operations.into_iter().flatten() {
-                complete_parameters(operation);
+                complete_parameters(operation, limits.n_max);
                 declare_problems(path, method, operation);
             }
         }
@@ -50,7 +50,7 @@ pub fn text(document: OpenApi) -> String {
 }
 
 /// Puts in what no derive can say: the union over the catalogue, the forms of data, the problem.
-fn complete_schemas(document: &mut Value) {
+fn complete_schemas(document: &mut Value, n_max: u64) {
     let schemas = &mut document["components"]["schemas"];
     let learner = |entry: &&crate::learners::catalogue::Entry| {
         json!({"type": "object", "title": entry.title, "required": ["name"],
@@ -60,13 +60,13 @@ fn complete_schemas(document: &mut Value) {
     };
     schemas["LearnerSpec"] = json!({"description": "A learner and its parameters",
         "oneOf": CATALOGUE.iter().map(learner).collect::<Vec<_>>()});
-    schemas["Data"] = data_schema::schema(Limits::default().n_max);
+    schemas["Data"] = data_schema::schema(n_max);
     schemas["FieldError"] = schema_of::<FieldError>();
     schemas["Problem"] = schema_of::<ProblemDocument>();
 }
 
 /// Says what the query parameters that spell out `stop` and the reading of a body may be.
-fn complete_parameters(operation: &mut Value) {
+fn complete_parameters(operation: &mut Value, n_max: u64) {
     let parameters = operation
         .get_mut("parameters")
         .and_then(Value::as_array_mut);
@@ -84,8 +84,7 @@ fn complete_parameters(operation: &mut Value) {
                 "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
             Some("max_passes" | "max_mistakes" | "max_examples") => schema_of::<Positive>(),
             Some("max_seconds") => json!({"type": "number", "exclusiveMinimum": 0}),
-            Some("n") => json!({"type": "integer", "minimum": 1,
-                "maximum": Limits::default().n_max}),
+            Some("n") => json!({"type": "integer", "minimum": 1, "maximum": n_max}),
             _ => continue,
         };
         parameter["schema"] = schema;

@@ -1,9 +1,10 @@
 //! The routes that operators and their tools ask: alive, ready, metrics, version, documents.
 
-use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{Html, IntoResponse, Response};
+use axum::{Extension, Json};
+use bytes::Bytes;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -24,6 +25,10 @@ pub struct Version {
     name: &'static str,
     version: &'static str,
 }
+
+/// The text of the OpenAPI document, with the limits in force.
+#[derive(Clone)]
+pub struct Document(pub Bytes);
 
 /// Whether the process answers at all.
 #[utoipa::path(get, path = "/livez", tag = "service",
@@ -65,9 +70,9 @@ pub async fn version() -> Json<Version> {
 /// This document.
 #[utoipa::path(get, path = "/openapi.json", tag = "service",
     responses((status = 200, description = "The OpenAPI document", body = Object)))]
-pub async fn openapi() -> Response {
+pub async fn openapi(Extension(Document(text)): Extension<Document>) -> Response {
     let content_type = "application/json";
-    ([(header::CONTENT_TYPE, content_type)], super::document()).into_response()
+    ([(header::CONTENT_TYPE, content_type)], text).into_response()
 }
 
 /// Explains an error code.

@@ -1,31 +1,29 @@
 //! `POST /v1/models/{id}/predict`: a model on data sent along.
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 
 use crate::formats::{self, DataForm, Format, LabelsColumn, Options, Parsed, UnlabelledMeans};
-use crate::learners::data::{Data, Features};
-use crate::learners::hypothesis::{Hypothesis, Score};
-use crate::learners::predict::{scores, with_reals};
+use crate::learners::data::Features;
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predict::for_each_scores;
 use crate::records::ModelId;
 use crate::records::id::ModelKind;
 
+use super::App;
+use super::body::Effort;
+use super::data_body::{DataBody, header_option, labels};
 use super::extract::{Caller, PathId, query_pairs};
 use super::models::document;
+use super::predictions_text::Writer;
 use super::problem::{Code, Problem, placed};
-use super::train::{header_option, labels, media_type};
-use super::{App, body};
-
-/// The largest integer that every JSON reader holds.
-const SAFE_INTEGER_MAX: i64 = (1 << 53) - 1;
 
 /// The predictions of a model, one an example.
 #[derive(Serialize, ToSchema)]
@@ -52,7 +50,9 @@ fn scores_schema() -> Schema {
 
 /// Predicts the labels of the examples in the body, in any form that data are accepted in.
 ///
-/// NDJSON is answered as NDJSON, a line an example.
+/// NDJSON is answered as NDJSON, a line an example. No answer is longer than
+/// `prediction_bytes_max`: a document goes without its scores first, and what is too long even so
+/// is refused; send the examples in parts.
 #[utoipa::path(post, path = "/v1/models/{id}/predict", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
         ("labels" = Option<String>, Query, description = "Where CSV labels stand: `first`, \
@@ -75,29 +75,25 @@ pub async fn predict(
     let model = model.ok_or_else(|| Problem::not_found("model"))?;
     let hypothesis = Hypothesis::try_from(&document(&model)?.hypothesis)
         .map_err(|_| Problem::new(Code::INTERNAL, "The stored model is damaged."))?;
-    let (parts, request_body) = request.into_parts();
-    let format = media_type(&parts.headers)?;
-    let limits = match format {
-        Format::Json => app.limits.of_json(),
-        _ => app.limits.of_lines(),
+    let body = DataBody::new(&app, request)?;
+    let (format, bytes_max) = (body.format, app.limits.prediction_bytes_max);
+    let options = options(body.parts.uri.query(), format, &hypothesis, &body.limits)?;
+    // Scoring is more work than reading, and is done where the body is read.
+    let answered = body.read(&app, Effort::Unknown, move |reader| {
+        let parsed = examples(formats::read(format, reader, &options)?)?;
+        check_fit(&parsed, &hypothesis)?;
+        let writer = match format {
+            Format::Ndjson => Writer::lines(bytes_max),
+            _ => Writer::document(bytes_max),
+        };
+        predictions(&hypothesis, &parsed, writer)
+    });
+    let text = answered.await?;
+    let media_type = match format {
+        Format::Ndjson => Format::Ndjson.media_type(),
+        _ => Format::Json.media_type(),
     };
-    let options = options(parts.uri.query(), format, &hypothesis, &limits)?;
-    let form = body::read(&app, &parts.headers, request_body, &limits, move |reader| {
-        formats::read(format, reader, &options)
-    })
-    .await?;
-    let DataForm::Sample { parsed, .. } = form else {
-        let detail = "Generated data cannot be predicted; send examples.";
-        return Err(Problem::new(Code::WRONG_DATA, detail));
-    };
-    let data = fitting(parsed, &hypothesis)?;
-    let scored = tokio::task::spawn_blocking(move || scores(&hypothesis, &data));
-    let scores = scored.await;
-    let scores = scores.map_err(|_| Problem::new(Code::INTERNAL, "The prediction broke down."))?;
-    Ok(match format {
-        Format::Ndjson => lines(&scores),
-        _ => document_of(&scores, app.limits.prediction_bytes_max),
-    })
+    Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
 }
 
 /// How the body is read: a sparse format takes its n from the model, a table has no labels unless
@@ -128,8 +124,27 @@ fn options(
     Ok(options)
 }
 
-/// The data as the model takes them.
-fn fitting(parsed: Parsed, hypothesis: &Hypothesis) -> Result<Arc<Data>, Problem> {
+/// The examples sent along, without claims about them, which no prediction rests on.
+fn examples(form: DataForm) -> Result<Parsed, Problem> {
+    match form {
+        DataForm::Sample {
+            parsed,
+            assume: None,
+        } => Ok(parsed),
+        DataForm::Sample { .. } => {
+            let detail = "`assume` is for training; a prediction assumes nothing of its examples.";
+            Err(Problem::new(Code::BAD_OPTION, detail))
+        }
+        DataForm::Generated(_) => {
+            let detail = "Generated data cannot be predicted; send examples.";
+            Err(Problem::new(Code::WRONG_DATA, detail))
+        }
+    }
+}
+
+/// Whether the model takes the examples. One of real weights takes Boolean ones too: real examples
+/// may happen to hold nothing but zeros and ones.
+fn check_fit(parsed: &Parsed, hypothesis: &Hypothesis) -> Result<(), Problem> {
     let n = parsed.data.n();
     if n != hypothesis.n() {
         let own = hypothesis.n();
@@ -139,53 +154,32 @@ fn fitting(parsed: Parsed, hypothesis: &Hypothesis) -> Result<Arc<Data>, Problem
     let is_real = matches!(parsed.data.features(), Features::Real(_));
     if is_real && !hypothesis.takes_real() {
         let detail = "The model takes Boolean examples only: values all 0/1 or all -1/1.";
-        let field = placed(parsed.first_real, detail.to_owned());
+        let field = placed(parsed.first_real.clone(), detail.to_owned());
         return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
     }
-    if !is_real && hypothesis.takes_real() {
-        // Real examples may happen to hold nothing but zeros and ones.
-        return Ok(Arc::new(with_reals(&parsed.data, parsed.zero_bit_value)));
-    }
-    Ok(Arc::new(parsed.data))
+    Ok(())
 }
 
-fn prediction(score: Score) -> i8 {
-    if score.is_positive() { 1 } else { -1 }
-}
-
-fn score_json(score: Score) -> Value {
-    match score {
-        Score::Integer(score) if score.abs() <= SAFE_INTEGER_MAX => json!(score),
-        Score::Integer(score) => json!(score.to_string()),
-        Score::Real(score) => json!(score),
-    }
-}
-
-fn lines(scores: &[Score]) -> Response {
-    let mut text = String::new();
-    for &score in scores {
-        let (prediction, score) = (prediction(score), score_json(score));
-        text.push_str(&json!({"prediction": prediction, "score": score}).to_string());
-        text.push('\n');
-    }
-    ([(header::CONTENT_TYPE, "application/x-ndjson")], text).into_response()
-}
-
-/// The document, without the scores when it would be too long with them.
-fn document_of(scores: &[Score], bytes_max: u64) -> Response {
-    let predictions: Vec<i8> = scores.iter().map(|&score| prediction(score)).collect();
-    let values: Vec<Value> = scores.iter().map(|&score| score_json(score)).collect();
-    let whole = Predictions {
-        predictions,
-        scores: Some(values),
-    };
-    let text = serde_json::to_vec(&whole).unwrap_or_default();
-    if text.len() as u64 <= bytes_max {
-        return ([(header::CONTENT_TYPE, "application/json")], text).into_response();
-    }
-    Json(Predictions {
-        scores: None,
-        ..whole
+/// The text of the answer; scoring ends as soon as it is too long.
+fn predictions(
+    hypothesis: &Hypothesis,
+    parsed: &Parsed,
+    mut writer: Writer,
+) -> Result<String, Problem> {
+    let zero = parsed.zero_bit_value;
+    for_each_scores(hypothesis, &parsed.data, zero, |scores| {
+        for &score in scores {
+            writer.push(score);
+        }
+        if writer.is_too_long() {
+            return ControlFlow::Break(());
+        }
+        ControlFlow::Continue(())
+    });
+    let bytes_max = writer.bytes_max;
+    writer.finish().ok_or_else(|| {
+        let detail =
+            format!("The answer would be longer than prediction_bytes_max: {bytes_max} bytes.");
+        Problem::new(Code::TOO_LARGE, detail)
     })
-    .into_response()
 }

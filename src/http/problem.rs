@@ -19,8 +19,13 @@ pub use super::codes::Code;
 pub struct Problem {
     code: Code,
     detail: String,
+    /// The first [`ERRORS_MAX`].
     errors: Vec<FieldError>,
+    errors_found: usize,
 }
+
+/// How many things wrong with one request are told apart.
+const ERRORS_MAX: usize = 20;
 
 /// One thing wrong with a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
@@ -61,7 +66,7 @@ pub struct ProblemDocument {
     pub code: String,
     /// The id under which the log has more; also the header x-request-id.
     pub request_id: String,
-    /// Each thing wrong with the request.
+    /// The things wrong with the request, the first 20 of them.
     pub errors: Vec<FieldError>,
 }
 
@@ -72,13 +77,17 @@ impl Problem {
             code,
             detail: detail.into(),
             errors: Vec::new(),
+            errors_found: 0,
         }
     }
 
-    /// Adds one thing wrong with the request.
+    /// Adds one thing wrong with the request. The first [`ERRORS_MAX`] are shown.
     #[must_use]
     pub fn with(mut self, error: FieldError) -> Self {
-        self.errors.push(error);
+        self.errors_found += 1;
+        if self.errors.len() < ERRORS_MAX {
+            self.errors.push(error);
+        }
         self
     }
 
@@ -103,12 +112,21 @@ impl Problem {
             r#type: format!("/problems/{}", self.code.name()),
             title: self.code.title().to_owned(),
             status: self.code.status().as_u16(),
-            detail: self.detail.clone(),
+            detail: self.whole_detail(),
             instance: instance.to_owned(),
             code: self.code.name().to_owned(),
             request_id: request_id.to_owned(),
             errors: self.errors.clone(),
         }
+    }
+
+    /// The detail, with the number of things wrong when not all are shown.
+    fn whole_detail(&self) -> String {
+        let (detail, found) = (&self.detail, self.errors_found);
+        if found <= ERRORS_MAX {
+            return detail.clone();
+        }
+        format!("{detail} {found} things are wrong; the first {ERRORS_MAX} are listed.")
     }
 
     /// The headers that go with it.

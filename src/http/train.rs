@@ -3,23 +3,23 @@
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::header;
 use axum::response::Response;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::formats::{self, Assume, Format, Header, LabelsColumn, Options, Place, UnlabelledMeans};
+use crate::formats::{self, Assume, Header, LabelsColumn, Options, Place, UnlabelledMeans};
 use crate::jobs::learner;
 use crate::learners::catalogue::Entry;
 use crate::records::train::{LearnerSpec, SeedNumber, StopSpec};
 
+use super::App;
+use super::data_body::{DataBody, header_option, labels};
 use super::extract::{Caller, PathText, PreferWait, query_pairs};
 use super::jobs::{JobDocument, answer};
 use super::problem::{Code, FieldError, Problem, placed};
 use super::submission::{
     TrainFields, Whereabouts, new_train, refuse_idempotency_key, sha256, train_spec,
 };
-use super::{App, body};
 
 /// How long this route waits when nothing is said.
 const WAIT_DEFAULT: Duration = Duration::from_secs(10);
@@ -75,20 +75,15 @@ pub async fn train(
 ) -> Result<Response, Problem> {
     let entry = learner(&name).map_err(|_| Problem::not_found("learner"))?;
     refuse_idempotency_key(request.headers())?;
-    let (parts, request_body) = request.into_parts();
-    let format = media_type(&parts.headers)?;
-    let query = TrainQuery::read(parts.uri.query(), entry)?;
-    let limits = match format {
-        Format::Json => app.limits.of_json(),
-        _ => app.limits.of_lines(),
-    };
-    let options = query.options(&limits);
-    let (form, sha256) = body::read(&app, &parts.headers, request_body, &limits, move |reader| {
+    let body = DataBody::new(&app, request)?;
+    let query = TrainQuery::read(body.parts.uri.query(), entry)?;
+    let (format, effort, options) = (body.format, body.effort(), query.options(&body.limits));
+    let read = body.read(&app, effort, move |reader| {
         let form = formats::read(format, reader, &options)?;
         let sha256 = sha256(&form);
         Ok((form, sha256))
-    })
-    .await?;
+    });
+    let (form, sha256) = read.await?;
     let learner = LearnerSpec {
         name,
         params: query.params,
@@ -106,23 +101,6 @@ pub async fn train(
     let patience = prefer.map_or(WAIT_DEFAULT, |wait| wait.0);
     let job = app.jobs.submit(new, patience).await?;
     Ok(answer(job, prefer))
-}
-
-/// The format of a body.
-///
-/// # Errors
-/// 415, with the formats there are.
-pub fn media_type(headers: &axum::http::HeaderMap) -> Result<Format, Problem> {
-    let given = headers.get(header::CONTENT_TYPE);
-    let given = given.and_then(|value| value.to_str().ok());
-    given.and_then(Format::from_media_type).ok_or_else(|| {
-        let known = Format::media_types().collect::<Vec<_>>().join(", ");
-        let detail = match given {
-            Some(given) => format!("The Content-Type {given:?} is not read; use one of {known}."),
-            None => format!("The body needs a Content-Type: one of {known}."),
-        };
-        Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail)
-    })
 }
 
 /// What the query of this route says.
@@ -212,31 +190,6 @@ fn value<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, Problem> {
         let detail = error.inner().to_string();
         Problem::parameter(Code::INVALID_PARAMETER, name, detail)
     })
-}
-
-pub fn labels(text: String) -> LabelsColumn {
-    match text.as_str() {
-        "first" => LabelsColumn::First,
-        "last" => LabelsColumn::Last,
-        "none" => LabelsColumn::None,
-        _ => LabelsColumn::Named(text),
-    }
-}
-
-pub fn header_option(text: &str) -> Result<Header, Problem> {
-    match text {
-        "auto" => Ok(Header::Auto),
-        "true" => Ok(Header::True),
-        "false" => Ok(Header::False),
-        other => {
-            let detail = format!("`{other}` is none of auto, true, false");
-            Err(Problem::parameter(
-                Code::INVALID_PARAMETER,
-                "header",
-                detail,
-            ))
-        }
-    }
 }
 
 /// Places in the query and the body of this route.

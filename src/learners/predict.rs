@@ -1,42 +1,75 @@
 //! A hypothesis on data.
 
-use super::data::{Data, Features, Labels, RealMatrix};
+use std::ops::ControlFlow;
+
+use super::block::{Block, BlockFeatures, row_mask};
+use super::data::{Data, Features};
 use super::hypothesis::{Hypothesis, Score};
 use super::source::{MemorySample, Presentation, Stream};
-use crate::bits::{BLOCK_ROWS, WORD_BITS};
+use crate::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS};
 
-/// The score of every example, in order.
+/// Shows the score of every example, in order, up to 64 at a time, until `see` breaks off.
+///
+/// Boolean data before a hypothesis over reals are read as the values that they were sent as: bit
+/// 1 is 1, bit 0 is `zero`. They are spelled out one example at a time, since as doubles they take
+/// 64 times their room.
 ///
 /// # Panics
-/// When the examples are not of the hypothesis's n and kind.
-pub fn scores(hypothesis: &Hypothesis, data: &Data) -> Vec<Score> {
+/// When the examples are not of the hypothesis's n, or are real and it takes Boolean ones only.
+pub fn for_each_scores(
+    hypothesis: &Hypothesis,
+    data: &Data,
+    zero: f64,
+    mut see: impl FnMut(&[Score]) -> ControlFlow<()>,
+) {
     assert_eq!(hypothesis.n(), data.n());
+    let mut scores = Vec::with_capacity(BLOCK_ROWS);
+    if let (true, Features::Boolean(matrix)) = (hypothesis.takes_real(), data.features()) {
+        let mut values = Vec::with_capacity(matrix.n());
+        for row in 0..matrix.rows() {
+            spell_out(matrix, row, zero, &mut values);
+            let (n, values) = (matrix.n(), values.as_slice());
+            let block = Block {
+                features: BlockFeatures::Real { n, values },
+                positives: row_mask(1),
+                reflected: 0,
+            };
+            hypothesis.scores(&block, 0..1, &mut scores);
+            if scores.len() == BLOCK_ROWS && shown(&mut scores, &mut see).is_break() {
+                return;
+            }
+        }
+        let _ = shown(&mut scores, &mut see);
+        return;
+    }
     let mut stream = MemorySample::new(data, Presentation::Labelled);
-    let mut scores = Vec::with_capacity(data.examples());
     while let Some(block) = stream.next_block() {
         hypothesis.scores(&block, 0..block.rows(), &mut scores);
+        if shown(&mut scores, &mut see).is_break() {
+            return;
+        }
     }
-    scores
 }
 
-/// Boolean data as the real values that they were sent as: bit 1 is 1, bit 0 is `zero`.
-pub fn with_reals(data: &Data, zero: f64) -> Data {
-    let Features::Boolean(matrix) = data.features() else {
-        return data.clone();
-    };
-    let n = matrix.n();
-    let mut values = Vec::with_capacity(n * matrix.rows());
-    for row in 0..matrix.rows() {
-        let block = matrix.block(row / BLOCK_ROWS);
-        values.extend((0..n).map(|j| {
-            let word = block.word(j / WORD_BITS, row % BLOCK_ROWS);
-            if word >> (j % WORD_BITS) & 1 == 1 {
-                1.0
-            } else {
-                zero
-            }
-        }));
-    }
-    let labels: Labels = data.labels().clone();
-    Data::new(Features::Real(RealMatrix::from_values(n, values)), labels)
+fn shown(
+    scores: &mut Vec<Score>,
+    see: &mut impl FnMut(&[Score]) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let flow = see(scores);
+    scores.clear();
+    flow
+}
+
+/// The values of one Boolean example.
+fn spell_out(matrix: &BitMatrix, row: usize, zero: f64, values: &mut Vec<f64>) {
+    let block = matrix.block(row / BLOCK_ROWS);
+    values.clear();
+    values.extend((0..matrix.n()).map(|j| {
+        let word = block.word(j / WORD_BITS, row % BLOCK_ROWS);
+        if word >> (j % WORD_BITS) & 1 == 1 {
+            1.0
+        } else {
+            zero
+        }
+    }));
 }

@@ -4,6 +4,7 @@
 //! which, what an id looks like, how a time is written. They know neither a database nor a queue
 //! nor HTTP, and they read no clock and draw no random number: both come in as parameters.
 
+mod bounded_json;
 pub mod event;
 pub mod hypothesis;
 pub mod id;

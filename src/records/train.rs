@@ -37,7 +37,7 @@ pub struct LearnerSpec {
     /// The learner's name, as the catalogue lists it.
     pub name: String,
     /// Its parameters; those left out take their defaults.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::bounded_json::object")]
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
 }
@@ -402,6 +402,38 @@ mod tests {
             assert!(serde_json::from_str::<Seconds>(text).is_err(), "{text}");
         }
         assert!(Confidence::try_from(f64::NAN).is_err());
+    }
+
+    #[test]
+    fn parameters_without_end_are_refused() {
+        let spec = |value: &str| {
+            let text = format!(r#"{{"name": "x", "params": {{"a": {value}}}}}"#);
+            serde_json::from_str::<LearnerSpec>(&text)
+        };
+        let list = |length: usize| format!("[{}0]", "0,".repeat(length - 1));
+        let read = spec(&list(1 << 20)).expect("as many first weights as there may be features");
+        assert_eq!(read.params["a"].as_array().map(Vec::len), Some(1 << 20));
+        for (value, named) in [
+            (list((1 << 20) + 1024), "1049600 values"),
+            ("[]".to_owned() + &",[]".repeat(1 << 21), "1049600 values"),
+            (
+                format!("{{{}\"z\": 0}}", "\"key\": 0,".repeat(1 << 21)),
+                "1049600 values",
+            ),
+            (format!("\"{}\"", "x".repeat(5 << 20)), "4194304 bytes"),
+            (
+                format!("{{\"{}\": 0}}", "x".repeat(5 << 20)),
+                "4194304 bytes",
+            ),
+        ] {
+            let value = if value.starts_with("[]") {
+                format!("[{value}]")
+            } else {
+                value
+            };
+            let error = spec(&value).expect_err(named).to_string();
+            assert!(error.contains(named), "{error}");
+        }
     }
 
     #[test]

@@ -8,5 +8,6 @@ mod limits;
 mod models;
 mod ops;
 mod problems;
+mod serve;
 mod trace;
 mod train;

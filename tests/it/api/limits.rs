@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::service::{Service, request, short_job};
+use crate::service::{Service, request, short_job, until};
 
 #[tokio::test]
 async fn the_limits_are_those_of_the_settings() {
@@ -84,7 +84,7 @@ async fn every_refusal_names_its_limit_and_the_value() {
             "".to_owned(),
             " ".repeat(1001),
             413,
-            "body_bytes_max",
+            "json_body_bytes_max",
             1000,
         ),
         (
@@ -149,18 +149,49 @@ async fn a_compressed_bomb_is_stopped_at_the_limit() {
     };
     let zstd = zstd::encode_all(&zeros[..], 1).unwrap();
     for (coding, bomb) in [("gzip", gzip), ("zstd", zstd)] {
-        for media_type in ["text/x-libsvm", "application/json"] {
+        for (media_type, limit) in [
+            ("text/x-libsvm", "limit body_bytes_max"),
+            ("application/json", "limit json_body_bytes_max"),
+        ] {
             let headers = [("content-type", media_type), ("content-encoding", coding)];
             let path = "/v1/learners/perceptron/train";
             let answer = service
                 .send(request("POST", path, &headers, bomb.clone()))
                 .await;
-            assert!(
-                answer.json()["detail"]
-                    .to_string()
-                    .contains("body_bytes_max")
-            );
+            assert!(answer.json()["detail"].to_string().contains(limit));
             assert_eq!(answer.problem(413), "too-large", "{coding} {media_type}");
         }
+    }
+}
+
+/// A few bytes of a sparse format can be much work, so they count as an upload, too.
+#[tokio::test]
+async fn a_small_sparse_body_takes_a_permit_and_a_small_dense_one_does_not() {
+    let service = Service::with(&["--uploads-max", "1"]).await;
+    let path = "/v1/learners/perceptron/train";
+    let never = axum::body::Body::from_stream(futures_util::stream::pending::<
+        Result<bytes::Bytes, std::convert::Infallible>,
+    >());
+    let post = |media_type, length: &str, body| {
+        let headers = [("content-type", media_type), ("content-length", length)];
+        request("POST", path, &headers, body)
+    };
+    let holder = service.open(post("text/csv", "100000", never));
+    let look = async {
+        until("the only permit to be taken", async || {
+            let answer = service
+                .open(post("text/x-libsvm", "7", "1 1:1\n1".into()))
+                .await;
+            (answer.status() == 503).then_some(())
+        })
+        .await;
+        let answer = service
+            .open(post("text/csv", "8", "1,1\n-1,0".into()))
+            .await;
+        assert!(answer.status().is_success(), "{}", answer.status());
+    };
+    tokio::select! {
+        _ = holder => panic!("this body never ends"),
+        () = look => {}
     }
 }

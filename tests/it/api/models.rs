@@ -254,3 +254,31 @@ async fn a_model_predicts_its_own_training_data_as_its_result_says() {
     assert_eq!(answer["predictions"], Value::Array(labels));
     assert_eq!(job["result"]["training"]["errors"], 0);
 }
+
+/// More than a block of 64, each row read with its own zeros.
+#[tokio::test]
+async fn a_real_model_takes_many_rows_of_zeros_and_ones() {
+    let service = Service::start().await;
+    let model = real(&service).await;
+    let hypothesis = service.get(&model).await.expect(200).json()["hypothesis"].clone();
+    let rows: Vec<[f64; 2]> = (0..150)
+        .map(|row| [f64::from(row % 2), f64::from(row % 3 / 2)])
+        .collect();
+    let text: String = rows.iter().map(|[a, b]| format!("{a},{b}\n")).collect();
+    let answer = service
+        .post_as(&format!("{model}/predict"), "text/csv", text)
+        .await;
+    let document = answer.expect(200).json();
+    let found = document["scores"].as_array().unwrap().iter();
+    let found: Vec<f64> = found.map(|score| score.as_f64().unwrap()).collect();
+    assert_eq!(found, scores(&hypothesis, &rows));
+}
+
+#[tokio::test]
+async fn a_claim_about_examples_to_predict_is_refused() {
+    let service = Service::start().await;
+    let path = format!("{}/predict", linear(&service).await);
+    let data = json!({"half_space": {"examples": ["111"], "assume": "uniform-positive"}});
+    let answer = service.post_json(&path, &data).await;
+    assert_eq!(answer.problem(400), "bad-option");
+}

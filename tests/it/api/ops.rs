@@ -132,3 +132,21 @@ async fn a_request_keeps_its_plain_id_and_gets_a_new_one_otherwise() {
     let ids = [sent("").await, sent("").await];
     assert_ne!(ids[0], ids[1]);
 }
+
+/// A label takes few values, whatever clients send.
+#[tokio::test]
+async fn a_method_of_a_clients_own_is_no_label() {
+    let service = Service::start().await;
+    service.open(request("BREW", "/v1/learners", &[], "")).await;
+    let metrics = service.get("/metrics").await.expect(200);
+    assert!(metrics.text().contains("method=\"other\""));
+    assert!(!metrics.text().contains("BREW"));
+}
+
+#[tokio::test]
+async fn the_document_tells_the_limits_in_force() {
+    let service = Service::with(&["--n-max", "4321"]).await;
+    let served = service.get("/openapi.json").await.expect(200);
+    assert!(served.text().contains("\"maximum\": 4321"));
+    assert!(!halfspace::http::document().contains("4321"));
+}

@@ -1,6 +1,15 @@
 //! Errors: one document, a page for every code, whatever the route.
 
-use crate::service::{Service, request};
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt};
+use serde_json::json;
+
+use crate::service::{Service, request, short_job};
 
 /// The names in the one table of codes.
 fn codes() -> Vec<&'static str> {
@@ -85,4 +94,44 @@ async fn an_error_repeats_no_header_of_the_client_but_its_plain_id() {
     assert_eq!(answer.json()["request_id"], "one-1");
     assert!(!answer.text().contains("<script>"));
     assert_eq!(answer.header("x-content-type-options"), Some("nosniff"));
+}
+
+#[tokio::test]
+async fn of_many_things_wrong_the_first_are_listed_and_all_are_counted() {
+    let service = Service::start().await;
+    let mut job = short_job();
+    let params: serde_json::Map<_, _> = (0..30).map(|i| (format!("p{i}"), json!(i))).collect();
+    job["train"]["learner"]["params"] = params.into();
+    let answer = service.post_json("/v1/jobs", &job).await;
+    let document = answer.json();
+    assert_eq!(answer.problem(400), "invalid-parameter");
+    assert_eq!(document["errors"].as_array().unwrap().len(), 20);
+    assert!(document["detail"].as_str().unwrap().contains("30 things"));
+}
+
+/// A client that sends all before it listens must not lose the answer to a broken connection.
+#[tokio::test]
+async fn a_refusal_reads_the_body_that_is_under_way() {
+    let service = Service::start().await;
+    let cases = [
+        ("/v1/learners/none/train", "text/csv"),
+        ("/v1/learners/perceptron/train?header=maybe", "text/csv"),
+        ("/v1/learners/perceptron/train", "text/plain"),
+        ("/v1/jobs", "text/plain"),
+        ("/v1/models/none/predict", "text/csv"),
+        ("/v1/nowhere", "text/csv"),
+    ];
+    for (path, media_type) in cases {
+        let read = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&read);
+        let frames = stream::iter(0..50).map(move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Ok::<_, Infallible>(Bytes::from_static(&[b'1'; 4096]))
+        });
+        let headers = [("content-type", media_type)];
+        let body = Body::from_stream(frames);
+        let answer = service.open(request("POST", path, &headers, body)).await;
+        assert!(answer.status().is_client_error(), "{path}");
+        assert_eq!(read.load(Ordering::Relaxed), 50, "{path}");
+    }
 }

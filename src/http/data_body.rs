@@ -1,0 +1,132 @@
+//! How a body that brings data is to be read: its format, its limits, the options of tables.
+
+use std::io::Read;
+
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+
+use crate::formats::{self, Format, Header, LabelsColumn};
+
+use super::App;
+use super::body::{self, Effort};
+use super::problem::{Code, Problem};
+
+/// A body of a known format, still to be read.
+pub struct DataBody {
+    /// How the body is written.
+    pub format: Format,
+    /// What its reader keeps to.
+    pub limits: formats::Limits,
+    /// The request around it.
+    pub parts: Parts,
+    body: Body,
+}
+
+impl DataBody {
+    /// A body in any format that data are accepted in.
+    ///
+    /// # Errors
+    /// 415, with the formats there are.
+    pub fn new(app: &App, request: Request) -> Result<Self, Problem> {
+        let format = media_type(request.headers()).ok_or_else(|| {
+            let known = Format::media_types().collect::<Vec<_>>().join(", ");
+            let detail = match given(request.headers()) {
+                Some(given) => {
+                    format!("The Content-Type {given:?} is not read; use one of {known}.")
+                }
+                None => format!("The body needs a Content-Type: one of {known}."),
+            };
+            Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail)
+        })?;
+        let (parts, body) = request.into_parts();
+        let limits = match format {
+            Format::Json => app.limits.of_json(),
+            _ => app.limits.of_lines(),
+        };
+        Ok(Self {
+            format,
+            limits,
+            parts,
+            body,
+        })
+    }
+
+    /// A body that is one JSON document.
+    ///
+    /// # Errors
+    /// 415 for anything else.
+    pub fn json(app: &App, request: Request) -> Result<Self, Problem> {
+        if media_type(request.headers()) != Some(Format::Json) {
+            let detail = "The body of a job is application/json.";
+            return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
+        }
+        Self::new(app, request)
+    }
+
+    /// How much work it is to take the body in: a sparse format makes much of a few bytes.
+    pub fn effort(&self) -> Effort {
+        if self.format.is_dense() {
+            Effort::AsItsBytes
+        } else {
+            Effort::Unknown
+        }
+    }
+
+    /// Reads the body: see [`body::read`].
+    ///
+    /// # Errors
+    /// What is wrong with the body, and what `parse` says.
+    pub async fn read<T: Send + 'static>(
+        self,
+        app: &App,
+        effort: Effort,
+        parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, Problem> {
+        body::read(
+            app,
+            &self.parts.headers,
+            self.body,
+            &self.limits,
+            effort,
+            parse,
+        )
+        .await
+    }
+}
+
+fn given(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::CONTENT_TYPE)?.to_str().ok()
+}
+
+fn media_type(headers: &HeaderMap) -> Option<Format> {
+    given(headers).and_then(Format::from_media_type)
+}
+
+/// Where the query says that labels stand.
+pub fn labels(text: String) -> LabelsColumn {
+    match text.as_str() {
+        "first" => LabelsColumn::First,
+        "last" => LabelsColumn::Last,
+        "none" => LabelsColumn::None,
+        _ => LabelsColumn::Named(text),
+    }
+}
+
+/// Whether the query says that a table begins with names.
+///
+/// # Errors
+/// 400 for any other text.
+pub fn header_option(text: &str) -> Result<Header, Problem> {
+    match text {
+        "auto" => Ok(Header::Auto),
+        "true" => Ok(Header::True),
+        "false" => Ok(Header::False),
+        other => {
+            let detail = format!("`{other}` is none of auto, true, false");
+            let code = Code::INVALID_PARAMETER;
+            Err(Problem::parameter(code, "header", detail))
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! JSON of no fixed shape, as learners' parameters are, read into bounded memory.
+
+use std::cell::Cell;
+use std::fmt;
+
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// A number for every feature that there may be, and room for the rest.
+const VALUES_MAX: usize = (1 << 20) + 1024;
+
+/// Bytes of all names and texts.
+const TEXT_BYTES_MAX: usize = 4 << 20;
+
+/// Reads an object of at most [`VALUES_MAX`] values and [`TEXT_BYTES_MAX`] bytes of text, at any
+/// depth.
+///
+/// # Errors
+/// What is no object, or a larger one.
+pub fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
+    let room = Room {
+        values: Cell::new(VALUES_MAX),
+        text_bytes: Cell::new(TEXT_BYTES_MAX),
+    };
+    deserializer.deserialize_map(Object { room: &room })
+}
+
+/// What may still be read.
+struct Room {
+    values: Cell<usize>,
+    text_bytes: Cell<usize>,
+}
+
+impl Room {
+    fn take_value<E: Error>(&self) -> Result<(), E> {
+        let left = self.values.get().checked_sub(1);
+        let full = || E::custom(format!("there are more than {VALUES_MAX} values in it"));
+        self.values.set(left.ok_or_else(full)?);
+        Ok(())
+    }
+
+    fn take_text<E: Error>(&self, text: &str) -> Result<(), E> {
+        let left = self.text_bytes.get().checked_sub(text.len());
+        let full = || E::custom(format!("its texts take more than {TEXT_BYTES_MAX} bytes"));
+        self.text_bytes.set(left.ok_or_else(full)?);
+        Ok(())
+    }
+}
+
+/// An object.
+struct Object<'r> {
+    room: &'r Room,
+}
+
+impl<'de> Visitor<'de> for Object<'_> {
+    type Value = Map<String, Value>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(name) = entries.next_key::<String>()? {
+            self.room.take_text(&name)?;
+            let value = entries.next_value_seed(Any { room: self.room })?;
+            object.insert(name, value);
+        }
+        Ok(object)
+    }
+}
+
+/// Any value.
+struct Any<'r> {
+    room: &'r Room,
+}
+
+impl<'de> DeserializeSeed<'de> for Any<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        self.room.take_value()?;
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Any<'_> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Value, E> {
+        self.room.take_text(text)?;
+        Ok(text.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(value) = values.next_element_seed(Any { room: self.room })? {
+            list.push(value);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Value, A::Error> {
+        let object = Object { room: self.room }.visit_map(entries)?;
+        Ok(object.into())
+    }
+}

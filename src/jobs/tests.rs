@@ -1,13 +1,18 @@
 //! What a worker does when the data of a job cannot be read, are wrong, or are not wanted.
 
+mod faulty;
+
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use rand::SeedableRng;
-use serde_json::json;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use self::faulty::Faulty;
+use super::compute::Computation;
 use super::{Ids, Jobs, JobsConfig, NewTrain, hex, resolve};
 use crate::bits::{BitMatrix, BitVector};
 use crate::formats;
@@ -15,7 +20,7 @@ use crate::learners::data::{Data, Features, Labels};
 use crate::learners::random::Generator;
 use crate::records::train::TrainSpec;
 use crate::records::{Job, JobId, ManualClock, Owner, Status, Timestamp};
-use crate::storage::{Blobs, SqliteStore};
+use crate::storage::{Blobs, ClaimTerms, SqliteStore, Store};
 
 /// Longer than any of these tests should take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -23,6 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Jobs over a store of their own, with one worker that has not begun.
 struct Rig {
     jobs: Arc<Jobs>,
+    store: Arc<Faulty>,
     directory: TempDir,
 }
 
@@ -30,35 +36,49 @@ impl Rig {
     async fn new(config: JobsConfig) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("db");
-        let store = Arc::new(SqliteStore::open(&path).await.unwrap());
+        let store = Arc::new(Faulty {
+            inner: SqliteStore::open(&path).await.unwrap(),
+            faults: 0.into(),
+        });
         let blobs = Blobs::local(&directory.path().join("blobs")).unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::from_milliseconds(1)));
         let ids = Arc::new(Ids::new(clock, Generator::seed_from_u64(1)));
         Self {
-            jobs: Jobs::new(store, blobs, ids, config),
+            jobs: Jobs::new(Arc::clone(&store) as _, blobs, ids, config),
+            store,
             directory,
         }
     }
 
     /// A queued job with data of its own.
     async fn queued(&self) -> Job {
-        let data = sample();
-        let spec = json!({
-            "learner": {"name": "perceptron"}, "stop": {"max_passes": 3}, "trace": false,
-            "assume": null, "generated": null
-        });
-        let spec: TrainSpec = serde_json::from_value(spec).unwrap();
-        let data_sha256 = Some(hex(&formats::digest(&data)));
-        let job = resolve(&spec, 1, Some(Arc::new(data)), u64::MAX).unwrap();
-        let new = NewTrain {
-            owner: Owner::anonymous(),
-            name: None,
-            spec,
-            seed: 1,
-            job: Arc::new(job),
-            data_sha256,
-        };
+        let new = new_train(json!({"max_passes": 3}));
         self.jobs.submit(new, Duration::ZERO).await.unwrap()
+    }
+
+    /// A queued job that computes until it is stopped.
+    async fn queued_endless(&self) -> Job {
+        let new = new_train(json!({"max_seconds": 3_600}));
+        self.jobs.submit(new, Duration::ZERO).await.unwrap()
+    }
+
+    /// Has the next writes fail, see [`Faulty`].
+    fn fail(&self, times: u32) {
+        self.store.faults.store(times, Ordering::SeqCst);
+    }
+
+    async fn until_running(&self, id: JobId) {
+        let mut changes = self.jobs.subscribe();
+        let running = async {
+            while self.job(id).await.status != Status::Running {
+                self.jobs.changed(&mut changes, id).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, running).await.unwrap();
+    }
+
+    async fn job(&self, id: JobId) -> Job {
+        self.jobs.job(&Owner::anonymous(), id).await.unwrap()
     }
 
     fn blob(&self, job: &Job) -> PathBuf {
@@ -80,15 +100,30 @@ impl Rig {
     }
 }
 
-/// The conjunction of two features, four times.
-fn sample() -> Data {
+/// A training on the exclusive or of two features, which no hyperplane separates.
+fn new_train(stop: Value) -> NewTrain {
     let mut matrix = BitMatrix::new(2);
     let mut labels = BitVector::zeros(16);
     for row in 0..16 {
         matrix.push_row(&[row % 4]);
-        labels.set(row as usize, row % 4 == 3);
+        labels.set(row as usize, row % 4 == 1 || row % 4 == 2);
     }
-    Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    let data = Data::new(Features::Boolean(matrix), Labels::Labelled(labels));
+    let spec = json!({
+        "learner": {"name": "perceptron"}, "stop": stop, "trace": false,
+        "assume": null, "generated": null
+    });
+    let spec: TrainSpec = serde_json::from_value(spec).unwrap();
+    let data_sha256 = Some(hex(&formats::digest(&data)));
+    let job = resolve(&spec, 1, Some(Arc::new(data)), u64::MAX).unwrap();
+    NewTrain {
+        owner: Owner::anonymous(),
+        name: None,
+        spec,
+        seed: 1,
+        job: Arc::new(job),
+        data_sha256,
+    }
 }
 
 #[cfg(unix)]
@@ -107,8 +142,7 @@ async fn a_job_whose_data_cannot_be_read_holds_up_nobody_and_is_charged() {
     let good = rig.queued().await;
     rig.jobs.start();
     assert_eq!(rig.ended(good.id).await.status, Status::Succeeded);
-    let owner = Owner::anonymous();
-    let job = rig.jobs.job(&owner, unreadable.id).await.unwrap();
+    let job = rig.job(unreadable.id).await;
     assert_eq!((job.status, job.attempt), (Status::Running, 1));
     // Queued and begun, once.
     let events = rig.jobs.store().events(None, job.id, 0, 10).await.unwrap();
@@ -150,4 +184,95 @@ async fn data_that_are_gone_or_changed_fail_their_job() {
     assert_eq!(rig.error_code(flipped.id).await, "data-corrupt");
     assert!(rig.jobs.stop(PATIENCE).await);
     assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn an_insert_whose_answer_is_missing_is_repeated() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    rig.fail(1);
+    let job = rig.queued().await;
+    rig.jobs.start();
+    assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
+    assert!(rig.jobs.stop(PATIENCE).await);
+}
+
+#[tokio::test]
+async fn the_data_of_a_job_that_may_be_stored_stay() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    rig.fail(2);
+    let new = new_train(json!({"max_passes": 3}));
+    assert!(rig.jobs.submit(new, Duration::ZERO).await.is_err());
+    let terms = ClaimTerms {
+        lease_seconds: 0,
+        attempts_max: 5,
+    };
+    let now = rig.jobs.ids().now();
+    let claim = rig.store.claim_job(&rig.jobs.worker, &terms, now).await;
+    let job = claim.unwrap().unwrap().job;
+    assert!(rig.blob(&job).exists());
+    rig.jobs.start();
+    assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
+    assert!(rig.jobs.stop(PATIENCE).await);
+}
+
+#[tokio::test]
+async fn an_end_whose_answer_is_missing_frees_the_data() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    let job = rig.queued().await;
+    rig.fail(1);
+    rig.jobs.start();
+    assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
+    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(!rig.blob(&job).exists());
+}
+
+#[tokio::test]
+async fn a_suspended_job_is_given_back_though_the_store_fails_at_first() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    let job = rig.queued_endless().await;
+    rig.jobs.start();
+    rig.until_running(job.id).await;
+    rig.fail(2);
+    assert!(rig.jobs.stop(PATIENCE).await);
+    let job = rig.job(job.id).await;
+    assert_eq!((job.status, job.attempt), (Status::Queued, 0));
+}
+
+#[tokio::test]
+async fn a_cancel_while_the_data_are_read_is_obeyed() {
+    // No heartbeat tells of it.
+    let rig = Rig::new(JobsConfig {
+        lease_seconds: 3_600,
+        progress_interval: PATIENCE * 100,
+        ..JobsConfig::default()
+    })
+    .await;
+    let id = rig.queued_endless().await.id;
+    let terms = ClaimTerms {
+        lease_seconds: 3_600,
+        attempts_max: 5,
+    };
+    let leased_at = tokio::time::Instant::now();
+    let now = rig.jobs.ids().now();
+    let claim = rig.store.claim_job(&rig.jobs.worker, &terms, now).await;
+    let permit = Arc::clone(&rig.jobs.permits).try_acquire_owned().unwrap();
+    let run = rig
+        .jobs
+        .run_claim(claim.unwrap().unwrap(), leased_at, permit);
+    let owner = Owner::anonymous();
+    // The first is polled first, and comes to reading its data.
+    let both = async { tokio::join!(biased; run, rig.jobs.cancel(&owner, id)) };
+    let ((), cancelled) = tokio::time::timeout(PATIENCE, both).await.unwrap();
+    assert!(cancelled.unwrap().1);
+    assert_eq!(rig.job(id).await.status, Status::Cancelled);
+}
+
+#[tokio::test]
+async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
+    let permits = Arc::new(tokio::sync::Semaphore::new(1));
+    let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
+    let job = new_train(json!({"max_seconds": 0.01})).job;
+    let _computation = Computation::start(job, Arc::default(), 3_600.0, permit);
+    let ended = tokio::time::timeout(PATIENCE, permits.acquire()).await;
+    assert!(ended.is_ok());
 }

@@ -18,6 +18,7 @@ use crate::bits::{BitMatrix, BitVector};
 use crate::formats;
 use crate::learners::data::{Data, Features, Labels};
 use crate::learners::random::Generator;
+use crate::learners::run::Interrupt;
 use crate::records::train::TrainSpec;
 use crate::records::{Job, JobId, ManualClock, Owner, Status, Timestamp};
 use crate::storage::{Blobs, ClaimTerms, SqliteStore, Store};
@@ -58,7 +59,7 @@ impl Rig {
 
     /// A queued job that computes until it is stopped.
     async fn queued_endless(&self) -> Job {
-        let new = new_train(json!({"max_seconds": 3_600}));
+        let new = new_train(endless(3_600.0));
         self.jobs.submit(new, Duration::ZERO).await.unwrap()
     }
 
@@ -98,6 +99,11 @@ impl Rig {
         assert_eq!(job.status, Status::Failed);
         job.error.unwrap().code
     }
+}
+
+/// More passes than any machine makes in so many seconds.
+fn endless(seconds_max: f64) -> Value {
+    json!({"max_passes": 1_u64 << 50, "max_seconds": seconds_max})
 }
 
 /// A training on the exclusive or of two features, which no hyperplane separates.
@@ -271,8 +277,9 @@ async fn a_cancel_while_the_data_are_read_is_obeyed() {
 async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
     let permits = Arc::new(tokio::sync::Semaphore::new(1));
     let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
-    let job = new_train(json!({"max_seconds": 0.01})).job;
-    let _computation = Computation::start(job, Arc::default(), 3_600.0, permit);
+    let job = new_train(endless(0.01)).job;
+    let computation = Computation::start(job, Arc::default(), 3_600.0, permit);
     let ended = tokio::time::timeout(PATIENCE, permits.acquire()).await;
     assert!(ended.is_ok());
+    assert_eq!(computation.run.stop.raised(), Some(Interrupt::TimeLimit));
 }

@@ -49,8 +49,8 @@ CREATE INDEX jobs_to_claim ON jobs (priority DESC, attempt, id, status)
     WHERE status IN ('queued', 'running');
 -- Sweeps.
 CREATE INDEX jobs_ended ON jobs (finished_at) WHERE finished_at IS NOT NULL;
--- Orphan blobs.
-CREATE INDEX jobs_data ON jobs (data_key) WHERE data_key IS NOT NULL;
+-- Orphan blobs. What has ended needs its data no more.
+CREATE INDEX jobs_data ON jobs (data_key) WHERE data_key IS NOT NULL AND finished_at IS NULL;
 
 CREATE TABLE events (
     job      TEXT    NOT NULL REFERENCES jobs (id) ON DELETE CASCADE,

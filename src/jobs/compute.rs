@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::learners::outcome::Outcome;
 use crate::learners::run::{Interrupt, Run};
@@ -33,14 +34,19 @@ pub struct Computation {
     /// Its outside.
     pub run: Arc<Run>,
     handle: JoinHandle<(Result<Outcome, Interrupt>, f64)>,
-    deadline: Option<Instant>,
+    /// Raises the flag when the time is over, whatever its owner waits for meanwhile.
+    _timer: Option<AbortOnDropHandle<()>>,
 }
 
 impl Computation {
     /// Starts to compute. The permit is held inside the closure, because a blocking task goes on
     /// when nobody waits for it any more.
-    pub fn start(job: Arc<TrainJob>, seconds_max: f64, permit: OwnedSemaphorePermit) -> Self {
-        let run = Arc::new(Run::default());
+    pub fn start(
+        job: Arc<TrainJob>,
+        run: Arc<Run>,
+        seconds_max: f64,
+        permit: OwnedSemaphorePermit,
+    ) -> Self {
         let seconds_max = job.seconds_max.unwrap_or(seconds_max);
         let outside = Arc::clone(&run);
         let handle = tokio::task::spawn_blocking(move || {
@@ -50,32 +56,23 @@ impl Computation {
             (outcome, begun.elapsed().as_secs_f64())
         });
         let limit = Duration::try_from_secs_f64(seconds_max).ok();
+        let timer = limit.map(|limit| {
+            let run = Arc::clone(&run);
+            AbortOnDropHandle::new(tokio::spawn(async move {
+                tokio::time::sleep(limit).await;
+                run.stop.raise(Interrupt::TimeLimit);
+            }))
+        });
         Self {
             run,
             handle,
-            deadline: limit.and_then(|limit| Instant::now().checked_add(limit)),
+            _timer: timer,
         }
     }
 
-    /// Waits for the end, raising the flag when the time is over. May be dropped and called again.
+    /// Waits for the end. May be dropped and called again.
     pub async fn ended(&mut self) -> Computed {
-        let joined = loop {
-            let deadline = self.deadline;
-            let timer = async {
-                match deadline {
-                    Some(deadline) => tokio::time::sleep_until(deadline).await,
-                    None => std::future::pending().await,
-                }
-            };
-            tokio::select! {
-                joined = &mut self.handle => break joined,
-                () = timer => {
-                    self.run.stop.raise(Interrupt::TimeLimit);
-                    self.deadline = None;
-                }
-            }
-        };
-        match joined {
+        match (&mut self.handle).await {
             Ok((Ok(outcome), seconds)) => Computed::Ended {
                 outcome: Box::new(outcome),
                 seconds,

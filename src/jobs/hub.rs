@@ -34,6 +34,7 @@ impl Default for Hub {
 pub struct Registered<'h> {
     hub: &'h Hub,
     job: JobId,
+    run: Arc<Run>,
 }
 
 impl Hub {
@@ -50,8 +51,13 @@ impl Hub {
 
     /// Lists a run, so that [`Self::stop`] finds it.
     pub fn register(&self, job: JobId, run: Arc<Run>) -> Registered<'_> {
-        self.lock().insert(job, run);
-        Registered { hub: self, job }
+        self.lock().insert(job, Arc::clone(&run));
+        metrics::gauge!("halfspace_jobs_running").increment(1.0);
+        Registered {
+            hub: self,
+            job,
+            run,
+        }
     }
 
     /// Stops a job, if it runs here.
@@ -75,7 +81,15 @@ impl Hub {
 
 impl Drop for Registered<'_> {
     fn drop(&mut self) {
-        self.hub.lock().remove(&self.job);
+        metrics::gauge!("halfspace_jobs_running").decrement(1.0);
+        let mut running = self.hub.lock();
+        // A job whose lease was lost may be back here as a newer run, which stays listed.
+        if running
+            .get(&self.job)
+            .is_some_and(|run| Arc::ptr_eq(run, &self.run))
+        {
+            running.remove(&self.job);
+        }
     }
 }
 
@@ -88,5 +102,25 @@ pub async fn changed(changes: &mut broadcast::Receiver<JobId>, job: JobId) {
             // The hub is gone with the service; the caller's own timer goes on.
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::Timestamp;
+
+    #[test]
+    fn an_old_run_that_ends_leaves_the_newer_one_listed() {
+        let hub = Hub::default();
+        let job = JobId::new(Timestamp::from_milliseconds(1), [1; 10]);
+        let newer = Arc::new(Run::default());
+        let old_guard = hub.register(job, Arc::default());
+        let guard = hub.register(job, Arc::clone(&newer));
+        drop(old_guard);
+        hub.stop(job, Interrupt::Cancelled);
+        assert_eq!(newer.stop.raised(), Some(Interrupt::Cancelled));
+        drop(guard);
+        assert!(hub.lock().is_empty());
     }
 }

@@ -4,12 +4,16 @@
 //! holds a permit and a lease; everything the worker writes is fenced by that lease.
 
 mod compute;
+mod ending;
 mod hub;
 mod ids;
+mod keeper;
 mod scheduler;
 mod service;
 mod submit;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod train_job;
 mod worker;
 

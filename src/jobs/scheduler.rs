@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::storage::ClaimTerms;
 
 use super::service::Jobs;
@@ -26,12 +28,14 @@ impl Jobs {
             if self.stopping.is_cancelled() {
                 return;
             }
+            // The lease begins after this.
+            let leased_at = Instant::now();
             let claim = self.store.claim_job(&self.worker, &terms, self.ids.now());
             match claim.await {
                 Ok(Some(claim)) => {
                     let this = Arc::clone(&self);
                     self.tasks.spawn(async move {
-                        this.run_claim(claim, permit).await;
+                        this.run_claim(claim, leased_at, permit).await;
                     });
                     continue;
                 }

@@ -31,8 +31,6 @@ pub struct JobsConfig {
     pub seconds_default: f64,
     /// Jobs waiting at once.
     pub queue_max: u64,
-    /// Bytes of memory a job may need beside its data.
-    pub state_bytes_max: u64,
     /// How long ended jobs are kept.
     pub retention_days: u32,
     /// A waited job that takes longer than this is stored while it runs.
@@ -49,7 +47,6 @@ impl Default for JobsConfig {
             attempts_max: 5,
             seconds_default: 600.0,
             queue_max: 10_000,
-            state_bytes_max: 1 << 30,
             retention_days: 30,
             adopt_after: Duration::from_millis(200),
             progress_interval: Duration::from_millis(500),
@@ -207,11 +204,15 @@ impl Jobs {
     /// [`JobsError::NotFound`], [`JobsError::Ended`], or what the store says.
     pub async fn cancel(&self, owner: &Owner, id: JobId) -> Result<(Job, bool), JobsError> {
         let outcome = self.store.cancel_job(owner, id, self.ids.now()).await?;
-        // The run is told at once, not at its next heartbeat.
-        self.hub.stop(id, Interrupt::Cancelled);
+        // The run of a job that was asked to end is told at once, not at its next heartbeat. Nobody
+        // else's: an id that is not this owner's must stop nothing.
+        if let CancelOutcome::Requested(_) | CancelOutcome::AlreadyRequested(_) = &outcome {
+            self.hub.stop(id, Interrupt::Cancelled);
+        }
         self.hub.changed(id);
         match outcome {
             CancelOutcome::Cancelled(job) => {
+                count_end(&job);
                 self.forget_data(job.data_key.as_deref()).await;
                 Ok((job, true))
             }
@@ -245,4 +246,14 @@ impl Jobs {
             tracing::warn!(key, %error, "the data of an ended job stay for now");
         }
     }
+}
+
+/// Counts a job that this process saw end.
+pub(super) fn count_end(job: &Job) {
+    let learner = job.learner.clone().unwrap_or_default();
+    let labels = [
+        ("status", job.status.as_str().to_owned()),
+        ("learner", learner),
+    ];
+    metrics::counter!("halfspace_jobs_ended_total", &labels).increment(1);
 }

@@ -11,12 +11,13 @@ use crate::formats;
 use crate::learners::run::Interrupt;
 use crate::records::train::TrainSpec;
 use crate::records::{Job, JobId, Owner, Progress, Status};
-use crate::storage::{Blobs, JobEnd, StoreError};
+use crate::storage::{Blobs, JobEnd, Lease, StoreError};
 
 use super::compute::{Computation, Computed};
-use super::service::{Jobs, JobsError};
+use super::keeper::Keeper;
+use super::service::{Jobs, JobsError, count_end};
 use super::train_job::TrainJob;
-use super::worker;
+use super::{ending, worker};
 
 /// A checked training that is not a job yet.
 #[derive(Clone, Debug)]
@@ -40,7 +41,7 @@ impl Jobs {
     ///
     /// # Errors
     /// [`JobsError::QueueFull`], [`JobsError::Stopping`], or what the store says. No job exists
-    /// then.
+    /// then, except perhaps after [`StoreError::Unavailable`]: nobody knows its id, but it runs.
     pub async fn submit(
         self: &Arc<Self>,
         new: NewTrain,
@@ -122,10 +123,14 @@ impl Jobs {
             return Err(JobsError::QueueFull { limit });
         }
         record.data_key = self.keep_data(record.id, job).await?;
-        if let Err(error) = self.store.insert_job(&record).await {
-            self.forget_data(record.data_key.as_deref()).await;
-            return Err(error.into());
+        let mut stored = self.store.insert_job(&record).await;
+        if let Err(StoreError::Unavailable(_)) = stored {
+            // Perhaps only the answer is missing. A job that is stored already is left as it is.
+            stored = self.store.insert_job(&record).await;
         }
+        // After an error the data stay: the job may be there all the same and need them. If it is
+        // not, the sweep removes them.
+        stored?;
         self.hub.work.notify_one();
         Ok(record)
     }
@@ -160,7 +165,8 @@ impl Waited {
     async fn compute(mut self, jobs: &Jobs, permit: OwnedSemaphorePermit, adopt_after: Duration) {
         self.record.started_at = Some(jobs.ids.now());
         let seconds = jobs.config.seconds_default;
-        let mut computation = Computation::start(Arc::clone(&self.job), seconds, permit);
+        let run = Arc::default();
+        let mut computation = Computation::start(Arc::clone(&self.job), run, seconds, permit);
         let _registered = jobs
             .hub
             .register(self.record.id, Arc::clone(&computation.run));
@@ -177,7 +183,7 @@ impl Waited {
                 jobs.enqueue(self.record, &self.job).await
             }
             computed => {
-                let end = worker::end(jobs, &self.record, &self.job, computed);
+                let end = ending::end(jobs, &self.record, &self.job, computed).await;
                 jobs.insert_ended(self.record, end).await
             }
         };
@@ -189,22 +195,16 @@ impl Waited {
     async fn adopt(mut self, jobs: &Jobs, computation: Computation) {
         self.record.status = Status::Running;
         self.record.attempt = 1;
-        let lease = async {
-            self.record.data_key = jobs.keep_data(self.record.id, &self.job).await?;
-            let seconds = jobs.config.lease_seconds;
-            let lease = jobs
-                .store
-                .insert_running_job(&self.record, &jobs.worker, seconds);
-            lease.await.map_err(JobsError::from)
-        };
-        match lease.await {
-            Ok(lease) => {
+        match jobs.insert_running(&mut self.record, &self.job).await {
+            Ok((lease, leased_at)) => {
                 let _ = self.sender.send(Ok(self.record.clone()));
-                worker::attend(jobs, &self.record, &self.job, &lease, computation).await;
+                let keeper = Keeper::new(jobs, &self.record, &lease, leased_at);
+                worker::attend(keeper, &self.job, computation).await;
             }
             Err(error) => {
+                // If the job is there all the same, it runs again when the lease is over, and
+                // needs its data.
                 computation.run.stop.raise(Interrupt::Cancelled);
-                jobs.forget_data(self.record.data_key.as_deref()).await;
                 let _ = self.sender.send(Err(error));
             }
         }
@@ -212,6 +212,24 @@ impl Waited {
 }
 
 impl Jobs {
+    /// Stores a job as running here, its data first; the lease, and when it began at the earliest.
+    async fn insert_running(
+        &self,
+        record: &mut Job,
+        job: &TrainJob,
+    ) -> Result<(Lease, Instant), JobsError> {
+        record.data_key = self.keep_data(record.id, job).await?;
+        let leased_at = Instant::now();
+        let seconds = self.config.lease_seconds;
+        let insert = || self.store.insert_running_job(record, &self.worker, seconds);
+        let mut stored = insert().await;
+        if let Err(StoreError::Unavailable(_)) = stored {
+            // As for a queued job: who stored it before gets the same lease.
+            stored = insert().await;
+        }
+        Ok((stored?, leased_at))
+    }
+
     /// Stores a job that nobody has heard of yet as ended, with its model, in one transaction.
     async fn insert_ended(&self, mut record: Job, end: JobEnd) -> Result<Job, JobsError> {
         record.status = end.status;
@@ -225,6 +243,7 @@ impl Jobs {
         self.store
             .insert_ended_job(&record, end.model.as_ref(), trace)
             .await?;
+        count_end(&record);
         Ok(record)
     }
 }

@@ -1,59 +1,76 @@
-//! A worker with a lease: computes a claimed job, keeps the lease, writes what came of it.
+//! A worker with a lease: computes a claimed job, and writes what came of it.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::Instant;
 
 use crate::formats;
-use crate::learners::outcome::Outcome;
-use crate::learners::run::{Counts, Interrupt};
-use crate::learners::train_loop::Reason;
-use crate::records::hypothesis::HypothesisDocument;
-use crate::records::train::{ModelDocument, TraceDocument, TrainResult, TrainSpec};
-use crate::records::{Job, JobError, Model, Progress, Status};
-use crate::storage::{Claim, Fenced, Heartbeat, JobEnd, Lease, StoreError};
+use crate::learners::run::{Interrupt, Run};
+use crate::records::train::TrainSpec;
+use crate::records::{Job, JobError};
+use crate::storage::{Claim, Fenced, JobEnd, Lease, StoreError};
 
 use super::compute::{Computation, Computed};
-use super::service::Jobs;
+use super::ending;
+use super::keeper::Keeper;
+use super::service::{Jobs, count_end};
 use super::train_job::{TrainJob, resolve};
-
-/// A hypothesis longer than this, as JSON, is left to its model.
-const INLINE_HYPOTHESIS_BYTES_MAX: usize = 256 * 1024;
 
 /// How often the end of a job is written again after the store failed, with growing pauses.
 const FINISH_TRIES_MAX: u32 = 200;
 
+/// How often a job that was suspended is given back. With the pauses of a process that stops, less
+/// than it waits for its jobs.
+const REQUEUE_TRIES_MAX: u32 = 20;
+
 /// The longest pause between two tries.
-const FINISH_PAUSE_MAX: Duration = Duration::from_secs(5);
+const PAUSE_MAX: Duration = Duration::from_secs(5);
+
+/// The pause between two tries of a process that stops.
+const PAUSE_STOPPING: Duration = Duration::from_millis(200);
 
 impl Jobs {
-    /// Computes a claimed job to its end.
-    pub(super) async fn run_claim(&self, claim: Claim, permit: OwnedSemaphorePermit) {
+    /// Computes a claimed job to its end. The lease began at `leased_at` or later.
+    pub(super) async fn run_claim(
+        &self,
+        claim: Claim,
+        leased_at: Instant,
+        permit: OwnedSemaphorePermit,
+    ) {
         let Claim { job, lease } = claim;
-        let train_job = match self.prepare(&job).await {
+        let run = Arc::<Run>::default();
+        // Listed before the data are read, so that a cancel meanwhile is heard.
+        let _registered = self.hub.register(job.id, Arc::clone(&run));
+        if self.stopping.is_cancelled() {
+            run.stop.raise(Interrupt::Suspended);
+        }
+        self.hub.changed(job.id);
+        let mut keeper = Keeper::new(self, &job, &lease, leased_at);
+        let prepared = keeper.keep_while(&run, self.prepare(&job)).await;
+        if keeper.is_lost() {
+            tracing::warn!(job = %job.id, "the lease was lost while the data were read");
+            return;
+        }
+        let train_job = match prepared {
             Ok(train_job) => Arc::new(train_job),
             Err(Unprepared::Store(error)) => {
-                tracing::warn!(job = %job.id, %error, "the data cannot be read; the job goes back");
-                let requeued = self.store.requeue_job(&lease, self.ids.now()).await;
-                log_fenced(&job, requeued);
+                // Not given back: at no cost and with its place in the queue it would be claimed
+                // again at once, and again, before all others. When the lease is over it is tried
+                // again, behind fresh jobs, as often as attempts are allowed.
+                tracing::warn!(job = %job.id, %error, "the data cannot be read; the lease runs out");
                 return;
             }
             Err(Unprepared::Failed(error)) => {
-                let end = self.failure(error, &job);
+                let end = ending::failure(self.ids.now(), error, &job);
                 self.finish(&job, &lease, end).await;
                 return;
             }
         };
         let seconds = self.config.seconds_default;
-        let computation = Computation::start(Arc::clone(&train_job), seconds, permit);
-        let _registered = self.hub.register(job.id, Arc::clone(&computation.run));
-        if self.stopping.is_cancelled() {
-            computation.run.stop.raise(Interrupt::Suspended);
-        }
-        self.hub.changed(job.id);
-        attend(self, &job, &train_job, &lease, computation).await;
+        let computation = Computation::start(Arc::clone(&train_job), run, seconds, permit);
+        attend(keeper, &train_job, computation).await;
     }
 
     /// Brings back the training that a record stands for.
@@ -93,43 +110,83 @@ impl Jobs {
             .map_err(|error| failed("unreadable", error.to_string()))
     }
 
-    fn failure(&self, error: JobError, job: &Job) -> JobEnd {
-        JobEnd {
-            status: Status::Failed,
-            result: None,
-            error: Some(error),
-            finished_at: self.ids.now(),
-            progress: job.progress,
-            model: None,
-            trace: None,
-        }
-    }
-
     /// Writes the end of a job, again while the store fails: the result is not thrown away for a
     /// passing error.
     async fn finish(&self, job: &Job, lease: &Lease, end: JobEnd) {
-        let mut pause = Duration::from_millis(50);
-        for _ in 0..FINISH_TRIES_MAX {
-            match self.store.finish_job(lease, &end).await {
-                Ok(fenced) => {
-                    log_fenced(job, Ok(fenced));
-                    if fenced == Fenced::Done {
-                        self.forget_data(job.data_key.as_deref()).await;
-                    }
-                    self.hub.changed(job.id);
-                    return;
-                }
-                Err(error) => tracing::warn!(job = %job.id, %error, "the end is not written yet"),
+        let fenced = self.write_last(job, lease, Last::End(&end)).await;
+        match fenced {
+            Some(Fenced::Done) => {
+                let ended = Job {
+                    status: end.status,
+                    ..job.clone()
+                };
+                count_end(&ended);
+                self.forget_data(job.data_key.as_deref()).await;
             }
-            tokio::select! {
-                () = tokio::time::sleep(pause) => pause = (pause * 2).min(FINISH_PAUSE_MAX),
-                () = self.stopping.cancelled() => {
-                    tokio::time::sleep(Duration::from_millis(200)).await;
-                }
+            Some(Fenced::Lost) => self.after_lost(job).await,
+            None => {
+                tracing::error!(job = %job.id, "the end could not be written; the job runs again");
             }
         }
-        tracing::error!(job = %job.id, "the end could not be written; the job will run again");
+        self.hub.changed(job.id);
     }
+
+    /// Gives a suspended job back at no cost.
+    async fn give_back(&self, job: &Job, lease: &Lease) {
+        match self.write_last(job, lease, Last::Requeue).await {
+            Some(Fenced::Done) => {}
+            Some(Fenced::Lost) => self.after_lost(job).await,
+            None => tracing::warn!(job = %job.id, "not given back; the attempt stays charged"),
+        }
+        self.hub.changed(job.id);
+    }
+
+    /// Makes the last write under a lease, again while the store fails; nothing when it goes on
+    /// failing.
+    async fn write_last(&self, job: &Job, lease: &Lease, last: Last<'_>) -> Option<Fenced> {
+        let mut pause = Duration::from_millis(50);
+        let tries_max = match last {
+            Last::End(_) => FINISH_TRIES_MAX,
+            Last::Requeue => REQUEUE_TRIES_MAX,
+        };
+        for _ in 0..tries_max {
+            let written = match last {
+                Last::End(end) => self.store.finish_job(lease, end).await,
+                Last::Requeue => self.store.requeue_job(lease, self.ids.now()).await,
+            };
+            match written {
+                Ok(fenced) => return Some(fenced),
+                Err(error) => {
+                    tracing::warn!(job = %job.id, %error, "the store did not take it yet")
+                }
+            }
+            tokio::select! {
+                () = tokio::time::sleep(pause) => pause = (pause * 2).min(PAUSE_MAX),
+                () = self.stopping.cancelled() => tokio::time::sleep(PAUSE_STOPPING).await,
+            }
+        }
+        None
+    }
+
+    /// The lease matched nothing any more. Perhaps because an earlier try was written and only its
+    /// answer was missing; a job that has ended needs its data no more, whoever ended it.
+    async fn after_lost(&self, job: &Job) {
+        match self.store.job(&job.owner, job.id).await {
+            Ok(Some(stored)) if stored.status.is_ended() => {
+                tracing::info!(job = %job.id, status = %stored.status, "the job has ended already");
+                self.forget_data(job.data_key.as_deref()).await;
+            }
+            Ok(_) => tracing::warn!(job = %job.id, "the lease is over; nothing written"),
+            Err(error) => tracing::warn!(job = %job.id, %error, "the lease is over"),
+        }
+    }
+}
+
+/// The last write under a lease.
+#[derive(Clone, Copy)]
+enum Last<'a> {
+    End(&'a JobEnd),
+    Requeue,
 }
 
 /// Why a claimed job cannot be computed.
@@ -142,188 +199,26 @@ enum Unprepared {
 
 /// Keeps the lease of a running computation, and writes its end.
 pub(super) async fn attend(
-    jobs: &Jobs,
-    job: &Job,
-    train_job: &TrainJob,
-    lease: &Lease,
+    mut keeper: Keeper<'_>,
+    train_job: &Arc<TrainJob>,
     mut computation: Computation,
 ) {
-    let mut keeper = Keeper {
-        jobs,
-        job,
-        lease,
-        planned: train_job.examples_planned(),
-        shown: None,
-        renewed: Instant::now(),
-        is_lost: false,
-    };
-    let mut tick = tokio::time::interval(jobs.config.progress_interval);
-    tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    tick.tick().await;
-    let computed = loop {
-        tokio::select! {
-            computed = computation.ended() => break computed,
-            _ = tick.tick() => {
-                if let Some(interrupt) = keeper.beat(computation.run.progress.counts()).await {
-                    computation.run.stop.raise(interrupt);
-                }
-            }
-        }
-    };
-    if keeper.is_lost {
+    keeper.show(train_job.examples_planned());
+    let run = Arc::clone(&computation.run);
+    let computed = keeper.keep_while(&run, computation.ended()).await;
+    let Keeper {
+        jobs, job, lease, ..
+    } = keeper;
+    if keeper.is_lost() {
         tracing::warn!(job = %job.id, "the lease was lost; what was computed is dropped");
         return;
     }
     match computed {
-        Computed::Suspended => {
-            let requeued = jobs.store.requeue_job(lease, jobs.ids.now()).await;
-            log_fenced(job, requeued);
-            jobs.hub.changed(job.id);
-        }
+        Computed::Suspended => jobs.give_back(job, lease).await,
         computed => {
-            let end = end(jobs, job, train_job, computed);
+            let end = ending::end(jobs, job, train_job, computed).await;
             jobs.finish(job, lease, end).await;
         }
-    }
-}
-
-/// Renews one lease.
-struct Keeper<'a> {
-    jobs: &'a Jobs,
-    job: &'a Job,
-    lease: &'a Lease,
-    planned: Option<u64>,
-    /// The counts last stored; none before the first beat, which so always takes place and learns
-    /// at once of a cancel that came while the data were read.
-    shown: Option<Counts>,
-    renewed: Instant,
-    is_lost: bool,
-}
-
-impl Keeper<'_> {
-    /// Shows progress when there is any, and renews the lease in time; why the computation must
-    /// stop, if it must.
-    async fn beat(&mut self, counts: Counts) -> Option<Interrupt> {
-        if self.is_lost {
-            return None;
-        }
-        let lease_seconds = self.jobs.config.lease_seconds;
-        let moved = self.shown != Some(counts);
-        let lease = Duration::from_secs(lease_seconds.into());
-        if !moved && self.renewed.elapsed() < lease / 3 {
-            return None;
-        }
-        let progress = moved.then(|| progress(&counts, self.planned));
-        let now = self.jobs.ids.now();
-        let beat = self
-            .jobs
-            .store
-            .heartbeat(self.lease, lease_seconds, progress.as_ref(), now);
-        match beat.await {
-            Ok(Heartbeat::Held { cancel_requested }) => {
-                self.renewed = Instant::now();
-                self.shown = Some(counts);
-                self.jobs.hub.changed(self.job.id);
-                cancel_requested.then_some(Interrupt::Cancelled)
-            }
-            Ok(Heartbeat::Lost) => {
-                self.is_lost = true;
-                Some(Interrupt::Suspended)
-            }
-            Err(error) => {
-                tracing::warn!(job = %self.job.id, %error, "the lease is not renewed");
-                // Slow is not dead, and unheard is not held: by the end of the lease another
-                // worker may have the job.
-                let is_over = self.renewed.elapsed() >= lease;
-                self.is_lost = is_over;
-                is_over.then_some(Interrupt::Suspended)
-            }
-        }
-    }
-}
-
-/// What a client is shown of the counts.
-fn progress(counts: &Counts, planned: Option<u64>) -> Progress {
-    let fraction = planned.map(|planned| counts.examples as f64 / planned.max(1) as f64);
-    Progress {
-        examples: counts.examples,
-        mistakes: counts.mistakes,
-        passes: counts.passes,
-        fraction: fraction.map(|fraction| fraction.min(1.0)),
-    }
-}
-
-/// The end of a job whose computation was not suspended.
-pub(super) fn end(jobs: &Jobs, job: &Job, train_job: &TrainJob, computed: Computed) -> JobEnd {
-    let Computed::Ended { outcome, seconds } = computed else {
-        let detail = "the computation broke down; this is a defect of the service";
-        let code = "internal".to_owned();
-        let detail = detail.to_owned();
-        return jobs.failure(JobError { code, detail }, job);
-    };
-    let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
-    let model = model(jobs, job, train_job, &outcome, hypothesis.clone());
-    let length = serde_json::to_vec(&hypothesis).map_or(usize::MAX, |text| text.len());
-    let inline = (length <= INLINE_HYPOTHESIS_BYTES_MAX).then_some(hypothesis);
-    let result = TrainResult::new(&outcome, model.id, inline, seconds);
-    let trace = outcome.trace.as_ref().map(TraceDocument::from);
-    let done = outcome.termination.reason != Reason::Cancelled;
-    let mut progress = progress(&outcome.counts, train_job.examples_planned());
-    progress.fraction = done.then_some(1.0).or(progress.fraction);
-    JobEnd {
-        status: if done {
-            Status::Succeeded
-        } else {
-            Status::Cancelled
-        },
-        result: serde_json::to_value(result).ok(),
-        error: None,
-        finished_at: jobs.ids.now(),
-        progress,
-        model: Some(model),
-        trace: trace.and_then(|trace| serde_json::to_vec(&trace).ok()),
-    }
-}
-
-fn model(
-    jobs: &Jobs,
-    job: &Job,
-    train_job: &TrainJob,
-    outcome: &Outcome,
-    hypothesis: HypothesisDocument,
-) -> Model {
-    let kind = hypothesis.kind().to_owned();
-    let n = hypothesis.n() as u64;
-    let document = ModelDocument {
-        params: train_job.parameters(),
-        seed: job.seed,
-        data_sha256: job.data_sha256.clone(),
-        examples: outcome.counts.examples,
-        mistakes: outcome.counts.mistakes,
-        updates: outcome.counts.updates,
-        passes: outcome.counts.passes,
-        hypothesis,
-    };
-    Model {
-        id: jobs.ids.id(),
-        owner: job.owner.clone(),
-        job: Some(job.id),
-        name: job.name.clone(),
-        learner: train_job.entry().name.to_owned(),
-        kind,
-        n,
-        document: serde_json::to_value(document).unwrap_or_default(),
-        created_at: jobs.ids.now(),
-    }
-}
-
-fn log_fenced(job: &Job, fenced: Result<Fenced, StoreError>) {
-    match fenced {
-        Ok(Fenced::Done) => {}
-        Ok(Fenced::Lost) => {
-            tracing::warn!(job = %job.id, "the lease is another's; nothing written")
-        }
-        Err(error) => tracing::warn!(job = %job.id, %error, "the store did not take it"),
     }
 }
 

@@ -166,9 +166,9 @@ pub trait Store: Send + Sync {
     /// How many jobs, of all owners, are queued.
     async fn queued_count(&self) -> Result<u64>;
 
-    /// The keys of the blobs that jobs refer to, at most `limit` in order, after the key `after`. A
-    /// blob is stored before its job, so a blob that is not among them is an orphan only when it is
-    /// old.
+    /// The keys of the blobs that jobs which have not ended refer to, at most `limit` in order,
+    /// after the key `after`. A blob is stored before its job, so a blob that is not among them is
+    /// an orphan only when it is old.
     async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>>;
 
     /// Stores a model. A model whose id is stored already is left as it is.

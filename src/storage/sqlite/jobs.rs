@@ -288,20 +288,21 @@ pub(super) async fn queued_count(readers: &SqlitePool) -> Result<u64> {
     u64::try_from(row.try_get::<i64, _>("queued")?).map_err(StoreError::corrupt)
 }
 
+/// The first two conditions name the partial index, which holds nothing that has ended.
+pub(super) const DATA_KEYS: &str = "SELECT DISTINCT data_key FROM jobs \
+     WHERE data_key IS NOT NULL AND finished_at IS NULL AND data_key > $1 \
+     ORDER BY data_key LIMIT $2";
+
 pub(super) async fn data_keys(
     readers: &SqlitePool,
     after: Option<&str>,
     limit: u32,
 ) -> Result<Vec<String>> {
-    let found = sqlx::query(
-        "SELECT DISTINCT data_key FROM jobs \
-         WHERE data_key IS NOT NULL AND data_key > $1 \
-         ORDER BY data_key LIMIT $2",
-    )
-    .bind(after.unwrap_or(""))
-    .bind(limit)
-    .fetch_all(readers)
-    .await?;
+    let found = sqlx::query(DATA_KEYS)
+        .bind(after.unwrap_or(""))
+        .bind(limit)
+        .fetch_all(readers)
+        .await?;
     found
         .iter()
         .map(|row| Ok(row.try_get("data_key")?))

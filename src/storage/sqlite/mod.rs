@@ -361,6 +361,10 @@ mod tests {
                 jobs::LIST,
                 "SEARCH jobs USING INDEX jobs_by_owner (owner=? AND id<?)",
             ),
+            (
+                jobs::DATA_KEYS,
+                "SEARCH jobs USING INDEX jobs_data (data_key>?)",
+            ),
         ] {
             let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));
             let rows = sqlx::query(explain)

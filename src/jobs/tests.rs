@@ -1,0 +1,295 @@
+//! What a worker does when the data of a job cannot be read, are wrong, or are not wanted.
+
+mod faulty;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rand::SeedableRng;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use self::faulty::Faulty;
+use super::compute::Computation;
+use super::{Ids, Jobs, JobsConfig, NewTrain, hex, resolve};
+use crate::bits::{BitMatrix, BitVector};
+use crate::formats;
+use crate::learners::data::{Data, Features, Labels};
+use crate::learners::random::Generator;
+use crate::learners::run::Interrupt;
+use crate::records::train::TrainSpec;
+use crate::records::{Job, JobId, ManualClock, Owner, Status, Timestamp};
+use crate::storage::{Blobs, ClaimTerms, SqliteStore, Store};
+
+/// Longer than any of these tests should take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Jobs over a store of their own, with one worker that has not begun.
+struct Rig {
+    jobs: Arc<Jobs>,
+    store: Arc<Faulty>,
+    directory: TempDir,
+}
+
+impl Rig {
+    async fn new(config: JobsConfig) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("db");
+        let store = Arc::new(Faulty {
+            inner: SqliteStore::open(&path).await.unwrap(),
+            faults: 0.into(),
+        });
+        let blobs = Blobs::local(&directory.path().join("blobs")).unwrap();
+        let clock = Arc::new(ManualClock::new(Timestamp::from_milliseconds(1)));
+        let ids = Arc::new(Ids::new(clock, Generator::seed_from_u64(1)));
+        Self {
+            jobs: Jobs::new(Arc::clone(&store) as _, blobs, ids, config),
+            store,
+            directory,
+        }
+    }
+
+    /// A queued job with data of its own.
+    async fn queued(&self) -> Job {
+        let new = new_train(json!({"max_passes": 3}));
+        self.jobs.submit(new, Duration::ZERO).await.unwrap()
+    }
+
+    /// A queued job that computes until it is stopped.
+    async fn queued_endless(&self) -> Job {
+        let new = new_train(endless(3_600.0));
+        self.jobs.submit(new, Duration::ZERO).await.unwrap()
+    }
+
+    /// Has the next writes fail, see [`Faulty`].
+    fn fail(&self, times: u32) {
+        self.store.faults.store(times, Ordering::SeqCst);
+    }
+
+    async fn until_running(&self, id: JobId) {
+        let mut changes = self.jobs.subscribe();
+        let running = async {
+            while self.job(id).await.status != Status::Running {
+                self.jobs.changed(&mut changes, id).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, running).await.unwrap();
+    }
+
+    async fn job(&self, id: JobId) -> Job {
+        self.jobs.job(&Owner::anonymous(), id).await.unwrap()
+    }
+
+    fn blob(&self, job: &Job) -> PathBuf {
+        let key = job.data_key.as_deref().unwrap();
+        self.directory.path().join("blobs").join(key)
+    }
+
+    async fn ended(&self, id: JobId) -> Job {
+        let owner = Owner::anonymous();
+        let job = self.jobs.wait(&owner, id, PATIENCE).await.unwrap();
+        assert!(job.status.is_ended(), "{job:?}");
+        job
+    }
+
+    async fn error_code(&self, id: JobId) -> String {
+        let job = self.ended(id).await;
+        assert_eq!(job.status, Status::Failed);
+        job.error.unwrap().code
+    }
+}
+
+impl Drop for Rig {
+    /// A runtime that goes down waits for what it still computes.
+    fn drop(&mut self) {
+        self.jobs.hub.stop_all(Interrupt::Suspended);
+    }
+}
+
+/// More passes than any machine makes in so many seconds.
+fn endless(seconds_max: f64) -> Value {
+    json!({"max_passes": 1_u64 << 50, "max_seconds": seconds_max})
+}
+
+/// A training on the exclusive or of two features, which no hyperplane separates.
+fn new_train(stop: Value) -> NewTrain {
+    let mut matrix = BitMatrix::new(2);
+    let mut labels = BitVector::zeros(16);
+    for row in 0..16 {
+        matrix.push_row(&[row % 4]);
+        labels.set(row as usize, row % 4 == 1 || row % 4 == 2);
+    }
+    let data = Data::new(Features::Boolean(matrix), Labels::Labelled(labels));
+    let spec = json!({
+        "learner": {"name": "perceptron"}, "stop": stop, "trace": false,
+        "assume": null, "generated": null
+    });
+    let spec: TrainSpec = serde_json::from_value(spec).unwrap();
+    let data_sha256 = Some(hex(&formats::digest(&data)));
+    let job = resolve(&spec, 1, Some(Arc::new(data)), u64::MAX).unwrap();
+    NewTrain {
+        owner: Owner::anonymous(),
+        name: None,
+        spec,
+        seed: 1,
+        job: Arc::new(job),
+        data_sha256,
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_job_whose_data_cannot_be_read_holds_up_nobody_and_is_charged() {
+    let rig = Rig::new(JobsConfig {
+        lease_seconds: 3_600,
+        ..JobsConfig::default()
+    })
+    .await;
+    let unreadable = rig.queued().await;
+    let path = rig.blob(&unreadable);
+    std::fs::remove_file(&path).unwrap();
+    // A link to itself: to open it is an error, and not that there is nothing.
+    std::os::unix::fs::symlink(&path, &path).unwrap();
+    let good = rig.queued().await;
+    rig.jobs.start();
+    assert_eq!(rig.ended(good.id).await.status, Status::Succeeded);
+    let job = rig.job(unreadable.id).await;
+    assert_eq!((job.status, job.attempt), (Status::Running, 1));
+    // Queued and begun, once.
+    let events = rig.jobs.store().events(None, job.id, 0, 10).await.unwrap();
+    assert_eq!(events.len(), 2, "{events:?}");
+    assert!(rig.jobs.stop(PATIENCE).await);
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_job_whose_data_can_never_be_read_is_poisoned() {
+    let rig = Rig::new(JobsConfig {
+        lease_seconds: 0,
+        attempts_max: 3,
+        ..JobsConfig::default()
+    })
+    .await;
+    let unreadable = rig.queued().await;
+    let path = rig.blob(&unreadable);
+    std::fs::remove_file(&path).unwrap();
+    std::os::unix::fs::symlink(&path, &path).unwrap();
+    rig.jobs.start();
+    assert_eq!(rig.error_code(unreadable.id).await, "poisoned");
+    assert!(rig.jobs.stop(PATIENCE).await);
+}
+
+#[tokio::test]
+async fn data_that_are_gone_or_changed_fail_their_job() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    let missing = rig.queued().await;
+    std::fs::remove_file(rig.blob(&missing)).unwrap();
+    let flipped = rig.queued().await;
+    let path = rig.blob(&flipped);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    rig.jobs.start();
+    assert_eq!(rig.error_code(missing.id).await, "data-missing");
+    assert_eq!(rig.error_code(flipped.id).await, "data-corrupt");
+    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn an_insert_whose_answer_is_missing_is_repeated() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    rig.fail(1);
+    let job = rig.queued().await;
+    rig.jobs.start();
+    assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
+    assert!(rig.jobs.stop(PATIENCE).await);
+}
+
+#[tokio::test]
+async fn the_data_of_a_job_that_may_be_stored_stay() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    rig.fail(2);
+    let new = new_train(json!({"max_passes": 3}));
+    assert!(rig.jobs.submit(new, Duration::ZERO).await.is_err());
+    let terms = ClaimTerms {
+        lease_seconds: 0,
+        attempts_max: 5,
+    };
+    let now = rig.jobs.ids().now();
+    let claim = rig.store.claim_job(&rig.jobs.worker, &terms, now).await;
+    let job = claim.unwrap().unwrap().job;
+    assert!(rig.blob(&job).exists());
+    rig.jobs.start();
+    assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
+    assert!(rig.jobs.stop(PATIENCE).await);
+}
+
+#[tokio::test]
+async fn an_end_whose_answer_is_missing_frees_the_data() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    let job = rig.queued().await;
+    rig.fail(1);
+    rig.jobs.start();
+    assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
+    assert!(rig.jobs.stop(PATIENCE).await);
+    assert!(!rig.blob(&job).exists());
+}
+
+#[tokio::test]
+async fn a_suspended_job_is_given_back_though_the_store_fails_at_first() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    let job = rig.queued_endless().await;
+    rig.jobs.start();
+    rig.until_running(job.id).await;
+    rig.fail(2);
+    assert!(rig.jobs.stop(PATIENCE).await);
+    let job = rig.job(job.id).await;
+    assert_eq!((job.status, job.attempt), (Status::Queued, 0));
+}
+
+#[tokio::test]
+async fn a_cancel_while_the_data_are_read_is_obeyed() {
+    // No heartbeat tells of it.
+    let rig = Rig::new(JobsConfig {
+        lease_seconds: 3_600,
+        progress_interval: PATIENCE * 100,
+        ..JobsConfig::default()
+    })
+    .await;
+    let id = rig.queued_endless().await.id;
+    let terms = ClaimTerms {
+        lease_seconds: 3_600,
+        attempts_max: 5,
+    };
+    let leased_at = tokio::time::Instant::now();
+    let now = rig.jobs.ids().now();
+    let claim = rig.store.claim_job(&rig.jobs.worker, &terms, now).await;
+    let permit = Arc::clone(&rig.jobs.permits).try_acquire_owned().unwrap();
+    let run = rig
+        .jobs
+        .run_claim(claim.unwrap().unwrap(), leased_at, permit);
+    let owner = Owner::anonymous();
+    // The first is polled first, and comes to reading its data.
+    let both = async { tokio::join!(biased; run, rig.jobs.cancel(&owner, id)) };
+    let ((), cancelled) = tokio::time::timeout(PATIENCE, both).await.unwrap();
+    assert!(cancelled.unwrap().1);
+    assert_eq!(rig.job(id).await.status, Status::Cancelled);
+}
+
+#[tokio::test]
+async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
+    let permits = Arc::new(tokio::sync::Semaphore::new(1));
+    let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
+    let job = new_train(endless(0.01)).job;
+    let computation = Computation::start(job, Arc::default(), 3_600.0, permit);
+    let ended = tokio::time::timeout(PATIENCE, permits.acquire()).await;
+    let raised = computation.run.stop.raised();
+    // A runtime that goes down waits for what it still computes.
+    computation.run.stop.raise(Interrupt::Suspended);
+    assert!(ended.is_ok());
+    assert_eq!(raised, Some(Interrupt::TimeLimit));
+}

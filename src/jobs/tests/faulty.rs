@@ -1,0 +1,153 @@
+//! A store that does what it is asked, and says for some writes that it did not answer.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use async_trait::async_trait;
+
+use crate::records::id::{JobKind, ModelKind};
+use crate::records::{
+    Event, Job, JobId, Model, ModelId, ModelSummary, Owner, Page, Progress, Slice, Timestamp,
+};
+use crate::storage::{
+    CancelOutcome, Claim, ClaimTerms, DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, Lease,
+    ModelFilter, Result, SqliteStore, Store, StoreError, Swept, WorkerId,
+};
+
+/// Fails so many of the next inserts and ends, after they were written, and returns of jobs,
+/// before.
+pub struct Faulty {
+    pub inner: SqliteStore,
+    pub faults: AtomicU32,
+}
+
+impl Faulty {
+    fn fault(&self) -> Result<()> {
+        let less = |faults: u32| faults.checked_sub(1);
+        match self
+            .faults
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
+        {
+            Ok(_) => Err(StoreError::unavailable("no answer")),
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for Faulty {
+    async fn insert_job(&self, job: &Job) -> Result<()> {
+        let done = self.inner.insert_job(job).await;
+        self.fault()?;
+        done
+    }
+    async fn insert_running_job(
+        &self,
+        job: &Job,
+        worker: &WorkerId,
+        lease_seconds: u32,
+    ) -> Result<Lease> {
+        self.inner
+            .insert_running_job(job, worker, lease_seconds)
+            .await
+    }
+    async fn insert_ended_job(
+        &self,
+        job: &Job,
+        model: Option<&Model>,
+        trace: Option<&[u8]>,
+    ) -> Result<()> {
+        self.inner.insert_ended_job(job, model, trace).await
+    }
+    async fn job(&self, owner: &Owner, id: JobId) -> Result<Option<Job>> {
+        self.inner.job(owner, id).await
+    }
+    async fn jobs(
+        &self,
+        owner: &Owner,
+        filter: &JobFilter,
+        page: &Page<JobKind>,
+    ) -> Result<Slice<Job, JobKind>> {
+        self.inner.jobs(owner, filter, page).await
+    }
+    async fn claim_job(
+        &self,
+        worker: &WorkerId,
+        terms: &ClaimTerms,
+        now: Timestamp,
+    ) -> Result<Option<Claim>> {
+        self.inner.claim_job(worker, terms, now).await
+    }
+    async fn heartbeat(
+        &self,
+        lease: &Lease,
+        lease_seconds: u32,
+        progress: Option<&Progress>,
+        now: Timestamp,
+    ) -> Result<Heartbeat> {
+        self.inner
+            .heartbeat(lease, lease_seconds, progress, now)
+            .await
+    }
+    async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
+        let done = self.inner.finish_job(lease, end).await;
+        self.fault()?;
+        done
+    }
+    async fn requeue_job(&self, lease: &Lease, now: Timestamp) -> Result<Fenced> {
+        self.fault()?;
+        self.inner.requeue_job(lease, now).await
+    }
+    async fn release_all_leases(&self, now: Timestamp) -> Result<u64> {
+        self.inner.release_all_leases(now).await
+    }
+    async fn cancel_job(&self, owner: &Owner, id: JobId, now: Timestamp) -> Result<CancelOutcome> {
+        self.inner.cancel_job(owner, id, now).await
+    }
+    async fn delete_job(&self, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
+        self.inner.delete_job(owner, id).await
+    }
+    async fn events(
+        &self,
+        owner: Option<&Owner>,
+        id: JobId,
+        after_sequence: i64,
+        limit: u32,
+    ) -> Result<Vec<Event>> {
+        self.inner.events(owner, id, after_sequence, limit).await
+    }
+    async fn trace(&self, owner: &Owner, id: JobId) -> Result<Option<Vec<u8>>> {
+        self.inner.trace(owner, id).await
+    }
+    async fn sweep_jobs(&self, ended_before: Timestamp, limit: u32) -> Result<Swept> {
+        self.inner.sweep_jobs(ended_before, limit).await
+    }
+    async fn queued_count(&self) -> Result<u64> {
+        self.inner.queued_count().await
+    }
+    async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>> {
+        self.inner.data_keys_in_use(after, limit).await
+    }
+    async fn insert_model(&self, model: &Model) -> Result<()> {
+        self.inner.insert_model(model).await
+    }
+    async fn model(&self, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
+        self.inner.model(owner, id).await
+    }
+    async fn models(
+        &self,
+        owner: &Owner,
+        filter: &ModelFilter,
+        page: &Page<ModelKind>,
+    ) -> Result<Slice<ModelSummary, ModelKind>> {
+        self.inner.models(owner, filter, page).await
+    }
+    async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<bool> {
+        self.inner.delete_model(owner, id).await
+    }
+    async fn ping(&self) -> Result<()> {
+        self.inner.ping().await
+    }
+    async fn close(&self) {
+        self.inner.close().await
+    }
+}

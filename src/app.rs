@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
-use rand::rngs::SysRng;
+use rand::rngs::{StdRng, SysRng};
 use rand::{SeedableRng, TryRng};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -15,7 +15,6 @@ use tokio_util::sync::CancellationToken;
 use crate::config::Settings;
 use crate::http::{self, App, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
-use crate::learners::random::Generator;
 use crate::records::{Clock, Timestamp};
 use crate::storage::{Blobs, DataDir, SqliteStore, Store, StoreError, blobs};
 
@@ -180,7 +179,7 @@ fn ids() -> Result<Ids, StartError> {
     SysRng
         .try_fill_bytes(&mut seed)
         .map_err(|error| StartError::Random(error.to_string()))?;
-    Ok(Ids::new(Arc::new(SystemClock), Generator::from_seed(seed)))
+    Ok(Ids::new(Arc::new(SystemClock), StdRng::from_seed(seed)))
 }
 
 fn jobs_config(settings: &Settings) -> JobsConfig {

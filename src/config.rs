@@ -150,8 +150,8 @@ pub struct LimitSettings {
         global = true
     )]
     pub jobs_queued_max: u64,
-    /// Larger bodies read at once.
-    #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 32, global = true,
+    /// Larger bodies read at once; each may take as much memory as the limit of state bytes says.
+    #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
         value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub uploads_max: u64,
     /// Connections at once.

@@ -101,7 +101,7 @@ codes! {
     UNAVAILABLE "unavailable" 503 "The store does not answer"
         "Try again after the seconds that Retry-After names."
     STORAGE_FULL "storage-full" 507 "The store is full"
-        "Reading, cancelling and deleting still work."
+        "Reading still works, and so may deleting; else make room on the disk of the data directory."
 }
 
 impl Code {

@@ -16,7 +16,7 @@ use crate::records::id::JobKind;
 use crate::records::{Event, EventKind, JobId, Owner};
 
 use super::App;
-use super::extract::{Caller, PathId};
+use super::extract::{Caller, NoQuery, PathId};
 use super::problem::{Code, Problem};
 
 /// Events read from the store at once.
@@ -34,6 +34,7 @@ const BATCH: u32 = 100;
 pub async fn events(
     State(app): State<App>,
     Caller(owner): Caller,
+    _: NoQuery,
     PathId(id): PathId<JobKind>,
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, Problem> {

@@ -75,6 +75,23 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
+/// That there is no query: a parameter that nobody reads is refused, like any unknown one.
+pub struct NoQuery;
+
+impl<S: Sync> FromRequestParts<S> for NoQuery {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        match query_pairs(parts.uri.query())?.first() {
+            None => Ok(Self),
+            Some((name, _)) => {
+                let detail = "this operation has no query parameters";
+                Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail))
+            }
+        }
+    }
+}
+
 /// The pairs of a query string, decoded; a name given twice is refused.
 ///
 /// # Errors

@@ -17,7 +17,7 @@ use crate::records::{Job, JobError, JobId, Progress, Status, Timestamp};
 use crate::storage::JobFilter;
 
 use super::data_body::DataBody;
-use super::extract::{Caller, PathId, PreferWait, Query, page};
+use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
 use super::problem::{FieldError, Problem, placed};
 use super::submission::{
     TrainFields, Whereabouts, new_train, refuse_idempotency_key, sha256, train_spec,
@@ -139,6 +139,7 @@ impl From<Job> for JobDocument {
 pub async fn create(
     State(app): State<App>,
     Caller(owner): Caller,
+    _: NoQuery,
     prefer: Option<PreferWait>,
     request: Request,
 ) -> Result<Response, Problem> {
@@ -277,6 +278,7 @@ pub async fn list(
 pub async fn get(
     State(app): State<App>,
     Caller(owner): Caller,
+    _: NoQuery,
     PathId(id): PathId<JobKind>,
     prefer: Option<PreferWait>,
 ) -> Result<Response, Problem> {
@@ -299,6 +301,7 @@ pub async fn get(
 pub async fn cancel(
     State(app): State<App>,
     Caller(owner): Caller,
+    _: NoQuery,
     PathId(id): PathId<JobKind>,
 ) -> Result<(StatusCode, Json<JobDocument>), Problem> {
     let (job, is_first) = app.jobs.cancel(&owner, id).await?;
@@ -317,6 +320,7 @@ pub async fn cancel(
 pub async fn delete(
     State(app): State<App>,
     Caller(owner): Caller,
+    _: NoQuery,
     PathId(id): PathId<JobKind>,
 ) -> Result<StatusCode, Problem> {
     app.jobs.delete(&owner, id).await?;

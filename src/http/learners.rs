@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::learners::catalogue::{self, CATALOGUE, Entry};
 use crate::learners::parameters;
 
-use super::extract::PathText;
+use super::extract::{NoQuery, PathText};
 use super::problem::Problem;
 
 /// A learner, as the catalogue describes it.
@@ -85,7 +85,7 @@ impl From<&Entry> for Learner {
 /// The learners there are.
 #[utoipa::path(get, path = "/v1/learners", tag = "learners",
     responses((status = 200, description = "Every learner", body = LearnerList)))]
-pub async fn list() -> Json<LearnerList> {
+pub async fn list(_: NoQuery) -> Json<LearnerList> {
     Json(LearnerList {
         items: CATALOGUE.iter().map(|entry| (*entry).into()).collect(),
         next_cursor: None,
@@ -96,7 +96,7 @@ pub async fn list() -> Json<LearnerList> {
 #[utoipa::path(get, path = "/v1/learners/{name}", tag = "learners",
     params(("name" = String, Path, description = "The learner's name")),
     responses((status = 200, description = "The learner", body = Learner)))]
-pub async fn get(PathText(name): PathText) -> Result<Json<Learner>, Problem> {
+pub async fn get(PathText(name): PathText, _: NoQuery) -> Result<Json<Learner>, Problem> {
     let entry = catalogue::find(&name).ok_or_else(|| Problem::not_found("learner"))?;
     Ok(Json(entry.into()))
 }

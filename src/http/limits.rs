@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 use crate::formats;
 
 use super::App;
-use super::extract::WAIT_SECONDS_MAX;
+use super::extract::{NoQuery, WAIT_SECONDS_MAX};
 
 /// The limits in force. Every refusal names its limit as here.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -29,7 +29,7 @@ pub struct Limits {
     pub seconds_max: f64,
     /// Jobs that wait at once.
     pub jobs_queued_max: u64,
-    /// Larger bodies read at once.
+    /// Larger bodies read at once; each may take as much memory as `state_bytes_max` says.
     pub uploads_max: u64,
     /// Connections at once.
     pub connections_max: u64,
@@ -57,7 +57,7 @@ impl Default for Limits {
             state_bytes_max: 1 << 30,
             seconds_max: 86_400.0,
             jobs_queued_max: 10_000,
-            uploads_max: 32,
+            uploads_max: 8,
             connections_max: 1024,
             name_characters_max: 256,
             wait_seconds_max: WAIT_SECONDS_MAX,
@@ -95,6 +95,6 @@ impl Limits {
 /// Everything that is bounded, and by how much.
 #[utoipa::path(get, path = "/v1/limits", tag = "service",
     responses((status = 200, description = "The limits in force", body = Limits)))]
-pub async fn limits(State(app): State<App>) -> Json<Limits> {
+pub async fn limits(State(app): State<App>, _: NoQuery) -> Json<Limits> {
     Json(Limits::clone(&app.limits))
 }

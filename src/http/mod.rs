@@ -29,7 +29,8 @@ use std::sync::Arc;
 
 use axum::http::StatusCode;
 use axum::middleware::{from_fn, from_fn_with_state};
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
 use axum::{Extension, Router};
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::sync::Semaphore;
@@ -93,6 +94,7 @@ pub fn router(app: App) -> Router {
     let document = ops::Document(openapi::text(document, &app.limits).into());
     router
         .merge(openapi::docs())
+        .route("/", get(async || Redirect::to("/docs/")))
         .fallback(async || Problem::not_found("path"))
         .method_not_allowed_fallback(method_not_allowed)
         .layer(Extension(document))

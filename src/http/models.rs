@@ -12,7 +12,7 @@ use crate::records::{JobId, Model, ModelId, ModelSummary, Timestamp};
 use crate::storage::ModelFilter;
 
 use super::App;
-use super::extract::{Caller, PathId, Query, page};
+use super::extract::{Caller, NoQuery, PathId, Query, page};
 use super::problem::{Code, Problem};
 
 /// A model in a list.
@@ -106,6 +106,7 @@ pub async fn list(
 pub async fn get(
     State(app): State<App>,
     Caller(owner): Caller,
+    _: NoQuery,
     PathId(id): PathId<ModelKind>,
 ) -> Result<Json<ModelAnswer>, Problem> {
     let model = app.jobs.store().model(&owner, id).await?;
@@ -132,6 +133,7 @@ pub fn document(model: &Model) -> Result<ModelDocument, Problem> {
 pub async fn delete(
     State(app): State<App>,
     Caller(owner): Caller,
+    _: NoQuery,
     PathId(id): PathId<ModelKind>,
 ) -> Result<StatusCode, Problem> {
     if app.jobs.store().delete_model(&owner, id).await? {

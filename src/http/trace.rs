@@ -11,7 +11,7 @@ use crate::records::id::JobKind;
 use crate::records::train::TraceDocument;
 
 use super::App;
-use super::extract::{Caller, PathId};
+use super::extract::{Caller, NoQuery, PathId};
 use super::problem::{Code, Problem};
 
 /// The mistake curve as JSON or, by `Accept`, as CSV.
@@ -23,6 +23,7 @@ use super::problem::{Code, Problem};
 pub async fn trace(
     State(app): State<App>,
     Caller(owner): Caller,
+    _: NoQuery,
     PathId(id): PathId<JobKind>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {

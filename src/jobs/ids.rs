@@ -3,20 +3,22 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rand::Rng;
+use rand::rngs::StdRng;
 
-use crate::learners::random::{Generator, SEED_MAX};
+use crate::learners::random::SEED_MAX;
 use crate::records::id::{Id, Kind};
 use crate::records::{Clock, Timestamp};
 
 /// Makes ids and seeds.
 pub struct Ids {
     clock: Arc<dyn Clock>,
-    generator: Mutex<Generator>,
+    generator: Mutex<StdRng>,
 }
 
 impl Ids {
-    /// A source over a clock and a generator that nobody can foresee.
-    pub fn new(clock: Arc<dyn Clock>, generator: Generator) -> Self {
+    /// A source over a clock and a cryptographic generator: what it has shown, in request ids, does
+    /// not tell what it will.
+    pub fn new(clock: Arc<dyn Clock>, generator: StdRng) -> Self {
         Self {
             clock,
             generator: Mutex::new(generator),
@@ -46,7 +48,7 @@ impl Ids {
         format!("{prefix}_{high:016x}{low:016x}")
     }
 
-    fn with<T>(&self, draw: impl FnOnce(&mut Generator) -> T) -> T {
+    fn with<T>(&self, draw: impl FnOnce(&mut StdRng) -> T) -> T {
         // A generator is right whatever its holder was doing when it panicked.
         draw(
             &mut self

@@ -17,7 +17,6 @@ use super::{Ids, Jobs, JobsConfig, NewTrain, hex, resolve};
 use crate::bits::{BitMatrix, BitVector};
 use crate::formats;
 use crate::learners::data::{Data, Features, Labels};
-use crate::learners::random::Generator;
 use crate::learners::run::Interrupt;
 use crate::records::train::TrainSpec;
 use crate::records::{Job, JobId, ManualClock, Owner, Status, Timestamp};
@@ -43,7 +42,7 @@ impl Rig {
         });
         let blobs = Blobs::local(&directory.path().join("blobs")).unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::from_milliseconds(1)));
-        let ids = Arc::new(Ids::new(clock, Generator::seed_from_u64(1)));
+        let ids = Arc::new(Ids::new(clock, rand::rngs::StdRng::seed_from_u64(1)));
         Self {
             jobs: Jobs::new(Arc::clone(&store) as _, blobs, ids, config),
             store,

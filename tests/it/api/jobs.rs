@@ -295,3 +295,19 @@ async fn what_is_no_id_names_no_job() {
         assert_eq!(answer.problem(404), "not-found", "{id}");
     }
 }
+
+#[tokio::test]
+async fn a_query_that_nobody_reads_is_refused() {
+    let service = Service::start().await;
+    let answer = service
+        .post_as("/v1/jobs?seed=1", "application/json", "{}")
+        .await;
+    assert_eq!(answer.problem(400), "invalid-parameter");
+    for path in [
+        "/v1/limits?x=1",
+        "/v1/learners?x=1",
+        "/v1/learners/pocket?x",
+    ] {
+        assert_eq!(service.get(path).await.problem(400), "invalid-parameter");
+    }
+}

@@ -47,7 +47,6 @@ async fn every_code_of_the_contract_has_a_page() {
 async fn a_path_that_is_none_is_a_problem() {
     let service = Service::start().await;
     for path in [
-        "/",
         "/v1",
         "/v1/jobs/",
         "/v2/jobs",

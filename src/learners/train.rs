@@ -34,6 +34,7 @@ pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interr
         trace: task.trace.then(Trace::default),
         order: task.seed.generator(Purpose::Order),
         counts: Counts::default(),
+        is_awaiting: false,
         limits: task::limits(task),
         rule: rule.as_mut(),
         random,

@@ -54,6 +54,8 @@ pub struct TrainLoop<'r> {
     pub order: Generator,
     /// What was counted.
     pub counts: Counts,
+    /// Whether the rule's last word was [`Update::Awaiting`]: it is not asked for every example.
+    pub is_awaiting: bool,
 }
 
 /// The outcome of one block or pass: go on, or the end of the run.
@@ -129,7 +131,7 @@ impl TrainLoop<'_> {
                 step => step?,
             }
         }
-        if self.rule.awaits() > 0 {
+        if self.is_awaiting {
             return Err(Stop::End(Reason::Exhausted));
         }
         if self.counts.mistakes == before.mistakes {
@@ -174,8 +176,8 @@ impl TrainLoop<'_> {
         while row < rows {
             let left = (rows - row) as u64;
             let readable = self.examples_left().map_or(left, |most| left.min(most));
-            let awaited = self.rule.awaits();
-            if awaited > 0 {
+            if self.is_awaiting {
+                let awaited = self.rule.awaits();
                 let count = readable.min(awaited) as usize;
                 let update = self.rule.absorb(block, row..row + count, &mut self.random);
                 row += count;
@@ -224,6 +226,7 @@ impl TrainLoop<'_> {
     }
 
     fn count(&mut self, update: Update) -> Step {
+        self.is_awaiting = update == Update::Awaiting;
         match update {
             Update::Changed => self.counts.updates += 1,
             Update::Unchanged | Update::Awaiting => {}
@@ -248,7 +251,7 @@ impl TrainLoop<'_> {
     fn check_limits(&self) -> Step {
         let reached = |max: Option<u64>, count| max.is_some_and(|max| count >= max);
         // The last mistake's update comes first: its batch is read to the end.
-        if reached(self.limits.max_mistakes, self.counts.mistakes) && self.rule.awaits() == 0 {
+        if !self.is_awaiting && reached(self.limits.max_mistakes, self.counts.mistakes) {
             return Err(Stop::End(Reason::Limit("max_mistakes")));
         }
         if reached(self.limits.max_examples, self.counts.examples) {

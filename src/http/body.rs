@@ -16,6 +16,9 @@ use crate::formats::{self, ContentCoding, FormatError};
 use super::App;
 use super::problem::{Code, Problem};
 
+/// How long a body waits until another has been read.
+const PERMIT_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Frames that may wait between the socket and the parser.
 const FRAMES_WAITING: usize = 8;
 
@@ -67,11 +70,14 @@ pub async fn read<T: Send + 'static>(
             return parse(&mut bytes.reader());
         }
     }
-    let Ok(permit) = Arc::clone(&app.uploads).try_acquire_owned() else {
+    let permit = Arc::clone(&app.uploads).acquire_owned();
+    let Ok(Ok(permit)) = tokio::time::timeout(PERMIT_PATIENCE, permit).await else {
         let limit = app.limits.uploads_max;
         let detail = format!("{limit} bodies are being read, as many as uploads_max allows.");
         return Err(Problem::new(Code::QUEUE_FULL, detail));
     };
+    // The time until here was not the client's.
+    frames.window_began = Instant::now();
     let (sender, receiver) = mpsc::channel(FRAMES_WAITING);
     let limits = limits.clone();
     let parsed = tokio::task::spawn_blocking(move || {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::bits::{self, BitVector};
 
-use super::block::{Block, BlockFeatures};
+use super::block::Block;
 use super::linear::LinearWeights;
 
 /// A hypothesis: all that is needed to predict.
@@ -49,14 +49,6 @@ impl Hypothesis {
         matches!(self, Self::Linear(weights) if weights.takes_real())
     }
 
-    /// Whether Boolean examples can be predicted.
-    pub fn takes_boolean(&self) -> bool {
-        match self {
-            Self::BinaryWeights(_) => true,
-            Self::Linear(weights) => !weights.takes_real(),
-        }
-    }
-
     /// The scores of rows `rows` of a block, appended to `out`.
     pub fn scores(&self, block: &Block<'_>, rows: Range<usize>, out: &mut Vec<Score>) {
         match self {
@@ -96,11 +88,4 @@ impl Hypothesis {
 pub fn half_space_limits(n: usize, reflected: u64) -> (u32, u64) {
     let ties = if n.is_multiple_of(2) { reflected } else { 0 };
     ((n / 2) as u32, ties)
-}
-
-impl Block<'_> {
-    /// Whether real values stand in this block.
-    pub fn is_real(&self) -> bool {
-        matches!(self.features, BlockFeatures::Real { .. })
-    }
 }

@@ -265,6 +265,8 @@ pub struct BoundDocument {
     pub theorem: String,
     /// The bound, in mistakes.
     pub value: Option<f64>,
+    /// The binary logarithm of a bound beyond the range of a JSON number.
+    pub log2_value: Option<f64>,
     /// Whether it held; null when an assumption is not met or there is no value.
     pub holds: Option<bool>,
     /// Why there is no verdict.
@@ -374,6 +376,7 @@ impl TrainResult {
             bound: outcome.bound.as_ref().map(|bound| BoundDocument {
                 theorem: bound.theorem.to_owned(),
                 value: bound.value.filter(|value| value.is_finite()),
+                log2_value: bound.log2_value,
                 holds: bound.holds,
                 detail: bound.detail.clone(),
             }),

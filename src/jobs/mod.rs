@@ -15,10 +15,12 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod train_job;
+mod work;
 mod worker;
 
 pub use ids::Ids;
 pub use service::{Jobs, JobsConfig, JobsError};
-pub use submit::NewTrain;
-pub use train_job::{ResolveError, TrainJob, learner, resolve};
+pub use submit::NewJob;
+pub use train_job::learner;
+pub use work::{ResolveError, Work, resolve};
 pub(crate) use worker::hex;

@@ -139,9 +139,10 @@ fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
     let Input::Generated(plan) = input else {
         return None;
     };
+    let target = plan.target.binary_weights()?;
     let distance = match hypothesis {
-        Hypothesis::BinaryWeights(weights) => weights.hamming_distance(&plan.target),
-        Hypothesis::Linear(weights) => weights.signs().hamming_distance(&plan.target),
+        Hypothesis::BinaryWeights(weights) => weights.hamming_distance(target),
+        Hypothesis::Linear(weights) => weights.signs().hamming_distance(target),
     };
     Some(Recovery {
         recovered: distance == 0,

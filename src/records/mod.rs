@@ -12,6 +12,7 @@ pub mod job;
 pub mod model;
 pub mod owner;
 pub mod page;
+pub mod task;
 pub mod time;
 pub mod train;
 

@@ -4,6 +4,7 @@ mod api;
 mod contract;
 mod determinism;
 mod faults;
+mod learner_suite;
 mod openapi;
 mod readme;
 mod service;

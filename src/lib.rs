@@ -4,6 +4,7 @@
 //!
 //! - [`bits`]: packed vectors and the kernels over them.
 //! - [`learners`]: pure functions of data, parameters, a random generator and a run.
+//! - [`certificates`]: separability, the maximum margin and version spaces, decided and proved.
 //! - [`formats`]: bytes in, packed data out, errors with line and column.
 //! - [`records`]: what is stored, and the rules that hold wherever it is kept.
 //! - [`storage`]: where records and blobs are kept.
@@ -15,6 +16,7 @@
 
 pub mod app;
 pub mod bits;
+pub mod certificates;
 pub mod config;
 pub mod formats;
 pub mod http;

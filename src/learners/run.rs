@@ -2,6 +2,7 @@
 //!
 //! There is no clock here: whoever owns one raises the flag.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 /// Why a run was told to stop from outside, the more urgent the greater.
@@ -16,8 +17,10 @@ pub enum Interrupt {
 }
 
 /// A run looks at its flag at least every 2^24 words of work.
-#[derive(Debug, Default)]
-pub struct StopFlag(AtomicU8);
+///
+/// A clone is the same flag, for a solver that must own what it looks at between iterations.
+#[derive(Clone, Debug, Default)]
+pub struct StopFlag(Arc<AtomicU8>);
 
 impl StopFlag {
     /// Asks the run to stop. A more urgent reason replaces a less urgent one.

@@ -1,0 +1,62 @@
+//! Measures how often a sample leaves one hypothesis: the share of unique version spaces among
+//! samples of 1.45 n uniform positive examples, with its Wilson interval.
+//!
+//! Y.-D. Lyuu and I. Rivin (1992) show that 1.45 n examples leave one with high probability as n
+//! grows; at these n they often leave more.
+//!
+//! `cargo run --release --example version_space_share`
+
+use halfspace::certificates::version_space::{Enumeration, enumerate};
+use halfspace::learners::generate::{Generated, Plan};
+use halfspace::learners::random::Seed;
+use halfspace::learners::run::Run;
+use halfspace::learners::stopping::Sampling;
+
+const SEEDS: u64 = 200;
+
+/// The 97.5 % point of the normal distribution.
+const Z: f64 = 1.959_963_985;
+
+fn main() {
+    println!("   n  examples  unique  of {SEEDS}   share  95 % interval");
+    for (n, per_dimension) in [(11, 1.45), (15, 1.45), (19, 1.45), (21, 1.45), (21, 2.5)] {
+        // As many as fit: 30 at n = 21.
+        let examples = (per_dimension * n as f64) as u64;
+        let unique = (0..SEEDS)
+            .filter(|&seed| is_unique(n, examples, Seed(seed)))
+            .count();
+        let (low, high) = wilson(unique as f64, SEEDS as f64);
+        let share = unique as f64 / SEEDS as f64;
+        println!("  {n:2}  {examples:8}  {unique:6}          {share:.3}  {low:.3} to {high:.3}");
+    }
+}
+
+fn is_unique(n: usize, examples: u64, seed: Seed) -> bool {
+    let plan = Plan {
+        target: Plan::random_target(n, seed),
+        sampling: Sampling::UniformPositive,
+        count: Some(examples),
+        noise: 0.0,
+        density: 0.5,
+    };
+    let run = Run::default();
+    let data = Generated::materialise(plan.clone(), seed, &run);
+    match enumerate(&data, 1, &run).expect("nobody suspends it") {
+        Enumeration::Complete(space) => {
+            let has_target = !space.is_unique() || space.hypotheses == [plan.target];
+            assert!(has_target, "the target is consistent");
+            space.is_unique()
+        }
+        Enumeration::Undecided(why) => panic!("{why}"),
+    }
+}
+
+/// Wilson's interval for a share.
+fn wilson(successes: f64, trials: f64) -> (f64, f64) {
+    let share = successes / trials;
+    let scale = 1.0 + Z * Z / trials;
+    let centre = share + Z * Z / (2.0 * trials);
+    let spread = share * (1.0 - share) / trials + Z * Z / (4.0 * trials * trials);
+    let half = Z * spread.sqrt();
+    ((centre - half) / scale, (centre + half) / scale)
+}

@@ -1,0 +1,143 @@
+//! The two sides of the alternative, checked exactly: a separator, or multipliers that exclude
+//! every separator.
+//!
+//! P. Gordan, "Ueber die Auflösung linearer Gleichungen mit reellen Coefficienten" (1873): either
+//! some w has a_i.w > 0 for all i, or some lambda >= 0, not all 0, has sum lambda_i a_i = 0.
+//! T. S. Motzkin, "Beiträge zur Theorie der linearen Ungleichungen" (1936): either some w has
+//! a_i.w >= 0 on the positive and a_i.w > 0 on the negative examples, or there is such a lambda
+//! with a positive multiplier on a negative example.
+
+use num_bigint::{BigInt, Sign};
+use num_traits::{One, Zero};
+
+use crate::learners::run::{Interrupt, Run};
+
+use super::examples::{SignedExamples, look};
+
+/// What "on its side" means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Convention {
+    /// y (w.x + b) > 0 for every example.
+    Strict,
+    /// The service's own, sgn(0) = +1: w.x + b >= 0 for positive examples, < 0 for negative ones.
+    Service,
+}
+
+impl Convention {
+    /// The name in requests and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Strict => "strict",
+            Self::Service => "service",
+        }
+    }
+
+    /// The name of the certificate that no separator exists.
+    pub fn alternative(self) -> &'static str {
+        match self {
+            Self::Strict => "gordan",
+            Self::Service => "motzkin",
+        }
+    }
+
+    /// Whether a.w = 0 is wrong on an example: then a multiplier on it alone excludes a separator
+    /// when the sum of all is 0.
+    pub fn is_strict_on(self, is_negative: bool) -> bool {
+        self == Self::Strict || is_negative
+    }
+
+    /// Whether the product a.w of an example has the right sign.
+    pub fn is_right(self, product: &BigInt, is_negative: bool) -> bool {
+        match product.sign() {
+            Sign::Plus => true,
+            Sign::NoSign => !self.is_strict_on(is_negative),
+            Sign::Minus => false,
+        }
+    }
+}
+
+/// A positive whole multiplier of one example.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Multiplier {
+    /// The index of the example, from 0.
+    pub example: usize,
+    /// Its multiplier, above 0.
+    pub weight: BigInt,
+}
+
+/// The examples of least product a.w among those that `counts`, at most `most` of them, least
+/// first.
+///
+/// # Errors
+/// The interrupt that cut it short.
+pub fn least_products(
+    examples: &SignedExamples<'_>,
+    weights: &[BigInt],
+    most: usize,
+    run: &Run,
+    counts: impl Fn(&BigInt, bool) -> bool,
+) -> Result<Vec<(BigInt, usize)>, Interrupt> {
+    let mut kept: Vec<(BigInt, usize)> = Vec::new();
+    examples.for_each_product(weights, run, |index, product| {
+        if counts(&product, examples.is_negative(index)) {
+            kept.push((product, index));
+        }
+        if kept.len() > 2 * most {
+            kept.select_nth_unstable(most);
+            kept.truncate(most);
+        }
+    })?;
+    kept.sort_unstable();
+    kept.truncate(most);
+    Ok(kept)
+}
+
+/// The examples that `weights` get wrong, at most `most` of them, the worst first. None at all:
+/// the weights are a separator.
+///
+/// # Errors
+/// The interrupt that cut it short.
+pub fn wrong_examples(
+    examples: &SignedExamples<'_>,
+    weights: &[BigInt],
+    convention: Convention,
+    most: usize,
+    run: &Run,
+) -> Result<Vec<usize>, Interrupt> {
+    let is_wrong = |product: &BigInt, is_negative| !convention.is_right(product, is_negative);
+    let wrong = least_products(examples, weights, most, run, is_wrong)?;
+    Ok(wrong.into_iter().map(|(_, index)| index).collect())
+}
+
+/// Whether multipliers exclude every separator, by the sum itself.
+///
+/// # Errors
+/// The interrupt that cut it short.
+pub fn exclude_separators(
+    examples: &SignedExamples<'_>,
+    multipliers: &[Multiplier],
+    convention: Convention,
+    run: &Run,
+) -> Result<bool, Interrupt> {
+    let mut sum = vec![BigInt::zero(); examples.coordinates()];
+    let mut has_strict = false;
+    for multiplier in multipliers {
+        look(run)?;
+        if multiplier.weight.sign() != Sign::Plus || multiplier.example >= examples.count() {
+            return Ok(false);
+        }
+        has_strict |= convention.is_strict_on(examples.is_negative(multiplier.example));
+        let column = examples.column(multiplier.example);
+        column.add_to(&mut sum, &multiplier.weight);
+    }
+    Ok(has_strict && sum.iter().all(Zero::is_zero))
+}
+
+/// Multipliers of 1 on the examples given.
+pub fn units(examples: impl IntoIterator<Item = usize>) -> Vec<Multiplier> {
+    let unit = |example| Multiplier {
+        example,
+        weight: BigInt::one(),
+    };
+    examples.into_iter().map(unit).collect()
+}

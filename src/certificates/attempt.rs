@@ -1,0 +1,141 @@
+//! The cheap attempt: a perceptron that also learns from products of 0 where they are wrong.
+//!
+//! It may end clean, and then has found a separator. It may come back, after a pass, to weights
+//! that it had before: then the updates between the two add up to 0, and their counts are
+//! multipliers. Either is a proposal, to be checked by the caller. If neither happens, it still
+//! says which examples are hard.
+
+use num_bigint::BigInt;
+
+use crate::learners::block::Block;
+use crate::learners::data::Features;
+use crate::learners::hypothesis::Score;
+use crate::learners::linear::{IntegerWeights, LinearWeights, RealWeights, Scratch};
+use crate::learners::run::{Interrupt, Run};
+use crate::learners::source::{MemorySample, Presentation, Stream};
+
+use super::alternative::{Convention, Multiplier};
+use super::examples::{SignedExamples, look, whole, whole_shift};
+
+/// How an attempt ended.
+pub enum Ending {
+    /// A pass without a mistake: these weights, the bias last.
+    Clean(Vec<BigInt>),
+    /// The same weights twice: the counts of the updates in between.
+    Cycle(Vec<Multiplier>),
+    /// Neither: the examples that were updated on, those with most updates first.
+    Unfinished(Vec<usize>),
+}
+
+/// Runs up to `passes_max` passes in the data's own order, from w = 0.
+///
+/// # Errors
+/// The interrupt that cut it short.
+pub fn attempt(
+    examples: &SignedExamples<'_>,
+    convention: Convention,
+    passes_max: u64,
+    run: &Run,
+) -> Result<Ending, Interrupt> {
+    let data = examples.data();
+    let mut weights = first_weights(examples);
+    let mut scratch = weights.scratch();
+    let mut stream = MemorySample::new(data, Presentation::Labelled);
+    // Brent's way to find a cycle: what was is kept at the passes 1, 2, 4, 8 ...
+    let mut kept = weights.clone();
+    let mut updates_since = vec![0_u32; examples.count()];
+    for pass in 1..=passes_max {
+        let mut is_clean = true;
+        let mut first = 0;
+        stream.rewind();
+        while let Some(block) = stream.next_block() {
+            look(run)?;
+            for row in 0..block.rows() {
+                if is_right(&weights, &block, row, convention, &mut scratch) {
+                    continue;
+                }
+                is_clean = false;
+                updates_since[first + row] += 1;
+                let amount = if block.is_positive(row) { 1.0 } else { -1.0 };
+                if !weights.add(&block, row, amount, &mut scratch) {
+                    return Ok(Ending::Unfinished(hardest(&updates_since)));
+                }
+            }
+            first += block.rows();
+        }
+        if is_clean {
+            return Ok(Ending::Clean(whole_weights(&weights)));
+        }
+        if weights == kept {
+            return Ok(Ending::Cycle(multipliers(&updates_since)));
+        }
+        if pass.is_power_of_two() && pass < passes_max {
+            kept = weights.clone();
+            updates_since.fill(0);
+        }
+    }
+    Ok(Ending::Unfinished(hardest(&updates_since)))
+}
+
+fn first_weights(examples: &SignedExamples<'_>) -> LinearWeights {
+    let n = examples.data().n();
+    match examples.data().features() {
+        Features::Boolean(_) => {
+            let bias = examples.has_bias().then_some(0);
+            LinearWeights::Integer(IntegerWeights::new(examples.reading(), vec![0; n], bias))
+        }
+        Features::Real(_) => {
+            let bias = examples.has_bias().then_some(0.0);
+            LinearWeights::Real(RealWeights::new(None, vec![0.0; n], bias))
+        }
+    }
+}
+
+fn is_right(
+    weights: &LinearWeights,
+    block: &Block<'_>,
+    row: usize,
+    convention: Convention,
+    scratch: &mut Scratch,
+) -> bool {
+    let score = match weights.score(block, row, scratch) {
+        Score::Integer(score) => score as f64,
+        Score::Real(score) => score,
+    };
+    match block.is_positive(row) {
+        true if convention.is_strict_on(false) => score > 0.0,
+        true => score >= 0.0,
+        false => score < 0.0,
+    }
+}
+
+/// Integer weights as they are; real ones times the power of two that makes them whole.
+fn whole_weights(weights: &LinearWeights) -> Vec<BigInt> {
+    match weights {
+        LinearWeights::Integer(weights) => {
+            let all = weights.weights().iter().copied().chain(weights.bias());
+            all.map(BigInt::from).collect()
+        }
+        LinearWeights::Real(weights) => {
+            let all = weights.weights().iter().copied().chain(weights.bias());
+            let all: Vec<f64> = all.collect();
+            let shift = whole_shift(&all);
+            all.iter().map(|&weight| whole(weight, shift)).collect()
+        }
+    }
+}
+
+fn multipliers(updates: &[u32]) -> Vec<Multiplier> {
+    let updated = updates.iter().enumerate().filter(|(_, count)| **count > 0);
+    let multiplier = |(example, &count): (usize, &u32)| Multiplier {
+        example,
+        weight: BigInt::from(count),
+    };
+    updated.map(multiplier).collect()
+}
+
+fn hardest(updates: &[u32]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..updates.len()).filter(|&i| updates[i] > 0).collect();
+    order.sort_by_key(|&index| std::cmp::Reverse(updates[index]));
+    order
+}

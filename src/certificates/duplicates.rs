@@ -1,0 +1,131 @@
+//! Examples that no hyperplane can get right: a pair with the same features and both labels, and,
+//! without a bias, an example whose features are all 0.
+//!
+//! Found exactly: rows are sorted by a hash, and rows of one hash are compared. A sweep holds the
+//! hashes of at most 2^22 rows; larger samples take several sweeps over as many parts of the
+//! hashes.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+
+use crate::learners::data::Features;
+use crate::learners::linear::Reading;
+use crate::learners::run::{Interrupt, Run};
+
+use super::alternative::{Convention, Multiplier, units};
+use super::examples::{SignedExamples, look};
+
+/// Hashes held at once, give or take the unevenness of hashing: 64 MiB.
+const HASHES_MAX: usize = 1 << 22;
+
+/// Multipliers that exclude every separator by one example or two; none when there are no such.
+///
+/// # Errors
+/// The interrupt that cut it short.
+pub fn contradiction(
+    examples: &SignedExamples<'_>,
+    convention: Convention,
+    run: &Run,
+) -> Result<Option<Vec<Multiplier>>, Interrupt> {
+    contradiction_in_parts(examples, convention, HASHES_MAX, run)
+}
+
+fn contradiction_in_parts(
+    examples: &SignedExamples<'_>,
+    convention: Convention,
+    hashes_max: usize,
+    run: &Run,
+) -> Result<Option<Vec<Multiplier>>, Interrupt> {
+    if let Some(zero) = strict_zero(examples, convention, run)? {
+        return Ok(Some(units([zero])));
+    }
+    let parts = examples.count().div_ceil(hashes_max) as u64;
+    for part in 0..parts {
+        let mut hashes: Vec<(u64, usize)> = Vec::new();
+        for index in 0..examples.count() {
+            look(run)?;
+            let hash = hash(examples, index);
+            if hash % parts == part {
+                hashes.push((hash, index));
+            }
+        }
+        hashes.sort_unstable();
+        for group in hashes.chunk_by(|one, other| one.0 == other.0) {
+            let rows = group.iter().map(|&(_, index)| index).collect();
+            if let Some((one, other)) = opposite_pair(examples, rows, run)? {
+                return Ok(Some(units([one.min(other), one.max(other)])));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The first example with a = 0 that would need a.w > 0.
+fn strict_zero(
+    examples: &SignedExamples<'_>,
+    convention: Convention,
+    run: &Run,
+) -> Result<Option<usize>, Interrupt> {
+    if examples.has_bias() {
+        return Ok(None);
+    }
+    for index in 0..examples.count() {
+        look(run)?;
+        let is_zero = match examples.data().features() {
+            Features::Boolean(matrix) => {
+                let is_unsigned = examples.reading() == Reading::Unsigned;
+                is_unsigned && matrix.row(index).words().iter().all(|&word| word == 0)
+            }
+            Features::Real(matrix) => matrix.row(index).iter().all(|&value| value == 0.0),
+        };
+        if is_zero && convention.is_strict_on(examples.is_negative(index)) {
+            return Ok(Some(index));
+        }
+    }
+    Ok(None)
+}
+
+/// A positive and a negative example among `rows` that have the same features.
+fn opposite_pair(
+    examples: &SignedExamples<'_>,
+    mut rows: Vec<usize>,
+    run: &Run,
+) -> Result<Option<(usize, usize)>, Interrupt> {
+    while let Some(&first) = rows.first() {
+        look(run)?;
+        let mut others = Vec::new();
+        for &row in &rows[1..] {
+            if !are_equal(examples, first, row) {
+                others.push(row);
+            } else if examples.is_negative(row) != examples.is_negative(first) {
+                return Ok(Some((first, row)));
+            }
+        }
+        rows = others;
+    }
+    Ok(None)
+}
+
+fn are_equal(examples: &SignedExamples<'_>, one: usize, other: usize) -> bool {
+    match examples.data().features() {
+        Features::Boolean(matrix) => matrix.row(one) == matrix.row(other),
+        Features::Real(matrix) => matrix.row(one) == matrix.row(other),
+    }
+}
+
+fn hash(examples: &SignedExamples<'_>, index: usize) -> u64 {
+    // Its keys are fixed, so that the same data give the same pair.
+    let mut hasher = DefaultHasher::new();
+    match examples.data().features() {
+        Features::Boolean(matrix) => matrix.row(index).words().hash(&mut hasher),
+        Features::Real(matrix) => {
+            // -0 equals 0, and becomes it here.
+            let bits = matrix
+                .row(index)
+                .iter()
+                .map(|value| (value + 0.0).to_bits());
+            bits.for_each(|bits| hasher.write_u64(bits));
+        }
+    }
+    hasher.finish()
+}

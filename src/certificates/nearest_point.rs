@@ -1,0 +1,132 @@
+//! What a quadratic program in floating point proposes on a few examples.
+//!
+//! Minimise |w|^2 / 2 - t subject to a_i.w >= t on the examples that need a.w > 0 and a_i.w >= 0
+//! on the others. Its dual seeks the point nearest to 0 in the convex hull of the first kind plus
+//! the cone of the second: w is that point, and the multipliers its coordinates. If a hyperplane
+//! exists, w is the one of greatest margin; if none does, w is 0 and the multipliers say which
+//! examples exclude it. The program is feasible and bounded either way, which is why it is this
+//! one: interior-point solvers are at their weakest on infeasible input.
+//!
+//! Solved by `clarabel`, which looks at the stop flag between its iterations.
+
+use clarabel::algebra::CscMatrix;
+use clarabel::solver::{
+    DefaultInfo, DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus,
+};
+
+use crate::learners::run::{Interrupt, Run};
+
+use super::examples::look;
+
+/// What the solver found, without any promise.
+pub struct Proposal {
+    /// The variables of the program.
+    pub variables: Vec<f64>,
+    /// One multiplier a constraint, at least 0 or nearly so.
+    pub multipliers: Vec<f64>,
+}
+
+/// One constraint: the inner product of `values` with the variables is at least `least`.
+pub struct Constraint {
+    pub values: Vec<f64>,
+    pub least: f64,
+}
+
+/// Proposes a hyperplane and multipliers for rows a_i, each with whether it needs a.w > 0; at
+/// least one of them must. None when the solver has nothing to say.
+///
+/// # Errors
+/// The interrupt that cut it short.
+pub fn nearest_point(rows: &[(Vec<f64>, bool)], run: &Run) -> Result<Option<Proposal>, Interrupt> {
+    let coordinates = rows[0].0.len();
+    let constraint = |(values, is_strict): &(Vec<f64>, bool)| {
+        // The direction of a row is all that counts.
+        let norm = libm::sqrt(values.iter().map(|x| x * x).sum());
+        let scale = if norm > 0.0 && norm.is_finite() {
+            norm
+        } else {
+            1.0
+        };
+        let mut values: Vec<f64> = values.iter().map(|value| value / scale).collect();
+        values.push(if *is_strict { -1.0 } else { 0.0 });
+        Constraint { values, least: 0.0 }
+    };
+    let constraints: Vec<Constraint> = rows.iter().map(constraint).collect();
+    let mut linear = vec![0.0; coordinates];
+    linear.push(-1.0);
+    let proposal = minimise(coordinates, &linear, &constraints, run)?;
+    Ok(proposal.map(|mut proposal| {
+        proposal.variables.truncate(coordinates);
+        proposal
+    }))
+}
+
+/// Minimises half the sum of squares of the first `squared` variables plus a linear term, subject
+/// to constraints. Whatever the solver ends with is answered, if it is finite: the caller judges.
+///
+/// # Errors
+/// The interrupt that cut it short.
+pub fn minimise(
+    squared: usize,
+    linear: &[f64],
+    constraints: &[Constraint],
+    run: &Run,
+) -> Result<Option<Proposal>, Interrupt> {
+    let variables = linear.len();
+    let objective = CscMatrix::new(
+        variables,
+        variables,
+        (0..=variables).map(|column| column.min(squared)).collect(),
+        (0..squared).collect(),
+        vec![1.0; squared],
+    );
+    let bounds: Vec<f64> = constraints.iter().map(|c| -c.least).collect();
+    let settings = DefaultSettings {
+        verbose: false,
+        tol_gap_abs: 1e-11,
+        tol_gap_rel: 1e-11,
+        tol_feas: 1e-11,
+        ..DefaultSettings::default()
+    };
+    let cones = [NonnegativeConeT(constraints.len())];
+    let matrix = negated(constraints, variables);
+    let solver = DefaultSolver::new(&objective, linear, &matrix, &bounds, &cones, settings);
+    let Ok(mut solver) = solver else {
+        return Ok(None);
+    };
+    let stop = run.stop.clone();
+    solver.set_termination_callback(move |_: &DefaultInfo<f64>| stop.raised().is_some());
+    solver.solve();
+    look(run)?;
+    let solution = &solver.solution;
+    let is_finite = solution
+        .x
+        .iter()
+        .chain(&solution.z)
+        .all(|value| value.is_finite());
+    let is_certificate = matches!(
+        solution.status,
+        SolverStatus::PrimalInfeasible | SolverStatus::DualInfeasible
+    );
+    let usable = is_finite && !is_certificate;
+    Ok(usable.then(|| Proposal {
+        variables: solution.x.clone(),
+        multipliers: solution.z.clone(),
+    }))
+}
+
+/// The constraints as the solver wants them: minus the values, column by column.
+fn negated(constraints: &[Constraint], variables: usize) -> CscMatrix<f64> {
+    let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
+    for variable in 0..variables {
+        for (row, constraint) in constraints.iter().enumerate() {
+            let value = constraint.values[variable];
+            if value != 0.0 {
+                rows.push(row);
+                values.push(-value);
+            }
+        }
+        starts.push(rows.len());
+    }
+    CscMatrix::new(constraints.len(), variables, starts, rows, values)
+}

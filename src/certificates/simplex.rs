@@ -1,0 +1,229 @@
+//! The simplex method in exact integers, over a growing set of examples.
+//!
+//! Phase one of: lambda >= 0, sum lambda_i a_i = 0, sum of the lambda_i of the examples that need
+//! a.w > 0 equal to 1. If it can be solved, the lambda exclude every separator; if it cannot, the
+//! prices of its rows are a separator of the examples at hand. So it never fails, and a limit
+//! alone can leave a question open.
+//!
+//! The inverse of the basis is kept as whole numbers over its determinant (J. Edmonds, "Systems of
+//! distinct representatives and linear algebra", 1967; E. H. Bareiss, 1968): each pivot divides
+//! exactly. The lexicographic rule of G. B. Dantzig, A. Orden and P. Wolfe (1955) chooses the row
+//! that leaves, so no basis comes twice, whichever column enters.
+
+use std::cmp::Ordering;
+
+use num_bigint::{BigInt, Sign};
+use num_traits::{One, ToPrimitive, Zero};
+
+use crate::learners::run::{Interrupt, Run};
+
+use super::alternative::Multiplier;
+use super::examples::{Column, look};
+use super::rounding::reduce;
+
+/// An example as a column of the program.
+pub struct Entry {
+    /// Its index in the sample.
+    pub example: usize,
+    /// Its vector in whole numbers.
+    pub column: Column,
+    /// Its vector in f64, at any scale above 0: to choose by, not to decide by.
+    pub values: Vec<f64>,
+    /// Whether it needs a.w > 0.
+    pub is_strict: bool,
+}
+
+/// What the examples at hand allow.
+pub enum Solution {
+    /// A hyperplane with every one of them on its side.
+    Separator(Vec<BigInt>),
+    /// Multipliers whose sum is 0.
+    Multipliers(Vec<Multiplier>),
+}
+
+/// The program and its present basis.
+pub struct ExactSimplex {
+    entries: Vec<Entry>,
+    /// The entry in each row of the basis; none for the artificial variable it began with.
+    basis: Vec<Option<usize>>,
+    /// The inverse of the basis times `determinant`, row by row.
+    inverse: Vec<Vec<BigInt>>,
+    /// Above 0.
+    determinant: BigInt,
+}
+
+impl ExactSimplex {
+    /// A program without examples, for vectors of `coordinates`.
+    pub fn new(coordinates: usize) -> Self {
+        let rows = coordinates + 1;
+        let unit = |row: usize| {
+            let entry = |column| {
+                if row == column {
+                    BigInt::one()
+                } else {
+                    BigInt::zero()
+                }
+            };
+            (0..rows).map(entry).collect()
+        };
+        Self {
+            entries: Vec::new(),
+            basis: vec![None; rows],
+            inverse: (0..rows).map(unit).collect(),
+            determinant: BigInt::one(),
+        }
+    }
+
+    /// Adds an example.
+    pub fn push(&mut self, entry: Entry) {
+        self.entries.push(entry);
+    }
+
+    /// Solves the program over the examples at hand, from the basis at hand.
+    ///
+    /// # Errors
+    /// The interrupt that cut it short.
+    pub fn solve(&mut self, run: &Run) -> Result<Solution, Interrupt> {
+        loop {
+            let prices = self.prices(run)?;
+            if prices.last().is_none_or(Zero::is_zero) {
+                return Ok(Solution::Multipliers(self.multipliers()));
+            }
+            let Some(entering) = self.entering(&prices, run)? else {
+                let mut separator: Vec<BigInt> = prices.iter().map(|price| -price).collect();
+                separator.pop();
+                reduce(&mut separator);
+                return Ok(Solution::Separator(separator));
+            };
+            self.pivot(entering, run)?;
+        }
+    }
+
+    /// The prices of the rows, times the determinant: the sum of the rows that still hold an
+    /// artificial variable. The last is what is left of the infeasibility.
+    fn prices(&self, run: &Run) -> Result<Vec<BigInt>, Interrupt> {
+        let mut prices = vec![BigInt::zero(); self.basis.len()];
+        for (row, held) in self.inverse.iter().zip(&self.basis) {
+            look(run)?;
+            if held.is_none() {
+                prices
+                    .iter_mut()
+                    .zip(row)
+                    .for_each(|(price, x)| *price += x);
+            }
+        }
+        Ok(prices)
+    }
+
+    /// An entry that would make the infeasibility less: the one that f64 thinks best, if it is one
+    /// indeed, else any.
+    fn entering(&self, prices: &[BigInt], run: &Run) -> Result<Option<usize>, Interrupt> {
+        let approximate = approximations(prices);
+        let (last, weights) = approximate.split_last().expect("the row of the sum");
+        let gain = |entry: &Entry| {
+            let products = entry.values.iter().zip(weights).map(|(a, p)| a * p);
+            products.sum::<f64>() + if entry.is_strict { *last } else { 0.0 }
+        };
+        let gains: Vec<f64> = self.entries.iter().map(gain).collect();
+        let mut best: Vec<usize> = (0..gains.len()).filter(|&i| gains[i] > 0.0).collect();
+        best.sort_by(|&one, &other| gains[other].total_cmp(&gains[one]));
+        for index in best.into_iter().chain(0..self.entries.len()) {
+            look(run)?;
+            if self.gain(index, prices).sign() == Sign::Plus {
+                return Ok(Some(index));
+            }
+        }
+        Ok(None)
+    }
+
+    /// How fast an entry makes the infeasibility less, times the determinant.
+    fn gain(&self, index: usize, prices: &[BigInt]) -> BigInt {
+        let entry = &self.entries[index];
+        let gain = entry.column.dot(prices);
+        match (entry.is_strict, prices.last()) {
+            (true, Some(last)) => gain + last,
+            _ => gain,
+        }
+    }
+
+    fn pivot(&mut self, entering: usize, run: &Run) -> Result<(), Interrupt> {
+        let mut direction = Vec::with_capacity(self.inverse.len());
+        for row in &self.inverse {
+            look(run)?;
+            direction.push(self.gain(entering, row));
+        }
+        let leaving = self.leaving(&direction);
+        let pivot = direction[leaving].clone();
+        let pivot_row = self.inverse[leaving].clone();
+        for (row, factor) in self.inverse.iter_mut().zip(&direction) {
+            // The interrupt may leave the inverse half done: the simplex is not used again.
+            look(run)?;
+            for (entry, base) in row.iter_mut().zip(&pivot_row) {
+                if entry.is_zero() && (factor.is_zero() || base.is_zero()) {
+                    continue;
+                }
+                *entry *= &pivot;
+                if !factor.is_zero() && !base.is_zero() {
+                    *entry -= factor * base;
+                }
+                *entry /= &self.determinant;
+            }
+        }
+        self.inverse[leaving] = pivot_row;
+        self.determinant = pivot;
+        self.basis[leaving] = Some(entering);
+        Ok(())
+    }
+
+    /// The row whose variable reaches 0 first, ties broken lexicographically by the rows of the
+    /// inverse.
+    fn leaving(&self, direction: &[BigInt]) -> usize {
+        let last = direction.len() - 1;
+        let mut rows: Vec<usize> = (0..=last)
+            .filter(|&row| direction[row].sign() == Sign::Plus)
+            .collect();
+        for key in std::iter::once(last).chain(0..last) {
+            if rows.len() == 1 {
+                break;
+            }
+            let ratio_order = |&one: &usize, &other: &usize| {
+                let (a, b) = (&self.inverse[one][key], &self.inverse[other][key]);
+                match (a.sign(), b.sign()) {
+                    (Sign::NoSign, Sign::NoSign) => Ordering::Equal,
+                    (one_sign, other_sign) if one_sign != other_sign => one_sign.cmp(&other_sign),
+                    _ => (a * &direction[other]).cmp(&(b * &direction[one])),
+                }
+            };
+            let least = *rows.iter().min_by(|a, b| ratio_order(a, b)).expect("rows");
+            rows.retain(|row| ratio_order(row, &least) == Ordering::Equal);
+        }
+        // Phase one is bounded below, so some row always limits the entering variable.
+        *rows.first().expect("a row that leaves")
+    }
+
+    /// The values of the basic variables, reduced.
+    fn multipliers(&self) -> Vec<Multiplier> {
+        let values = self
+            .basis
+            .iter()
+            .zip(&self.inverse)
+            .filter_map(|(held, row)| {
+                let value = row.last().filter(|value| value.sign() == Sign::Plus)?;
+                Some((self.entries[(*held)?].example, value.clone()))
+            });
+        let (mut held, mut weights): (Vec<usize>, Vec<BigInt>) = values.unzip();
+        reduce(&mut weights);
+        let pair = |(example, weight)| Multiplier { example, weight };
+        let mut multipliers: Vec<Multiplier> = held.drain(..).zip(weights).map(pair).collect();
+        multipliers.sort_by_key(|multiplier| multiplier.example);
+        multipliers
+    }
+}
+
+/// Numbers as f64, all divided by one power of two so that the largest fits.
+fn approximations(numbers: &[BigInt]) -> Vec<f64> {
+    let bits = numbers.iter().map(BigInt::bits).max().unwrap_or(0);
+    let excess = bits.saturating_sub(1000);
+    let approximate = |number: &BigInt| (number >> excess).to_f64().unwrap_or(0.0);
+    numbers.iter().map(approximate).collect()
+}

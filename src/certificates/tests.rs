@@ -1,0 +1,7 @@
+//! The certificates against independent methods, on small samples made at random or by hand.
+
+mod fourier_motzkin;
+mod maximum_margin;
+mod samples;
+mod separability;
+mod version_space;

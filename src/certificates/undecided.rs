@@ -1,0 +1,49 @@
+//! Which limit came before an answer.
+
+use crate::learners::run::Interrupt;
+
+/// Why a question was left open. Nothing is claimed then, either way.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum Undecided {
+    /// The time allowed.
+    #[error("the time limit came before the answer")]
+    TimeLimit,
+    /// The client.
+    #[error("cancelled before the answer")]
+    Cancelled,
+    /// Too wide for the exact method, and the perceptron found nothing.
+    #[error(
+        "the perceptron found no certificate in {passes} passes, and {coordinates} coordinates \
+         are too many for the exact method, which takes at most {coordinates_max}"
+    )]
+    TooWide {
+        passes: u64,
+        coordinates: usize,
+        coordinates_max: usize,
+    },
+    /// Too wide for the solver of the maximum margin, though separable.
+    #[error(
+        "the sample is separable, but {coordinates} coordinates are too many for its maximum \
+         margin, which is sought for at most {coordinates_max}"
+    )]
+    TooWideForMargin {
+        coordinates: usize,
+        coordinates_max: usize,
+    },
+    /// The answer in f64 was not near enough to its optimum.
+    #[error("the solver's best margin is only known to a relative gap of {relative_gap:e}")]
+    Inaccurate { relative_gap: f64 },
+}
+
+impl TryFrom<Interrupt> for Undecided {
+    type Error = Interrupt;
+
+    /// The limit that an interrupt stands for; [`Interrupt::Suspended`] is none.
+    fn try_from(interrupt: Interrupt) -> Result<Self, Interrupt> {
+        match interrupt {
+            Interrupt::TimeLimit => Ok(Self::TimeLimit),
+            Interrupt::Cancelled => Ok(Self::Cancelled),
+            Interrupt::Suspended => Err(Interrupt::Suspended),
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Certificates on real data. A test whose data are not there says so and passes.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use halfspace::bits::{BitMatrix, BitVector};
+use halfspace::certificates::maximum_margin::{Outcome, RELATIVE_GAP_MAX, solve};
+use halfspace::certificates::separability::{Convention, Question, Separator, Verdict, decide};
+use halfspace::formats::{Format, Options, parse};
+use halfspace::learners::data::{Data, Features, Labels};
+use halfspace::learners::linear::Reading;
+use halfspace::learners::run::Run;
+use num_bigint::BigInt;
+use num_traits::{Signed, Zero};
+
+/// A file of real data beside the repository.
+fn data_file(name: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../shared/data")
+        .join(name);
+    if !path.exists() {
+        eprintln!("skipped: {name} is not there");
+        return None;
+    }
+    Some(path)
+}
+
+fn agaricus() -> Option<Data> {
+    let mut file = File::open(data_file("agaricus.txt.train")?).unwrap();
+    let parsed = parse(Format::Libsvm, &mut file, &Options::default()).unwrap();
+    assert_eq!((parsed.data.examples(), parsed.data.n()), (6513, 126));
+    Some(parsed.data)
+}
+
+/// Nominal attributes, one bit a declared value, the class last: `won` is +1.
+fn kr_vs_kp() -> Option<Data> {
+    let text = std::fs::read_to_string(data_file("kr.vs.kp.arff")?).unwrap();
+    let lines = || {
+        text.lines()
+            .map(str::trim)
+            .filter(|line| !line.starts_with('%'))
+    };
+    let values = |line: &str| -> Vec<String> {
+        let list = line.split(['{', '}']).nth(1).unwrap();
+        list.split(',')
+            .map(|value| value.trim().trim_matches('\'').to_owned())
+            .collect()
+    };
+    let is_attribute = |line: &&str| line.to_lowercase().starts_with("@attribute");
+    let mut attributes: Vec<Vec<String>> = lines().filter(is_attribute).map(values).collect();
+    attributes.pop();
+    let n = attributes.iter().map(Vec::len).sum();
+    let (mut matrix, mut labels) = (BitMatrix::new(n), Vec::new());
+    for line in lines().filter(|line| !line.is_empty() && !line.starts_with('@')) {
+        let mut fields: Vec<&str> = line
+            .split(',')
+            .map(|f| f.trim().trim_matches('\''))
+            .collect();
+        labels.push(fields.pop() == Some("won"));
+        let (mut row, mut first) = (BitVector::zeros(n), 0);
+        for (field, values) in fields.iter().zip(&attributes) {
+            row.set(
+                first + values.iter().position(|value| value == field).unwrap(),
+                true,
+            );
+            first += values.len();
+        }
+        matrix.push_row(row.words());
+    }
+    let mut bits = BitVector::zeros(labels.len());
+    labels
+        .iter()
+        .enumerate()
+        .for_each(|(index, label)| bits.set(index, *label));
+    assert_eq!((matrix.rows(), n), (3196, 74));
+    assert_eq!(labels.iter().filter(|label| **label).count(), 1669);
+    Some(Data::new(Features::Boolean(matrix), Labels::Labelled(bits)))
+}
+
+/// The coordinates of an example in the reading, with the bias, and its label as a sign.
+fn example(data: &Data, index: usize, question: &Question) -> (Vec<i64>, i64) {
+    let (Features::Boolean(matrix), Labels::Labelled(labels)) = (data.features(), data.labels())
+    else {
+        panic!("labelled bits")
+    };
+    let row = matrix.row(index);
+    let value = |j| question.reading.value(row.get(j)) as i64;
+    let mut values: Vec<i64> = (0..row.n()).map(value).collect();
+    values.extend(question.bias.then_some(1));
+    (values, if labels.get(index) { 1 } else { -1 })
+}
+
+#[test]
+fn agaricus_is_separable_and_the_separator_is_right_on_all() {
+    let Some(data) = agaricus() else { return };
+    for (bias, convention) in [
+        (true, Convention::Strict),
+        (false, Convention::Strict),
+        (true, Convention::Service),
+        (false, Convention::Service),
+    ] {
+        let question = Question {
+            bias,
+            reading: Reading::Unsigned,
+            convention,
+        };
+        let verdict = decide(&data, &question, &Run::default()).unwrap();
+        let Verdict::Separable(Separator { weights, bias }) = verdict else {
+            panic!("{verdict:?}");
+        };
+        let weights: Vec<&BigInt> = weights.iter().chain(&bias).collect();
+        for index in 0..data.examples() {
+            let (values, label) = example(&data, index, &question);
+            let score: BigInt = weights.iter().zip(&values).map(|(w, x)| *w * x).sum();
+            let is_right = match (convention, label) {
+                (Convention::Service, 1) => !score.is_negative(),
+                (_, label) => (score * label).is_positive(),
+            };
+            assert!(is_right, "example {index}");
+        }
+    }
+}
+
+#[test]
+fn king_and_rook_against_king_and_pawn_is_not_separable() {
+    let Some(data) = kr_vs_kp() else { return };
+    for (bias, reading, convention) in [
+        (true, Reading::Signed, Convention::Strict),
+        (false, Reading::Unsigned, Convention::Service),
+    ] {
+        let question = Question {
+            bias,
+            reading,
+            convention,
+        };
+        let verdict = decide(&data, &question, &Run::default()).unwrap();
+        let Verdict::NotSeparable(multipliers) = verdict else {
+            panic!("{verdict:?}");
+        };
+        let mut sum = vec![BigInt::zero(); data.n() + usize::from(bias)];
+        let mut negative = 0;
+        for multiplier in &multipliers {
+            assert!(multiplier.weight.is_positive());
+            let (values, label) = example(&data, multiplier.example, &question);
+            negative += usize::from(label < 0);
+            for (sum, value) in sum.iter_mut().zip(values) {
+                *sum += &multiplier.weight * (label * value);
+            }
+        }
+        assert!(sum.iter().all(Zero::is_zero) && negative > 0);
+    }
+}
+
+#[test]
+fn the_maximum_margin_of_agaricus_is_proved() {
+    let Some(data) = agaricus() else { return };
+    let outcome = solve(&data, true, Reading::Unsigned, &Run::default()).unwrap();
+    let Outcome::Optimal(found) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert!(found.relative_gap <= RELATIVE_GAP_MAX);
+    assert!(found.support.len() > 2 && found.support.len() < data.examples());
+    // The perceptron's mistakes in the file's order, bias included: 129.
+    assert!(found.bound.value >= 129.0, "{:?}", found.bound);
+}

@@ -10,89 +10,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::formats::{DataForm, Place, json};
+use crate::formats::{Place, json};
+use crate::records::certificates::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
 use crate::records::id::JobKind;
-use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainResult, TrainSpec};
+use crate::records::task::JobSpec;
+use crate::records::train::{LearnerSpec, TrainResult};
 use crate::records::{Job, JobError, JobId, Progress, Status, Timestamp};
 use crate::storage::JobFilter;
 
+use super::App;
 use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
-use super::problem::{Code, FieldError, Problem, placed};
+use super::problem::{FieldError, Problem, placed};
 use super::submission::{
     JobFields, Whereabouts, data_spec, new_job, refuse_idempotency_key, sha256,
 };
-use super::{App, data_schema};
-
-/// A job to be made: exactly one task, and what is said of the job itself.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct JobRequest {
-    train: Option<TrainRequest>,
-    /// Free text.
-    #[schema(max_length = 256)]
-    name: Option<String>,
-    /// Where to send the end of the job; needs a configured secret.
-    #[schema(format = "uri")]
-    callback: Option<String>,
-}
-
-/// Train a learner on data.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TrainRequest {
-    learner: LearnerSpec,
-    #[schema(schema_with = data_schema::reference)]
-    data: DataForm,
-    /// Of every random choice; drawn, and reported, when absent.
-    seed: Option<SeedNumber>,
-    /// Whether the mistake curve is kept.
-    #[serde(default)]
-    trace: bool,
-    #[serde(default)]
-    stop: StopSpec,
-}
-
-/// A task and its data, as the request gave them.
-struct Asked {
-    task: TaskSpec,
-    data: DataForm,
-    seed: Option<SeedNumber>,
-}
-
-impl JobRequest {
-    /// The one task.
-    ///
-    /// # Errors
-    /// When there is none or more than one.
-    fn asked(&mut self) -> Result<Asked, Problem> {
-        let tasks = [self.train.take().map(Asked::from)];
-        let mut asked = tasks.into_iter().flatten();
-        match (asked.next(), asked.next()) {
-            (Some(asked), None) => Ok(asked),
-            _ => {
-                let detail = "A job has exactly one task: train.";
-                let field = JsonPlace::at(String::new(), detail.to_owned());
-                Err(Problem::new(Code::SCHEMA, detail).with(field))
-            }
-        }
-    }
-}
-
-impl From<TrainRequest> for Asked {
-    fn from(request: TrainRequest) -> Self {
-        Self {
-            task: TaskSpec::Train(TrainSpec {
-                learner: request.learner,
-                stop: request.stop,
-                trace: request.trace,
-            }),
-            data: request.data,
-            seed: request.seed,
-        }
-    }
-}
+use super::tasks::{Asked, JobRequest};
 
 /// A job.
 #[derive(Serialize, ToSchema)]
@@ -115,10 +48,24 @@ pub struct JobDocument {
     started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
     progress: Progress,
-    #[schema(value_type = Option<TrainResult>)]
+    #[schema(value_type = Option<JobResult>)]
     result: Option<Value>,
     /// Why it failed.
     error: Option<JobError>,
+}
+
+/// What came of a job, by its task.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[allow(
+    dead_code,
+    reason = "only its schema is used; results are stored as they are shown"
+)]
+enum JobResult {
+    Train(TrainResult),
+    Separability(SeparabilityResult),
+    MaximumMargin(MaximumMarginResult),
+    VersionSpace(VersionSpaceResult),
 }
 
 /// A page of jobs, newest first.
@@ -258,6 +205,10 @@ impl Whereabouts for JsonPlace {
             "assume" => self.below("data", detail),
             field => self.below(&format!("stop/{field}"), detail),
         }
+    }
+
+    fn task(&self, field: &str, detail: String) -> FieldError {
+        self.below(field, detail)
     }
 
     fn data(&self, detail: String) -> FieldError {

@@ -9,7 +9,7 @@ use crate::formats::{DataForm, Parsed, Place, digest};
 use crate::jobs::{NewJob, ResolveError, resolve};
 use crate::learners::task::TaskError;
 use crate::records::Owner;
-use crate::records::task::{DataSpec, JobSpec};
+use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
 
 use super::App;
@@ -110,7 +110,10 @@ fn check_fields(app: &App, fields: &JobFields, at: &impl Whereabouts) -> Result<
         && seconds > seconds_max
     {
         let detail = format!("{seconds} seconds are more than seconds_max: {seconds_max}.");
-        let field = at.stop("max_seconds", detail.clone());
+        let field = match fields.spec.task {
+            TaskSpec::Train(_) => at.stop("max_seconds", detail.clone()),
+            _ => at.task("max_seconds", detail.clone()),
+        };
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
     }
     Ok(())
@@ -142,6 +145,8 @@ pub trait Whereabouts {
     fn learner_parameter(&self, name: &str, detail: String) -> FieldError;
     /// The place of a field of `stop`, or of `assume`.
     fn stop(&self, field: &str, detail: String) -> FieldError;
+    /// The place of another field of the task.
+    fn task(&self, field: &str, detail: String) -> FieldError;
     /// The place of the data, or of the value that made them unfit.
     fn data(&self, detail: String) -> FieldError;
 }
@@ -162,6 +167,14 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
                 Problem::new(Code::INVALID_PARAMETER, summary),
                 Problem::with,
             )
+        }
+        ResolveError::Intractable(detail) => {
+            let field = at.data(detail.clone());
+            Problem::new(Code::INTRACTABLE, detail).with(field)
+        }
+        ResolveError::Field { field, detail } => {
+            let field = at.task(field, detail.clone());
+            Problem::new(Code::WRONG_DATA, detail).with(field)
         }
         ResolveError::NoData => Problem::new(Code::SCHEMA, summary),
         ResolveError::Task(TaskError::WrongData(detail)) => {

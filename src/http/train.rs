@@ -230,6 +230,10 @@ impl Whereabouts for QueryPlace {
         Self::at(field, detail)
     }
 
+    fn task(&self, field: &str, detail: String) -> FieldError {
+        Self::at(field, detail)
+    }
+
     fn data(&self, detail: String) -> FieldError {
         placed(self.first_real.clone(), detail)
     }

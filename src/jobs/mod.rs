@@ -3,6 +3,7 @@
 //! Knows the store and the learners, and nothing of HTTP. A job is computed by a worker that
 //! holds a permit and a lease; everything the worker writes is fenced by that lease.
 
+mod certificate_job;
 mod compute;
 mod ending;
 mod hub;

@@ -15,6 +15,7 @@ use crate::learners::train::train;
 use crate::records::Job;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 
+use super::certificate_job::{Asked, CertificateJob, Certified};
 use super::ending::Ending;
 use super::ids::Ids;
 use super::train_job::TrainJob;
@@ -32,6 +33,7 @@ pub struct Work {
 #[derive(Clone, Debug)]
 pub(super) enum WorkTask {
     Train(TrainJob),
+    Certify(CertificateJob),
 }
 
 /// What came of it.
@@ -39,6 +41,8 @@ pub(super) enum WorkTask {
 pub enum Found {
     /// Of a training.
     Trained(Box<Outcome>),
+    /// Of a question about the sample.
+    Certified(Certified),
 }
 
 #[derive(Clone, Debug)]
@@ -62,6 +66,12 @@ pub enum ResolveError {
     /// Task and data do not fit.
     #[error(transparent)]
     Task(#[from] TaskError),
+    /// The question is too hard for a sample of this size.
+    #[error("{0}")]
+    Intractable(String),
+    /// A field of the task does not fit the data.
+    #[error("{field}: {detail}")]
+    Field { field: &'static str, detail: String },
     /// A sample is missing, or was given besides generated data.
     #[error("a job has either a sample or generated data")]
     NoData,
@@ -78,12 +88,21 @@ pub fn resolve(
     state_bytes_max: u64,
 ) -> Result<Work, ResolveError> {
     let input = input(&spec.data, Seed(seed), data)?;
+    let seed = Seed(seed);
+    let certify = |asked| {
+        let job = CertificateJob { asked, seed };
+        job.check(input.as_input(), state_bytes_max)?;
+        Ok::<_, ResolveError>(WorkTask::Certify(job))
+    };
     let task = match &spec.task {
         TaskSpec::Train(train) => {
-            let job = TrainJob::new(train, Seed(seed))?;
+            let job = TrainJob::new(train, seed)?;
             job.check(input.as_input(), state_bytes_max)?;
             WorkTask::Train(job)
         }
+        TaskSpec::Separability(spec) => certify(Asked::Separability(spec.clone()))?,
+        TaskSpec::MaximumMargin(spec) => certify(Asked::MaximumMargin(spec.clone()))?,
+        TaskSpec::VersionSpace(spec) => certify(Asked::VersionSpace(spec.clone()))?,
     };
     Ok(Work {
         task,
@@ -137,6 +156,7 @@ impl Work {
                 let outcome = train(&job.task, self.input.as_input(), run)?;
                 Ok(Found::Trained(Box::new(outcome)))
             }
+            WorkTask::Certify(job) => Ok(Found::Certified(job.run(self.input.as_input(), run)?)),
         }
     }
 
@@ -146,6 +166,11 @@ impl Work {
             (WorkTask::Train(train), Found::Trained(outcome)) => {
                 train.ending(ids, job, outcome, seconds)
             }
+            (WorkTask::Certify(certificate), Found::Certified(certified)) => {
+                let data = self.data().map(Arc::as_ref);
+                certificate.ending(ids, job, data, certified, seconds)
+            }
+            _ => unreachable!("work finds what its task is"),
         }
     }
 
@@ -165,6 +190,7 @@ impl Work {
         };
         match &self.task {
             WorkTask::Train(job) => job.examples_planned(in_a_pass),
+            WorkTask::Certify(_) => None,
         }
     }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use crate::formats::{Assume, GeneratedSpec};
 
+use super::certificates::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
 use super::train::{Seconds, TrainSpec};
 
 /// All that is needed, with the data and the seed, to do the work again.
@@ -31,6 +32,12 @@ pub struct DataSpec {
 pub enum TaskSpec {
     /// Train a learner.
     Train(TrainSpec),
+    /// Decide whether a hyperplane separates the examples.
+    Separability(SeparabilitySpec),
+    /// Find the hyperplane with the largest margin.
+    MaximumMargin(MaximumMarginSpec),
+    /// Find all binary weights that agree with the examples.
+    VersionSpace(VersionSpaceSpec),
 }
 
 impl TaskSpec {
@@ -38,6 +45,9 @@ impl TaskSpec {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Train(_) => "train",
+            Self::Separability(_) => "separability",
+            Self::MaximumMargin(_) => "maximum_margin",
+            Self::VersionSpace(_) => "version_space",
         }
     }
 
@@ -45,14 +55,19 @@ impl TaskSpec {
     pub fn learner(&self) -> Option<&str> {
         match self {
             Self::Train(spec) => Some(&spec.learner.name),
+            Self::Separability(_) | Self::MaximumMargin(_) | Self::VersionSpace(_) => None,
         }
     }
 
     /// Seconds of computing after which it ends, if the client said so.
     pub fn seconds_max(&self) -> Option<f64> {
-        match self {
-            Self::Train(spec) => spec.stop.max_seconds.map(Seconds::get),
-        }
+        let seconds = match self {
+            Self::Train(spec) => spec.stop.max_seconds,
+            Self::Separability(spec) => spec.max_seconds,
+            Self::MaximumMargin(spec) => spec.max_seconds,
+            Self::VersionSpace(spec) => spec.max_seconds,
+        };
+        seconds.map(Seconds::get)
     }
 }
 

@@ -396,7 +396,9 @@ fn come_to(entry: &Entry, case: &Value) -> Value {
     let seed = case["seed"].as_u64().unwrap_or(0);
     let work = resolve(&spec, seed, data.map(Arc::new), u64::MAX)
         .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
-    let Found::Trained(outcome) = work.run(&Run::default()).unwrap();
+    let Ok(Found::Trained(outcome)) = work.run(&Run::default()) else {
+        panic!("a training comes to an outcome");
+    };
     let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
     let model = ModelId::new(Timestamp::from_milliseconds(0), [0; 10]);
     let result = TrainResult::new(&outcome, model, Some(hypothesis), 0.0);

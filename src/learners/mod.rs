@@ -27,3 +27,4 @@ pub mod task;
 pub mod trace;
 pub mod train;
 pub mod train_loop;
+pub mod winnow_bound;

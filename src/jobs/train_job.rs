@@ -74,6 +74,7 @@ pub fn resolve(
         rule: stop.rule.map(|rule| match rule {
             StopRuleName::Anytime => StopRule::Anytime,
             StopRuleName::PerHypothesis => StopRule::PerHypothesis,
+            StopRuleName::Exact => StopRule::Exact,
         }),
         limits: Limits {
             max_passes: stop.max_passes.map(|max| max.get()),

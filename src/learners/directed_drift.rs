@@ -28,6 +28,7 @@ use super::parameters::{Kind, Parameter, ParameterError};
 use super::random::Generator;
 use super::rule::{Rule, Update};
 use super::source::Presentation;
+use super::stopping::StopRule;
 
 /// The source of all three variants.
 pub const SOURCE: &str = "S. C. Fang and S. S. Venkatesh, Learning finite binary sequences from \
@@ -57,7 +58,8 @@ pub static ENTRY: Entry = Entry {
     reading: "signed",
     presentation: Presentation::HalfSpace,
     on_line: true,
-    has_confidence_rule: true,
+    // The chain behind `exact` is this algorithm's.
+    confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis, StopRule::Exact],
     default_stop: DefaultStop::Confidence,
     parameters: &[INITIAL],
     guarantee: Guarantee {

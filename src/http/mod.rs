@@ -22,6 +22,7 @@ mod predictions_text;
 mod problem;
 mod serve;
 mod submission;
+mod theory;
 mod trace;
 mod train;
 
@@ -74,6 +75,11 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(models::list))
         .routes(routes!(models::get, models::delete))
         .routes(routes!(predict::predict))
+        .routes(routes!(theory::cover))
+        .routes(routes!(theory::directed_drift))
+        .routes(routes!(theory::stopping))
+        .routes(routes!(theory::winnow))
+        .routes(routes!(theory::novikoff))
         .routes(routes!(limits::limits))
         .routes(routes!(ops::live))
         .routes(routes!(ops::ready))

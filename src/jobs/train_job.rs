@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::formats::{Assume, GeneratedSpec, Sampling as SamplingName, TargetSpec};
+use crate::formats::{Assume, GeneratedSpec, TargetSpec};
 use crate::learners::catalogue::{self, DefaultStop, Entry};
 use crate::learners::data::Data;
 use crate::learners::generate::Plan;
@@ -131,11 +131,7 @@ fn plan(spec: &GeneratedSpec, seed: Seed) -> Plan {
             Some(weights) => weights.clone(),
             None => Plan::random_target(spec.n, seed),
         },
-        sampling: match spec.sampling {
-            SamplingName::UniformPositive => Sampling::UniformPositive,
-            SamplingName::Reflected => Sampling::Reflected,
-            SamplingName::Uniform => Sampling::Uniform,
-        },
+        sampling: spec.sampling.into(),
         count: spec.count,
         noise: spec.noise,
         density: spec.density,

@@ -3,6 +3,7 @@
 //! Each file is a theorem or a family of them. What a learner or a stopping rule needs as well has
 //! its formula in `learners` and is presented here. Nothing here is random, and nothing runs long.
 
+mod anytime;
 pub mod cover;
 pub mod directed_drift;
 pub mod novikoff;

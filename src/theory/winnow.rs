@@ -10,11 +10,14 @@ use super::{MistakeBound, OutOfRange, check_whole};
 /// The longest theta, in digits.
 pub const THETA_DIGITS_MAX: usize = 10_000;
 
+/// The largest factor, as for the learner: 2^32.
+pub const ALPHA_MAX: f64 = 4_294_967_296.0;
+
 /// The most features: 2^53 - 1, which f64 still counts.
 pub const FEATURES_MAX: u64 = (1 << 53) - 1;
 
 /// The bound on Winnow's mistakes for `n` features of which `relevant` are in the disjunction, the
-/// factor `alpha > 1`, and a threshold; n when there is none.
+/// factor `alpha` above 1 and up to [`ALPHA_MAX`], and a threshold; n when there is none.
 ///
 /// # Errors
 /// The parameter that is out of range.
@@ -29,8 +32,8 @@ pub fn bound(
         let detail = format!("{relevant} literals are relevant, but there are {n} features");
         return Err(OutOfRange::new("relevant", detail));
     }
-    if !(alpha > 1.0 && alpha.is_finite()) {
-        let detail = format!("{alpha} is no finite number above 1");
+    if !(alpha > 1.0 && alpha <= ALPHA_MAX) {
+        let detail = format!("{alpha} is no number above 1 and up to 2^32");
         return Err(OutOfRange::new("alpha", detail));
     }
     let features = n as f64;
@@ -171,7 +174,7 @@ mod tests {
         assert_eq!(named(0, 0, 2.0), "n");
         assert_eq!(named(1 << 53, 0, 2.0), "n");
         assert_eq!(named(5, 6, 2.0), "relevant");
-        for alpha in [1.0, 0.0, -2.0, f64::NAN, f64::INFINITY] {
+        for alpha in [1.0, 0.0, -2.0, f64::NAN, f64::INFINITY, 5e9] {
             assert_eq!(named(5, 1, alpha), "alpha");
         }
     }

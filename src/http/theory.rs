@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::formats::Sampling;
-use crate::theory::directed_drift::{Analysis, Expected, FixedRule, TheoremOne, analyse};
+use crate::theory::directed_drift::{Analysis, ByStart, FixedRule, TheoremOne, analyse};
 use crate::theory::winnow as winnows;
 use crate::theory::{MistakeBound, cover as covers, novikoff as novikoffs, stopping as stops};
 
@@ -71,18 +71,19 @@ pub struct DirectedDriftQuery {
     /// Features an example.
     #[param(minimum = 1, maximum = 512)]
     n: u64,
-    /// The error that a stopping rule is allowed, 0.01 when absent.
-    #[param(exclusive_minimum = 0, exclusive_maximum = 1)]
+    /// The error that a stopping rule is allowed.
+    #[param(default = 0.01, exclusive_minimum = 0, exclusive_maximum = 1)]
     delta: Option<f64>,
 }
 
 /// The exact analysis of Directed Drift (algorithm D) on fresh uniform-positive examples.
 #[derive(Serialize, ToSchema)]
+#[schema(as = DirectedDriftAnalysis)]
 pub struct DirectedDriftAnswer {
     /// Mistakes until the hypothesis is the target.
-    expected_mistakes: ByStart,
+    expected_mistakes: ByStartAnswer,
     /// Examples up to and including the last of those mistakes.
-    expected_examples: ByStart,
+    expected_examples: ByStartAnswer,
     /// The smallest error of a wrong hypothesis.
     min_error: MinError,
     /// Fang and Venkatesh's bounds on the expected mistakes.
@@ -95,9 +96,10 @@ pub struct DirectedDriftAnswer {
     anytime: AnytimeAnswer,
 }
 
-/// A figure from each start.
+/// A figure by where a run starts.
 #[derive(Serialize, ToSchema)]
-pub struct ByStart {
+#[schema(as = ByStart)]
+pub struct ByStartAnswer {
     /// From a hypothesis drawn uniformly.
     random_start: f64,
     /// From a hypothesis at Hamming distance 0, 1, .., n to the target.
@@ -115,6 +117,7 @@ pub struct MinError {
 
 /// Theorem 1's bounds on the expected mistakes from any wrong start, without their O terms.
 #[derive(Serialize, ToSchema)]
+#[schema(as = TheoremOne)]
 pub struct TheoremOneAnswer {
     /// alpha e^(beta n), alpha = 1.771866547, beta = 0.139232271.
     lower: f64,
@@ -132,6 +135,7 @@ pub struct TheoremOneAnswer {
 
 /// A rule that accepts after a fixed number of consecutive consistent examples.
 #[derive(Serialize, ToSchema)]
+#[schema(as = FixedRule)]
 pub struct FixedRuleAnswer {
     /// That number.
     run_length: u64,
@@ -145,6 +149,7 @@ pub struct FixedRuleAnswer {
 
 /// A rule whose run length grows with the number of mistakes.
 #[derive(Serialize, ToSchema)]
+#[schema(as = AnytimeRule)]
 pub struct AnytimeAnswer {
     /// The run length that accepts the first hypothesis.
     run_length: u64,
@@ -189,11 +194,11 @@ impl From<Analysis> for DirectedDriftAnswer {
     }
 }
 
-impl From<Expected> for ByStart {
-    fn from(expected: Expected) -> Self {
+impl From<ByStart> for ByStartAnswer {
+    fn from(figure: ByStart) -> Self {
         Self {
-            random_start: expected.random_start,
-            by_distance: expected.by_distance,
+            random_start: figure.random_start,
+            by_distance: figure.by_distance,
         }
     }
 }
@@ -234,13 +239,14 @@ pub struct StoppingQuery {
     /// How the examples are drawn, uniform-positive when absent.
     #[param(value_type = Option<String>)]
     sampling: Option<Sampling>,
-    /// The number of the hypothesis for `anytime`: the mistakes so far and one; 1 when absent.
-    #[param(minimum = 1, maximum = 9_007_199_254_740_991_i64)]
+    /// The number of the hypothesis for `anytime`: the mistakes so far and one.
+    #[param(default = 1, minimum = 1, maximum = 9_007_199_254_740_991_i64)]
     hypothesis: Option<u64>,
 }
 
 /// When the stopping rules accept a hypothesis.
 #[derive(Serialize, ToSchema)]
+#[schema(as = StoppingThresholds)]
 pub struct StoppingAnswer {
     /// The smallest error of a wrong hypothesis.
     min_error: f64,
@@ -305,8 +311,8 @@ pub struct WinnowQuery {
     /// Literals of the disjunction, k; at most n.
     #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
     relevant: u64,
-    /// The factor of promotion and demotion, 2 when absent.
-    #[param(exclusive_minimum = 1, maximum = 4_294_967_296_i64)]
+    /// The factor of promotion and demotion.
+    #[param(default = 2, exclusive_minimum = 1, maximum = 4_294_967_296_i64)]
     alpha: Option<f64>,
     /// The threshold, n when absent: a positive plain decimal of at most 10,000 digits.
     #[param(

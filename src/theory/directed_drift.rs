@@ -22,9 +22,9 @@ const BETA: f64 = 0.139_232_271;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
     /// Mistakes until the hypothesis is the target.
-    pub expected_mistakes: Expected,
+    pub expected_mistakes: ByStart,
     /// Examples up to and including the last of those mistakes.
-    pub expected_examples: Expected,
+    pub expected_examples: ByStart,
     /// The smallest error of a wrong hypothesis on uniform-positive examples.
     pub min_error_uniform_positive: f64,
     /// The same on reflected ones, unlabelled.
@@ -39,9 +39,9 @@ pub struct Analysis {
     pub anytime: AnytimeRule,
 }
 
-/// An expected count.
+/// A figure by where a run starts.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Expected {
+pub struct ByStart {
     /// From a hypothesis drawn uniformly.
     pub random_start: f64,
     /// From a hypothesis at distance 0 to n.
@@ -70,14 +70,14 @@ pub struct FixedRule {
     /// That number.
     pub run_length: u64,
     /// The probability that it ends a run at a wrong hypothesis.
-    pub false_stop: Expected,
+    pub false_stop: ByStart,
 }
 
 impl FixedRule {
     fn new(run_length: u64, chain: &DriftChain, starts: &[f64]) -> Self {
         Self {
             run_length,
-            false_stop: Expected::new(chain.false_stops(run_length), starts),
+            false_stop: ByStart::new(chain.false_stops(run_length), starts),
         }
     }
 
@@ -122,12 +122,12 @@ pub fn expected_examples_log2(n: usize) -> Option<f64> {
     Some(libm::log2(examples.random_start))
 }
 
-fn expected_examples(chain: &DriftChain, starts: &[f64]) -> Expected {
+fn expected_examples(chain: &DriftChain, starts: &[f64]) -> ByStart {
     expected(chain, starts, |error| 1.0 / error)
 }
 
 /// What a mistake at some error costs, added up until the target is reached.
-fn expected(chain: &DriftChain, starts: &[f64], cost: impl Fn(f64) -> f64) -> Expected {
+fn expected(chain: &DriftChain, starts: &[f64], cost: impl Fn(f64) -> f64) -> ByStart {
     let mut one_nearer = 0.0;
     let mut costs = Vec::with_capacity(starts.len());
     for step in chain.steps()[1..].iter().rev() {
@@ -140,10 +140,10 @@ fn expected(chain: &DriftChain, starts: &[f64], cost: impl Fn(f64) -> f64) -> Ex
         sum += cost;
         by_distance.push(sum);
     }
-    Expected::new(by_distance, starts)
+    ByStart::new(by_distance, starts)
 }
 
-impl Expected {
+impl ByStart {
     fn new(by_distance: Vec<f64>, starts: &[f64]) -> Self {
         let terms = by_distance.iter().zip(starts).map(|(value, p)| value * p);
         Self {
@@ -159,7 +159,7 @@ impl TheoremOne {
         terms. So the upper one fails for n <= 3 (at n = 3 it is 3.375, and from distance 1 it \
         takes 3.4 mistakes), the lower one at n = 1.";
 
-    fn new(n: usize, mistakes: &Expected) -> Self {
+    fn new(n: usize, mistakes: &ByStart) -> Self {
         let half = n as f64 / 2.0;
         let lower = ALPHA * libm::exp(BETA * n as f64);
         let upper = libm::pow(half, n as f64);

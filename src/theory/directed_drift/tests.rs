@@ -18,7 +18,7 @@ fn chain(n: usize) -> (DriftChain, Vec<f64>) {
     (DriftChain::new(n), starts)
 }
 
-fn mistakes(n: usize) -> Expected {
+fn mistakes(n: usize) -> ByStart {
     let (chain, starts) = chain(n);
     expected(&chain, &starts, |_| 1.0)
 }
@@ -72,7 +72,7 @@ fn the_papers_rule_stops_falsely_as_often_as_the_reference_says() {
         let (chain, starts) = chain(n);
         for (delta, rate) in deltas.into_iter().zip(rates) {
             let length = per_hypothesis_run_length(n, libm::log(delta));
-            let found = Expected::new(chain.false_stops(length), &starts).random_start;
+            let found = ByStart::new(chain.false_stops(length), &starts).random_start;
             // The reference is printed with a digit more where it is small.
             let digits = if rate < 0.015 { 5e-6 } else { 5e-5 };
             assert!(

@@ -70,7 +70,7 @@ async fn a_bound_past_the_range_of_numbers_is_null_beside_its_logarithm() {
     assert!(random > 1e100 && random.is_finite());
     let found = ask(&service, "novikoff?radius=1e200&norm=1e200&margin=1").await;
     assert_eq!(found["bound"], Value::Null);
-    assert_near(&found["log2_bound"], 2657.542_475_9, 1e-9);
+    assert_near(&found["log2_bound"], 2_657.542_475_9, 1e-9);
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@
 //!   nearest example, min y (w.x + b) / |w|. The bias is not in the norm: moving all examples
 //!   together changes nothing.
 //! - *Novikoff's bound* is about a perceptron that learns the bias as the weight of a coordinate
-//!   1. There both the norm and the radius include that coordinate, so the best bound R^2/gamma^2
+//!   that is always 1. Both the norm and the radius include it, so the best bound R^2/gamma^2
 //!   belongs to another hyperplane: the one of maximum margin among vectors (w, b). It is sought
 //!   by itself, and its margin is reported beside the bound.
 //!

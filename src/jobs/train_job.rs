@@ -51,6 +51,7 @@ impl TrainJob {
             rule: stop.rule.map(|rule| match rule {
                 StopRuleName::Anytime => StopRule::Anytime,
                 StopRuleName::PerHypothesis => StopRule::PerHypothesis,
+                StopRuleName::Exact => StopRule::Exact,
             }),
             limits: Limits {
                 max_passes: stop.max_passes.map(|max| max.get()),

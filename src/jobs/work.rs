@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::formats::{Assume, GeneratedSpec, Sampling as SamplingName};
+use crate::formats::{Assume, GeneratedSpec};
 use crate::learners::data::Data;
 use crate::learners::generate::Plan;
 use crate::learners::outcome::Outcome;
@@ -134,11 +134,7 @@ fn assumed_sampling(assume: Assume) -> Sampling {
 fn plan(spec: &GeneratedSpec, seed: Seed) -> Plan {
     Plan {
         target: spec.target.concept(spec.n, seed),
-        sampling: match spec.sampling {
-            SamplingName::UniformPositive => Sampling::UniformPositive,
-            SamplingName::Reflected => Sampling::Reflected,
-            SamplingName::Uniform => Sampling::Uniform,
-        },
+        sampling: spec.sampling.into(),
         count: spec.count,
         noise: spec.noise,
         density: spec.density,

@@ -77,6 +77,23 @@ pub enum ResolveError {
     NoData,
 }
 
+/// What a job may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    /// Bytes of state.
+    pub state_bytes: u64,
+    /// Seconds of computing, when the request names no limit.
+    pub seconds: f64,
+}
+
+impl Allowance {
+    /// For a job that was accepted before.
+    pub const UNLIMITED: Self = Self {
+        state_bytes: u64::MAX,
+        seconds: f64::INFINITY,
+    };
+}
+
 /// Checks a request against what the service can do and against its data.
 ///
 /// # Errors
@@ -85,19 +102,19 @@ pub fn resolve(
     spec: &JobSpec,
     seed: u64,
     data: Option<Arc<Data>>,
-    state_bytes_max: u64,
+    allowance: Allowance,
 ) -> Result<Work, ResolveError> {
     let input = input(&spec.data, Seed(seed), data)?;
     let seed = Seed(seed);
     let certify = |asked| {
         let job = CertificateJob { asked, seed };
-        job.check(input.as_input(), state_bytes_max)?;
+        job.check(input.as_input(), allowance.state_bytes)?;
         Ok::<_, ResolveError>(WorkTask::Certify(job))
     };
     let task = match &spec.task {
         TaskSpec::Train(train) => {
             let job = TrainJob::new(train, seed)?;
-            job.check(input.as_input(), state_bytes_max)?;
+            job.check(input.as_input(), allowance)?;
             WorkTask::Train(job)
         }
         TaskSpec::Separability(spec) => certify(Asked::Separability(spec.clone()))?,

@@ -11,13 +11,12 @@ pub enum Undecided {
     /// The client.
     #[error("cancelled before the answer")]
     Cancelled,
-    /// Too wide for the exact method, and the perceptron found nothing.
+    /// Too wide for the exact method, and cheaper ones found nothing.
     #[error(
-        "the perceptron found no certificate in {passes} passes, and {coordinates} coordinates \
-         are too many for the exact method, which takes at most {coordinates_max}"
+        "no cheaper method found a certificate, and {coordinates} coordinates are too many for \
+         the exact one, which takes at most {coordinates_max}"
     )]
     TooWide {
-        passes: u64,
         coordinates: usize,
         coordinates_max: usize,
     },
@@ -33,6 +32,18 @@ pub enum Undecided {
     /// The answer in f64 was not near enough to its optimum.
     #[error("the solver's best margin is only known to a relative gap of {relative_gap:e}")]
     Inaccurate { relative_gap: f64 },
+}
+
+impl Undecided {
+    /// The word for it in answers.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::TimeLimit => "time_limit",
+            Self::Cancelled => "cancelled",
+            Self::TooWide { .. } | Self::TooWideForMargin { .. } => "too_wide",
+            Self::Inaccurate { .. } => "inaccurate",
+        }
+    }
 }
 
 impl TryFrom<Interrupt> for Undecided {

@@ -9,7 +9,7 @@ use num_bigint::BigInt;
 
 use crate::learners::block::Block;
 use crate::learners::data::Features;
-use crate::learners::hypothesis::Score;
+use crate::learners::linear::LinearScore;
 use crate::learners::linear::{IntegerWeights, LinearWeights, RealWeights, Scratch};
 use crate::learners::run::{Interrupt, Run};
 use crate::learners::source::{MemorySample, Presentation, Stream};
@@ -99,8 +99,8 @@ fn is_right(
     scratch: &mut Scratch,
 ) -> bool {
     let score = match weights.score(block, row, scratch) {
-        Score::Integer(score) => score as f64,
-        Score::Real(score) => score,
+        LinearScore::Integer(score) => score as f64,
+        LinearScore::Real(score) => score,
     };
     match block.is_positive(row) {
         true if convention.is_strict_on(false) => score > 0.0,

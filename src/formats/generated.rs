@@ -1,15 +1,14 @@
 //! The JSON form `generated`: data that the service draws itself, as plain checked fields.
 //!
-//! Nothing is drawn here; the ranges that the form alone can check are checked here.
+//! No example is drawn here; the ranges that the form alone can check are checked here.
 
 use serde::de::Deserializer;
-use serde::{Deserialize, Serialize, Serializer};
-
-use crate::bits::BitVector;
+use serde::{Deserialize, Serialize};
 
 use super::error::{Fault, FormatErrorKind};
 use super::json_data::feature_count;
 use super::json_scope as scope;
+use super::target::TargetSpec;
 
 /// What to draw.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,23 +27,6 @@ pub struct GeneratedSpec {
     pub noise: f64,
     /// The probability of a one, in (0, 1), for `uniform` sampling.
     pub density: f64,
-}
-
-/// The concept that labels generated examples.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum TargetSpec {
-    /// A half-space whose weights are all 1 or -1.
-    BinaryWeights {
-        /// One bit a weight, 1 for +1; drawn when left out.
-        #[serde(
-            default,
-            deserialize_with = "read_bits",
-            serialize_with = "write_bits",
-            skip_serializing_if = "Option::is_none"
-        )]
-        weights: Option<BitVector>,
-    },
 }
 
 /// How generated examples are drawn.
@@ -127,36 +109,14 @@ impl GeneratedSpec {
             let detail = "density is for uniform sampling; the others draw uniformly.";
             return out_of_range("/density", detail.to_owned());
         }
-        match &self.target {
-            TargetSpec::BinaryWeights {
-                weights: Some(weights),
-            } if weights.n() != self.n => {
-                let detail = format!("There are {} weights, but n is {}.", weights.n(), self.n);
-                let fault = Fault::new(FormatErrorKind::UnequalLength, detail);
-                Err(("/target/binary_weights/weights", fault))
-            }
-            TargetSpec::BinaryWeights { .. } => Ok(()),
+        if let Some(class) = self.target.class_without_half_space()
+            && self.sampling != Sampling::Uniform
+        {
+            let detail = format!(
+                "A {class} has no half-space to draw from; its sampling is uniform, with labels."
+            );
+            return out_of_range("/sampling", detail);
         }
-    }
-}
-
-fn read_bits<'de, D: Deserializer<'de>>(value: D) -> Result<Option<BitVector>, D::Error> {
-    let Some(text) = Option::<String>::deserialize(value)? else {
-        return Ok(None);
-    };
-    let bits = BitVector::from_bit_string(text.as_bytes());
-    bits.map(Some).map_err(|at| {
-        let detail = format!(
-            "Character {} is no bit; a bit string is made of 0 and 1.",
-            at + 1
-        );
-        scope::raise(Fault::new(FormatErrorKind::BadBit, detail))
-    })
-}
-
-fn write_bits<S: Serializer>(bits: &Option<BitVector>, to: S) -> Result<S::Ok, S::Error> {
-    match bits {
-        Some(bits) => to.serialize_str(&bits.to_bit_string()),
-        None => to.serialize_none(),
+        self.target.check(self.n)
     }
 }

@@ -27,6 +27,7 @@ mod numbers;
 mod packed;
 mod rows;
 mod sample_builder;
+mod target;
 
 use std::io::Read;
 
@@ -34,8 +35,9 @@ pub use blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind, read_blocks, w
 pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use digest::digest;
 pub use error::{FormatError, FormatErrorKind, Place};
-pub use generated::{GeneratedSpec, Sampling, TargetSpec};
+pub use generated::{GeneratedSpec, Sampling};
 pub use json_data::{Assume, DataForm};
+pub use target::{LITERALS_MAX, TargetSpec};
 
 use crate::learners::data::Data;
 use error::Fault;

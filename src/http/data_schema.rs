@@ -5,6 +5,9 @@ use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
+use crate::formats::LITERALS_MAX;
+use crate::learners::target::WEIGHT_MAX;
+
 /// Data as a request names them: see `crate::formats::DataForm`.
 pub struct Data;
 
@@ -20,6 +23,39 @@ impl ToSchema for Data {}
 /// A reference to the schema.
 pub fn reference() -> RefOr<Schema> {
     Ref::from_schema_name("Data").into()
+}
+
+/// The schema of the concept behind generated data: one class by its name.
+fn target(n_max: u64) -> Value {
+    let class = |name: &str, description: &str, properties: Value| {
+        let fields = json!({"type": "object", "additionalProperties": false,
+            "description": description, "properties": properties});
+        json!({"type": "object", "required": [name], "additionalProperties": false,
+            "properties": {name: fields}})
+    };
+    let count = |most: u64| json!({"type": ["integer", "null"], "minimum": 1, "maximum": most});
+    let variable = |least: i64| json!({"type": "integer", "minimum": least, "maximum": n_max});
+    let list = |items: Value| {
+        json!({"type": ["array", "null"], "minItems": 1, "maxItems": LITERALS_MAX,
+            "items": items})
+    };
+    let signed = variable(-(n_max as i64));
+    let term = json!({"type": "array", "minItems": 1, "items": signed});
+    json!({"description": "The concept; what is left out is drawn from the seed", "oneOf": [
+        class("binary_weights", "The sign of a sum of the features, each times 1 or -1",
+            json!({"weights": {"type": ["string", "null"], "pattern": "^[01]+$",
+                "maxLength": n_max, "description": "n characters, 1 for +1"}})),
+        class("disjunction", "One of the literals; a negated one has a minus sign",
+            json!({"variables": list(signed.clone()), "size": count(n_max)})),
+        class("dnf", "All literals of one of the terms", json!({"terms": list(term),
+            "terms_count": count(LITERALS_MAX as u64), "size": count(n_max)})),
+        class("threshold", "The weights of the ones add up to theta or more", json!({
+            "weights": {"type": ["array", "null"], "maxItems": n_max,
+                "items": {"type": "integer", "minimum": -WEIGHT_MAX, "maximum": WEIGHT_MAX}},
+            "theta": {"type": ["integer", "null"]}})),
+        class("parity", "An odd number of the variables",
+            json!({"variables": list(variable(1)), "size": count(n_max)})),
+    ]})
 }
 
 /// The schema itself.
@@ -47,11 +83,7 @@ pub fn schema(n_max: u64) -> Value {
         "description": "`uniform` with labels, the others without"});
     let generated = json!({
         "n": {"type": "integer", "minimum": 1, "maximum": n_max},
-        "target": {"type": "object", "required": ["binary_weights"],
-            "additionalProperties": false, "properties": {"binary_weights": {
-                "type": "object", "additionalProperties": false, "properties": {"weights": {
-                    "type": ["string", "null"], "pattern": "^[01]+$", "maxLength": n_max,
-                    "description": "n characters; drawn from the seed when absent"}}}}},
+        "target": target(n_max),
         "sampling": {"type": "string", "enum": ["uniform-positive", "reflected", "uniform"]},
         "count": {"type": ["integer", "null"], "minimum": 1},
         "noise": probability(0.5),

@@ -10,48 +10,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::formats::{DataForm, Place, json};
+use crate::formats::{Place, json};
+use crate::records::certificates::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
 use crate::records::id::JobKind;
-use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainResult};
+use crate::records::task::JobSpec;
+use crate::records::train::{LearnerSpec, TrainResult};
 use crate::records::{Job, JobError, JobId, Progress, Status, Timestamp};
 use crate::storage::JobFilter;
 
+use super::App;
 use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
 use super::problem::{FieldError, Problem, placed};
 use super::submission::{
-    TrainFields, Whereabouts, new_train, refuse_idempotency_key, sha256, train_spec,
+    JobFields, Whereabouts, data_spec, new_job, refuse_idempotency_key, sha256,
 };
-use super::{App, data_schema};
-
-/// A job to be made: one task, and what is said of the job itself.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct JobRequest {
-    train: TrainRequest,
-    /// Free text.
-    #[schema(max_length = 256)]
-    name: Option<String>,
-    /// Where to send the end of the job; needs a configured secret.
-    #[schema(format = "uri")]
-    callback: Option<String>,
-}
-
-/// Train a learner on data.
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct TrainRequest {
-    learner: LearnerSpec,
-    #[schema(schema_with = data_schema::reference)]
-    data: DataForm,
-    /// Of every random choice; drawn, and reported, when absent.
-    seed: Option<SeedNumber>,
-    /// Whether the mistake curve is kept.
-    #[serde(default)]
-    trace: bool,
-    #[serde(default)]
-    stop: StopSpec,
-}
+use super::tasks::{Asked, JobRequest};
 
 /// A job.
 #[derive(Serialize, ToSchema)]
@@ -74,10 +48,24 @@ pub struct JobDocument {
     started_at: Option<Timestamp>,
     finished_at: Option<Timestamp>,
     progress: Progress,
-    #[schema(value_type = Option<TrainResult>)]
+    #[schema(value_type = Option<JobResult>)]
     result: Option<Value>,
     /// Why it failed.
     error: Option<JobError>,
+}
+
+/// What came of a job, by its task.
+#[derive(Serialize, ToSchema)]
+#[serde(untagged)]
+#[allow(
+    dead_code,
+    reason = "only its schema is used; results are stored as they are shown"
+)]
+enum JobResult {
+    Train(TrainResult),
+    Separability(SeparabilityResult),
+    MaximumMargin(MaximumMarginResult),
+    VersionSpace(VersionSpaceResult),
 }
 
 /// A page of jobs, newest first.
@@ -114,7 +102,7 @@ impl From<Job> for JobDocument {
             task: job.task,
             status: job.status,
             name: job.name,
-            learner: job.spec.get("learner").cloned(),
+            learner: job.spec.pointer("/task/train/learner").cloned(),
             seed: job.seed,
             data_sha256: job.data_sha256,
             attempt: job.attempt,
@@ -144,22 +132,22 @@ pub async fn create(
     request: Request,
 ) -> Result<Response, Problem> {
     refuse_idempotency_key(request.headers())?;
-    let (request, sha256) = read_request(&app, request).await?;
-    let JobRequest {
-        train,
-        name,
-        callback,
-    } = request;
-    let (spec, parsed) = train_spec(train.learner, train.data, train.stop, train.trace);
-    let fields = TrainFields {
+    let (request, asked, sha256) = read_request(&app, request).await?;
+    let (data, parsed) = data_spec(asked.data);
+    let task = asked.task;
+    let name = task.name();
+    let fields = JobFields {
         owner,
-        name,
-        callback,
-        seed: train.seed,
-        spec,
+        name: request.name,
+        callback: request.callback,
+        seed: asked.seed,
+        spec: JobSpec { task, data },
         sha256,
     };
-    let new = new_train(&app, fields, parsed, |first_real| JsonPlace { first_real })?;
+    let new = new_job(&app, fields, parsed, |first_real| JsonPlace {
+        task: name,
+        first_real,
+    })?;
     let patience = prefer.map_or(Duration::ZERO, |wait| wait.0);
     let job = app.jobs.submit(new, patience).await?;
     Ok(answer(job, prefer))
@@ -169,25 +157,31 @@ pub async fn create(
 async fn read_request(
     app: &App,
     request: Request,
-) -> Result<(JobRequest, Option<String>), Problem> {
+) -> Result<(JobRequest, Asked, Option<String>), Problem> {
     let body = DataBody::json(app, request)?;
     let (effort, limits) = (body.effort(), body.limits.clone());
     body.read(app, effort, move |reader| {
-        let request: JobRequest = json::from_reader(reader, &limits)?;
-        let sha256 = sha256(&request.train.data);
-        Ok((request, sha256))
+        let mut request: JobRequest = json::from_reader(reader, &limits)?;
+        let asked = request.asked()?;
+        let sha256 = sha256(&asked.data);
+        Ok((request, asked, sha256))
     })
     .await
 }
 
 /// Places in the JSON body of `POST /v1/jobs`.
 struct JsonPlace {
+    task: &'static str,
     first_real: Option<Place>,
 }
 
 impl JsonPlace {
     fn at(pointer: String, detail: String) -> FieldError {
         placed(Some(Place::Pointer(pointer)), detail)
+    }
+
+    fn below(&self, pointer: &str, detail: String) -> FieldError {
+        Self::at(format!("/{}/{pointer}", self.task), detail)
     }
 }
 
@@ -197,27 +191,30 @@ impl Whereabouts for JsonPlace {
     }
 
     fn learner(&self, detail: String) -> FieldError {
-        Self::at("/train/learner/name".to_owned(), detail)
+        self.below("learner/name", detail)
     }
 
     fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
         let escaped = name.replace('~', "~0").replace('/', "~1");
-        let pointer = format!("/train/learner/params/{}", escaped.replace('.', "/"));
-        Self::at(pointer, detail)
+        let pointer = format!("learner/params/{}", escaped.replace('.', "/"));
+        self.below(&pointer, detail)
     }
 
     fn stop(&self, field: &str, detail: String) -> FieldError {
-        let pointer = match field {
-            "assume" => "/train/data".to_owned(),
-            field => format!("/train/stop/{field}"),
-        };
-        Self::at(pointer, detail)
+        match field {
+            "assume" => self.below("data", detail),
+            field => self.below(&format!("stop/{field}"), detail),
+        }
+    }
+
+    fn task(&self, field: &str, detail: String) -> FieldError {
+        self.below(field, detail)
     }
 
     fn data(&self, detail: String) -> FieldError {
         let whole = Place::Pointer(String::new());
         let place = self.first_real.clone().unwrap_or(whole);
-        placed(Some(place.under("/train/data")), detail)
+        placed(Some(place.under(&format!("/{}/data", self.task))), detail)
     }
 }
 

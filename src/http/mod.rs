@@ -22,6 +22,7 @@ mod predictions_text;
 mod problem;
 mod serve;
 mod submission;
+mod tasks;
 mod trace;
 mod train;
 

@@ -13,6 +13,7 @@ use crate::records::train::{Positive, StopRuleName};
 use super::data_schema;
 use super::limits::Limits;
 use super::problem::{Code, FieldError, ProblemDocument};
+use super::tasks::JobRequest;
 
 /// The document before its routes.
 pub fn base() -> OpenApi {
@@ -61,6 +62,14 @@ fn complete_schemas(document: &mut Value, n_max: u64) {
     schemas["LearnerSpec"] = json!({"description": "A learner and its parameters",
         "oneOf": CATALOGUE.iter().map(learner).collect::<Vec<_>>()});
     schemas["Data"] = data_schema::schema(n_max);
+    let one_task = JobRequest::TASKS.map(|task| json!({"required": [task]}));
+    schemas["JobRequest"]["oneOf"] = one_task.to_vec().into();
+    // The task says which; the fields of one result may well do for another.
+    if let Some(results) = schemas["JobResult"].as_object_mut()
+        && let Some(any) = results.remove("oneOf")
+    {
+        results.insert("anyOf".to_owned(), any);
+    }
     schemas["FieldError"] = schema_of::<FieldError>();
     schemas["Problem"] = schema_of::<ProblemDocument>();
 }

@@ -13,7 +13,7 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, T
 use crate::formats::{self, DataForm, Format, LabelsColumn, Options, Parsed, UnlabelledMeans};
 use crate::learners::data::Features;
 use crate::learners::hypothesis::Hypothesis;
-use crate::learners::predict::for_each_scores;
+use crate::learners::predict::for_each_decisions;
 use crate::records::ModelId;
 use crate::records::id::ModelKind;
 
@@ -167,9 +167,9 @@ fn predictions(
     mut writer: Writer,
 ) -> Result<String, Problem> {
     let zero = parsed.zero_bit_value;
-    for_each_scores(hypothesis, &parsed.data, zero, |scores| {
-        for &score in scores {
-            writer.push(score);
+    for_each_decisions(hypothesis, &parsed.data, zero, |decisions| {
+        for decision in decisions {
+            writer.push(decision);
         }
         if writer.is_too_long() {
             return ControlFlow::Break(());

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::learners::hypothesis::Score;
+use crate::learners::hypothesis::{Decision, Score};
 
 /// The largest integer that every JSON reader holds.
 const SAFE_INTEGER_MAX: i64 = (1 << 53) - 1;
@@ -51,8 +51,9 @@ impl Writer {
     }
 
     /// Adds the prediction of one example.
-    pub fn push(&mut self, score: Score) {
-        let prediction = if score.is_positive() { "1" } else { "-1" };
+    pub fn push(&mut self, decision: &Decision) {
+        let Decision { score, is_positive } = decision;
+        let prediction = if *is_positive { "1" } else { "-1" };
         if matches!(self.kept, Scores::InLines) {
             self.text.push_str("{\"prediction\":");
             self.text.push_str(prediction);
@@ -107,12 +108,17 @@ impl Writer {
 
 /// A number, or a decimal string where not every reader would hold the number. JSON has no
 /// infinities: a sum of finite products may overflow to one, and is null.
-fn push_score(text: &mut String, score: Score) {
+fn push_score(text: &mut String, score: &Score) {
     // Writing to a string does not fail.
     let _ = match score {
         Score::Integer(score) if score.abs() <= SAFE_INTEGER_MAX => write!(text, "{score}"),
         Score::Integer(score) => write!(text, "\"{score}\""),
-        Score::Real(score) => match serde_json::Number::from_f64(score) {
+        Score::Large(score) => write!(text, "\"{score}\""),
+        Score::Fraction {
+            numerator,
+            denominator,
+        } => write!(text, "\"{numerator}/{denominator}\""),
+        Score::Real(score) => match serde_json::Number::from_f64(*score) {
             Some(number) => write!(text, "{number}"),
             None => write!(text, "null"),
         },
@@ -121,23 +127,21 @@ fn push_score(text: &mut String, score: Score) {
 
 #[cfg(test)]
 mod tests {
+    use num_bigint::BigInt;
+
     use super::*;
 
-    fn document(scores: &[Score], bytes_max: u64) -> Option<String> {
+    fn document(decisions: &[Decision], bytes_max: u64) -> Option<String> {
         let mut writer = Writer::document(bytes_max);
-        for &score in scores {
-            writer.push(score);
+        for decision in decisions {
+            writer.push(decision);
         }
         writer.finish()
     }
 
     #[test]
     fn an_answer_is_never_longer_than_its_limit() {
-        let scores = [
-            Score::Integer(1 << 53),
-            Score::Real(-0.5),
-            Score::Integer(-7),
-        ];
+        let scores = [(1_i64 << 53).into(), (-0.5).into(), (-7_i64).into()];
         let whole = r#"{"predictions":[1,-1,-1],"scores":["9007199254740992",-0.5,-7]}"#;
         let bare = r#"{"predictions":[1,-1,-1],"scores":null}"#;
         for bytes_max in 0..80 {
@@ -149,11 +153,33 @@ mod tests {
     }
 
     #[test]
+    fn exact_scores_beyond_numbers_are_text() {
+        let decision = |score| Decision {
+            score,
+            is_positive: true,
+        };
+        let large = Score::from(-BigInt::from(1_u128 << 64));
+        let half = Score::Fraction {
+            numerator: 1.into(),
+            denominator: 2_u32.into(),
+        };
+        let decisions = [
+            decision(Score::from(BigInt::from(-7))),
+            decision(large),
+            decision(half),
+        ];
+        assert_eq!(
+            document(&decisions, 1000).as_deref(),
+            Some(r#"{"predictions":[1,1,1],"scores":[-7,"-18446744073709551616","1/2"]}"#)
+        );
+    }
+
+    #[test]
     fn lines_are_whole_or_refused() {
         let line = "{\"prediction\":-1,\"score\":-7}\n";
         for (bytes_max, expected) in [(line.len(), Some(line)), (line.len() - 1, None)] {
             let mut writer = Writer::lines(bytes_max as u64);
-            writer.push(Score::Integer(-7));
+            writer.push(&(-7_i64).into());
             assert_eq!(writer.finish().as_deref(), expected);
         }
     }

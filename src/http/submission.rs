@@ -1,4 +1,4 @@
-//! A training on its way from a request to a job, by whichever route it came: the checks that come
+//! Work on its way from a request to a job, by whichever route it came: the checks that come
 //! before the job, and where in the request a fault stands.
 
 use std::sync::Arc;
@@ -6,10 +6,11 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 
 use crate::formats::{DataForm, Parsed, Place, digest};
-use crate::jobs::{NewTrain, ResolveError, resolve};
+use crate::jobs::{NewJob, ResolveError, resolve};
 use crate::learners::task::TaskError;
 use crate::records::Owner;
-use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainSpec};
+use crate::records::task::{DataSpec, JobSpec, TaskSpec};
+use crate::records::train::SeedNumber;
 
 use super::App;
 use super::problem::{Code, FieldError, Problem};
@@ -22,29 +23,28 @@ pub fn sha256(form: &DataForm) -> Option<String> {
     }
 }
 
-/// Splits a training into what is stored as its request and its sample.
-pub fn train_spec(
-    learner: LearnerSpec,
-    data: DataForm,
-    stop: StopSpec,
-    trace: bool,
-) -> (TrainSpec, Option<Parsed>) {
-    let (assume, generated, parsed) = match data {
-        DataForm::Sample { parsed, assume } => (assume, None, Some(parsed)),
-        DataForm::Generated(spec) => (None, Some(spec), None),
-    };
-    let spec = TrainSpec {
-        learner,
-        stop,
-        trace,
-        assume,
-        generated,
-    };
-    (spec, parsed)
+/// Splits data into what is stored as part of the request and the sample.
+pub fn data_spec(data: DataForm) -> (DataSpec, Option<Parsed>) {
+    match data {
+        DataForm::Sample { parsed, assume } => {
+            let spec = DataSpec {
+                assume,
+                generated: None,
+            };
+            (spec, Some(parsed))
+        }
+        DataForm::Generated(spec) => {
+            let spec = DataSpec {
+                assume: None,
+                generated: Some(spec),
+            };
+            (spec, None)
+        }
+    }
 }
 
-/// A training as a request gave it, whichever route it came by.
-pub struct TrainFields {
+/// A job as a request gave it, whichever route it came by.
+pub struct JobFields {
     /// Whose it is.
     pub owner: Owner,
     /// Free text.
@@ -54,22 +54,22 @@ pub struct TrainFields {
     /// Of every random choice.
     pub seed: Option<SeedNumber>,
     /// The request without its data.
-    pub spec: TrainSpec,
+    pub spec: JobSpec,
     /// The digest of the data.
     pub sha256: Option<String>,
 }
 
-/// Checks everything about a training that can be checked before it is a job.
+/// Checks everything about a job that can be checked before it is a job.
 ///
 /// # Errors
 /// The first thing wrong, placed in the request by `whereabouts`, which is told the place of the
 /// value that made the data real.
-pub fn new_train<W: Whereabouts>(
+pub fn new_job<W: Whereabouts>(
     app: &App,
-    fields: TrainFields,
+    fields: JobFields,
     parsed: Option<Parsed>,
     whereabouts: impl FnOnce(Option<Place>) -> W,
-) -> Result<NewTrain, Problem> {
+) -> Result<NewJob, Problem> {
     let (data, first_real) = match parsed {
         Some(parsed) => (Some(Arc::new(parsed.data)), parsed.first_real),
         None => (None, None),
@@ -80,19 +80,19 @@ pub fn new_train<W: Whereabouts>(
         .seed
         .map_or_else(|| app.jobs.ids().seed(), SeedNumber::get);
     let state_bytes_max = app.limits.state_bytes_max;
-    let job = resolve(&fields.spec, seed, data, state_bytes_max)
+    let work = resolve(&fields.spec, seed, data, state_bytes_max)
         .map_err(|error| unresolvable(error, &at))?;
-    Ok(NewTrain {
+    Ok(NewJob {
         owner: fields.owner,
         name: fields.name,
         spec: fields.spec,
         seed,
-        job: Arc::new(job),
+        work: Arc::new(work),
         data_sha256: fields.sha256,
     })
 }
 
-fn check_fields(app: &App, fields: &TrainFields, at: &impl Whereabouts) -> Result<(), Problem> {
+fn check_fields(app: &App, fields: &JobFields, at: &impl Whereabouts) -> Result<(), Problem> {
     if fields.callback.is_some() {
         let detail = "This service sends no callbacks: it has no secret to sign them with.";
         let field = at.job("callback", detail.to_owned());
@@ -106,11 +106,14 @@ fn check_fields(app: &App, fields: &TrainFields, at: &impl Whereabouts) -> Resul
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
     }
     let seconds_max = app.limits.seconds_max;
-    if let Some(seconds) = fields.spec.stop.max_seconds.map(|seconds| seconds.get())
+    if let Some(seconds) = fields.spec.task.seconds_max()
         && seconds > seconds_max
     {
         let detail = format!("{seconds} seconds are more than seconds_max: {seconds_max}.");
-        let field = at.stop("max_seconds", detail.clone());
+        let field = match fields.spec.task {
+            TaskSpec::Train(_) => at.stop("max_seconds", detail.clone()),
+            _ => at.task("max_seconds", detail.clone()),
+        };
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
     }
     Ok(())
@@ -132,7 +135,7 @@ pub fn refuse_idempotency_key(headers: &HeaderMap) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Where the parts of a training stand in the request at hand.
+/// Where the parts of a job stand in the request at hand.
 pub trait Whereabouts {
     /// The place of a field of the job itself, such as its name.
     fn job(&self, field: &str, detail: String) -> FieldError;
@@ -142,11 +145,13 @@ pub trait Whereabouts {
     fn learner_parameter(&self, name: &str, detail: String) -> FieldError;
     /// The place of a field of `stop`, or of `assume`.
     fn stop(&self, field: &str, detail: String) -> FieldError;
+    /// The place of another field of the task.
+    fn task(&self, field: &str, detail: String) -> FieldError;
     /// The place of the data, or of the value that made them unfit.
     fn data(&self, detail: String) -> FieldError;
 }
 
-/// A training that cannot run, placed in its request.
+/// Work that cannot run, placed in its request.
 pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
     let summary = error.to_string();
     match error {
@@ -162,6 +167,14 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
                 Problem::new(Code::INVALID_PARAMETER, summary),
                 Problem::with,
             )
+        }
+        ResolveError::Intractable(detail) => {
+            let field = at.data(detail.clone());
+            Problem::new(Code::INTRACTABLE, detail).with(field)
+        }
+        ResolveError::Field { field, detail } => {
+            let field = at.task(field, detail.clone());
+            Problem::new(Code::WRONG_DATA, detail).with(field)
         }
         ResolveError::NoData => Problem::new(Code::SCHEMA, summary),
         ResolveError::Task(TaskError::WrongData(detail)) => {

@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use crate::formats::{self, Assume, Header, LabelsColumn, Options, Place, UnlabelledMeans};
 use crate::jobs::learner;
 use crate::learners::catalogue::Entry;
-use crate::records::train::{LearnerSpec, SeedNumber, StopSpec};
+use crate::records::task::{JobSpec, TaskSpec};
+use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainSpec};
 
 use super::App;
 use super::data_body::{DataBody, header_option, labels};
@@ -18,7 +19,7 @@ use super::extract::{Caller, PathText, PreferWait, query_pairs};
 use super::jobs::{JobDocument, answer};
 use super::problem::{Code, FieldError, Problem, placed};
 use super::submission::{
-    TrainFields, Whereabouts, new_train, refuse_idempotency_key, sha256, train_spec,
+    JobFields, Whereabouts, data_spec, new_job, refuse_idempotency_key, sha256,
 };
 
 /// How long this route waits when nothing is said.
@@ -88,16 +89,21 @@ pub async fn train(
         name,
         params: query.params,
     };
-    let (spec, parsed) = train_spec(learner, form, query.stop, query.trace);
-    let fields = TrainFields {
+    let (data, parsed) = data_spec(form);
+    let task = TaskSpec::Train(TrainSpec {
+        learner,
+        stop: query.stop,
+        trace: query.trace,
+    });
+    let fields = JobFields {
         owner,
         name: query.name,
         callback: query.callback,
         seed: query.seed,
-        spec,
+        spec: JobSpec { task, data },
         sha256,
     };
-    let new = new_train(&app, fields, parsed, |first_real| QueryPlace { first_real })?;
+    let new = new_job(&app, fields, parsed, |first_real| QueryPlace { first_real })?;
     let patience = prefer.map_or(WAIT_DEFAULT, |wait| wait.0);
     let job = app.jobs.submit(new, patience).await?;
     Ok(answer(job, prefer))
@@ -221,6 +227,10 @@ impl Whereabouts for QueryPlace {
     }
 
     fn stop(&self, field: &str, detail: String) -> FieldError {
+        Self::at(field, detail)
+    }
+
+    fn task(&self, field: &str, detail: String) -> FieldError {
         Self::at(field, detail)
     }
 

@@ -8,10 +8,9 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::learners::outcome::Outcome;
 use crate::learners::run::{Interrupt, Run};
 
-use super::train_job::TrainJob;
+use super::work::{Found, Work};
 
 /// What came of a computation.
 #[derive(Debug)]
@@ -19,7 +18,7 @@ pub enum Computed {
     /// It ended, also when limited or cancelled.
     Ended {
         /// What it came to.
-        outcome: Box<Outcome>,
+        found: Found,
         /// How long it computed.
         seconds: f64,
     },
@@ -33,7 +32,7 @@ pub enum Computed {
 pub struct Computation {
     /// Its outside.
     pub run: Arc<Run>,
-    handle: JoinHandle<(Result<Outcome, Interrupt>, f64)>,
+    handle: JoinHandle<(Result<Found, Interrupt>, f64)>,
     /// Raises the flag when the time is over, whatever its owner waits for meanwhile.
     _timer: Option<AbortOnDropHandle<()>>,
 }
@@ -42,18 +41,18 @@ impl Computation {
     /// Starts to compute. The permit is held inside the closure, because a blocking task goes on
     /// when nobody waits for it any more.
     pub fn start(
-        job: Arc<TrainJob>,
+        work: Arc<Work>,
         run: Arc<Run>,
         seconds_max: f64,
         permit: OwnedSemaphorePermit,
     ) -> Self {
-        let seconds_max = job.seconds_max.unwrap_or(seconds_max);
+        let seconds_max = work.seconds_max.unwrap_or(seconds_max);
         let outside = Arc::clone(&run);
         let handle = tokio::task::spawn_blocking(move || {
             let begun = Instant::now();
-            let outcome = job.run(&outside);
+            let found = work.run(&outside);
             drop(permit);
-            (outcome, begun.elapsed().as_secs_f64())
+            (found, begun.elapsed().as_secs_f64())
         });
         let limit = Duration::try_from_secs_f64(seconds_max).ok();
         let timer = limit.map(|limit| {
@@ -73,10 +72,7 @@ impl Computation {
     /// Waits for the end. May be dropped and called again.
     pub async fn ended(&mut self) -> Computed {
         match (&mut self.handle).await {
-            Ok((Ok(outcome), seconds)) => Computed::Ended {
-                outcome: Box::new(outcome),
-                seconds,
-            },
+            Ok((Ok(found), seconds)) => Computed::Ended { found, seconds },
             Ok((Err(_), _)) => Computed::Suspended,
             Err(_) => Computed::Panicked,
         }

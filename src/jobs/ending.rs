@@ -6,11 +6,10 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::learners::outcome::Outcome;
-use crate::learners::train_loop::Reason;
-use crate::records::hypothesis::HypothesisDocument;
-use crate::records::train::{ModelDocument, TraceDocument, TrainResult};
+use crate::learners::run::Counts;
+use crate::records::train::TraceDocument;
 use crate::records::{Job, JobError, Model, Status, Timestamp};
 use crate::storage::JobEnd;
 
@@ -18,23 +17,31 @@ use super::compute::Computed;
 use super::ids::Ids;
 use super::keeper::progress;
 use super::service::Jobs;
-use super::train_job::TrainJob;
+use super::work::Work;
 
 /// A hypothesis longer than this, as JSON, is left to its model.
-const INLINE_HYPOTHESIS_BYTES_MAX: usize = 256 * 1024;
+pub(super) const INLINE_HYPOTHESIS_BYTES_MAX: usize = 256 * 1024;
+
+/// What a task comes to, before it is the end of a job.
+pub(super) struct Ending {
+    pub(super) result: Value,
+    /// Whether a client ended it; what it came to is kept.
+    pub(super) is_cancelled: bool,
+    /// What the run counted, where its task counts.
+    pub(super) counts: Option<Counts>,
+    pub(super) model: Option<Model>,
+    pub(super) trace: Option<TraceDocument>,
+}
 
 /// The end of a job whose computation was not suspended.
-pub(super) async fn end(
-    jobs: &Jobs,
-    job: &Job,
-    train_job: &Arc<TrainJob>,
-    computed: Computed,
-) -> JobEnd {
-    if let Computed::Ended { outcome, seconds } = computed {
+pub(super) async fn end(jobs: &Jobs, job: &Job, work: &Arc<Work>, computed: Computed) -> JobEnd {
+    if let Computed::Ended { found, seconds } = computed {
         let ids = Arc::clone(&jobs.ids);
-        let (of, train_job) = (job.clone(), Arc::clone(train_job));
-        let made =
-            tokio::task::spawn_blocking(move || made(&ids, &of, &train_job, &outcome, seconds));
+        let (of, work) = (job.clone(), Arc::clone(work));
+        let made = tokio::task::spawn_blocking(move || {
+            let ending = work.ending(&ids, &of, &found, seconds);
+            made(&ids, &of, &work, ending)
+        });
         if let Ok(end) = made.await {
             return end;
         }
@@ -59,64 +66,37 @@ pub(super) fn failure(finished_at: Timestamp, error: JobError, job: &Job) -> Job
     }
 }
 
-fn made(ids: &Ids, job: &Job, train_job: &TrainJob, outcome: &Outcome, seconds: f64) -> JobEnd {
-    let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
-    let inline = is_within(&hypothesis, INLINE_HYPOTHESIS_BYTES_MAX).then(|| hypothesis.clone());
-    let model = model(ids, job, train_job, outcome, hypothesis);
-    let result = TrainResult::new(outcome, model.id, inline, seconds);
-    let trace = outcome.trace.as_ref().map(TraceDocument::from);
-    let done = outcome.termination.reason != Reason::Cancelled;
-    let mut progress = progress(&outcome.counts, train_job.examples_planned());
-    progress.fraction = done.then_some(1.0).or(progress.fraction);
+fn made(ids: &Ids, job: &Job, work: &Work, ending: Ending) -> JobEnd {
+    let mut progress = ending.counts.map_or(job.progress, |counts| {
+        progress(&counts, work.examples_planned())
+    });
+    if !ending.is_cancelled {
+        progress.fraction = Some(1.0);
+    }
     JobEnd {
-        status: if done {
-            Status::Succeeded
-        } else {
+        status: if ending.is_cancelled {
             Status::Cancelled
+        } else {
+            Status::Succeeded
         },
-        result: serde_json::to_value(result).ok(),
+        result: Some(ending.result),
         error: None,
         finished_at: ids.now(),
         progress,
-        model: Some(model),
-        trace: trace.and_then(|trace| serde_json::to_vec(&trace).ok()),
+        model: ending.model,
+        trace: ending
+            .trace
+            .and_then(|trace| serde_json::to_vec(&trace).ok()),
     }
 }
 
-fn model(
-    ids: &Ids,
-    job: &Job,
-    train_job: &TrainJob,
-    outcome: &Outcome,
-    hypothesis: HypothesisDocument,
-) -> Model {
-    let kind = hypothesis.kind().to_owned();
-    let n = hypothesis.n() as u64;
-    let document = ModelDocument {
-        params: train_job.parameters(),
-        seed: job.seed,
-        data_sha256: job.data_sha256.clone(),
-        examples: outcome.counts.examples,
-        mistakes: outcome.counts.mistakes,
-        updates: outcome.counts.updates,
-        passes: outcome.counts.passes,
-        hypothesis,
-    };
-    Model {
-        id: ids.id(),
-        owner: job.owner.clone(),
-        job: Some(job.id),
-        name: job.name.clone(),
-        learner: train_job.entry().name.to_owned(),
-        kind,
-        n,
-        document: serde_json::to_value(document).unwrap_or_default(),
-        created_at: ids.now(),
-    }
+/// A document as JSON.
+pub(super) fn json(document: &impl Serialize) -> Value {
+    serde_json::to_value(document).expect("documents have string keys")
 }
 
 /// Whether a document, as JSON, has at most so many bytes; no more of them are made.
-fn is_within(document: &impl Serialize, bytes_max: usize) -> bool {
+pub(super) fn is_within(document: &impl Serialize, bytes_max: usize) -> bool {
     serde_json::to_writer(Room(bytes_max), document).is_ok()
 }
 

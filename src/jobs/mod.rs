@@ -3,6 +3,7 @@
 //! Knows the store and the learners, and nothing of HTTP. A job is computed by a worker that
 //! holds a permit and a lease; everything the worker writes is fenced by that lease.
 
+mod certificate_job;
 mod compute;
 mod ending;
 mod hub;
@@ -15,10 +16,12 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod train_job;
+mod work;
 mod worker;
 
 pub use ids::Ids;
 pub use service::{Jobs, JobsConfig, JobsError};
-pub use submit::NewTrain;
-pub use train_job::{ResolveError, TrainJob, learner, resolve};
+pub use submit::NewJob;
+pub use train_job::learner;
+pub use work::{Found, ResolveError, Work, resolve};
 pub(crate) use worker::hex;

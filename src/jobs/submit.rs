@@ -9,29 +9,29 @@ use tokio::time::Instant;
 
 use crate::formats;
 use crate::learners::run::Interrupt;
-use crate::records::train::TrainSpec;
+use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, Owner, Progress, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError};
 
 use super::compute::{Computation, Computed};
 use super::keeper::Keeper;
 use super::service::{Jobs, JobsError, count_end};
-use super::train_job::TrainJob;
+use super::work::Work;
 use super::{ending, worker};
 
-/// A checked training that is not a job yet.
+/// Checked work that is not a job yet.
 #[derive(Clone, Debug)]
-pub struct NewTrain {
+pub struct NewJob {
     /// Whose it is.
     pub owner: Owner,
     /// Free text of the client.
     pub name: Option<String>,
     /// The request without its data.
-    pub spec: TrainSpec,
+    pub spec: JobSpec,
     /// Of every random choice.
     pub seed: u64,
-    /// The training itself.
-    pub job: Arc<TrainJob>,
+    /// The work itself.
+    pub work: Arc<Work>,
     /// The digest of the canonical rows, in hexadecimal, unless the data are generated.
     pub data_sha256: Option<String>,
 }
@@ -44,7 +44,7 @@ impl Jobs {
     /// then, except perhaps after [`StoreError::Unavailable`]: nobody knows its id, but it runs.
     pub async fn submit(
         self: &Arc<Self>,
-        new: NewTrain,
+        new: NewJob,
         patience: Duration,
     ) -> Result<Job, JobsError> {
         if self.stopping.is_cancelled() {
@@ -63,7 +63,7 @@ impl Jobs {
     /// Brings the job to the store: ended, running or queued.
     async fn acknowledge(
         self: &Arc<Self>,
-        new: NewTrain,
+        new: NewJob,
         patience: Duration,
     ) -> Result<Job, JobsError> {
         let permit = if patience.is_zero() {
@@ -73,7 +73,7 @@ impl Jobs {
         };
         let record = self.record(&new);
         let Some(permit) = permit else {
-            return self.enqueue(record, &new.job).await;
+            return self.enqueue(record, &new.work).await;
         };
         // A task of its own, since the computation goes on when the client leaves.
         let (sender, receiver) = oneshot::channel();
@@ -82,7 +82,7 @@ impl Jobs {
         self.tasks.spawn(async move {
             let run = Waited {
                 record,
-                job: new.job,
+                work: new.work,
                 sender,
             };
             run.compute(&this, permit, adopt_after).await;
@@ -90,16 +90,15 @@ impl Jobs {
         receiver.await.unwrap_or(Err(JobsError::Stopping))
     }
 
-    fn record(&self, new: &NewTrain) -> Job {
-        let spec = serde_json::to_value(&new.spec);
+    fn record(&self, new: &NewJob) -> Job {
         Job {
             id: self.ids.id(),
             owner: new.owner.clone(),
-            task: "train".to_owned(),
-            learner: Some(new.spec.learner.name.clone()),
+            task: new.spec.task.name().to_owned(),
+            learner: new.spec.task.learner().map(str::to_owned),
             name: new.name.clone(),
             status: Status::Queued,
-            spec: spec.expect("a spec has string keys and finite numbers"),
+            spec: new.spec.to_json(),
             data_key: None,
             data_sha256: new.data_sha256.clone(),
             seed: new.seed,
@@ -117,12 +116,12 @@ impl Jobs {
     }
 
     /// Stores a queued job, its data first.
-    async fn enqueue(&self, mut record: Job, job: &TrainJob) -> Result<Job, JobsError> {
+    async fn enqueue(&self, mut record: Job, work: &Work) -> Result<Job, JobsError> {
         let limit = self.config.queue_max;
         if self.store.queued_count().await? >= limit {
             return Err(JobsError::QueueFull { limit });
         }
-        record.data_key = self.keep_data(record.id, job).await?;
+        record.data_key = self.keep_data(record.id, work).await?;
         let mut stored = self.store.insert_job(&record).await;
         if let Err(StoreError::Unavailable(_)) = stored {
             // Perhaps only the answer is missing. A job that is stored already is left as it is.
@@ -136,8 +135,8 @@ impl Jobs {
     }
 
     /// Stores the sample of a job, if it has one; the blob's key.
-    async fn keep_data(&self, id: JobId, job: &TrainJob) -> Result<Option<String>, JobsError> {
-        let Some(data) = job.data().cloned() else {
+    async fn keep_data(&self, id: JobId, work: &Work) -> Result<Option<String>, JobsError> {
+        let Some(data) = work.data().cloned() else {
             return Ok(None);
         };
         let key = Blobs::data_key(id, 0);
@@ -157,7 +156,7 @@ impl Jobs {
 /// A job that is computed before anybody was told of it.
 struct Waited {
     record: Job,
-    job: Arc<TrainJob>,
+    work: Arc<Work>,
     sender: oneshot::Sender<Result<Job, JobsError>>,
 }
 
@@ -166,7 +165,7 @@ impl Waited {
         self.record.started_at = Some(jobs.ids.now());
         let seconds = jobs.config.seconds_default;
         let run = Arc::default();
-        let mut computation = Computation::start(Arc::clone(&self.job), run, seconds, permit);
+        let mut computation = Computation::start(Arc::clone(&self.work), run, seconds, permit);
         let _registered = jobs
             .hub
             .register(self.record.id, Arc::clone(&computation.run));
@@ -180,10 +179,10 @@ impl Waited {
         let answer = match computed {
             Computed::Suspended => {
                 self.record.started_at = None;
-                jobs.enqueue(self.record, &self.job).await
+                jobs.enqueue(self.record, &self.work).await
             }
             computed => {
-                let end = ending::end(jobs, &self.record, &self.job, computed).await;
+                let end = ending::end(jobs, &self.record, &self.work, computed).await;
                 jobs.insert_ended(self.record, end).await
             }
         };
@@ -195,11 +194,11 @@ impl Waited {
     async fn adopt(mut self, jobs: &Jobs, computation: Computation) {
         self.record.status = Status::Running;
         self.record.attempt = 1;
-        match jobs.insert_running(&mut self.record, &self.job).await {
+        match jobs.insert_running(&mut self.record, &self.work).await {
             Ok((lease, leased_at)) => {
                 let _ = self.sender.send(Ok(self.record.clone()));
                 let keeper = Keeper::new(jobs, &self.record, &lease, leased_at);
-                worker::attend(keeper, &self.job, computation).await;
+                worker::attend(keeper, &self.work, computation).await;
             }
             Err(error) => {
                 // If the job is there all the same, it runs again when the lease is over, and
@@ -216,9 +215,9 @@ impl Jobs {
     async fn insert_running(
         &self,
         record: &mut Job,
-        job: &TrainJob,
+        work: &Work,
     ) -> Result<(Lease, Instant), JobsError> {
-        record.data_key = self.keep_data(record.id, job).await?;
+        record.data_key = self.keep_data(record.id, work).await?;
         let leased_at = Instant::now();
         let seconds = self.config.lease_seconds;
         let insert = || self.store.insert_running_job(record, &self.worker, seconds);

@@ -13,12 +13,12 @@ use tempfile::TempDir;
 
 use self::faulty::Faulty;
 use super::compute::Computation;
-use super::{Ids, Jobs, JobsConfig, NewTrain, hex, resolve};
+use super::{Ids, Jobs, JobsConfig, NewJob, hex, resolve};
 use crate::bits::{BitMatrix, BitVector};
 use crate::formats;
 use crate::learners::data::{Data, Features, Labels};
 use crate::learners::run::Interrupt;
-use crate::records::train::TrainSpec;
+use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, ManualClock, Owner, Status, Timestamp};
 use crate::storage::{Blobs, ClaimTerms, SqliteStore, Store};
 
@@ -113,7 +113,7 @@ fn endless(seconds_max: f64) -> Value {
 }
 
 /// A training on the exclusive or of two features, which no hyperplane separates.
-fn new_train(stop: Value) -> NewTrain {
+fn new_train(stop: Value) -> NewJob {
     let mut matrix = BitMatrix::new(2);
     let mut labels = BitVector::zeros(16);
     for row in 0..16 {
@@ -122,18 +122,18 @@ fn new_train(stop: Value) -> NewTrain {
     }
     let data = Data::new(Features::Boolean(matrix), Labels::Labelled(labels));
     let spec = json!({
-        "learner": {"name": "perceptron"}, "stop": stop, "trace": false,
-        "assume": null, "generated": null
+        "task": {"train": {"learner": {"name": "perceptron"}, "stop": stop, "trace": false}},
+        "data": {"assume": null, "generated": null}
     });
-    let spec: TrainSpec = serde_json::from_value(spec).unwrap();
+    let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = Some(hex(&formats::digest(&data)));
-    let job = resolve(&spec, 1, Some(Arc::new(data)), u64::MAX).unwrap();
-    NewTrain {
+    let work = resolve(&spec, 1, Some(Arc::new(data)), u64::MAX).unwrap();
+    NewJob {
         owner: Owner::anonymous(),
         name: None,
         spec,
         seed: 1,
-        job: Arc::new(job),
+        work: Arc::new(work),
         data_sha256,
     }
 }
@@ -283,8 +283,8 @@ async fn a_cancel_while_the_data_are_read_is_obeyed() {
 async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
     let permits = Arc::new(tokio::sync::Semaphore::new(1));
     let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
-    let job = new_train(endless(0.01)).job;
-    let computation = Computation::start(job, Arc::default(), 3_600.0, permit);
+    let work = new_train(endless(0.01)).work;
+    let computation = Computation::start(work, Arc::default(), 3_600.0, permit);
     let ended = tokio::time::timeout(PATIENCE, permits.acquire()).await;
     let raised = computation.run.stop.raised();
     // A runtime that goes down waits for what it still computes.

@@ -1,103 +1,25 @@
-//! From a stored training to one that can run.
+//! From a stored training to a task of the learners, and from its outcome to documents.
 
-use std::sync::Arc;
-
-use serde_json::{Map, Value};
-
-use crate::formats::{Assume, GeneratedSpec, Sampling as SamplingName, TargetSpec};
 use crate::learners::catalogue::{self, DefaultStop, Entry};
-use crate::learners::data::Data;
-use crate::learners::generate::Plan;
 use crate::learners::outcome::Outcome;
-use crate::learners::parameters::{ParameterError, Parameters};
+use crate::learners::parameters::Parameters;
 use crate::learners::random::Seed;
-use crate::learners::run::{Interrupt, Limits, Run};
-use crate::learners::stopping::{Sampling, StopRule};
+use crate::learners::run::Limits;
+use crate::learners::stopping::StopRule;
 use crate::learners::task::{self, Input, Task, TaskError};
-use crate::learners::train::train;
-use crate::records::train::{StopRuleName, TrainSpec};
+use crate::learners::train_loop::Reason;
+use crate::records::hypothesis::HypothesisDocument;
+use crate::records::train::{ModelDocument, StopRuleName, TraceDocument, TrainResult, TrainSpec};
+use crate::records::{Job, Model};
 
-/// A training with its data, ready to run.
+use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
+use super::ids::Ids;
+use super::work::ResolveError;
+
+/// A training whose parameters are checked.
 #[derive(Clone, Debug)]
-pub struct TrainJob {
-    task: Task,
-    input: OwnedInput,
-    /// Seconds of computing after which the run ends, if the client said so.
-    pub seconds_max: Option<f64>,
-}
-
-#[derive(Clone, Debug)]
-enum OwnedInput {
-    Sample {
-        data: Arc<Data>,
-        assume: Option<Sampling>,
-    },
-    Generated(Plan),
-}
-
-/// Why a stored or sent training cannot run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ResolveError {
-    /// No learner has this name.
-    #[error("there is no learner `{name}`; there are: {known}")]
-    UnknownLearner { name: String, known: String },
-    /// Parameters that the learner does not have, or out of their range.
-    #[error("{} of the learner's parameters are wrong", .0.len())]
-    Parameters(Vec<ParameterError>),
-    /// Task and data do not fit.
-    #[error(transparent)]
-    Task(#[from] TaskError),
-    /// A sample is missing, or was given besides generated data.
-    #[error("a training has either a sample or generated data")]
-    NoData,
-}
-
-/// Checks a training against the catalogue and its data.
-///
-/// # Errors
-/// Everything that can be known before it runs.
-pub fn resolve(
-    spec: &TrainSpec,
-    seed: u64,
-    data: Option<Arc<Data>>,
-    state_bytes_max: u64,
-) -> Result<TrainJob, ResolveError> {
-    let entry = learner(&spec.learner.name)?;
-    let parameters = Parameters::from_json(entry.parameters, &spec.learner.params)
-        .map_err(ResolveError::Parameters)?;
-    let stop = &spec.stop;
-    let task = Task {
-        entry,
-        parameters,
-        seed: Seed(seed),
-        confidence: stop.confidence.map(|confidence| confidence.get()),
-        rule: stop.rule.map(|rule| match rule {
-            StopRuleName::Anytime => StopRule::Anytime,
-            StopRuleName::PerHypothesis => StopRule::PerHypothesis,
-        }),
-        limits: Limits {
-            max_passes: stop.max_passes.map(|max| max.get()),
-            max_mistakes: stop.max_mistakes.map(|max| max.get()),
-            max_examples: stop.max_examples.map(|max| max.get()),
-        },
-        ends_by_time: stop.max_seconds.is_some(),
-        trace: spec.trace,
-    };
-    let input = match (data, &spec.generated) {
-        (Some(data), None) => OwnedInput::Sample {
-            data,
-            assume: spec.assume.map(assumed_sampling),
-        },
-        (None, Some(generated)) => OwnedInput::Generated(plan(generated, Seed(seed))),
-        _ => return Err(ResolveError::NoData),
-    };
-    let job = TrainJob {
-        task,
-        input,
-        seconds_max: stop.max_seconds.map(|seconds| seconds.get()),
-    };
-    task::check(&job.task, job.input(), state_bytes_max)?;
-    Ok(job)
+pub(super) struct TrainJob {
+    pub(super) task: Task,
 }
 
 /// The learner of that name.
@@ -114,66 +36,40 @@ pub fn learner(name: &str) -> Result<&'static Entry, ResolveError> {
     })
 }
 
-fn assumed_sampling(assume: Assume) -> Sampling {
-    match assume {
-        Assume::UniformPositive => Sampling::UniformPositive,
-        Assume::Reflected => Sampling::Reflected,
-        Assume::Uniform => Sampling::Uniform,
-    }
-}
-
-/// The plan of generated data; a target that was left out is drawn from the seed.
-fn plan(spec: &GeneratedSpec, seed: Seed) -> Plan {
-    let TargetSpec::BinaryWeights { weights } = &spec.target;
-    Plan {
-        target: match weights {
-            Some(weights) => weights.clone(),
-            None => Plan::random_target(spec.n, seed),
-        },
-        sampling: match spec.sampling {
-            SamplingName::UniformPositive => Sampling::UniformPositive,
-            SamplingName::Reflected => Sampling::Reflected,
-            SamplingName::Uniform => Sampling::Uniform,
-        },
-        count: spec.count,
-        noise: spec.noise,
-        density: spec.density,
-    }
-}
-
 impl TrainJob {
-    /// Runs to the end.
-    ///
-    /// # Errors
-    /// [`Interrupt::Suspended`] when the run was given up.
-    pub fn run(&self, run: &Run) -> Result<Outcome, Interrupt> {
-        train(&self.task, self.input(), run)
+    /// Checks a training against the catalogue.
+    pub(super) fn new(spec: &TrainSpec, seed: Seed) -> Result<Self, ResolveError> {
+        let entry = learner(&spec.learner.name)?;
+        let parameters = Parameters::from_json(entry.parameters, &spec.learner.params)
+            .map_err(ResolveError::Parameters)?;
+        let stop = &spec.stop;
+        let task = Task {
+            entry,
+            parameters,
+            seed,
+            confidence: stop.confidence.map(|confidence| confidence.get()),
+            rule: stop.rule.map(|rule| match rule {
+                StopRuleName::Anytime => StopRule::Anytime,
+                StopRuleName::PerHypothesis => StopRule::PerHypothesis,
+            }),
+            limits: Limits {
+                max_passes: stop.max_passes.map(|max| max.get()),
+                max_mistakes: stop.max_mistakes.map(|max| max.get()),
+                max_examples: stop.max_examples.map(|max| max.get()),
+            },
+            ends_by_time: stop.max_seconds.is_some(),
+            trace: spec.trace,
+        };
+        Ok(Self { task })
     }
 
-    /// The learner.
-    pub fn entry(&self) -> &'static Entry {
-        self.task.entry
-    }
-
-    /// Its parameters, defaults filled in.
-    pub fn parameters(&self) -> Map<String, Value> {
-        self.task.parameters.to_json()
-    }
-
-    /// The sample, if the data are not generated.
-    pub fn data(&self) -> Option<&Arc<Data>> {
-        match &self.input {
-            OwnedInput::Sample { data, .. } => Some(data),
-            OwnedInput::Generated(_) => None,
-        }
+    /// Checks it against its data.
+    pub(super) fn check(&self, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
+        task::check(&self.task, input, state_bytes_max)
     }
 
     /// How many examples the whole run reads at most, where that is known.
-    pub fn examples_planned(&self) -> Option<u64> {
-        let in_a_pass = match &self.input {
-            OwnedInput::Sample { data, .. } => Some(data.examples() as u64),
-            OwnedInput::Generated(plan) => plan.count,
-        };
+    pub(super) fn examples_planned(&self, in_a_pass: Option<u64>) -> Option<u64> {
         let limits = self.task.limits;
         let one_pass = match limits.max_passes {
             Some(passes) => passes == 1,
@@ -183,13 +79,51 @@ impl TrainJob {
         planned.into_iter().flatten().min()
     }
 
-    fn input(&self) -> Input<'_> {
-        match &self.input {
-            OwnedInput::Sample { data, assume } => Input::Sample {
-                data,
-                assume: *assume,
-            },
-            OwnedInput::Generated(plan) => Input::Generated(plan),
+    /// What is written of the training.
+    pub(super) fn ending(&self, ids: &Ids, job: &Job, outcome: &Outcome, seconds: f64) -> Ending {
+        let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
+        let inline =
+            is_within(&hypothesis, INLINE_HYPOTHESIS_BYTES_MAX).then(|| hypothesis.clone());
+        let model = self.model(ids, job, outcome, hypothesis);
+        let result = TrainResult::new(outcome, model.id, inline, seconds);
+        Ending {
+            result: json(&result),
+            is_cancelled: outcome.termination.reason == Reason::Cancelled,
+            counts: Some(outcome.counts),
+            model: Some(model),
+            trace: outcome.trace.as_ref().map(TraceDocument::from),
+        }
+    }
+
+    fn model(
+        &self,
+        ids: &Ids,
+        job: &Job,
+        outcome: &Outcome,
+        hypothesis: HypothesisDocument,
+    ) -> Model {
+        let kind = hypothesis.kind().to_owned();
+        let n = hypothesis.n() as u64;
+        let document = ModelDocument {
+            params: self.task.parameters.to_json(),
+            seed: job.seed,
+            data_sha256: job.data_sha256.clone(),
+            examples: outcome.counts.examples,
+            mistakes: outcome.counts.mistakes,
+            updates: outcome.counts.updates,
+            passes: outcome.counts.passes,
+            hypothesis,
+        };
+        Model {
+            id: ids.id(),
+            owner: job.owner.clone(),
+            job: Some(job.id),
+            name: job.name.clone(),
+            learner: self.task.entry.name.to_owned(),
+            kind,
+            n,
+            document: json(&document),
+            created_at: ids.now(),
         }
     }
 }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::formats;
 use crate::learners::run::{Interrupt, Run};
-use crate::records::train::TrainSpec;
+use crate::records::task::JobSpec;
 use crate::records::{Job, JobError};
 use crate::storage::{Claim, Fenced, JobEnd, Lease, StoreError};
 
@@ -16,7 +16,7 @@ use super::compute::{Computation, Computed};
 use super::ending;
 use super::keeper::Keeper;
 use super::service::{Jobs, count_end};
-use super::train_job::{TrainJob, resolve};
+use super::work::{Work, resolve};
 
 /// How often the end of a job is written again after the store failed, with growing pauses.
 const FINISH_TRIES_MAX: u32 = 200;
@@ -53,8 +53,8 @@ impl Jobs {
             tracing::warn!(job = %job.id, "the lease was lost while the data were read");
             return;
         }
-        let train_job = match prepared {
-            Ok(train_job) => Arc::new(train_job),
+        let work = match prepared {
+            Ok(work) => Arc::new(work),
             Err(Unprepared::Store(error)) => {
                 // Not given back: at no cost and with its place in the queue it would be claimed
                 // again at once, and again, before all others. When the lease is over it is tried
@@ -69,19 +69,19 @@ impl Jobs {
             }
         };
         let seconds = self.config.seconds_default;
-        let computation = Computation::start(Arc::clone(&train_job), run, seconds, permit);
-        attend(keeper, &train_job, computation).await;
+        let computation = Computation::start(Arc::clone(&work), run, seconds, permit);
+        attend(keeper, &work, computation).await;
     }
 
-    /// Brings back the training that a record stands for.
-    async fn prepare(&self, job: &Job) -> Result<TrainJob, Unprepared> {
+    /// Brings back the work that a record stands for.
+    async fn prepare(&self, job: &Job) -> Result<Work, Unprepared> {
         let failed = |code: &str, detail: String| {
             Unprepared::Failed(JobError {
                 code: code.to_owned(),
                 detail,
             })
         };
-        let spec: TrainSpec = serde_json::from_value(job.spec.clone())
+        let spec: JobSpec = serde_json::from_value(job.spec.clone())
             .map_err(|error| failed("unreadable", format!("the stored request: {error}")))?;
         let data = match &job.data_key {
             None => None,
@@ -198,12 +198,8 @@ enum Unprepared {
 }
 
 /// Keeps the lease of a running computation, and writes its end.
-pub(super) async fn attend(
-    mut keeper: Keeper<'_>,
-    train_job: &Arc<TrainJob>,
-    mut computation: Computation,
-) {
-    keeper.show(train_job.examples_planned());
+pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computation: Computation) {
+    keeper.show(work.examples_planned());
     let run = Arc::clone(&computation.run);
     let computed = keeper.keep_while(&run, computation.ended()).await;
     let Keeper {
@@ -216,7 +212,7 @@ pub(super) async fn attend(
     match computed {
         Computed::Suspended => jobs.give_back(job, lease).await,
         computed => {
-            let end = ending::end(jobs, job, train_job, computed).await;
+            let end = ending::end(jobs, job, work, computed).await;
             jobs.finish(job, lease, end).await;
         }
     }

@@ -13,6 +13,7 @@ use super::hypothesis::Hypothesis;
 use super::parameters::{Kind, Parameter, ParameterError};
 use super::random::Generator;
 use super::rule::{Rule, Update};
+use super::run::StopFlag;
 
 /// The largest batch: votes are counted in 32 bits.
 const BATCH_SIZE_MAX: u64 = u32::MAX as u64;
@@ -71,7 +72,12 @@ impl BatchDrift {
 }
 
 impl Rule for BatchDrift {
-    fn first_mistake(&mut self, block: &Block<'_>, rows: Range<usize>) -> Option<usize> {
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
         first_half_space_mistake(&self.weights, block, rows)
     }
 

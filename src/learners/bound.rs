@@ -7,6 +7,8 @@ pub struct Bound {
     pub theorem: &'static str,
     /// The bound, in mistakes; none when the run does not give it.
     pub value: Option<f64>,
+    /// The binary logarithm of a bound beyond the range of f64; none when `value` tells it.
+    pub log2_value: Option<f64>,
     /// Whether the mistakes of the run obey it; none when an assumption is not met.
     pub holds: Option<bool>,
     /// Why there is no value or verdict, or what it rests on.

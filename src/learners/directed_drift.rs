@@ -27,6 +27,7 @@ use super::hypothesis::{Hypothesis, half_space_limits};
 use super::parameters::{Kind, Parameter, ParameterError};
 use super::random::Generator;
 use super::rule::{Rule, Update};
+use super::run::StopFlag;
 use super::source::Presentation;
 
 /// The source of all three variants.
@@ -104,7 +105,12 @@ struct DirectedDrift {
 }
 
 impl Rule for DirectedDrift {
-    fn first_mistake(&mut self, block: &Block<'_>, rows: Range<usize>) -> Option<usize> {
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
         first_half_space_mistake(&self.weights, block, rows)
     }
 

@@ -1,4 +1,4 @@
-//! Examples of a hidden binary target, drawn block by block: the half-space generator.
+//! Examples of a hidden target, drawn block by block: the half-space generator.
 
 use rand::Rng;
 
@@ -6,18 +6,18 @@ use crate::bits::{self, BLOCK_ROWS, BitMatrix, BitVector, BlockBuffer, Lanes};
 
 use super::block::{Block, BlockFeatures, row_mask};
 use super::data::{Data, Features, Labels};
-use super::hypothesis::half_space_limits;
 use super::random::{Generator, Purpose, Seed};
 use super::run::Run;
 use super::source::{Presentation, Stream};
 use super::stopping::Sampling;
+use super::target::{Draw, Target};
 
 /// What to draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The hidden weights w*.
-    pub target: BitVector,
-    /// From which distribution.
+    /// The hidden concept.
+    pub target: Target,
+    /// From which distribution; only binary weights have a half-space to draw from.
     pub sampling: Sampling,
     /// How many examples; none for as many as are read.
     pub count: Option<u64>,
@@ -28,10 +28,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The hidden target that a seed draws for `n` bits.
-    pub fn random_target(n: usize, seed: Seed) -> BitVector {
-        let mut generator = seed.generator(Purpose::Target);
-        random_vector(n, &mut generator)
+    /// The hidden binary weights that a seed draws for `n` bits.
+    pub fn random_target(n: usize, seed: Seed) -> Target {
+        Target::BinaryWeights(Draw::new(n, seed).bits())
     }
 
     /// Whether examples are independent draws of the named distribution, as the confidence rules
@@ -61,7 +60,12 @@ pub struct Generated {
 
 impl Generated {
     /// The stream of `plan` under `seed`, shown as a learner wants it.
+    ///
+    /// # Panics
+    /// When half-space examples are asked of a target that has no half-space.
     pub fn new(plan: Plan, seed: Seed, presentation: Presentation) -> Self {
+        let is_binary = plan.target.binary_weights().is_some();
+        assert!(is_binary || plan.sampling == Sampling::Uniform);
         let n = plan.target.n();
         Self {
             lanes: seed.lanes(Purpose::Examples),
@@ -105,9 +109,7 @@ impl Generated {
     fn draw(&mut self) -> u64 {
         let n = self.plan.target.n();
         self.draw_bits();
-        let (limit, _) = half_space_limits(n, 0);
-        let target = self.plan.target.words();
-        let negative = bits::rows_over(self.buffer.as_block(), target, limit, 0);
+        let negative = self.plan.target.negatives(self.buffer.as_block());
         match self.plan.sampling {
             Sampling::Uniform => !negative,
             Sampling::Reflected => {
@@ -214,6 +216,10 @@ mod tests {
         }
     }
 
+    fn weights(plan: &Plan) -> &BitVector {
+        plan.target.binary_weights().expect("random_target")
+    }
+
     fn rows(plan: Plan, seed: u64) -> Vec<BitVector> {
         let data = Generated::materialise(plan, Seed(seed), &Run::default());
         let Features::Boolean(matrix) = data.features() else {
@@ -230,12 +236,12 @@ mod tests {
         for row in &drawn {
             counts[row.words()[0] as usize] += 1;
         }
-        let distance = |u: u64| (u ^ plan.target.words()[0]).count_ones() as usize;
-        let weights: Vec<_> = (0..1 << n).map(|u| weight(distance(u))).collect();
-        let total: f64 = weights.iter().sum();
+        let distance = |u: u64| (u ^ weights(plan).words()[0]).count_ones() as usize;
+        let expected_weights: Vec<_> = (0..1 << n).map(|u| weight(distance(u))).collect();
+        let total: f64 = expected_weights.iter().sum();
         let mut statistic = 0.0;
         let mut cells = 0;
-        for (count, weight) in counts.iter().zip(&weights) {
+        for (count, weight) in counts.iter().zip(&expected_weights) {
             if *weight == 0.0 {
                 assert_eq!(*count, 0, "an impossible example was drawn");
                 continue;
@@ -281,7 +287,7 @@ mod tests {
     #[test]
     fn uniform_labels_are_the_targets() {
         let plan = plan(7, Sampling::Uniform, 5_000);
-        let target = plan.target.clone();
+        let target = weights(&plan).clone();
         let data = Generated::materialise(plan, Seed(9), &Run::default());
         let (Features::Boolean(matrix), Labels::Labelled(labels)) =
             (data.features(), data.labels())
@@ -300,7 +306,7 @@ mod tests {
         noisy.noise = 0.2;
         let wrong = rows(noisy.clone(), 5)
             .iter()
-            .filter(|row| 2 * row.hamming_distance(&noisy.target) > 9)
+            .filter(|row| 2 * row.hamming_distance(weights(&noisy)) > 9)
             .count();
         assert!((wrong as f64 / 1e5 - 0.2).abs() < 0.006, "{wrong}");
         let mut dense = plan(40, Sampling::Uniform, 10_000);

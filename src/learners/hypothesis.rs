@@ -2,10 +2,13 @@
 
 use std::ops::Range;
 
+use num_bigint::{BigInt, BigUint};
+
 use crate::bits::{self, BitVector};
 
 use super::block::Block;
 use super::linear::LinearWeights;
+use super::run::StopFlag;
 
 /// A hypothesis: all that is needed to predict.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,21 +19,55 @@ pub enum Hypothesis {
     Linear(LinearWeights),
 }
 
-/// The score that decides a prediction.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What a hypothesis says of one example.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decision {
+    /// The number that decided.
+    pub score: Score,
+    /// The prediction: +1 iff the score is at least the hypothesis's threshold, which is 0 unless
+    /// its kind has another.
+    pub is_positive: bool,
+}
+
+/// The number that decides a prediction.
+#[derive(Clone, Debug, PartialEq)]
 pub enum Score {
     /// Exact.
     Integer(i64),
+    /// Exact, beyond 64 bits.
+    Large(BigInt),
+    /// Exact, in lowest terms; the denominator exceeds 1.
+    Fraction {
+        numerator: BigInt,
+        denominator: BigUint,
+    },
     /// Of weights that are real by definition.
     Real(f64),
 }
 
-impl Score {
-    /// The prediction: +1 iff the score is >= 0.
-    pub fn is_positive(self) -> bool {
-        match self {
-            Self::Integer(score) => score >= 0,
-            Self::Real(score) => score >= 0.0,
+impl From<BigInt> for Score {
+    fn from(score: BigInt) -> Self {
+        match i64::try_from(&score) {
+            Ok(small) => Self::Integer(small),
+            Err(_) => Self::Large(score),
+        }
+    }
+}
+
+impl From<i64> for Decision {
+    fn from(score: i64) -> Self {
+        Self {
+            score: Score::Integer(score),
+            is_positive: score >= 0,
+        }
+    }
+}
+
+impl From<f64> for Decision {
+    fn from(score: f64) -> Self {
+        Self {
+            score: Score::Real(score),
+            is_positive: score >= 0.0,
         }
     }
 }
@@ -44,30 +81,39 @@ impl Hypothesis {
         }
     }
 
+    /// About how many words of work one decision takes.
+    pub fn words_of_work(&self) -> u64 {
+        match self {
+            Self::BinaryWeights(weights) => bits::words_for(weights.n()) as u64,
+            Self::Linear(weights) => weights.n() as u64,
+        }
+    }
+
     /// Whether real-valued examples can be predicted.
     pub fn takes_real(&self) -> bool {
         matches!(self, Self::Linear(weights) if weights.takes_real())
     }
 
-    /// The scores of rows `rows` of a block, appended to `out`.
-    pub fn scores(&self, block: &Block<'_>, rows: Range<usize>, out: &mut Vec<Score>) {
+    /// What is said of rows `rows` of a block, appended to `out`.
+    pub fn decide(&self, block: &Block<'_>, rows: Range<usize>, out: &mut Vec<Decision>) {
         match self {
             Self::BinaryWeights(weights) => {
                 let mut distances = [0; bits::BLOCK_ROWS];
                 bits::disagreements(block.bits(), weights.words(), &mut distances);
                 let n = weights.n() as i64;
-                let score = |&distance: &u32| Score::Integer(n - 2 * i64::from(distance));
-                out.extend(distances[rows].iter().map(score));
+                let score = |&distance: &u32| n - 2 * i64::from(distance);
+                out.extend(distances[rows].iter().map(score).map(Decision::from));
             }
             Self::Linear(weights) => {
                 let mut scratch = weights.scratch();
-                out.extend(rows.map(|row| weights.score(block, row, &mut scratch)));
+                out.extend(rows.map(|row| weights.decide(block, row, &mut scratch)));
             }
         }
     }
 
-    /// The mask of the rows of a block that the hypothesis gets wrong.
-    pub fn mistakes(&self, block: &Block<'_>) -> u64 {
+    /// The mask of the rows of a block that the hypothesis gets wrong. Once `stop` is raised any
+    /// mask will do: whoever asks looks at the flag before believing the answer.
+    pub fn mistakes(&self, block: &Block<'_>, _stop: &StopFlag) -> u64 {
         match self {
             Self::BinaryWeights(weights) => {
                 let bits = block.bits();

@@ -7,7 +7,7 @@
 use crate::bits::{self, BitVector};
 
 use super::block::{Block, BlockFeatures};
-use super::hypothesis::Score;
+use super::hypothesis::Decision;
 
 /// How a Boolean example is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,15 @@ pub struct RealWeights {
     reading: Option<Reading>,
     weights: Vec<f64>,
     bias: Option<f64>,
+}
+
+/// The sum that decides a prediction: +1 iff it is >= 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LinearScore {
+    /// Exact.
+    Integer(i64),
+    /// Of weights that are real by definition.
+    Real(f64),
 }
 
 /// Room for one example while it is scored.
@@ -245,16 +254,24 @@ impl LinearWeights {
     }
 
     /// The score of one row.
-    pub fn score(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> Score {
+    pub fn score(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> LinearScore {
         match (self, scratch) {
             (Self::Integer(weights), Scratch::Words(words)) => {
                 block.bits().copy_row(row, words);
-                Score::Integer(weights.score(words))
+                LinearScore::Integer(weights.score(words))
             }
             (Self::Real(weights), Scratch::Values(values)) => {
-                Score::Real(weights.score(row_values(weights.reading, block, row, values)))
+                LinearScore::Real(weights.score(row_values(weights.reading, block, row, values)))
             }
             _ => unreachable!("scratch of other weights"),
+        }
+    }
+
+    /// The prediction for one row, with its score.
+    pub fn decide(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> Decision {
+        match self.score(block, row, scratch) {
+            LinearScore::Integer(score) => score.into(),
+            LinearScore::Real(score) => score.into(),
         }
     }
 
@@ -285,7 +302,7 @@ impl LinearWeights {
     pub fn mistakes(&self, block: &Block<'_>) -> u64 {
         let mut scratch = self.scratch();
         (0..block.rows()).fold(0, |mask, row| {
-            let predicted = self.score(block, row, &mut scratch).is_positive();
+            let predicted = self.decide(block, row, &mut scratch).is_positive;
             mask | u64::from(predicted != block.is_positive(row)) << row
         })
     }

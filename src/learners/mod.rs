@@ -23,6 +23,7 @@ pub mod rule;
 pub mod run;
 pub mod source;
 pub mod stopping;
+pub mod target;
 pub mod task;
 pub mod trace;
 pub mod train;

@@ -10,8 +10,7 @@ use num_bigint::BigUint;
 
 use super::block::{Block, BlockFeatures};
 use super::bound::Bound;
-use super::hypothesis::Score;
-use super::linear::{LinearWeights, Reading, Scratch};
+use super::linear::{LinearScore, LinearWeights, Reading, Scratch};
 use super::run::{Counts, Interrupt, Run};
 use super::source::Stream;
 
@@ -21,7 +20,7 @@ const THEOREM: &str = "Novikoff";
 struct Extremes {
     radius_squared: f64,
     /// xi, exact where the weights are integers.
-    margin: Score,
+    margin: LinearScore,
 }
 
 /// The bound for the mistakes of `counts`, made from w = 0 on the examples of `stream`.
@@ -78,7 +77,7 @@ fn of_separator(
     detail: Option<String>,
 ) -> Bound {
     let (value, holds) = match (weights, extremes.margin) {
-        (LinearWeights::Integer(weights), Score::Integer(margin)) => {
+        (LinearWeights::Integer(weights), LinearScore::Integer(margin)) => {
             let components = weights.weights().iter().copied().chain(weights.bias());
             let norm_squared = components
                 .map(|w| BigUint::from(w.unsigned_abs()).pow(2))
@@ -89,7 +88,7 @@ fn of_separator(
             let holds = BigUint::from(mistakes) * &denominator <= numerator;
             (quotient(&numerator, &denominator), holds)
         }
-        (LinearWeights::Real(weights), Score::Real(margin)) => {
+        (LinearWeights::Real(weights), LinearScore::Real(margin)) => {
             let components = weights.weights().iter().copied().chain(weights.bias());
             let norm_squared: f64 = components.map(|w| w * w).sum();
             let value = extremes.radius_squared * norm_squared / (margin * margin);
@@ -104,6 +103,7 @@ fn of_separator(
         theorem: THEOREM,
         value: Some(value),
         holds: Some(holds),
+        log2_value: None,
         detail,
     }
 }
@@ -140,10 +140,10 @@ fn separate_strictly(
     Ok(None)
 }
 
-fn is_positive(margin: Score) -> bool {
+fn is_positive(margin: LinearScore) -> bool {
     match margin {
-        Score::Integer(margin) => margin > 0,
-        Score::Real(margin) => margin > 0.0,
+        LinearScore::Integer(margin) => margin > 0,
+        LinearScore::Real(margin) => margin > 0.0,
     }
 }
 
@@ -151,6 +151,7 @@ fn unknown(why: &str) -> Bound {
     Bound {
         theorem: THEOREM,
         value: None,
+        log2_value: None,
         holds: None,
         detail: Some(why.to_owned()),
     }
@@ -202,19 +203,19 @@ fn signed_margin(
     block: &Block<'_>,
     row: usize,
     scratch: &mut Scratch,
-) -> Score {
+) -> LinearScore {
     let score = weights.score(block, row, scratch);
     match (score, block.is_positive(row)) {
         (score, true) => score,
-        (Score::Integer(score), false) => Score::Integer(-score),
-        (Score::Real(score), false) => Score::Real(-score),
+        (LinearScore::Integer(score), false) => LinearScore::Integer(-score),
+        (LinearScore::Real(score), false) => LinearScore::Real(-score),
     }
 }
 
-fn smaller(a: Score, b: Score) -> Score {
+fn smaller(a: LinearScore, b: LinearScore) -> LinearScore {
     match (a, b) {
-        (Score::Integer(a), Score::Integer(b)) => Score::Integer(a.min(b)),
-        (Score::Real(a), Score::Real(b)) => Score::Real(a.min(b)),
+        (LinearScore::Integer(a), LinearScore::Integer(b)) => LinearScore::Integer(a.min(b)),
+        (LinearScore::Real(a), LinearScore::Real(b)) => LinearScore::Real(a.min(b)),
         _ => unreachable!("scores of one hypothesis are of one kind"),
     }
 }

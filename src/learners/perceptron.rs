@@ -26,8 +26,9 @@ use super::novikoff;
 use super::parameters::{Kind, Parameter, ParameterError, Weights};
 use super::random::Generator;
 use super::rule::{Order, Rule, Update};
-use super::run::{Counts, Interrupt, Run};
+use super::run::{Counts, Interrupt, Run, StopFlag};
 use super::source::{Presentation, Stream};
+use super::train_loop::Reason;
 
 /// How a bit is read.
 pub const READING: Parameter = Parameter {
@@ -210,10 +211,15 @@ impl Rule for Perceptron {
         self.order
     }
 
-    fn first_mistake(&mut self, block: &Block<'_>, mut rows: Range<usize>) -> Option<usize> {
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
         rows.find(|&row| {
-            let score = self.weights.score(block, row, &mut self.scratch);
-            score.is_positive() != block.is_positive(row)
+            let decision = self.weights.decide(block, row, &mut self.scratch);
+            decision.is_positive != block.is_positive(row)
         })
     }
 
@@ -234,7 +240,7 @@ impl Rule for Perceptron {
         }
     }
 
-    fn mistakes(&mut self, block: &Block<'_>) -> u64 {
+    fn mistakes(&mut self, block: &Block<'_>, _: &StopFlag) -> u64 {
         self.weights.mistakes(block)
     }
 
@@ -246,8 +252,12 @@ impl Rule for Perceptron {
         &self,
         stream: &mut dyn Stream,
         counts: &Counts,
+        reason: Reason,
         run: &Run,
     ) -> Result<Option<Bound>, Interrupt> {
+        if reason != Reason::Converged {
+            return Ok(None);
+        }
         let bound = novikoff::bound(&self.weights, stream, counts, run)?;
         Ok(Some(if self.starts_at_zero {
             bound

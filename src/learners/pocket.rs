@@ -21,6 +21,7 @@ use super::linear::LinearWeights;
 use super::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING};
 use super::random::Generator;
 use super::rule::{Order, Rule, Update};
+use super::run::StopFlag;
 use super::source::Presentation;
 
 /// The catalogue's entry.
@@ -64,16 +65,21 @@ impl Rule for Pocket {
         Order::RandomMistake
     }
 
-    fn first_mistake(&mut self, block: &Block<'_>, rows: Range<usize>) -> Option<usize> {
-        self.perceptron.first_mistake(block, rows)
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        self.perceptron.first_mistake(block, rows, stop)
     }
 
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
         self.perceptron.update(block, row, random)
     }
 
-    fn mistakes(&mut self, block: &Block<'_>) -> u64 {
-        self.perceptron.mistakes(block)
+    fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
+        self.perceptron.mistakes(block, stop)
     }
 
     fn evaluated(&mut self, errors: u64) {

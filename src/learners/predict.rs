@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 
 use super::block::{Block, BlockFeatures, row_mask};
 use super::data::{Data, Features};
-use super::hypothesis::{Hypothesis, Score};
+use super::hypothesis::{Decision, Hypothesis};
 use super::source::{MemorySample, Presentation, Stream};
 use crate::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS};
 
-/// Shows the score of every example, in order, up to 64 at a time, until `see` breaks off.
+/// Shows the decision on every example, in order, up to 64 at a time, until `see` breaks off.
 ///
 /// Boolean data before a hypothesis over reals are read as the values that they were sent as: bit
 /// 1 is 1, bit 0 is `zero`. They are spelled out one example at a time, since as doubles they take
@@ -16,14 +16,14 @@ use crate::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS};
 ///
 /// # Panics
 /// When the examples are not of the hypothesis's n, or are real and it takes Boolean ones only.
-pub fn for_each_scores(
+pub fn for_each_decisions(
     hypothesis: &Hypothesis,
     data: &Data,
     zero: f64,
-    mut see: impl FnMut(&[Score]) -> ControlFlow<()>,
+    mut see: impl FnMut(&[Decision]) -> ControlFlow<()>,
 ) {
     assert_eq!(hypothesis.n(), data.n());
-    let mut scores = Vec::with_capacity(BLOCK_ROWS);
+    let mut decisions = Vec::with_capacity(BLOCK_ROWS);
     if let (true, Features::Boolean(matrix)) = (hypothesis.takes_real(), data.features()) {
         let mut values = Vec::with_capacity(matrix.n());
         for row in 0..matrix.rows() {
@@ -34,29 +34,29 @@ pub fn for_each_scores(
                 positives: row_mask(1),
                 reflected: 0,
             };
-            hypothesis.scores(&block, 0..1, &mut scores);
-            if scores.len() == BLOCK_ROWS && shown(&mut scores, &mut see).is_break() {
+            hypothesis.decide(&block, 0..1, &mut decisions);
+            if decisions.len() == BLOCK_ROWS && shown(&mut decisions, &mut see).is_break() {
                 return;
             }
         }
-        let _ = shown(&mut scores, &mut see);
+        let _ = shown(&mut decisions, &mut see);
         return;
     }
     let mut stream = MemorySample::new(data, Presentation::Labelled);
     while let Some(block) = stream.next_block() {
-        hypothesis.scores(&block, 0..block.rows(), &mut scores);
-        if shown(&mut scores, &mut see).is_break() {
+        hypothesis.decide(&block, 0..block.rows(), &mut decisions);
+        if shown(&mut decisions, &mut see).is_break() {
             return;
         }
     }
 }
 
 fn shown(
-    scores: &mut Vec<Score>,
-    see: &mut impl FnMut(&[Score]) -> ControlFlow<()>,
+    decisions: &mut Vec<Decision>,
+    see: &mut impl FnMut(&[Decision]) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
-    let flow = see(scores);
-    scores.clear();
+    let flow = see(decisions);
+    decisions.clear();
     flow
 }
 

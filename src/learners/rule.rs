@@ -10,8 +10,9 @@ use super::block::Block;
 use super::bound::Bound;
 use super::hypothesis::Hypothesis;
 use super::random::Generator;
-use super::run::{Counts, Interrupt, Run};
+use super::run::{Counts, Interrupt, Run, StopFlag};
 use super::source::Stream;
+use super::train_loop::Reason;
 
 /// In which order a rule wants its examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +47,16 @@ pub trait Rule: Send {
     }
 
     /// The first of `rows` that the present hypothesis gets wrong.
-    fn first_mistake(&mut self, block: &Block<'_>, rows: Range<usize>) -> Option<usize>;
+    ///
+    /// Where one example can take longer than 2^24 words of work, the rule looks at `stop`
+    /// meanwhile. Once it is raised any answer will do: the loop looks at the flag before it
+    /// believes the answer.
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize>;
 
     /// Learns from row `row`, on which the hypothesis was wrong.
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
@@ -62,9 +72,9 @@ pub trait Rule: Send {
     }
 
     /// The mask of all rows that the present hypothesis gets wrong. Asked only of rules whose
-    /// order is [`Order::RandomMistake`].
-    fn mistakes(&mut self, block: &Block<'_>) -> u64 {
-        self.hypothesis().mistakes(block)
+    /// order is [`Order::RandomMistake`]. `stop` is as for [`Self::first_mistake`].
+    fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
+        self.hypothesis().mistakes(block, stop)
     }
 
     /// Told the errors of the present hypothesis after an evaluation of the whole sample.
@@ -73,7 +83,7 @@ pub trait Rule: Send {
     /// The hypothesis to answer with.
     fn hypothesis(&self) -> Hypothesis;
 
-    /// The theorem's bound, once the run has converged on `stream` with `counts`.
+    /// The theorem's bound, once the run has ended on `stream` with `counts` for this reason.
     ///
     /// # Errors
     /// The interrupt that cut the computation short.
@@ -81,6 +91,7 @@ pub trait Rule: Send {
         &self,
         _stream: &mut dyn Stream,
         _counts: &Counts,
+        _reason: Reason,
         _run: &Run,
     ) -> Result<Option<Bound>, Interrupt> {
         Ok(None)

@@ -194,6 +194,9 @@ pub(super) fn build(task: &Task, input: Input<'_>) -> Result<Built, ParameterErr
 /// The distribution of the examples, where they are fresh, independent and clean.
 pub(super) fn fresh_sampling(input: Input<'_>) -> Result<Sampling, &'static str> {
     match input {
+        Input::Generated(plan) if plan.target.binary_weights().is_none() => {
+            Err("the target is no half-space of binary weights")
+        }
         Input::Generated(plan) if plan.is_clean() => Ok(plan.sampling),
         Input::Generated(plan) if plan.noise > 0.0 => Err("the data are noisy"),
         Input::Generated(_) => Err("the density of ones is not 1/2"),

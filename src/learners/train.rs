@@ -6,12 +6,15 @@ use super::hypothesis::Hypothesis;
 use super::outcome::{Outcome, Recovery, Termination, Training};
 use super::random::Purpose;
 use super::rule::Order;
-use super::run::{Counts, Interrupt, Run};
+use super::run::{Counts, Interrupt, Run, StopFlag};
 use super::source::{MemorySample, Stream};
 use super::stopping::{StopRule, Watch};
 use super::task::{self, Input, Task};
 use super::trace::Trace;
 use super::train_loop::{Reason, TrainLoop};
+
+/// Words of work for one example up to which a block of 64 is no more than 2^24.
+const EXAMPLE_WORDS_MAX: u64 = 1 << 18;
 
 /// Runs a checked task to its end.
 ///
@@ -76,13 +79,10 @@ fn report(
     } else {
         training_errors(&hypothesis, input, target, counts.examples, stream, run)?
     };
-    let bound = match reason {
-        Reason::Converged => match train_loop.rule.bound(stream, &counts, run) {
-            Err(Interrupt::Suspended) => return Err(Interrupt::Suspended),
-            Err(_) => None,
-            Ok(bound) => bound,
-        },
-        _ => None,
+    let bound = match train_loop.rule.bound(stream, &counts, reason, run) {
+        Err(Interrupt::Suspended) => return Err(Interrupt::Suspended),
+        Err(_) => None,
+        Ok(bound) => bound,
     };
     Ok(Outcome {
         hypothesis,
@@ -139,9 +139,10 @@ fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
     let Input::Generated(plan) = input else {
         return None;
     };
+    let target = plan.target.binary_weights()?;
     let distance = match hypothesis {
-        Hypothesis::BinaryWeights(weights) => weights.hamming_distance(&plan.target),
-        Hypothesis::Linear(weights) => weights.signs().hamming_distance(&plan.target),
+        Hypothesis::BinaryWeights(weights) => weights.hamming_distance(target),
+        Hypothesis::Linear(weights) => weights.signs().hamming_distance(target),
     };
     Some(Recovery {
         recovered: distance == 0,
@@ -150,8 +151,8 @@ fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
 }
 
 /// Counts the errors of the hypothesis: on the whole sample, or on the part of a stream that was
-/// read. None when the run is to end before that is done; a stream, which must be drawn again, is
-/// not begun when the time is over.
+/// read. None when the run is to end before that is done: when the time is over, the examples are
+/// still counted unless they must be drawn again or each takes long.
 fn training_errors(
     hypothesis: &Hypothesis,
     input: Input<'_>,
@@ -173,28 +174,34 @@ fn training_errors(
         let errors = 0;
         return Ok(Some(Training { errors, examples }));
     }
+    let is_long = is_drawn || hypothesis.words_of_work() > EXAMPLE_WORDS_MAX;
+    // Blocks of short examples are looked at between, and need no flag of their own.
+    let unheeded = StopFlag::default();
+    let stop = if is_long { &run.stop } else { &unheeded };
     let mut errors = 0;
     let mut left = examples;
     stream.rewind();
-    while left > 0 {
+    loop {
         match run.stop.raised() {
             Some(Interrupt::Suspended) => return Err(Interrupt::Suspended),
             Some(Interrupt::Cancelled) => return Ok(None),
-            Some(Interrupt::TimeLimit) if is_drawn => return Ok(None),
+            Some(Interrupt::TimeLimit) if is_long => return Ok(None),
             Some(Interrupt::TimeLimit) | None => {}
         }
+        if left == 0 {
+            return Ok(Some(Training { errors, examples }));
+        }
         let Some(block) = stream.next_block() else {
-            break;
+            return Ok(Some(Training { errors, examples }));
         };
-        errors += errors_among(hypothesis, &block, left);
+        errors += errors_among(hypothesis, &block, left, stop);
         left = left.saturating_sub(block.rows() as u64);
     }
-    Ok(Some(Training { errors, examples }))
 }
 
-fn errors_among(hypothesis: &Hypothesis, block: &Block<'_>, rows: u64) -> u64 {
+fn errors_among(hypothesis: &Hypothesis, block: &Block<'_>, rows: u64, stop: &StopFlag) -> u64 {
     let counted = row_mask(rows.min(64) as usize);
-    u64::from((hypothesis.mistakes(block) & counted).count_ones())
+    u64::from((hypothesis.mistakes(block, stop) & counted).count_ones())
 }
 
 #[cfg(test)]

@@ -188,7 +188,12 @@ impl TrainLoop<'_> {
             }
             let headroom = self.watch.as_ref().map_or(readable, Watch::headroom);
             let count = readable.min(headroom) as usize;
-            match self.rule.first_mistake(block, row..row + count) {
+            let stop = &self.run.stop;
+            let mistake = self.rule.first_mistake(block, row..row + count, stop);
+            if stop.raised().is_some() {
+                self.look_outside()?;
+            }
+            match mistake {
                 None => {
                     row += count;
                     self.counts.examples += count as u64;
@@ -272,7 +277,7 @@ impl TrainLoop<'_> {
         let mut wrong = Vec::new();
         while let Some(block) = sample.next_block() {
             self.look_outside()?;
-            wrong.push(self.rule.mistakes(&block));
+            wrong.push(self.rule.mistakes(&block, &self.run.stop));
             self.counts.examples += block.rows() as u64;
         }
         let errors: u64 = wrong.iter().map(|mask| u64::from(mask.count_ones())).sum();

@@ -5,6 +5,7 @@
 //! nor HTTP, and they read no clock and draw no random number: both come in as parameters.
 
 mod bounded_json;
+pub mod certificates;
 pub mod event;
 pub mod hypothesis;
 pub mod id;
@@ -12,6 +13,7 @@ pub mod job;
 pub mod model;
 pub mod owner;
 pub mod page;
+pub mod task;
 pub mod time;
 pub mod train;
 

@@ -6,7 +6,6 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::formats::{Assume, GeneratedSpec};
 use crate::learners::outcome::Outcome;
 use crate::learners::random::SEED_MAX;
 use crate::learners::run::Counts;
@@ -15,7 +14,7 @@ use crate::learners::trace::Trace;
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
 
-/// All that is needed, with the data and the seed, to train again with the same result.
+/// What to train, and until when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainSpec {
     /// The learner.
@@ -24,10 +23,6 @@ pub struct TrainSpec {
     pub stop: StopSpec,
     /// Whether the mistake curve is kept.
     pub trace: bool,
-    /// What the client declares of its data.
-    pub assume: Option<Assume>,
-    /// What to draw, when the data are generated.
-    pub generated: Option<GeneratedSpec>,
 }
 
 /// A learner and its parameters, as the client gave them.
@@ -265,6 +260,8 @@ pub struct BoundDocument {
     pub theorem: String,
     /// The bound, in mistakes.
     pub value: Option<f64>,
+    /// The binary logarithm of a bound beyond the range of a JSON number.
+    pub log2_value: Option<f64>,
     /// Whether it held; null when an assumption is not met or there is no value.
     pub holds: Option<bool>,
     /// Why there is no verdict.
@@ -374,6 +371,7 @@ impl TrainResult {
             bound: outcome.bound.as_ref().map(|bound| BoundDocument {
                 theorem: bound.theorem.to_owned(),
                 value: bound.value.filter(|value| value.is_finite()),
+                log2_value: bound.log2_value,
                 holds: bound.holds,
                 detail: bound.detail.clone(),
             }),

@@ -1,0 +1,293 @@
+//! The JSON form of a target: the concept that labels generated examples, as plain checked fields.
+
+use serde::de::Deserializer;
+use serde::{Deserialize, Serialize, Serializer};
+
+use crate::bits::BitVector;
+use crate::learners::random::Seed;
+use crate::learners::target::{Draw, Literals, Target, WEIGHT_MAX};
+
+use super::error::{Fault, FormatErrorKind};
+use super::json_scope as scope;
+
+/// Literals that a target may have in all: a block of examples is labelled by looking at each.
+pub const LITERALS_MAX: usize = 1 << 18;
+
+/// The most variables of a class whose size is drawn too: with many, almost every example would
+/// have one label.
+const DRAWN_SIZE_MAX: usize = 8;
+
+/// The concept that labels generated examples. What is left out is drawn.
+///
+/// A literal is the number of a variable from 1, with a minus sign when negated.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum TargetSpec {
+    /// A half-space whose weights are all 1 or -1.
+    BinaryWeights {
+        /// One bit a weight, 1 for +1.
+        #[serde(
+            default,
+            deserialize_with = "read_bits",
+            serialize_with = "write_bits",
+            skip_serializing_if = "Option::is_none"
+        )]
+        weights: Option<BitVector>,
+    },
+    /// True iff one of its literals is.
+    Disjunction {
+        /// The literals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        variables: Option<Vec<i64>>,
+        /// How many variables to draw.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<usize>,
+    },
+    /// True iff all literals of one of its terms are.
+    Dnf {
+        /// The terms, each a list of literals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        terms: Option<Vec<Vec<i64>>>,
+        /// How many terms to draw.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        terms_count: Option<usize>,
+        /// How many variables to draw for each.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<usize>,
+    },
+    /// True iff the weights of the ones add up to `theta` or more.
+    Threshold {
+        /// One integer a feature.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        weights: Option<Vec<i64>>,
+        /// What the sum must reach; half the sum of all weights when left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        theta: Option<i64>,
+    },
+    /// True iff an odd number of its variables are.
+    Parity {
+        /// The variables.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        variables: Option<Vec<i64>>,
+        /// How many to draw.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<usize>,
+    },
+}
+
+/// A fault, below the pointer of the data.
+type At = (&'static str, Fault);
+
+impl TargetSpec {
+    /// The name of a class that labels any example but has no half-space of its own.
+    pub(super) fn class_without_half_space(&self) -> Option<&'static str> {
+        match self {
+            Self::BinaryWeights { .. } => None,
+            Self::Disjunction { .. } => Some("disjunction"),
+            Self::Dnf { .. } => Some("DNF"),
+            Self::Threshold { .. } => Some("threshold"),
+            Self::Parity { .. } => Some("parity"),
+        }
+    }
+
+    /// The concept over `n` features; a seed draws what was left out.
+    ///
+    /// # Panics
+    /// When the fields were not checked against `n`.
+    pub fn concept(&self, n: usize, seed: Seed) -> Target {
+        let mut draw = Draw::new(n, seed);
+        let mut variables = |given: &Option<Vec<i64>>, size: Option<usize>| match given {
+            Some(given) => given.clone(),
+            None => {
+                let size = size.unwrap_or_else(|| draw.size(DRAWN_SIZE_MAX));
+                draw.variables(size)
+            }
+        };
+        match self {
+            Self::BinaryWeights { weights } => {
+                let drawn = || Draw::new(n, seed).bits();
+                Target::BinaryWeights(weights.clone().unwrap_or_else(drawn))
+            }
+            Self::Disjunction {
+                variables: given,
+                size,
+            } => Target::Disjunction {
+                n,
+                literals: Literals::new(&variables(given, *size)),
+            },
+            Self::Dnf {
+                terms: Some(terms), ..
+            } => Target::Dnf {
+                n,
+                terms: terms.iter().map(|term| Literals::new(term)).collect(),
+            },
+            Self::Dnf {
+                terms: None,
+                terms_count,
+                size,
+            } => {
+                let count = terms_count.unwrap_or_else(|| draw.size(DRAWN_SIZE_MAX));
+                let term = |_| {
+                    let size = size.unwrap_or_else(|| draw.size(DRAWN_SIZE_MAX));
+                    Literals::new(&draw.variables(size))
+                };
+                let terms = (0..count).map(term).collect();
+                Target::Dnf { n, terms }
+            }
+            Self::Threshold { weights, theta } => {
+                let weights = weights.clone().unwrap_or_else(|| draw.integers());
+                let half = || weights.iter().sum::<i64>().div_euclid(2);
+                let theta = theta.unwrap_or_else(half);
+                Target::Threshold { weights, theta }
+            }
+            Self::Parity {
+                variables: given,
+                size,
+            } => {
+                let mut bits = BitVector::zeros(n);
+                for variable in variables(given, *size) {
+                    bits.set(variable.unsigned_abs() as usize - 1, true);
+                }
+                Target::Parity(bits)
+            }
+        }
+    }
+
+    /// Checks the fields against the number of features.
+    pub(super) fn check(&self, n: usize) -> Result<(), At> {
+        match self {
+            Self::BinaryWeights { weights } => {
+                let given = weights.as_ref().map(BitVector::n);
+                same_length("/target/binary_weights/weights", given, n)
+            }
+            Self::Disjunction { variables, size } => {
+                let at = "/target/disjunction/variables";
+                one_of(at, variables.is_some(), size.is_some())?;
+                literals(at, variables.as_deref(), n, true)?;
+                drawn("/target/disjunction/size", *size, n.min(LITERALS_MAX))
+            }
+            Self::Dnf {
+                terms,
+                terms_count,
+                size,
+            } => {
+                let at = "/target/dnf/terms";
+                one_of(at, terms.is_some(), terms_count.or(*size).is_some())?;
+                let given = terms.as_deref();
+                if given.is_some_and(<[_]>::is_empty) {
+                    return refused(at, "A DNF has at least one term.".to_owned());
+                }
+                for term in given.unwrap_or_default() {
+                    literals(at, Some(term), n, true)?;
+                }
+                let literals_drawn = terms_count.unwrap_or(1).saturating_mul(size.unwrap_or(1));
+                let all = given.unwrap_or_default().iter().map(Vec::len).sum();
+                not_too_many(at, literals_drawn.max(all))?;
+                drawn("/target/dnf/terms_count", *terms_count, LITERALS_MAX)?;
+                drawn("/target/dnf/size", *size, n.min(LITERALS_MAX))
+            }
+            Self::Threshold { weights, theta } => {
+                let at = "/target/threshold/weights";
+                same_length(at, weights.as_ref().map(Vec::len), n)?;
+                let is_large = |w: &i64| w.unsigned_abs() > WEIGHT_MAX.unsigned_abs();
+                if weights.iter().flatten().any(is_large) {
+                    return refused(at, "A weight is more than 2^40 in magnitude.".to_owned());
+                }
+                if theta
+                    .as_ref()
+                    .is_some_and(|theta| theta.unsigned_abs() > 1 << 61)
+                {
+                    let detail = "theta is more than 2^61 in magnitude.".to_owned();
+                    return refused("/target/threshold/theta", detail);
+                }
+                Ok(())
+            }
+            Self::Parity { variables, size } => {
+                let at = "/target/parity/variables";
+                one_of(at, variables.is_some(), size.is_some())?;
+                literals(at, variables.as_deref(), n, false)?;
+                drawn("/target/parity/size", *size, n)
+            }
+        }
+    }
+}
+
+fn refused(at: &'static str, detail: String) -> Result<(), At> {
+    Err((at, Fault::new(FormatErrorKind::OutOfRange, detail)))
+}
+
+fn same_length(at: &'static str, given: Option<usize>, n: usize) -> Result<(), At> {
+    match given.filter(|&given| given != n) {
+        None => Ok(()),
+        Some(given) => {
+            let detail = format!("There are {given} weights, but n is {n}.");
+            Err((at, Fault::new(FormatErrorKind::UnequalLength, detail)))
+        }
+    }
+}
+
+fn one_of(at: &'static str, is_given: bool, is_drawn: bool) -> Result<(), At> {
+    if is_given && is_drawn {
+        let detail = "The target is given and to be drawn; leave one out.".to_owned();
+        return refused(at, detail);
+    }
+    Ok(())
+}
+
+fn literals(at: &'static str, given: Option<&[i64]>, n: usize, signed: bool) -> Result<(), At> {
+    let Some(given) = given else {
+        return Ok(());
+    };
+    if given.is_empty() {
+        return refused(at, "There are no variables; name at least one.".to_owned());
+    }
+    not_too_many(at, given.len())?;
+    let is_wrong = |literal: &&i64| {
+        let variable = literal.unsigned_abs();
+        variable == 0 || variable > n as u64 || (!signed && **literal < 0)
+    };
+    match given.iter().find(is_wrong) {
+        None => Ok(()),
+        Some(wrong) if signed => refused(
+            at,
+            format!("{wrong} names no variable; they are 1 to {n}, negated with a minus sign."),
+        ),
+        Some(wrong) => refused(at, format!("{wrong} names no variable; they are 1 to {n}.")),
+    }
+}
+
+fn not_too_many(at: &'static str, literals: usize) -> Result<(), At> {
+    if literals > LITERALS_MAX {
+        let detail = format!("There are {literals} literals, more than {LITERALS_MAX}.");
+        return refused(at, detail);
+    }
+    Ok(())
+}
+
+fn drawn(at: &'static str, size: Option<usize>, most: usize) -> Result<(), At> {
+    match size.filter(|size| !(1..=most).contains(size)) {
+        None => Ok(()),
+        Some(size) => refused(at, format!("{size} is no number from 1 to {most}.")),
+    }
+}
+
+fn read_bits<'de, D: Deserializer<'de>>(value: D) -> Result<Option<BitVector>, D::Error> {
+    let Some(text) = Option::<String>::deserialize(value)? else {
+        return Ok(None);
+    };
+    let bits = BitVector::from_bit_string(text.as_bytes());
+    bits.map(Some).map_err(|at| {
+        let detail = format!(
+            "Character {} is no bit; a bit string is made of 0 and 1.",
+            at + 1
+        );
+        scope::raise(Fault::new(FormatErrorKind::BadBit, detail))
+    })
+}
+
+fn write_bits<S: Serializer>(bits: &Option<BitVector>, to: S) -> Result<S::Ok, S::Error> {
+    match bits {
+        Some(bits) => to.serialize_str(&bits.to_bit_string()),
+        None => to.serialize_none(),
+    }
+}

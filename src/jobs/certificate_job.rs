@@ -1,0 +1,382 @@
+//! From a stored question about a sample to its answer, and from the answer to documents.
+
+use std::borrow::Cow;
+
+use serde_json::json;
+
+use crate::certificates::maximum_margin::{self, NovikoffBound};
+use crate::certificates::separability::{
+    self, Convention, Multiplier, Question, Separator, Verdict,
+};
+use crate::certificates::undecided::Undecided;
+use crate::certificates::version_space::{self, Enumeration, VersionSpaceError};
+use crate::learners::data::{Data, Features};
+use crate::learners::generate::{Generated, Plan};
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::linear::{LinearWeights, Reading, RealWeights};
+use crate::learners::random::Seed;
+use crate::learners::run::{Interrupt, Run};
+use crate::learners::task::{Input, TaskError};
+use crate::records::certificates::{
+    CertificateDocument, ConventionName, MaximumMarginResult, MaximumMarginSpec,
+    MultiplierDocument, SeparabilityResult, SeparabilitySpec, VersionSpaceResult, VersionSpaceSpec,
+    whole_number,
+};
+use crate::records::hypothesis::{HypothesisDocument, ReadingName};
+use crate::records::train::{BoundDocument, ModelDocument};
+use crate::records::{Job, Model};
+
+use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
+use super::ids::Ids;
+use super::work::ResolveError;
+
+/// A question about a sample.
+#[derive(Clone, Debug)]
+pub(super) struct CertificateJob {
+    pub(super) asked: Asked,
+    /// Of generated data.
+    pub(super) seed: Seed,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub(super) enum Asked {
+    Separability(SeparabilitySpec),
+    MaximumMargin(MaximumMarginSpec),
+    VersionSpace(VersionSpaceSpec),
+}
+
+/// The answer.
+#[derive(Debug)]
+pub enum Certified {
+    /// Whether the sample is separable.
+    Separability(Verdict),
+    /// The hyperplane with the largest margin.
+    MaximumMargin(Box<maximum_margin::Outcome>),
+    /// All binary weights that agree with it.
+    VersionSpace(Enumeration),
+}
+
+impl CertificateJob {
+    /// Checks the question against the data.
+    pub(super) fn check(&self, input: Input<'_>, state_bytes_max: u64) -> Result<(), ResolveError> {
+        match input {
+            Input::Sample { data, assume } => {
+                if assume.is_some() {
+                    return Err(refused(
+                        "assume is for training; this rests on no assumption",
+                    ));
+                }
+                self.check_data(data)
+            }
+            Input::Generated(plan) => {
+                let Some(count) = plan.count else {
+                    return Err(refused(
+                        "this needs the whole sample: give the data a count",
+                    ));
+                };
+                let n = plan.target.n();
+                let limit = state_bytes_max;
+                let needed = count.saturating_mul(n.div_ceil(64) as u64 * 8);
+                if needed > limit {
+                    return Err(TaskError::TooLarge { needed, limit }.into());
+                }
+                // One example is enough to see what any would be refused for.
+                let plan = Plan {
+                    count: Some(1),
+                    ..plan.clone()
+                };
+                let data = Generated::materialise(plan, self.seed, &Run::default());
+                self.check_data(&data)
+            }
+        }
+    }
+
+    fn check_data(&self, data: &Data) -> Result<(), ResolveError> {
+        let reading = match &self.asked {
+            Asked::Separability(spec) => spec.reading,
+            Asked::MaximumMargin(spec) => spec.reading,
+            Asked::VersionSpace(spec) => {
+                let list = spec.list as usize;
+                return version_space::check(data, list).map_err(|error| match error {
+                    VersionSpaceError::TooWide { .. } => {
+                        ResolveError::Intractable(error.to_string())
+                    }
+                    VersionSpaceError::ListTooLong { .. } => ResolveError::Field {
+                        field: "list",
+                        detail: error.to_string(),
+                    },
+                    _ => refused(&error.to_string()),
+                });
+            }
+        };
+        if reading.is_some() && matches!(data.features(), Features::Real(_)) {
+            return Err(ResolveError::Field {
+                field: "reading",
+                detail: "concerns Boolean data; these examples are real-valued: leave it out"
+                    .to_owned(),
+            });
+        }
+        separability::check(data).map_err(|error| refused(&error.to_string()))
+    }
+
+    /// Answers the question.
+    ///
+    /// # Errors
+    /// [`Interrupt::Suspended`] when the run was given up.
+    pub(super) fn run(&self, input: Input<'_>, run: &Run) -> Result<Certified, Interrupt> {
+        let data = match input {
+            Input::Sample { data, .. } => Cow::Borrowed(data),
+            Input::Generated(plan) => {
+                Cow::Owned(Generated::materialise(plan.clone(), self.seed, run))
+            }
+        };
+        match &self.asked {
+            Asked::Separability(spec) => {
+                let question = Question {
+                    bias: spec.bias,
+                    reading: reading(spec.reading),
+                    convention: spec.convention.into(),
+                };
+                separability::decide(&data, &question, run).map(Certified::Separability)
+            }
+            Asked::MaximumMargin(spec) => {
+                let outcome = maximum_margin::solve(&data, spec.bias, reading(spec.reading), run)?;
+                Ok(Certified::MaximumMargin(Box::new(outcome)))
+            }
+            Asked::VersionSpace(spec) => {
+                let list = spec.list as usize;
+                version_space::enumerate(&data, list, run).map(Certified::VersionSpace)
+            }
+        }
+    }
+
+    /// What is written of the answer.
+    pub(super) fn ending(
+        &self,
+        ids: &Ids,
+        job: &Job,
+        data: Option<&Data>,
+        certified: &Certified,
+        seconds: f64,
+    ) -> Ending {
+        match (&self.asked, certified) {
+            (Asked::Separability(spec), Certified::Separability(verdict)) => {
+                separability_ending(spec.convention, verdict, seconds)
+            }
+            (Asked::MaximumMargin(spec), Certified::MaximumMargin(outcome)) => {
+                let is_real = data.is_some_and(|d| matches!(d.features(), Features::Real(_)));
+                let reading = (!is_real).then(|| reading(spec.reading));
+                margin_ending(ids, job, spec, reading, outcome, seconds)
+            }
+            (Asked::VersionSpace(_), Certified::VersionSpace(enumeration)) => {
+                version_space_ending(enumeration, seconds)
+            }
+            _ => unreachable!("an answer to another question"),
+        }
+    }
+}
+
+fn refused(detail: &str) -> ResolveError {
+    TaskError::WrongData(detail.to_owned()).into()
+}
+
+fn reading(name: Option<ReadingName>) -> Reading {
+    name.map_or(Reading::Signed, Reading::from)
+}
+
+impl From<ConventionName> for Convention {
+    fn from(name: ConventionName) -> Self {
+        match name {
+            ConventionName::Strict => Self::Strict,
+            ConventionName::Service => Self::Service,
+        }
+    }
+}
+
+/// The end of a task that counts nothing and makes no model.
+fn ending(result: serde_json::Value, undecided: Option<&Undecided>) -> Ending {
+    Ending {
+        result,
+        is_cancelled: undecided == Some(&Undecided::Cancelled),
+        counts: None,
+        model: None,
+        trace: None,
+    }
+}
+
+fn separability_ending(convention: ConventionName, verdict: &Verdict, seconds: f64) -> Ending {
+    let (separable, certificate, undecided) = match verdict {
+        Verdict::Separable(separator) => (Some(true), Some(separator_document(separator)), None),
+        Verdict::NotSeparable(multipliers) => (
+            Some(false),
+            Some(alternative(convention, multipliers)),
+            None,
+        ),
+        Verdict::Undecided(why) => (None, None, Some(why)),
+    };
+    let result = SeparabilityResult {
+        separable,
+        certificate,
+        convention,
+        detail: undecided.map(Undecided::to_string),
+        seconds,
+    };
+    ending(json(&result), undecided)
+}
+
+fn separator_document(separator: &Separator) -> CertificateDocument {
+    CertificateDocument::Separator {
+        weights: separator.weights.iter().map(whole_number).collect(),
+        bias: separator.bias.as_ref().map(whole_number),
+    }
+}
+
+fn alternative(convention: ConventionName, multipliers: &[Multiplier]) -> CertificateDocument {
+    let document = |multiplier: &Multiplier| MultiplierDocument {
+        example: multiplier.example as u64,
+        weight: multiplier.weight.to_string(),
+    };
+    let multipliers = multipliers.iter().map(document).collect();
+    match convention {
+        ConventionName::Strict => CertificateDocument::Gordan { multipliers },
+        ConventionName::Service => CertificateDocument::Motzkin { multipliers },
+    }
+}
+
+fn margin_ending(
+    ids: &Ids,
+    job: &Job,
+    spec: &MaximumMarginSpec,
+    reading: Option<Reading>,
+    outcome: &maximum_margin::Outcome,
+    seconds: f64,
+) -> Ending {
+    use maximum_margin::Outcome;
+    let mut result = MaximumMarginResult {
+        separable: Some(true),
+        certificate: None,
+        model: None,
+        hypothesis: None,
+        margin: None,
+        margin_at_most: None,
+        support: None,
+        bound: None,
+        detail: None,
+        seconds,
+    };
+    let mut model = None;
+    let mut undecided = None;
+    match outcome {
+        Outcome::Optimal(optimum) => {
+            let weights = RealWeights::new(reading, optimum.weights.clone(), optimum.bias);
+            let hypothesis = Hypothesis::Linear(LinearWeights::Real(weights));
+            let document = HypothesisDocument::from(&hypothesis);
+            let is_short = is_within(&document, INLINE_HYPOTHESIS_BYTES_MAX);
+            result.hypothesis = is_short.then(|| document.clone());
+            result.margin = Some(optimum.margin);
+            result.margin_at_most = Some(optimum.margin * (1.0 + optimum.relative_gap));
+            result.support = Some(optimum.support.iter().map(|&index| index as u64).collect());
+            result.bound = Some(bound(&optimum.bound));
+            let made = margin_model(ids, job, spec, document);
+            result.model = Some(made.id);
+            model = Some(made);
+        }
+        Outcome::OneLabel(novikoff) => {
+            result.bound = Some(bound(novikoff));
+            result.detail = Some(
+                "all examples have one label: with a bias the hyperplane may be as far from them \
+                 as one likes, and no margin is the largest"
+                    .to_owned(),
+            );
+        }
+        Outcome::NotSeparable(multipliers) => {
+            result.separable = Some(false);
+            result.certificate = Some(alternative(ConventionName::Strict, multipliers));
+            result.detail = Some("no hyperplane separates the examples strictly".to_owned());
+        }
+        Outcome::Undecided(why) => {
+            result.separable = None;
+            result.detail = Some(why.to_string());
+            undecided = Some(why);
+        }
+    }
+    Ending {
+        model,
+        ..ending(json(&result), undecided)
+    }
+}
+
+/// No perceptron was run beside it, so that there is nothing to hold.
+fn bound(novikoff: &NovikoffBound) -> BoundDocument {
+    BoundDocument {
+        theorem: "Novikoff".to_owned(),
+        value: Some(novikoff.value).filter(|value| value.is_finite()),
+        log2_value: None,
+        holds: None,
+        detail: Some(format!(
+            "R = {} and gamma = {}, the coordinate of the bias included if there is one; a \
+             perceptron from w = 0 makes at most R^2/gamma^2 mistakes",
+            novikoff.radius, novikoff.margin
+        )),
+    }
+}
+
+fn margin_model(
+    ids: &Ids,
+    job: &Job,
+    spec: &MaximumMarginSpec,
+    hypothesis: HypothesisDocument,
+) -> Model {
+    let params = json!({"bias": spec.bias, "reading": spec.reading});
+    let kind = hypothesis.kind().to_owned();
+    let n = hypothesis.n() as u64;
+    let document = ModelDocument {
+        params: params.as_object().cloned().unwrap_or_default(),
+        seed: job.seed,
+        data_sha256: job.data_sha256.clone(),
+        examples: 0,
+        mistakes: 0,
+        updates: 0,
+        passes: 0,
+        hypothesis,
+    };
+    Model {
+        id: ids.id(),
+        owner: job.owner.clone(),
+        job: Some(job.id),
+        name: job.name.clone(),
+        learner: job.task.clone(),
+        kind,
+        n,
+        document: json(&document),
+        created_at: ids.now(),
+    }
+}
+
+fn version_space_ending(enumeration: &Enumeration, seconds: f64) -> Ending {
+    let (result, undecided) = match enumeration {
+        Enumeration::Complete(space) => {
+            let bits = space.hypotheses.iter().map(|bits| bits.to_bit_string());
+            let result = VersionSpaceResult {
+                count: Some(space.count.to_string()),
+                unique: Some(space.is_unique()),
+                hypotheses: bits.collect(),
+                detail: None,
+                seconds,
+            };
+            (result, None)
+        }
+        Enumeration::Undecided(why) => {
+            let result = VersionSpaceResult {
+                count: None,
+                unique: None,
+                hypotheses: Vec::new(),
+                detail: Some(why.to_string()),
+                seconds,
+            };
+            (result, Some(why))
+        }
+    };
+    ending(json(&result), undecided)
+}

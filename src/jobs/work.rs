@@ -1,0 +1,208 @@
+//! From a stored request to work that can run, whatever its task.
+
+use std::sync::Arc;
+
+use crate::formats::{Assume, GeneratedSpec, Sampling as SamplingName};
+use crate::learners::data::Data;
+use crate::learners::generate::Plan;
+use crate::learners::outcome::Outcome;
+use crate::learners::parameters::ParameterError;
+use crate::learners::random::Seed;
+use crate::learners::run::{Interrupt, Run};
+use crate::learners::stopping::Sampling;
+use crate::learners::task::{Input, TaskError};
+use crate::learners::train::train;
+use crate::records::Job;
+use crate::records::task::{DataSpec, JobSpec, TaskSpec};
+
+use super::certificate_job::{Asked, CertificateJob, Certified};
+use super::ending::Ending;
+use super::ids::Ids;
+use super::train_job::TrainJob;
+
+/// Checked work with its data, ready to run.
+#[derive(Clone, Debug)]
+pub struct Work {
+    pub(super) task: WorkTask,
+    input: OwnedInput,
+    /// Seconds of computing after which the run ends, if the client said so.
+    pub seconds_max: Option<f64>,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub(super) enum WorkTask {
+    Train(TrainJob),
+    Certify(CertificateJob),
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Found {
+    /// Of a training.
+    Trained(Box<Outcome>),
+    /// Of a question about the sample.
+    Certified(Certified),
+}
+
+#[derive(Clone, Debug)]
+enum OwnedInput {
+    Sample {
+        data: Arc<Data>,
+        assume: Option<Sampling>,
+    },
+    Generated(Plan),
+}
+
+/// Why a stored or sent request cannot run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ResolveError {
+    /// No learner has this name.
+    #[error("there is no learner `{name}`; there are: {known}")]
+    UnknownLearner { name: String, known: String },
+    /// Parameters that the learner does not have, or out of their range.
+    #[error("{} of the learner's parameters are wrong", .0.len())]
+    Parameters(Vec<ParameterError>),
+    /// Task and data do not fit.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// The question is too hard for a sample of this size.
+    #[error("{0}")]
+    Intractable(String),
+    /// A field of the task does not fit the data.
+    #[error("{field}: {detail}")]
+    Field { field: &'static str, detail: String },
+    /// A sample is missing, or was given besides generated data.
+    #[error("a job has either a sample or generated data")]
+    NoData,
+}
+
+/// Checks a request against what the service can do and against its data.
+///
+/// # Errors
+/// Everything that can be known before it runs.
+pub fn resolve(
+    spec: &JobSpec,
+    seed: u64,
+    data: Option<Arc<Data>>,
+    state_bytes_max: u64,
+) -> Result<Work, ResolveError> {
+    let input = input(&spec.data, Seed(seed), data)?;
+    let seed = Seed(seed);
+    let certify = |asked| {
+        let job = CertificateJob { asked, seed };
+        job.check(input.as_input(), state_bytes_max)?;
+        Ok::<_, ResolveError>(WorkTask::Certify(job))
+    };
+    let task = match &spec.task {
+        TaskSpec::Train(train) => {
+            let job = TrainJob::new(train, seed)?;
+            job.check(input.as_input(), state_bytes_max)?;
+            WorkTask::Train(job)
+        }
+        TaskSpec::Separability(spec) => certify(Asked::Separability(spec.clone()))?,
+        TaskSpec::MaximumMargin(spec) => certify(Asked::MaximumMargin(spec.clone()))?,
+        TaskSpec::VersionSpace(spec) => certify(Asked::VersionSpace(spec.clone()))?,
+    };
+    Ok(Work {
+        task,
+        input,
+        seconds_max: spec.task.seconds_max(),
+    })
+}
+
+fn input(spec: &DataSpec, seed: Seed, data: Option<Arc<Data>>) -> Result<OwnedInput, ResolveError> {
+    match (data, &spec.generated) {
+        (Some(data), None) => Ok(OwnedInput::Sample {
+            data,
+            assume: spec.assume.map(assumed_sampling),
+        }),
+        (None, Some(generated)) => Ok(OwnedInput::Generated(plan(generated, seed))),
+        _ => Err(ResolveError::NoData),
+    }
+}
+
+fn assumed_sampling(assume: Assume) -> Sampling {
+    match assume {
+        Assume::UniformPositive => Sampling::UniformPositive,
+        Assume::Reflected => Sampling::Reflected,
+        Assume::Uniform => Sampling::Uniform,
+    }
+}
+
+/// The plan of generated data; a target that was left out is drawn from the seed.
+fn plan(spec: &GeneratedSpec, seed: Seed) -> Plan {
+    Plan {
+        target: spec.target.concept(spec.n, seed),
+        sampling: match spec.sampling {
+            SamplingName::UniformPositive => Sampling::UniformPositive,
+            SamplingName::Reflected => Sampling::Reflected,
+            SamplingName::Uniform => Sampling::Uniform,
+        },
+        count: spec.count,
+        noise: spec.noise,
+        density: spec.density,
+    }
+}
+
+impl Work {
+    /// Runs to the end.
+    ///
+    /// # Errors
+    /// [`Interrupt::Suspended`] when the run was given up.
+    pub fn run(&self, run: &Run) -> Result<Found, Interrupt> {
+        match &self.task {
+            WorkTask::Train(job) => {
+                let outcome = train(&job.task, self.input.as_input(), run)?;
+                Ok(Found::Trained(Box::new(outcome)))
+            }
+            WorkTask::Certify(job) => Ok(Found::Certified(job.run(self.input.as_input(), run)?)),
+        }
+    }
+
+    /// What is written of it.
+    pub(super) fn ending(&self, ids: &Ids, job: &Job, found: &Found, seconds: f64) -> Ending {
+        match (&self.task, found) {
+            (WorkTask::Train(train), Found::Trained(outcome)) => {
+                train.ending(ids, job, outcome, seconds)
+            }
+            (WorkTask::Certify(certificate), Found::Certified(certified)) => {
+                let data = self.data().map(Arc::as_ref);
+                certificate.ending(ids, job, data, certified, seconds)
+            }
+            _ => unreachable!("work finds what its task is"),
+        }
+    }
+
+    /// The sample, if the data are not generated.
+    pub fn data(&self) -> Option<&Arc<Data>> {
+        match &self.input {
+            OwnedInput::Sample { data, .. } => Some(data),
+            OwnedInput::Generated(_) => None,
+        }
+    }
+
+    /// How many examples the whole run reads at most, where that is known.
+    pub fn examples_planned(&self) -> Option<u64> {
+        let in_a_pass = match &self.input {
+            OwnedInput::Sample { data, .. } => Some(data.examples() as u64),
+            OwnedInput::Generated(plan) => plan.count,
+        };
+        match &self.task {
+            WorkTask::Train(job) => job.examples_planned(in_a_pass),
+            WorkTask::Certify(_) => None,
+        }
+    }
+}
+
+impl OwnedInput {
+    fn as_input(&self) -> Input<'_> {
+        match self {
+            Self::Sample { data, assume } => Input::Sample {
+                data,
+                assume: *assume,
+            },
+            Self::Generated(plan) => Input::Generated(plan),
+        }
+    }
+}

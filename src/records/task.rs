@@ -1,0 +1,80 @@
+//! What a job is asked to do, whatever it is, without its data.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::formats::{Assume, GeneratedSpec};
+
+use super::certificates::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
+use super::train::{Seconds, TrainSpec};
+
+/// All that is needed, with the data and the seed, to do the work again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobSpec {
+    /// What to do.
+    pub task: TaskSpec,
+    /// What is known of the data besides their rows.
+    pub data: DataSpec,
+}
+
+/// What is known of the data of a job besides their rows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct DataSpec {
+    /// What the client declares of them.
+    pub assume: Option<Assume>,
+    /// What to draw, when the data are generated.
+    pub generated: Option<GeneratedSpec>,
+}
+
+/// One kind of work.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskSpec {
+    /// Train a learner.
+    Train(TrainSpec),
+    /// Decide whether a hyperplane separates the examples.
+    Separability(SeparabilitySpec),
+    /// Find the hyperplane with the largest margin.
+    MaximumMargin(MaximumMarginSpec),
+    /// Find all binary weights that agree with the examples.
+    VersionSpace(VersionSpaceSpec),
+}
+
+impl TaskSpec {
+    /// Its name in requests and answers.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Train(_) => "train",
+            Self::Separability(_) => "separability",
+            Self::MaximumMargin(_) => "maximum_margin",
+            Self::VersionSpace(_) => "version_space",
+        }
+    }
+
+    /// The learner's name, where the task has one.
+    pub fn learner(&self) -> Option<&str> {
+        match self {
+            Self::Train(spec) => Some(&spec.learner.name),
+            Self::Separability(_) | Self::MaximumMargin(_) | Self::VersionSpace(_) => None,
+        }
+    }
+
+    /// Seconds of computing after which it ends, if the client said so.
+    pub fn seconds_max(&self) -> Option<f64> {
+        let seconds = match self {
+            Self::Train(spec) => spec.stop.max_seconds,
+            Self::Separability(spec) => spec.max_seconds,
+            Self::MaximumMargin(spec) => spec.max_seconds,
+            Self::VersionSpace(spec) => spec.max_seconds,
+        };
+        seconds.map(Seconds::get)
+    }
+}
+
+impl JobSpec {
+    /// As it is stored.
+    pub fn to_json(&self) -> Value {
+        let value = serde_json::to_value(self);
+        value.expect("a spec has string keys and finite numbers")
+    }
+}

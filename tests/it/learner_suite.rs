@@ -1,0 +1,406 @@
+//! One suite through which every learner of the catalogue goes, driven by files.
+//!
+//! `learner_suite/data/` holds samples in the service's own JSON; every learner meets each of them
+//! and must accept, refuse, count, stop and repeat itself as its catalogue entry says.
+//! `learner_suite/cases/{learner}.json` holds what one learner must come to, exactly. A learner
+//! joins by its line in the catalogue; its file of cases is asked for by name.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use halfspace::bits::{Kernels, use_kernels};
+use halfspace::formats::{self, DataForm, Format, Options};
+use halfspace::jobs::{Found, resolve};
+use halfspace::learners::block::Block;
+use halfspace::learners::catalogue::{CATALOGUE, Entry, Setup};
+use halfspace::learners::data::{Data, Features, Labels};
+use halfspace::learners::hypothesis::Hypothesis;
+use halfspace::learners::outcome::Outcome;
+use halfspace::learners::parameters::Parameters;
+use halfspace::learners::predict::for_each_decisions;
+use halfspace::learners::random::{Purpose, Seed};
+use halfspace::learners::rule::Order;
+use halfspace::learners::run::{Counts, Interrupt, Limits, Run};
+use halfspace::learners::source::{MemorySample, Sample, Stream};
+use halfspace::learners::task::{Input, Task, TaskError, check};
+use halfspace::learners::train::train;
+use halfspace::learners::train_loop::{Reason, TrainLoop};
+use halfspace::records::hypothesis::HypothesisDocument;
+use halfspace::records::task::JobSpec;
+use halfspace::records::train::TrainResult;
+use halfspace::records::{ModelId, Timestamp};
+use serde_json::{Map, Value, json};
+
+/// Enough for every learner to settle on the small samples, or to be seen not to.
+const PASSES_MAX: u64 = 60;
+
+fn directory(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/it/learner_suite")
+        .join(name)
+}
+
+/// Every sample of the suite, by its name.
+fn samples() -> Vec<(String, Data)> {
+    let mut paths: Vec<_> = fs::read_dir(directory("data"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    paths.sort();
+    let read = |path: PathBuf| {
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        (name, sample(&fs::read(&path).unwrap()))
+    };
+    paths.into_iter().map(read).collect()
+}
+
+fn sample(json: &[u8]) -> Data {
+    match formats::read(Format::Json, json, &Options::default()).unwrap() {
+        DataForm::Sample { parsed, .. } => parsed.data,
+        _ => panic!("a sample in the suite is sent along"),
+    }
+}
+
+fn task(entry: &'static Entry, params: &Value, seed: u64) -> Task {
+    let params = params.as_object().cloned().unwrap_or_else(Map::new);
+    Task {
+        entry,
+        parameters: Parameters::from_json(entry.parameters, &params).unwrap(),
+        seed: Seed(seed),
+        confidence: None,
+        rule: None,
+        limits: Limits {
+            max_passes: Some(PASSES_MAX),
+            max_mistakes: Some(100_000),
+            max_examples: None,
+        },
+        ends_by_time: false,
+        trace: true,
+    }
+}
+
+/// What the entry says of such data.
+fn is_taken(entry: &Entry, data: &Data) -> bool {
+    let is_real = matches!(data.features(), Features::Real(_));
+    let kind = match data.labels() {
+        Labels::HalfSpace => entry.data.half_space,
+        Labels::Labelled(_) => entry.data.labelled,
+        Labels::Unlabelled => false,
+    };
+    kind && (entry.data.real || !is_real)
+}
+
+fn learn(task: &Task, data: &Data) -> Outcome {
+    let input = Input::Sample { data, assume: None };
+    check(task, input, u64::MAX).unwrap_or_else(|error| panic!("{}: {error}", task.entry.name));
+    train(task, input, &Run::default()).unwrap()
+}
+
+/// Every learner with every sample that it takes.
+fn for_each(mut see: impl FnMut(&'static Entry, &str, &Data)) {
+    let samples = samples();
+    for entry in CATALOGUE {
+        let mut taken = 0;
+        for (name, data) in samples.iter().filter(|(_, data)| is_taken(entry, data)) {
+            see(entry, name, data);
+            taken += 1;
+        }
+        assert!(taken > 0, "no sample of the suite is for {}", entry.name);
+    }
+}
+
+#[test]
+fn a_batch_adds_up() {
+    for_each(|entry, name, data| {
+        let context = format!("{} on {name}", entry.name);
+        let outcome = learn(&task(entry, &json!({}), 1), data);
+        let Counts {
+            examples,
+            mistakes,
+            updates,
+            passes,
+        } = outcome.counts;
+        assert!(updates <= mistakes && mistakes <= examples, "{context}");
+        assert!((1..=PASSES_MAX).contains(&passes), "{context}");
+        assert!(examples <= passes * data.examples() as u64, "{context}");
+        let training = outcome.training.expect("a sample");
+        assert_eq!(training.examples, data.examples() as u64, "{context}");
+        assert_eq!(
+            training.errors,
+            errors(&outcome.hypothesis, data),
+            "{context}"
+        );
+        if outcome.termination.reason == Reason::Converged {
+            assert_eq!(training.errors, 0, "{context}");
+        }
+        if let Some(bound) = &outcome.bound {
+            assert_ne!(bound.holds, Some(false), "{context}: {bound:?}");
+            assert!(bound.holds.is_some() || bound.detail.is_some(), "{context}");
+        }
+        assert_eq!(
+            outcome.termination.confidence, None,
+            "{context}: undeclared data"
+        );
+        let points = outcome.trace.expect("wanted").points().to_vec();
+        let last = points.last().expect("the end of the run");
+        assert_eq!(
+            (last.examples, last.mistakes),
+            (examples, mistakes),
+            "{context}"
+        );
+    });
+}
+
+/// How many examples a hypothesis gets wrong, by the route that predictions take. A half-space
+/// example is positive; a reflected tie is a mistake, which labels alone tell.
+fn errors(hypothesis: &Hypothesis, data: &Data) -> u64 {
+    let mut at = 0;
+    let mut wrong = 0;
+    for_each_decisions(hypothesis, data, 0.0, |decisions| {
+        for decision in decisions {
+            let label = match data.labels() {
+                Labels::Labelled(labels) => labels.get(at),
+                Labels::HalfSpace | Labels::Unlabelled => true,
+            };
+            wrong += u64::from(decision.is_positive != label);
+            at += 1;
+        }
+        std::ops::ControlFlow::Continue(())
+    });
+    assert_eq!(at, data.examples());
+    wrong
+}
+
+#[test]
+fn a_seed_settles_everything_on_every_kernel() {
+    for_each(|entry, name, data| {
+        let outcomes = [Kernels::Detected, Kernels::Scalar, Kernels::Detected].map(|kernels| {
+            use_kernels(kernels);
+            learn(&task(entry, &json!({}), 7), data)
+        });
+        use_kernels(Kernels::Detected);
+        assert_eq!(outcomes[0], outcomes[1], "{} on {name}", entry.name);
+        assert_eq!(outcomes[0], outcomes[2], "{} on {name}", entry.name);
+    });
+}
+
+/// A sample that shows one example at a time, as a session does.
+struct OneByOne<'a> {
+    sample: MemorySample<'a>,
+    examples: u64,
+    next: u64,
+}
+
+impl Stream for OneByOne<'_> {
+    fn n(&self) -> usize {
+        self.sample.n()
+    }
+
+    fn examples(&self) -> Option<u64> {
+        Some(self.examples)
+    }
+
+    fn next_block(&mut self) -> Option<Block<'_>> {
+        if self.next == self.examples {
+            return None;
+        }
+        self.next += 1;
+        Some(self.sample.example(self.next - 1))
+    }
+
+    fn rewind(&mut self) {
+        self.next = 0;
+    }
+}
+
+#[test]
+fn on_line_learners_learn_the_same_one_example_at_a_time() {
+    let mut stepped = 0;
+    for_each(|entry, name, data| {
+        if !entry.on_line {
+            return;
+        }
+        let sample = MemorySample::new(data, entry.presentation);
+        let mut stream = OneByOne {
+            examples: data.examples() as u64,
+            sample,
+            next: 0,
+        };
+        let task = task(entry, &json!({}), 3);
+        let mut random = task.seed.generator(Purpose::Learner);
+        let mut rule = (entry.build)(&mut Setup {
+            parameters: &task.parameters,
+            n: data.n(),
+            real: matches!(data.features(), Features::Real(_)),
+            random: &mut random,
+        })
+        .unwrap();
+        if rule.order() != Order::Cyclic {
+            return;
+        }
+        let run = Run::default();
+        let mut steps = TrainLoop {
+            rule: rule.as_mut(),
+            run: &run,
+            limits: task.limits,
+            watch: None,
+            trace: None,
+            random,
+            order: task.seed.generator(Purpose::Order),
+            counts: Counts::default(),
+            is_awaiting: false,
+        };
+        let reason = steps.run_stream(&mut stream).unwrap();
+        let outcome = learn(&task, data);
+        let context = format!("{} on {name}", entry.name);
+        assert_eq!(reason, outcome.termination.reason, "{context}");
+        assert_eq!(steps.counts, outcome.counts, "{context}");
+        assert_eq!(steps.rule.hypothesis(), outcome.hypothesis, "{context}");
+        stepped += 1;
+    });
+    assert!(stepped > 10);
+}
+
+#[test]
+fn every_limit_ends_every_learner() {
+    for_each(|entry, name, data| {
+        let context = format!("{} on {name}", entry.name);
+        let free = learn(&task(entry, &json!({}), 5), data);
+        if free.counts.mistakes >= 2 {
+            let mut limited = task(entry, &json!({}), 5);
+            limited.limits.max_mistakes = Some(1);
+            let outcome = learn(&limited, data);
+            assert_eq!(outcome.counts.mistakes, 1, "{context}");
+            let ends = [Reason::Limit("max_mistakes"), Reason::Exhausted];
+            assert!(ends.contains(&outcome.termination.reason), "{context}");
+        }
+        let run = Run::default();
+        run.stop.raise(Interrupt::Cancelled);
+        let input = Input::Sample { data, assume: None };
+        let cancelled = train(&task(entry, &json!({}), 5), input, &run).unwrap();
+        assert_eq!(cancelled.termination.reason, Reason::Cancelled, "{context}");
+        assert_eq!(cancelled.counts.updates, 0, "{context}");
+        let run = Run::default();
+        run.stop.raise(Interrupt::TimeLimit);
+        let late = train(&task(entry, &json!({}), 5), input, &run).unwrap();
+        let reason = late.termination.reason;
+        assert_eq!(reason, Reason::Limit("max_seconds"), "{context}");
+        let run = Run::default();
+        run.stop.raise(Interrupt::Suspended);
+        let given_up = train(&task(entry, &json!({}), 5), input, &run);
+        assert_eq!(given_up, Err(Interrupt::Suspended), "{context}");
+    });
+}
+
+#[test]
+fn data_that_the_catalogue_does_not_name_are_refused() {
+    let unlabelled = sample(br#"{"unlabelled": {"examples": ["0110", "1001"]}}"#);
+    let mut all = samples();
+    all.push(("unlabelled".to_owned(), unlabelled));
+    for entry in CATALOGUE {
+        let mut refused = 0;
+        for (name, data) in all.iter().filter(|(_, data)| !is_taken(entry, data)) {
+            let input = Input::Sample { data, assume: None };
+            let checked = check(&task(entry, &json!({}), 1), input, u64::MAX);
+            let is_wrong_data = matches!(checked, Err(TaskError::WrongData(_)));
+            assert!(is_wrong_data, "{} on {name}: {checked:?}", entry.name);
+            refused += 1;
+        }
+        assert!(refused > 0, "{}", entry.name);
+    }
+}
+
+#[test]
+fn a_hypothesis_predicts_the_same_after_it_was_stored() {
+    for_each(|entry, name, data| {
+        let hypothesis = learn(&task(entry, &json!({}), 9), data).hypothesis;
+        let document = HypothesisDocument::from(&hypothesis);
+        let text = serde_json::to_string(&document).unwrap();
+        let read: HypothesisDocument = serde_json::from_str(&text).unwrap();
+        let again = Hypothesis::try_from(&read).unwrap();
+        let context = format!("{} on {name}", entry.name);
+        assert_eq!(again.n(), data.n(), "{context}");
+        assert_eq!(
+            decisions(&again, data),
+            decisions(&hypothesis, data),
+            "{context}"
+        );
+        assert_eq!(
+            serde_json::to_string(&HypothesisDocument::from(&again)).unwrap(),
+            text
+        );
+    });
+}
+
+fn decisions(hypothesis: &Hypothesis, data: &Data) -> String {
+    let mut all = Vec::new();
+    for_each_decisions(hypothesis, data, 0.0, |decisions| {
+        all.extend_from_slice(decisions);
+        std::ops::ControlFlow::Continue(())
+    });
+    format!("{all:?}")
+}
+
+#[test]
+fn the_defaults_of_a_learner_are_what_its_table_says() {
+    for entry in CATALOGUE {
+        let filled = Parameters::from_json(entry.parameters, &Map::new()).unwrap();
+        let again = Parameters::from_json(entry.parameters, &filled.to_json()).unwrap();
+        assert_eq!(filled.to_json(), again.to_json(), "{}", entry.name);
+        let unknown = json!({"no_such_parameter": 1});
+        let refused = Parameters::from_json(entry.parameters, unknown.as_object().unwrap());
+        assert!(refused.unwrap_err()[0].unknown, "{}", entry.name);
+    }
+}
+
+/// Runs the cases of each learner's own file: a training as in the body of a job, and what must
+/// come of it, each expectation at the JSON pointer of the result.
+#[test]
+fn each_learner_comes_to_what_its_cases_say() {
+    for entry in CATALOGUE {
+        let path = directory("cases").join(format!("{}.json", entry.name));
+        let text = fs::read_to_string(&path).unwrap_or_else(|_| {
+            let name = entry.name;
+            panic!("write tests/it/learner_suite/cases/{name}.json: what {name} must come to")
+        });
+        let cases: Vec<Value> = serde_json::from_str(&text).unwrap();
+        assert!(!cases.is_empty(), "{}", entry.name);
+        for case in &cases {
+            let result = come_to(entry, case);
+            for (pointer, expected) in case["expect"].as_object().expect("expect") {
+                let found = result.pointer(pointer).unwrap_or(&Value::Null);
+                let context = format!("{} {} {pointer}", entry.name, case["case"]);
+                assert_eq!(found, expected, "{context}");
+            }
+        }
+    }
+}
+
+/// The result document of one case.
+fn come_to(entry: &Entry, case: &Value) -> Value {
+    let data = match &case["sample"] {
+        Value::String(name) => {
+            let path = directory("data").join(format!("{name}.json"));
+            Some(sample(&fs::read(path).unwrap()))
+        }
+        _ => None,
+    };
+    let spec: JobSpec = serde_json::from_value(json!({
+        "task": {"train": {
+            "learner": {"name": entry.name, "params": case.get("params").unwrap_or(&json!({}))},
+            "stop": case.get("stop").unwrap_or(&json!({})), "trace": false}},
+        "data": {"assume": case["assume"], "generated": case["generated"]}
+    }))
+    .unwrap();
+    let seed = case["seed"].as_u64().unwrap_or(0);
+    let work = resolve(&spec, seed, data.map(Arc::new), u64::MAX)
+        .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
+    let Ok(Found::Trained(outcome)) = work.run(&Run::default()) else {
+        panic!("a training comes to an outcome");
+    };
+    let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
+    let model = ModelId::new(Timestamp::from_milliseconds(0), [0; 10]);
+    let result = TrainResult::new(&outcome, model, Some(hypothesis), 0.0);
+    serde_json::to_value(result).unwrap()
+}

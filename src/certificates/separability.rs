@@ -78,17 +78,6 @@ pub enum Verdict {
     Undecided(Undecided),
 }
 
-impl Verdict {
-    /// Whether the examples are separable, where it was decided.
-    pub fn is_separable(&self) -> Option<bool> {
-        match self {
-            Self::Separable(_) => Some(true),
-            Self::NotSeparable(_) => Some(false),
-            Self::Undecided(_) => None,
-        }
-    }
-}
-
 /// A hyperplane in whole numbers, right on every example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Separator {

@@ -34,18 +34,6 @@ pub enum Undecided {
     Inaccurate { relative_gap: f64 },
 }
 
-impl Undecided {
-    /// The word for it in answers.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::TimeLimit => "time_limit",
-            Self::Cancelled => "cancelled",
-            Self::TooWide { .. } | Self::TooWideForMargin { .. } => "too_wide",
-            Self::Inaccurate { .. } => "inaccurate",
-        }
-    }
-}
-
 impl TryFrom<Interrupt> for Undecided {
     type Error = Interrupt;
 

@@ -14,14 +14,16 @@ use halfspace::learners::stopping::Sampling;
 
 const SEEDS: u64 = 200;
 
+/// n, and the least whole number of examples that is 1.45 n or more; at n = 21 also one fewer, and
+/// 2.5 n.
+const SAMPLES: [(usize, u64); 6] = [(11, 16), (15, 22), (19, 28), (21, 30), (21, 31), (21, 53)];
+
 /// The 97.5 % point of the normal distribution.
 const Z: f64 = 1.959_963_985;
 
 fn main() {
     println!("   n  examples  unique  of {SEEDS}   share  95 % interval");
-    for (n, per_dimension) in [(11, 1.45), (15, 1.45), (19, 1.45), (21, 1.45), (21, 2.5)] {
-        // As many as fit: 30 at n = 21.
-        let examples = (per_dimension * n as f64) as u64;
+    for (n, examples) in SAMPLES {
         let unique = (0..SEEDS)
             .filter(|&seed| is_unique(n, examples, Seed(seed)))
             .count();

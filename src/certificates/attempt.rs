@@ -9,8 +9,7 @@ use num_bigint::BigInt;
 
 use crate::learners::block::Block;
 use crate::learners::data::Features;
-use crate::learners::linear::LinearScore;
-use crate::learners::linear::{IntegerWeights, LinearWeights, RealWeights, Scratch};
+use crate::learners::linear::{IntegerWeights, LinearScore, LinearWeights, RealWeights, Scratch};
 use crate::learners::run::{Interrupt, Run};
 use crate::learners::source::{MemorySample, Presentation, Stream};
 

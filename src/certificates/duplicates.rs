@@ -129,3 +129,42 @@ fn hash(examples: &SignedExamples<'_>, index: usize) -> u64 {
     }
     hasher.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::data::{Data, Labels};
+
+    /// Twelve distinct rows twice over; the second copy of `opposite` has the other label.
+    fn copies(opposite: Option<usize>) -> Data {
+        let (mut matrix, mut labels) = (BitMatrix::new(5), BitVector::zeros(24));
+        for index in 0..24 {
+            let row = index % 12;
+            matrix.push_row(&[row as u64 + 3]);
+            labels.set(
+                index,
+                (row % 3 == 0) != (index >= 12 && opposite == Some(row)),
+            );
+        }
+        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    }
+
+    #[test]
+    fn a_pair_is_found_in_whichever_part_its_hash_falls() {
+        let run = Run::default();
+        for opposite in 0..12 {
+            let data = copies(Some(opposite));
+            let examples = SignedExamples::new(&data, Reading::Signed, true, &run).unwrap();
+            for hashes_max in [1, 5, 100] {
+                let convention = Convention::Strict;
+                let found = contradiction_in_parts(&examples, convention, hashes_max, &run);
+                assert_eq!(found, Ok(Some(units([opposite, opposite + 12]))));
+            }
+        }
+        let data = copies(None);
+        let examples = SignedExamples::new(&data, Reading::Signed, true, &run).unwrap();
+        let found = contradiction_in_parts(&examples, Convention::Strict, 5, &run);
+        assert_eq!(found, Ok(None));
+    }
+}

@@ -6,10 +6,10 @@
 //! - The *margin* of the answer is the geometric one, the distance from the hyperplane to the
 //!   nearest example, min y (w.x + b) / |w|. The bias is not in the norm: moving all examples
 //!   together changes nothing.
-//! - *Novikoff's bound* is about a perceptron that learns the bias as the weight of a coordinate
-//!   that is always 1. Both the norm and the radius include it, so the best bound R^2/gamma^2
-//!   belongs to another hyperplane: the one of maximum margin among vectors (w, b). It is sought
-//!   by itself, and its margin is reported beside the bound.
+//! - *Novikoff's bound* is about a perceptron that learns the bias as the weight of a constant
+//!   coordinate. There both the norm and the radius include that coordinate, so the best bound
+//!   R^2/gamma^2 belongs to another hyperplane: the one of maximum margin among vectors (w, b). It
+//!   is sought by itself, and its margin is reported beside the bound.
 //!
 //! Without a bias the two are one. First the sample is decided by [`super::separability`], so that
 //! a refusal is proved. Then a solver in f64 proposes; the weights that are reported are taken as

@@ -39,26 +39,48 @@ pub struct Constraint {
 /// The interrupt that cut it short.
 pub fn nearest_point(rows: &[(Vec<f64>, bool)], run: &Run) -> Result<Option<Proposal>, Interrupt> {
     let coordinates = rows[0].0.len();
-    let constraint = |(values, is_strict): &(Vec<f64>, bool)| {
-        // The direction of a row is all that counts.
-        let norm = libm::sqrt(values.iter().map(|x| x * x).sum());
-        let scale = if norm > 0.0 && norm.is_finite() {
-            norm
-        } else {
-            1.0
-        };
-        let mut values: Vec<f64> = values.iter().map(|value| value / scale).collect();
-        values.push(if *is_strict { -1.0 } else { 0.0 });
-        Constraint { values, least: 0.0 }
-    };
-    let constraints: Vec<Constraint> = rows.iter().map(constraint).collect();
-    let mut linear = vec![0.0; coordinates];
-    linear.push(-1.0);
-    let proposal = minimise(coordinates, &linear, &constraints, run)?;
+    let constraints: Vec<Constraint> = rows.iter().map(|row| constraint(row, 0.0)).collect();
+    let proposal = minimise(coordinates, &raise_t(coordinates), &constraints, run)?;
     Ok(proposal.map(|mut proposal| {
         proposal.variables.truncate(coordinates);
         proposal
     }))
+}
+
+/// Proposes multipliers for rows that exclude every separator, few of them above 0: maximise t
+/// subject to a_i.w >= t + c_i (or c_i) with c_i from 0 to 1, a linear program. Whatever excludes
+/// separators is feasible in its dual, and as the c_i have nothing in common, the best of it is
+/// one vertex, with no more multipliers than coordinates and one.
+///
+/// # Errors
+/// The interrupt that cut it short.
+pub fn vertex(rows: &[(Vec<f64>, bool)], run: &Run) -> Result<Option<Proposal>, Interrupt> {
+    const GOLDEN: f64 = 0.618_033_988_749_894_9;
+    let coordinates = rows[0].0.len();
+    let unequal = |(row, index): (&(Vec<f64>, bool), u32)| {
+        let multiple = f64::from(index) * GOLDEN;
+        constraint(row, multiple - libm::floor(multiple))
+    };
+    let constraints: Vec<Constraint> = rows.iter().zip(1..).map(unequal).collect();
+    minimise(0, &raise_t(coordinates), &constraints, run)
+}
+
+/// a.w >= t + least, or a.w >= least; the last variable is t.
+fn constraint((values, is_strict): &(Vec<f64>, bool), least: f64) -> Constraint {
+    // The direction of a row is all that counts.
+    let norm = libm::sqrt(values.iter().map(|x| x * x).sum());
+    let has_direction = norm > 0.0 && norm.is_finite();
+    let scale = if has_direction { norm } else { 1.0 };
+    let mut values: Vec<f64> = values.iter().map(|value| value / scale).collect();
+    values.push(if *is_strict { -1.0 } else { 0.0 });
+    Constraint { values, least }
+}
+
+/// The objective: t as large as can be.
+fn raise_t(coordinates: usize) -> Vec<f64> {
+    let mut linear = vec![0.0; coordinates];
+    linear.push(-1.0);
+    linear
 }
 
 /// Minimises half the sum of squares of the first `squared` variables plus a linear term, subject

@@ -12,7 +12,7 @@
 //!
 //! What any step proposes is checked on the sample itself in whole numbers of unlimited size
 //! ([`super::alternative`]); only what passed is reported. Step 4 always comes to an end, so
-//! `Undecided` means that a limit came first.
+//! `Undecided` means that a limit came first: time, a cancel, or [`EXACT_COORDINATES_MAX`].
 //!
 //! With a bias the two conventions have the same answer (move the hyperplane a little towards the
 //! negative examples); without, they differ. Where no example is negative, w = 0 is a separator
@@ -30,14 +30,18 @@ use super::alternative::{exclude_separators, wrong_examples};
 use super::attempt::{Ending, attempt};
 use super::duplicates::contradiction;
 use super::examples::{SignedExamples, look};
-use super::nearest_point::nearest_point;
+use super::nearest_point::{nearest_point, vertex};
 use super::rounding::{reduce, roundings};
 use super::simplex::{Entry, ExactSimplex, Solution};
 use super::undecided::Undecided;
 
-/// Coordinates, the bias included, up to which the solver and the exact simplex are asked. Wider
-/// samples are the perceptron's alone.
+/// Coordinates, the bias included, up to which the solver is asked. Wider samples are the
+/// perceptron's alone.
 pub const SOLVER_COORDINATES_MAX: usize = 1024;
+
+/// Coordinates, the bias included, up to which the exact simplex is asked: its inverse of a basis
+/// has their square of whole numbers, of thousands of bits each.
+pub const EXACT_COORDINATES_MAX: usize = 512;
 
 /// Examples that the perceptron may read before the solver is asked, beyond its first passes.
 const ATTEMPT_EXAMPLES: u64 = 1 << 24;
@@ -157,15 +161,16 @@ fn search(
         }
         Ending::Unfinished(hardest) => hardest,
     };
+    let too_wide = Verdict::Undecided(Undecided::TooWide {
+        coordinates,
+        coordinates_max: EXACT_COORDINATES_MAX,
+    });
     if is_wide {
-        return Ok(Verdict::Undecided(Undecided::TooWide {
-            passes,
-            coordinates,
-            coordinates_max: SOLVER_COORDINATES_MAX,
-        }));
+        return Ok(too_wide);
     }
     match propose(examples, convention, hardest, run)? {
         Proposed::Separator(weights) => Ok(separable(examples, weights)),
+        Proposed::Examples(_) if coordinates > EXACT_COORDINATES_MAX => Ok(too_wide),
         Proposed::Examples(proposed) => settle(examples, convention, proposed, run),
     }
 }
@@ -209,18 +214,16 @@ pub(super) fn propose(
         working.extend((0..examples.count()).find(|&i| is_strict(examples, convention, i)));
     }
     for _ in 0..ROUNDS_MAX {
-        let row = |&index: &usize| {
-            let mut values = Vec::new();
-            examples.values(index, &mut values);
-            (values, is_strict(examples, convention, index))
-        };
-        let rows: Vec<(Vec<f64>, bool)> = working.iter().map(row).collect();
+        let rows = rows(examples, convention, &working);
         let Some(proposal) = nearest_point(&rows, run)? else {
             break;
         };
         let Some(weights) = right_on(examples, convention, &working, &proposal.variables, run)?
         else {
-            return Ok(Proposed::Examples(support(&working, &proposal.multipliers)));
+            let support = support(&working, &proposal.multipliers);
+            return Ok(Proposed::Examples(thinned(
+                examples, convention, support, run,
+            )?));
         };
         let wrong = wrong_examples(examples, &weights, convention, batch, run)?;
         if wrong.is_empty() {
@@ -233,6 +236,38 @@ pub(super) fn propose(
         }
     }
     Ok(Proposed::Examples(working))
+}
+
+/// Fewer of the examples that seem to exclude every separator, where fewer may do: the exact
+/// simplex has the less to try.
+fn thinned(
+    examples: &SignedExamples<'_>,
+    convention: Convention,
+    proposed: Vec<usize>,
+    run: &Run,
+) -> Result<Vec<usize>, Interrupt> {
+    if proposed.len() <= examples.coordinates() + 1 {
+        return Ok(proposed);
+    }
+    let vertex = vertex(&rows(examples, convention, &proposed), run)?;
+    Ok(match vertex {
+        Some(vertex) => support(&proposed, &vertex.multipliers),
+        None => proposed,
+    })
+}
+
+/// Vectors in f64, each with whether a.w must be above 0.
+fn rows(
+    examples: &SignedExamples<'_>,
+    convention: Convention,
+    indices: &[usize],
+) -> Vec<(Vec<f64>, bool)> {
+    let row = |&index: &usize| {
+        let mut values = Vec::new();
+        examples.values(index, &mut values);
+        (values, is_strict(examples, convention, index))
+    };
+    indices.iter().map(row).collect()
 }
 
 fn is_strict(examples: &SignedExamples<'_>, convention: Convention, index: usize) -> bool {

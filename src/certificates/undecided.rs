@@ -11,13 +11,12 @@ pub enum Undecided {
     /// The client.
     #[error("cancelled before the answer")]
     Cancelled,
-    /// Too wide for the exact method, and the perceptron found nothing.
+    /// Too wide for the exact method, and cheaper ones found nothing.
     #[error(
-        "the perceptron found no certificate in {passes} passes, and {coordinates} coordinates \
-         are too many for the exact method, which takes at most {coordinates_max}"
+        "no cheaper method found a certificate, and {coordinates} coordinates are too many for \
+         the exact one, which takes at most {coordinates_max}"
     )]
     TooWide {
-        passes: u64,
         coordinates: usize,
         coordinates_max: usize,
     },

@@ -5,12 +5,16 @@ use num_traits::{ToPrimitive, Zero};
 use rand::{RngExt, SeedableRng};
 
 use crate::bits::BitVector;
+use crate::certificates::alternative::exclude_separators;
+use crate::certificates::attempt::attempt;
+use crate::certificates::duplicates::contradiction;
 use crate::certificates::examples::SignedExamples;
+use crate::certificates::nearest_point::nearest_point;
 use crate::certificates::separability::{
     Convention, Proposed, Question, Separator, Verdict, check, decide, propose, settle,
 };
 use crate::certificates::undecided::Undecided;
-use crate::learners::data::{Data, Features, Labels};
+use crate::learners::data::{Data, Features, Labels, RealMatrix};
 use crate::learners::linear::Reading;
 use crate::learners::random::Generator;
 use crate::learners::run::{Interrupt, Run};
@@ -290,6 +294,65 @@ fn a_raised_flag_is_an_undecided_answer_that_says_so() {
     );
     run.stop.raise(Interrupt::Suspended);
     assert_eq!(decide(&data, &strict, &run), Err(Interrupt::Suspended));
+}
+
+#[test]
+fn every_step_stops_where_the_flag_is_raised() {
+    let data = labelled(&XOR);
+    let examples = SignedExamples::new(&data, Reading::Signed, true, &Run::default()).unwrap();
+    let run = Run::default();
+    run.stop.raise(Interrupt::Cancelled);
+    let rows = [(vec![1.0, 1.0], true), (vec![-1.0, 1.0], true)];
+    assert!(nearest_point(&rows, &run).is_err());
+    assert!(settle(&examples, Convention::Strict, vec![0, 1, 2, 3], &run).is_err());
+    assert!(contradiction(&examples, Convention::Strict, &run).is_err());
+    assert!(attempt(&examples, Convention::Strict, 10, &run).is_err());
+    // Raised while the products are formed: the rest of them is not.
+    let wide = random(3, 1000, false, &mut Generator::seed_from_u64(1));
+    let run = Run::default();
+    let examples = SignedExamples::new(&wide, Reading::Signed, false, &run).unwrap();
+    let mut visited = 0;
+    let weights = [1, 2, 3].map(BigInt::from);
+    let ended = examples.for_each_product(&weights, &run, |index, _| {
+        visited += 1;
+        if index == 100 {
+            run.stop.raise(Interrupt::TimeLimit);
+        }
+    });
+    assert_eq!((ended, visited), (Err(Interrupt::TimeLimit), 128));
+}
+
+/// Real values of full precision, with labels of no pattern, and more of them than can be
+/// separated: no cycle is to be expected, so the simplex must do it.
+#[test]
+fn noise_in_full_precision_is_decided_exactly() {
+    let mut generator = Generator::seed_from_u64(11);
+    for (n, rows) in [(3, 30), (6, 60)] {
+        let values = (0..n * rows)
+            .map(|_| generator.random_range(-1e3..1e-3))
+            .collect();
+        let mut labels = BitVector::zeros(rows);
+        (0..rows).for_each(|row| labels.set(row, generator.random_bool(0.5)));
+        let features = Features::Real(RealMatrix::from_values(n, values));
+        let data = Data::new(features, Labels::Labelled(labels));
+        let strict = question(true, Reading::Signed, Convention::Strict);
+        let verdict = decide(&data, &strict, &Run::default()).unwrap();
+        let Verdict::NotSeparable(multipliers) = &verdict else {
+            panic!("{verdict:?}");
+        };
+        assert!(multipliers.len() <= n + 2 && multipliers.iter().any(|m| m.weight.bits() > 60));
+        let examples = SignedExamples::new(&data, Reading::Signed, true, &Run::default()).unwrap();
+        assert_eq!(
+            exclude_separators(&examples, multipliers, Convention::Strict, &Run::default()),
+            Ok(true)
+        );
+        let mut short = multipliers.clone();
+        short[0].weight += 1;
+        assert_eq!(
+            exclude_separators(&examples, &short, Convention::Strict, &Run::default()),
+            Ok(false)
+        );
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The routes, one file a resource, through the router of a service in this process.
 
 mod bad_input;
+mod datasets;
 mod events;
 mod jobs;
 mod learners;

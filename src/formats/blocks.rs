@@ -10,7 +10,9 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
+use utoipa::ToSchema;
 
 use crate::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
 use crate::learners::data::{Data, Features, Labels, RealMatrix};
@@ -22,7 +24,8 @@ const WORD_BYTES: usize = size_of::<u64>();
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// What the rows hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum RowsKind {
     /// Packed bits.
     Boolean,
@@ -47,7 +50,8 @@ impl RowsKind {
 }
 
 /// What is said of the rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
 pub enum LabelsKind {
     /// Each is positive by definition.
     HalfSpace,
@@ -58,7 +62,7 @@ pub enum LabelsKind {
 }
 
 impl LabelsKind {
-    pub(super) fn of(labels: &Labels) -> Self {
+    pub fn of(labels: &Labels) -> Self {
         match labels {
             Labels::HalfSpace => Self::HalfSpace,
             Labels::Labelled(_) => Self::Labelled,
@@ -130,7 +134,8 @@ impl BlocksHeader {
     /// Bytes of the header, and so where the first block stands.
     pub const BYTES: usize = 40;
 
-    fn of(data: &Data) -> Self {
+    /// The header of data in memory.
+    pub fn of(data: &Data) -> Self {
         Self {
             kind: RowsKind::of(data.features()),
             labels: LabelsKind::of(data.labels()),

@@ -19,6 +19,9 @@ use super::blocks::{LabelsKind, RowsKind};
 
 const TAG: &[u8; 16] = b"halfspace-data-1";
 
+/// Bytes hashed at once: many rows are short.
+const CHUNK_BYTES: usize = 64 * 1024;
+
 /// The digest of the canonical rows.
 pub fn digest(data: &Data) -> [u8; 32] {
     let mut hash = Sha256::new();
@@ -29,39 +32,51 @@ pub fn digest(data: &Data) -> [u8; 32] {
     ]);
     hash.update((data.n() as u64).to_le_bytes());
     hash.update((data.examples() as u64).to_le_bytes());
+    let mut chunk = Vec::with_capacity(CHUNK_BYTES);
+    for_each_row(data, |row, label| {
+        chunk.extend_from_slice(row);
+        chunk.extend(label.map(u8::from));
+        if chunk.len() >= CHUNK_BYTES {
+            hash.update(&chunk);
+            chunk.clear();
+        }
+    });
+    hash.update(&chunk);
+    hash.finalize().into()
+}
+
+/// Shows the canonical bytes of every row, in order, and its label where there are labels.
+pub(super) fn for_each_row(data: &Data, mut see: impl FnMut(&[u8], Option<bool>)) {
     let label = |row: usize| match data.labels() {
-        Labels::Labelled(bits) => Some(u8::from(bits.get(row))),
+        Labels::Labelled(bits) => Some(bits.get(row)),
         Labels::HalfSpace | Labels::Unlabelled => None,
     };
-    let mut buffer = Vec::new();
+    let mut bytes = Vec::new();
     match data.features() {
         Features::Boolean(matrix) => {
             for (index, block) in matrix.blocks().enumerate() {
-                buffer.clear();
                 for row in 0..block.rows() {
-                    push_row(&mut buffer, &block, row);
-                    buffer.extend(label(index * BLOCK_ROWS + row));
+                    bytes.clear();
+                    push_row(&mut bytes, &block, row);
+                    see(&bytes, label(index * BLOCK_ROWS + row));
                 }
-                hash.update(&buffer);
             }
         }
         Features::Real(matrix) => {
             for row in 0..matrix.rows() {
-                buffer.clear();
+                bytes.clear();
                 for value in matrix.row(row) {
-                    buffer.extend_from_slice(&(value + 0.0).to_le_bytes());
+                    bytes.extend_from_slice(&(value + 0.0).to_le_bytes());
                 }
-                buffer.extend(label(row));
-                hash.update(&buffer);
+                see(&bytes, label(row));
             }
         }
     }
-    hash.finalize().into()
 }
 
-fn push_row(buffer: &mut Vec<u8>, block: &BitBlock<'_>, row: usize) {
+fn push_row(bytes: &mut Vec<u8>, block: &BitBlock<'_>, row: usize) {
     let column = block.words().iter().skip(row).step_by(BLOCK_ROWS);
     for word in column {
-        buffer.extend_from_slice(&word.to_le_bytes());
+        bytes.extend_from_slice(&word.to_le_bytes());
     }
 }

@@ -9,6 +9,7 @@ use std::io::Read;
 
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::error::{Fault, FormatError, FormatErrorKind};
 use super::generated::GeneratedSpec;
@@ -31,10 +32,18 @@ pub enum DataForm {
     },
     /// Examples to be drawn.
     Generated(GeneratedSpec),
+    /// Examples that are stored.
+    Dataset {
+        /// What should be the id of a dataset: which there are is not known here.
+        id: String,
+        /// What the sender declares of their distribution, in place of what was declared when they
+        /// were stored.
+        assume: Option<Assume>,
+    },
 }
 
 /// A declaration that examples are fresh and independent draws.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assume {
     /// Half-space examples, uniform over the positive ones.
@@ -61,6 +70,14 @@ pub(super) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
         DataForm::Generated(spec) => spec.n,
+        DataForm::Dataset { .. } if options.n.is_some() => {
+            let detail = "The option n is for data that you send; a dataset has its own.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
+        }
+        DataForm::Dataset { assume, .. } => {
+            *assume = options.assume;
+            return Ok(form);
+        }
     };
     match options.n.filter(|&expected| expected != n) {
         None => Ok(form),
@@ -77,6 +94,7 @@ pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, 
     let refuse = |detail: &str| Err(Fault::new(FormatErrorKind::Schema, detail).into());
     match read(reader, options)? {
         DataForm::Generated(_) => refuse("Generated data cannot stand here; send examples."),
+        DataForm::Dataset { .. } => refuse("A dataset cannot stand here; send examples."),
         DataForm::Sample {
             assume: Some(_), ..
         } => refuse("The field assume cannot stand here."),
@@ -92,6 +110,7 @@ enum Tag {
     Unlabelled,
     Packed,
     Generated,
+    Dataset,
 }
 
 impl<'de> Deserialize<'de> for DataForm {
@@ -106,7 +125,9 @@ impl<'de> Visitor<'de> for FormVisitor {
     type Value = DataForm;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with one of half_space, labelled, unlabelled, packed, generated")
+        f.write_str(
+            "an object with one of half_space, labelled, unlabelled, packed, generated, dataset",
+        )
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DataForm, A::Error> {
@@ -122,6 +143,10 @@ impl<'de> Visitor<'de> for FormVisitor {
                 DataForm::Sample { parsed, assume }
             }
             Tag::Generated => DataForm::Generated(map.next_value()?),
+            Tag::Dataset => DataForm::Dataset {
+                id: map.next_value()?,
+                assume: None,
+            },
         };
         if map.next_key::<IgnoredAny>()?.is_some() {
             let detail = "Data are given in one form; the object has a second key.";

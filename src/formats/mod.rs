@@ -8,6 +8,7 @@
 //! To add a format: one file with a function of the type `Parse`, one variant of [`Format`], one
 //! line in `FORMATS`.
 
+mod block_range;
 mod blocks;
 mod content_coding;
 mod csv;
@@ -25,19 +26,24 @@ mod lines;
 mod ndjson;
 mod numbers;
 mod packed;
+mod repetitions;
 mod rows;
 mod sample_builder;
 mod target;
+mod write_examples;
 
 use std::io::Read;
 
+pub use block_range::RowRange;
 pub use blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind, read_blocks, write_blocks};
 pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use digest::digest;
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use generated::{GeneratedSpec, Sampling};
 pub use json_data::{Assume, DataForm};
+pub use repetitions::{EXAMPLES_MAX, RepetitionCounts, count_repetitions};
 pub use target::{LITERALS_MAX, TargetSpec};
+pub use write_examples::write_examples;
 
 use crate::learners::data::Data;
 use error::Fault;

@@ -8,7 +8,7 @@ use axum::body::{Body, BodyDataStream};
 use axum::http::{HeaderMap, header};
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use tokio::time::Instant;
 
 use crate::formats::{self, ContentCoding, FormatError};
@@ -70,12 +70,7 @@ pub async fn read<T: Send + 'static>(
             return parse(&mut bytes.reader());
         }
     }
-    let permit = Arc::clone(&app.uploads).acquire_owned();
-    let Ok(Ok(permit)) = tokio::time::timeout(PERMIT_PATIENCE, permit).await else {
-        let limit = app.limits.uploads_max;
-        let detail = format!("{limit} bodies are being read, as many as uploads_max allows.");
-        return Err(Problem::new(Code::QUEUE_FULL, detail));
-    };
+    let permit = permit(app).await?;
     // The time until here was not the client's.
     frames.window_began = Instant::now();
     let (sender, receiver) = mpsc::channel(FRAMES_WAITING);
@@ -95,6 +90,38 @@ pub async fn read<T: Send + 'static>(
     let parsed = parsed.map_err(|_| Problem::new(Code::INTERNAL, "The parser met a defect."))?;
     fed?;
     parsed
+}
+
+/// Computes in the blocking pool, under a permit, what is as much work as reading a large body.
+///
+/// # Errors
+/// What `work` says.
+pub async fn compute<T: Send + 'static>(
+    permit: OwnedSemaphorePermit,
+    work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        work()
+    });
+    let defect = |_| Problem::new(Code::INTERNAL, "The computation met a defect.");
+    done.await.map_err(defect)?
+}
+
+/// The right to hold as much as a large body, be it sent along or read from the store.
+///
+/// # Errors
+/// 503 when too many are held for too long.
+pub async fn permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
+    let permit = Arc::clone(&app.uploads).acquire_owned();
+    match tokio::time::timeout(PERMIT_PATIENCE, permit).await {
+        Ok(Ok(permit)) => Ok(permit),
+        _ => {
+            let limit = app.limits.uploads_max;
+            let detail = format!("{limit} bodies are being read, as many as uploads_max allows.");
+            Err(Problem::new(Code::QUEUE_FULL, detail))
+        }
+    }
 }
 
 fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {

@@ -7,6 +7,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::formats::LITERALS_MAX;
 use crate::learners::target::WEIGHT_MAX;
+use crate::records::DatasetId;
 
 /// Data as a request names them: see `crate::formats::DataForm`.
 pub struct Data;
@@ -102,5 +103,8 @@ pub fn schema(n_max: u64) -> Value {
             "bit_order": {"type": "string", "enum": ["big", "little"], "default": "big"},
             "assume": packed_assume})),
         form("generated", &["n", "target", "sampling"], generated),
+        json!({"type": "object", "required": ["dataset"], "additionalProperties": false,
+            "properties": {"dataset": {"type": "string", "pattern": DatasetId::pattern(),
+                "description": "The id of a stored dataset"}}}),
     ]})
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts, Path};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{HeaderMap, HeaderName, header};
 use serde::de::DeserializeOwned;
 
 use crate::records::id::{Id, Kind};
@@ -141,6 +141,33 @@ fn preferred_wait(headers: &HeaderMap) -> Option<PreferWait> {
     })?;
     let seconds = seconds.min(WAIT_SECONDS_MAX);
     Some(PreferWait(Duration::from_secs(seconds)))
+}
+
+/// The first of the offered media types that the Accept header takes, in the header's order; the
+/// first offered where it takes any.
+///
+/// # Errors
+/// When it takes none of them.
+pub fn accepted(headers: &HeaderMap, offered: &[&'static str]) -> Result<&'static str, Problem> {
+    let values = headers.get_all(header::ACCEPT).iter();
+    let texts: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
+    let takes = |range: &str, media_type: &str| match range.split_once("/*") {
+        Some(("*", "")) => true,
+        Some((kind, "")) => media_type.split('/').next() == Some(kind),
+        _ => range.eq_ignore_ascii_case(media_type),
+    };
+    if texts.is_empty() {
+        return Ok(offered[0]);
+    }
+    let mut ranges = texts
+        .iter()
+        .flat_map(|text| text.split(','))
+        .map(|range| range.split(';').next().unwrap_or_default().trim());
+    let choice = ranges.find_map(|range| offered.iter().find(|offered| takes(range, offered)));
+    choice.copied().ok_or_else(|| {
+        let detail = format!("The answer is one of {}.", offered.join(", "));
+        Problem::new(Code::NOT_ACCEPTABLE, detail)
+    })
 }
 
 /// A page of a list from its query parameters.

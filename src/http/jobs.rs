@@ -15,7 +15,7 @@ use crate::records::certificates::{MaximumMarginResult, SeparabilityResult, Vers
 use crate::records::id::JobKind;
 use crate::records::task::JobSpec;
 use crate::records::train::{LearnerSpec, TrainResult};
-use crate::records::{Job, JobError, JobId, Progress, Status, Timestamp};
+use crate::records::{DatasetId, Job, JobError, JobId, Progress, Status, Timestamp};
 use crate::storage::JobFilter;
 
 use super::App;
@@ -23,7 +23,7 @@ use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
 use super::problem::{FieldError, Problem, placed};
 use super::submission::{
-    JobFields, Whereabouts, data_spec, new_job, refuse_idempotency_key, sha256,
+    JobFields, Whereabouts, find_data, new_job, refuse_idempotency_key, sha256,
 };
 use super::tasks::{Asked, JobRequest};
 
@@ -42,6 +42,8 @@ pub struct JobDocument {
     seed: u64,
     /// The digest of the canonical rows; null when the data are generated.
     data_sha256: Option<String>,
+    /// The dataset that the data are; it may be gone when the job has ended.
+    dataset: Option<DatasetId>,
     /// Attempts begun, less those handed back unharmed.
     attempt: u32,
     created_at: Timestamp,
@@ -105,6 +107,7 @@ impl From<Job> for JobDocument {
             learner: job.spec.pointer("/task/train/learner").cloned(),
             seed: job.seed,
             data_sha256: job.data_sha256,
+            dataset: job.dataset,
             attempt: job.attempt,
             created_at: job.created_at,
             started_at: job.started_at,
@@ -133,18 +136,23 @@ pub async fn create(
 ) -> Result<Response, Problem> {
     refuse_idempotency_key(request.headers())?;
     let (request, asked, sha256) = read_request(&app, request).await?;
-    let (data, parsed) = data_spec(asked.data);
     let task = asked.task;
     let name = task.name();
+    let pointer = format!("/{name}/data");
+    let found = find_data(&app, &owner, asked.data, sha256, &pointer).await?;
     let fields = JobFields {
         owner,
         name: request.name,
         callback: request.callback,
         seed: asked.seed,
-        spec: JobSpec { task, data },
-        sha256,
+        spec: JobSpec {
+            task,
+            data: found.spec,
+        },
+        sha256: found.sha256,
+        dataset: found.dataset,
     };
-    let new = new_job(&app, fields, parsed, |first_real| JsonPlace {
+    let new = new_job(&app, fields, found.parsed, |first_real| JsonPlace {
         task: name,
         first_real,
     })?;

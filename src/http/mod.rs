@@ -7,8 +7,10 @@ mod body;
 mod codes;
 mod data_body;
 mod data_schema;
+mod datasets;
 mod envelope;
 mod events;
+mod examples;
 mod extract;
 mod jobs;
 mod learners;
@@ -73,6 +75,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::cancel))
         .routes(routes!(events::events))
         .routes(routes!(trace::trace))
+        .routes(routes!(datasets::create, datasets::list))
+        .routes(routes!(datasets::get, datasets::delete))
+        .routes(routes!(examples::examples))
         .routes(routes!(models::list))
         .routes(routes!(models::get, models::delete))
         .routes(routes!(predict::predict))

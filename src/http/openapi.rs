@@ -122,8 +122,11 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
     if path.contains('{') {
         codes.push(Code::NOT_FOUND);
     }
-    if path.ends_with("/trace") {
+    if path.ends_with("/trace") || path.ends_with("/examples") {
         codes.push(Code::NOT_ACCEPTABLE);
+    }
+    if path.ends_with("/examples") {
+        codes.push(Code::TOO_LARGE);
     }
     if has_body {
         codes.extend([

@@ -1,4 +1,4 @@
-//! `POST /v1/models/{id}/predict`: a model on data sent along.
+//! `POST /v1/models/{id}/predict`: a model on data sent along, or on a dataset.
 
 use std::ops::ControlFlow;
 
@@ -18,12 +18,13 @@ use crate::records::ModelId;
 use crate::records::id::ModelKind;
 
 use super::App;
-use super::body::Effort;
+use super::body::{self, Effort};
 use super::data_body::{DataBody, header_option, labels};
 use super::extract::{Caller, PathId, query_pairs};
 use super::models::document;
 use super::predictions_text::Writer;
 use super::problem::{Code, Problem, placed};
+use super::submission::{parsed, stored_data};
 
 /// The predictions of a model, one an example.
 #[derive(Serialize, ToSchema)]
@@ -80,15 +81,25 @@ pub async fn predict(
     let options = options(body.parts.uri.query(), format, &hypothesis, &body.limits)?;
     // Scoring is more work than reading, and is done where the body is read.
     let answered = body.read(&app, Effort::Unknown, move |reader| {
-        let parsed = examples(formats::read(format, reader, &options)?)?;
-        check_fit(&parsed, &hypothesis)?;
+        let parsed = match examples(formats::read(format, reader, &options)?)? {
+            Examples::Sent(parsed) => parsed,
+            Examples::Stored(id) => return Ok(Answered::NotYet(hypothesis, id)),
+        };
         let writer = match format {
             Format::Ndjson => Writer::lines(bytes_max),
             _ => Writer::document(bytes_max),
         };
-        predictions(&hypothesis, &parsed, writer)
+        predictions(&hypothesis, &parsed, writer).map(Answered::Text)
     });
-    let text = answered.await?;
+    let text = match answered.await? {
+        Answered::Text(text) => text,
+        Answered::NotYet(hypothesis, id) => {
+            let (stored, permit) = stored_data(&app, &owner, &id, "").await?;
+            let parsed = parsed(&stored.dataset.summary, stored.data);
+            let writer = Writer::document(bytes_max);
+            body::compute(permit, move || predictions(&hypothesis, &parsed, writer)).await?
+        }
+    };
     let media_type = match format {
         Format::Ndjson => Format::Ndjson.media_type(),
         _ => Format::Json.media_type(),
@@ -124,13 +135,29 @@ fn options(
     Ok(options)
 }
 
+/// Where the examples of a request are.
+enum Examples {
+    Sent(Parsed),
+    /// In the dataset of this name.
+    Stored(String),
+}
+
+/// What came of reading a request.
+enum Answered {
+    /// The text of the answer.
+    Text(String),
+    /// The examples are in the dataset of this name.
+    NotYet(Hypothesis, String),
+}
+
 /// The examples sent along, without claims about them, which no prediction rests on.
-fn examples(form: DataForm) -> Result<Parsed, Problem> {
+fn examples(form: DataForm) -> Result<Examples, Problem> {
     match form {
         DataForm::Sample {
             parsed,
             assume: None,
-        } => Ok(parsed),
+        } => Ok(Examples::Sent(parsed)),
+        DataForm::Dataset { id, .. } => Ok(Examples::Stored(id)),
         DataForm::Sample { .. } => {
             let detail = "`assume` is for training; a prediction assumes nothing of its examples.";
             Err(Problem::new(Code::BAD_OPTION, detail))
@@ -166,6 +193,7 @@ fn predictions(
     parsed: &Parsed,
     mut writer: Writer,
 ) -> Result<String, Problem> {
+    check_fit(parsed, hypothesis)?;
     let zero = parsed.zero_bit_value;
     for_each_decisions(hypothesis, &parsed.data, zero, |decisions| {
         for decision in decisions {

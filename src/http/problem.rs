@@ -210,6 +210,8 @@ impl From<JobsError> for Problem {
             JobsError::Store(error) => error.into(),
             JobsError::NotFound => Self::not_found("job"),
             JobsError::Ended(_) | JobsError::NotEnded => Self::new(Code::WRONG_STATE, detail),
+            JobsError::DatasetMissing => Self::new(Code::UNKNOWN_DATASET, detail),
+            JobsError::DatasetPinned { .. } => Self::new(Code::DATASET_IN_USE, detail),
             JobsError::QueueFull { .. } => Self::new(Code::QUEUE_FULL, detail),
             JobsError::Stopping => Self::new(Code::STOPPING, detail),
         }

@@ -4,42 +4,126 @@
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::formats::{DataForm, Parsed, Place, digest};
-use crate::jobs::{Allowance, NewJob, ResolveError, resolve};
+use crate::jobs::{Allowance, JobsError, NewJob, ResolveError, StoredData, resolve};
+use crate::learners::data::Data;
 use crate::learners::task::TaskError;
-use crate::records::Owner;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
+use crate::records::{DatasetId, DatasetSummary, Owner};
 
 use super::App;
-use super::problem::{Code, FieldError, Problem};
+use super::body;
+use super::problem::{Code, FieldError, Problem, placed};
 
 /// The digest of a sample, in hexadecimal; none for generated data.
 pub fn sha256(form: &DataForm) -> Option<String> {
     match form {
         DataForm::Sample { parsed, .. } => Some(crate::jobs::hex(&digest(&parsed.data))),
-        DataForm::Generated(_) => None,
+        DataForm::Generated(_) | DataForm::Dataset { .. } => None,
     }
 }
 
-/// Splits data into what is stored as part of the request and the sample.
-pub fn data_spec(data: DataForm) -> (DataSpec, Option<Parsed>) {
-    match data {
-        DataForm::Sample { parsed, assume } => {
-            let spec = DataSpec {
+/// The data of a job, found.
+pub struct JobData {
+    /// What is stored as part of the request.
+    pub spec: DataSpec,
+    /// The sample.
+    pub parsed: Option<Parsed>,
+    /// The digest of the sample.
+    pub sha256: Option<String>,
+    /// The dataset that the sample is.
+    pub dataset: Option<DatasetId>,
+}
+
+/// Splits data into what is stored as part of the request and the sample, which is read if it is a
+/// dataset. `sha256` is the digest of a sample sent along; `pointer` says where the data stand in
+/// the body.
+///
+/// # Errors
+/// When there is no such dataset, or the store cannot read it.
+pub async fn find_data(
+    app: &App,
+    owner: &Owner,
+    form: DataForm,
+    sha256: Option<String>,
+    pointer: &str,
+) -> Result<JobData, Problem> {
+    match form {
+        DataForm::Sample { parsed, assume } => Ok(JobData {
+            spec: DataSpec {
                 assume,
                 generated: None,
-            };
-            (spec, Some(parsed))
-        }
-        DataForm::Generated(spec) => {
-            let spec = DataSpec {
+            },
+            parsed: Some(parsed),
+            sha256,
+            dataset: None,
+        }),
+        DataForm::Generated(spec) => Ok(JobData {
+            spec: DataSpec {
                 assume: None,
                 generated: Some(spec),
-            };
-            (spec, None)
+            },
+            parsed: None,
+            sha256: None,
+            dataset: None,
+        }),
+        DataForm::Dataset { id, assume } => {
+            // The checks before the job look at the data, so they are read here; a header would do
+            // for most of them, once jobs read their data block by block.
+            let (stored, _) = stored_data(app, owner, &id, pointer).await?;
+            let parsed = parsed(&stored.dataset.summary, stored.data);
+            let summary = stored.dataset.summary;
+            Ok(JobData {
+                spec: DataSpec {
+                    assume: assume.or(summary.assume),
+                    generated: None,
+                },
+                parsed: Some(parsed),
+                sha256: Some(summary.sha256),
+                dataset: Some(summary.id),
+            })
         }
+    }
+}
+
+/// The dataset of this name in a body, read under a permit, since a short request may name much.
+///
+/// # Errors
+/// [`Code::UNKNOWN_DATASET`], also for what is no id, with its place in the body; what the store
+/// says.
+pub async fn stored_data(
+    app: &App,
+    owner: &Owner,
+    id: &str,
+    pointer: &str,
+) -> Result<(StoredData, OwnedSemaphorePermit), Problem> {
+    let permit = body::permit(app).await?;
+    let read = match id.parse::<DatasetId>() {
+        Ok(id) => app.jobs.read_dataset(owner, id).await,
+        Err(_) => Err(JobsError::DatasetMissing),
+    };
+    read.map(|stored| (stored, permit))
+        .map_err(|error| match error {
+            JobsError::DatasetMissing => {
+                let detail = "There is no such dataset; GET /v1/datasets lists them.";
+                let place = Place::Pointer(format!("{pointer}/dataset"));
+                let field = placed(Some(place), detail.to_owned());
+                Problem::new(Code::UNKNOWN_DATASET, detail).with(field)
+            }
+            error => error.into(),
+        })
+}
+
+/// Stored examples as if they had just been read.
+pub fn parsed(summary: &DatasetSummary, data: Data) -> Parsed {
+    Parsed {
+        data,
+        first_real: None,
+        zero_bit_value: summary.zero_bit_value.into(),
+        feature_names: None,
     }
 }
 
@@ -57,6 +141,8 @@ pub struct JobFields {
     pub spec: JobSpec,
     /// The digest of the data.
     pub sha256: Option<String>,
+    /// The dataset that the data are.
+    pub dataset: Option<DatasetId>,
 }
 
 /// Checks everything about a job that can be checked before it is a job.
@@ -92,6 +178,7 @@ pub fn new_job<W: Whereabouts>(
         seed,
         work: Arc::new(work),
         data_sha256: fields.sha256,
+        dataset: fields.dataset,
     })
 }
 
@@ -101,13 +188,7 @@ fn check_fields(app: &App, fields: &JobFields, at: &impl Whereabouts) -> Result<
         let field = at.job("callback", detail.to_owned());
         return Err(Problem::new(Code::CALLBACK_NOT_CONFIGURED, detail).with(field));
     }
-    let characters_max = app.limits.name_characters_max as usize;
-    let is_long = |name: &String| name.chars().count() > characters_max;
-    if fields.name.as_ref().is_some_and(is_long) {
-        let detail = format!("The name is longer than name_characters_max: {characters_max}.");
-        let field = at.job("name", detail.clone());
-        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
-    }
+    check_name(app, fields.name.as_deref(), |detail| at.job("name", detail))?;
     let seconds_max = app.limits.seconds_max;
     if let Some(seconds) = fields.spec.task.seconds_max()
         && seconds > seconds_max
@@ -117,6 +198,24 @@ fn check_fields(app: &App, fields: &JobFields, at: &impl Whereabouts) -> Result<
             TaskSpec::Train(_) => at.stop("max_seconds", detail.clone()),
             _ => at.task("max_seconds", detail.clone()),
         };
+        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
+    }
+    Ok(())
+}
+
+/// Checks the free text that a client calls a thing by.
+///
+/// # Errors
+/// When it is too long.
+pub fn check_name(
+    app: &App,
+    name: Option<&str>,
+    at: impl FnOnce(String) -> FieldError,
+) -> Result<(), Problem> {
+    let characters_max = app.limits.name_characters_max as usize;
+    if name.is_some_and(|name| name.chars().count() > characters_max) {
+        let detail = format!("The name is longer than name_characters_max: {characters_max}.");
+        let field = at(detail.clone());
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
     }
     Ok(())

@@ -11,7 +11,7 @@ use crate::records::id::JobKind;
 use crate::records::train::TraceDocument;
 
 use super::App;
-use super::extract::{Caller, NoQuery, PathId};
+use super::extract::{Caller, NoQuery, PathId, accepted};
 use super::problem::{Code, Problem};
 
 /// The mistake curve as JSON or, by `Accept`, as CSV.
@@ -27,7 +27,7 @@ pub async fn trace(
     PathId(id): PathId<JobKind>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let media_type = accepted(&headers)?;
+    let media_type = accepted(&headers, &["application/json", "text/csv"])?;
     app.jobs.job(&owner, id).await?;
     let trace = app.jobs.store().trace(&owner, id).await?;
     let trace = trace.ok_or_else(|| {
@@ -40,28 +40,6 @@ pub async fn trace(
     };
     let content_type = HeaderValue::from_static(media_type);
     Ok(([(header::CONTENT_TYPE, content_type)], body).into_response())
-}
-
-/// Which of the two media types is wanted; JSON when both are.
-fn accepted(headers: &HeaderMap) -> Result<&'static str, Problem> {
-    let values = headers.get_all(header::ACCEPT).iter();
-    let texts: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
-    let mut ranges = texts
-        .iter()
-        .flat_map(|text| text.split(','))
-        .map(|range| range.split(';').next().unwrap_or_default().trim());
-    if texts.is_empty() {
-        return Ok("application/json");
-    }
-    let choice = ranges.find_map(|range| match range {
-        "application/json" | "application/*" | "*/*" => Some("application/json"),
-        "text/csv" | "text/*" => Some("text/csv"),
-        _ => None,
-    });
-    choice.ok_or_else(|| {
-        let detail = "A trace is application/json or text/csv.";
-        Problem::new(Code::NOT_ACCEPTABLE, detail)
-    })
 }
 
 fn csv(trace: &[u8]) -> Result<String, Problem> {

@@ -19,7 +19,7 @@ use super::extract::{Caller, PathText, PreferWait, query_pairs};
 use super::jobs::{JobDocument, answer};
 use super::problem::{Code, FieldError, Problem, placed};
 use super::submission::{
-    JobFields, Whereabouts, data_spec, new_job, refuse_idempotency_key, sha256,
+    JobFields, Whereabouts, find_data, new_job, refuse_idempotency_key, sha256,
 };
 
 /// How long this route waits when nothing is said.
@@ -89,7 +89,7 @@ pub async fn train(
         name,
         params: query.params,
     };
-    let (data, parsed) = data_spec(form);
+    let found = find_data(&app, &owner, form, sha256, "").await?;
     let task = TaskSpec::Train(TrainSpec {
         learner,
         stop: query.stop,
@@ -100,10 +100,15 @@ pub async fn train(
         name: query.name,
         callback: query.callback,
         seed: query.seed,
-        spec: JobSpec { task, data },
-        sha256,
+        spec: JobSpec {
+            task,
+            data: found.spec,
+        },
+        sha256: found.sha256,
+        dataset: found.dataset,
     };
-    let new = new_job(&app, fields, parsed, |first_real| QueryPlace { first_real })?;
+    let place = |first_real| QueryPlace { first_real };
+    let new = new_job(&app, fields, found.parsed, place)?;
     let patience = prefer.map_or(WAIT_DEFAULT, |wait| wait.0);
     let job = app.jobs.submit(new, patience).await?;
     Ok(answer(job, prefer))

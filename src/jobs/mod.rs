@@ -1,10 +1,12 @@
-//! Jobs: submit, claim, compute in the blocking pool, keep the lease, cancel, wait, sweep.
+//! Jobs: submit, claim, compute in the blocking pool, keep the lease, cancel, wait, sweep; and the
+//! datasets that jobs read.
 //!
 //! Knows the store and the learners, and nothing of HTTP. A job is computed by a worker that
 //! holds a permit and a lease; everything the worker writes is fenced by that lease.
 
 mod certificate_job;
 mod compute;
+mod datasets;
 mod ending;
 mod hub;
 mod ids;
@@ -19,6 +21,7 @@ mod train_job;
 mod work;
 mod worker;
 
+pub use datasets::{NewDataset, StoredData};
 pub use ids::Ids;
 pub use service::{Jobs, JobsConfig, JobsError};
 pub use submit::NewJob;

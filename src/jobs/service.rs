@@ -59,7 +59,7 @@ impl Default for JobsConfig {
 pub enum JobsError {
     /// The store did not do it.
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Store(StoreError),
     /// No such job.
     #[error("there is no such job")]
     NotFound,
@@ -69,12 +69,30 @@ pub enum JobsError {
     /// The job has not ended, so it cannot be deleted.
     #[error("the job has not ended; cancel it first")]
     NotEnded,
+    /// No such dataset.
+    #[error("there is no such dataset")]
+    DatasetMissing,
+    /// The dataset cannot be deleted yet.
+    #[error(
+        "the dataset is in use: {job} reads it and has not ended; cancel the job, or wait for its \
+         end, and delete then"
+    )]
+    DatasetPinned { job: JobId },
     /// Too many jobs wait.
     #[error("the queue is full: {limit} jobs are waiting")]
     QueueFull { limit: u64 },
     /// The process is about to stop.
     #[error("the service is stopping")]
     Stopping,
+}
+
+impl From<StoreError> for JobsError {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::DatasetMissing(_) => Self::DatasetMissing,
+            error => Self::Store(error),
+        }
+    }
 }
 
 /// The jobs of this process.

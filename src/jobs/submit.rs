@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::formats;
 use crate::learners::run::Interrupt;
 use crate::records::task::JobSpec;
-use crate::records::{Job, JobId, Owner, Progress, Status};
+use crate::records::{DatasetId, Job, Owner, Progress, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError};
 
 use super::compute::{Computation, Computed};
@@ -34,14 +34,17 @@ pub struct NewJob {
     pub work: Arc<Work>,
     /// The digest of the canonical rows, in hexadecimal, unless the data are generated.
     pub data_sha256: Option<String>,
+    /// The dataset that the data are, if they are one: they are not stored a second time.
+    pub dataset: Option<DatasetId>,
 }
 
 impl Jobs {
     /// Makes a job, and waits for its end up to `patience`. When this returns the job is on disk.
     ///
     /// # Errors
-    /// [`JobsError::QueueFull`], [`JobsError::Stopping`], or what the store says. No job exists
-    /// then, except perhaps after [`StoreError::Unavailable`]: nobody knows its id, but it runs.
+    /// [`JobsError::QueueFull`], [`JobsError::Stopping`], [`JobsError::DatasetMissing`] when the
+    /// dataset was deleted meanwhile, or what the store says. No job exists then, except perhaps
+    /// after [`StoreError::Unavailable`]: nobody knows its id, but it runs.
     pub async fn submit(
         self: &Arc<Self>,
         new: NewJob,
@@ -101,6 +104,7 @@ impl Jobs {
             spec: new.spec.to_json(),
             data_key: None,
             data_sha256: new.data_sha256.clone(),
+            dataset: new.dataset,
             seed: new.seed,
             attempt: 0,
             created_at: self.ids.now(),
@@ -121,7 +125,7 @@ impl Jobs {
         if self.store.queued_count().await? >= limit {
             return Err(JobsError::QueueFull { limit });
         }
-        record.data_key = self.keep_data(record.id, work).await?;
+        record.data_key = self.keep_data(&record, work).await?;
         let mut stored = self.store.insert_job(&record).await;
         if let Err(StoreError::Unavailable(_)) = stored {
             // Perhaps only the answer is missing. A job that is stored already is left as it is.
@@ -134,12 +138,13 @@ impl Jobs {
         Ok(record)
     }
 
-    /// Stores the sample of a job, if it has one; the blob's key.
-    async fn keep_data(&self, id: JobId, work: &Work) -> Result<Option<String>, JobsError> {
-        let Some(data) = work.data().cloned() else {
+    /// Stores the sample of a job, if it has one of its own; the blob's key.
+    async fn keep_data(&self, record: &Job, work: &Work) -> Result<Option<String>, JobsError> {
+        let own = work.data().filter(|_| record.dataset.is_none());
+        let Some(data) = own.cloned() else {
             return Ok(None);
         };
-        let key = Blobs::data_key(id, 0);
+        let key = Blobs::data_key(record.id, 0);
         let written = tokio::task::spawn_blocking(move || {
             let mut bytes = Vec::new();
             formats::write_blocks(&data, &mut bytes).map(|()| Bytes::from(bytes))
@@ -217,7 +222,7 @@ impl Jobs {
         record: &mut Job,
         work: &Work,
     ) -> Result<(Lease, Instant), JobsError> {
-        record.data_key = self.keep_data(record.id, work).await?;
+        record.data_key = self.keep_data(record, work).await?;
         let leased_at = Instant::now();
         let seconds = self.config.lease_seconds;
         let insert = || self.store.insert_running_job(record, &self.worker, seconds);

@@ -1,4 +1,4 @@
-//! Removes ended jobs that are old, and blobs that no job names.
+//! Removes ended jobs that are old, and blobs that no job and no dataset names.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ const INTERVAL: Duration = Duration::from_secs(600);
 /// Jobs removed in one transaction.
 const BATCH: u32 = 500;
 
-/// A blob is written before its job: a younger one may belong to a job that is just being stored.
+/// A blob is written before its record: a younger one may belong to a job or a dataset that is just
+/// being stored.
 const ORPHAN_AGE_MS: i64 = 3_600_000;
 
 impl Jobs {
@@ -52,8 +53,9 @@ impl Jobs {
     }
 
     async fn sweep_orphans(&self) -> Result<(), StoreError> {
-        // The blobs are listed first: a job stored meanwhile is then in use, not an orphan.
-        let blobs = self.blobs.list("jobs").await?;
+        // The blobs are listed first: what is stored meanwhile is then in use, not an orphan.
+        let mut blobs = self.blobs.list("jobs").await?;
+        blobs.extend(self.blobs.list("datasets").await?);
         let oldest = self.ids.now().milliseconds() - ORPHAN_AGE_MS;
         let mut used = HashSet::new();
         let mut after: Option<String> = None;

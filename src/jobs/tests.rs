@@ -1,5 +1,6 @@
 //! What a worker does when the data of a job cannot be read, are wrong, or are not wanted.
 
+mod datasets;
 mod faulty;
 
 use std::path::PathBuf;
@@ -135,6 +136,7 @@ fn new_train(stop: Value) -> NewJob {
         seed: 1,
         work: Arc::new(work),
         data_sha256,
+        dataset: None,
     }
 }
 

@@ -6,13 +6,13 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::formats;
 use crate::learners::run::{Interrupt, Run};
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobError};
-use crate::storage::{Claim, Fenced, JobEnd, Lease, StoreError};
+use crate::storage::{Blobs, Claim, Fenced, JobEnd, Lease, StoreError};
 
 use super::compute::{Computation, Computed};
+use super::datasets::ReadError;
 use super::ending;
 use super::keeper::Keeper;
 use super::service::{Jobs, count_end};
@@ -83,26 +83,19 @@ impl Jobs {
         };
         let spec: JobSpec = serde_json::from_value(job.spec.clone())
             .map_err(|error| failed("unreadable", format!("the stored request: {error}")))?;
-        let data = match &job.data_key {
+        // The job pins its dataset, whose key is the one that its id says.
+        let dataset_key = job.dataset.map(Blobs::dataset_key);
+        let data = match job.data_key.as_ref().or(dataset_key.as_ref()) {
             None => None,
             Some(key) => {
-                let bytes = self.blobs.get(key).await.map_err(Unprepared::Store)?;
-                let bytes = bytes.ok_or_else(|| {
-                    failed("data-missing", format!("the stored data {key} are gone"))
+                let sha256 = job.data_sha256.as_deref().unwrap_or_default();
+                let read = self.read_data(key, sha256).await;
+                let data = read.map_err(|error| match error {
+                    ReadError::Store(error) => Unprepared::Store(error),
+                    ReadError::Missing(detail) => failed("data-missing", detail),
+                    ReadError::Corrupt(detail) => failed("data-corrupt", detail),
+                    ReadError::Broken(detail) => failed("internal", detail),
                 })?;
-                let read = tokio::task::spawn_blocking(move || {
-                    formats::read_blocks(bytes.as_ref())
-                        .map(|data| (hex(&formats::digest(&data)), data))
-                });
-                let (digest, data) = match read.await {
-                    Ok(Ok(read)) => read,
-                    Ok(Err(error)) => return Err(failed("data-corrupt", error.to_string())),
-                    Err(error) => return Err(failed("internal", error.to_string())),
-                };
-                if job.data_sha256.as_ref() != Some(&digest) {
-                    let detail = "the stored data do not have the digest that was recorded";
-                    return Err(failed("data-corrupt", detail.to_owned()));
-                }
                 Some(Arc::new(data))
             }
         };

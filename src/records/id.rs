@@ -47,10 +47,22 @@ impl Kind for ModelKind {
     const SCHEMA: &'static str = "ModelId";
 }
 
+/// Marks the ids of datasets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DatasetKind {}
+
+impl Kind for DatasetKind {
+    const PREFIX: &'static str = "ds_";
+    const NOUN: &'static str = "dataset";
+    const SCHEMA: &'static str = "DatasetId";
+}
+
 /// The id of a job, `job_` and 32 hex digits.
 pub type JobId = Id<JobKind>;
 /// The id of a model, `mdl_` and 32 hex digits.
 pub type ModelId = Id<ModelKind>;
+/// The id of a dataset, `ds_` and 32 hex digits.
+pub type DatasetId = Id<DatasetKind>;
 
 /// The id of a thing of kind `K`. Ordered by the time of making.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -129,16 +141,23 @@ impl<'de, K: Kind> Deserialize<'de> for Id<K> {
     }
 }
 
-impl<K: Kind> utoipa::PartialSchema for Id<K> {
-    fn schema() -> RefOr<Schema> {
-        // The pattern says all that parsing checks: version 7 and the variant are two fixed digits.
-        let pattern = format!(
+impl<K: Kind> Id<K> {
+    /// A regular expression of the text of an id, which says all that parsing checks: version 7 and
+    /// the variant are two fixed digits.
+    #[must_use]
+    pub fn pattern() -> String {
+        format!(
             "^{}[0-9a-f]{{12}}7[0-9a-f]{{3}}[89ab][0-9a-f]{{15}}$",
             K::PREFIX
-        );
+        )
+    }
+}
+
+impl<K: Kind> utoipa::PartialSchema for Id<K> {
+    fn schema() -> RefOr<Schema> {
         ObjectBuilder::new()
             .schema_type(Type::String)
-            .pattern(Some(pattern))
+            .pattern(Some(Self::pattern()))
             .into()
     }
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::id::{JobId, ModelId};
+use super::id::{DatasetId, JobId, ModelId};
 use super::owner::Owner;
 use super::time::Timestamp;
 
@@ -30,8 +30,11 @@ pub struct Job {
     /// The request without its data: with the data and the seed, all that is needed to do the work
     /// again.
     pub spec: Value,
-    /// The blob that holds the packed data, where there are any.
+    /// The blob that holds the packed data of this job alone, where there are any.
     pub data_key: Option<String>,
+    /// The dataset that it reads, which stays as long as the job has not ended, and may be gone
+    /// after that.
+    pub dataset: Option<DatasetId>,
     /// The digest of the canonical rows, in hexadecimal.
     pub data_sha256: Option<String>,
     /// Seeds are 0..2^53-1, so that every JSON reader keeps them.

@@ -1,4 +1,4 @@
-//! What is stored: jobs, models, events, and the ids, times, owners and pages they are named by.
+//! What is stored: jobs, models, datasets, events, and the ids, times, owners and pages they are named by.
 //!
 //! Records are plain data with the rules that hold wherever they are kept: which status may follow
 //! which, what an id looks like, how a time is written. They know neither a database nor a queue
@@ -6,6 +6,7 @@
 
 mod bounded_json;
 pub mod certificates;
+pub mod dataset;
 pub mod event;
 pub mod hypothesis;
 pub mod id;
@@ -17,8 +18,9 @@ pub mod task;
 pub mod time;
 pub mod train;
 
+pub use dataset::{Dataset, DatasetSummary};
 pub use event::{Event, EventKind};
-pub use id::{Id, JobId, ModelId, ParseIdError};
+pub use id::{DatasetId, Id, JobId, ModelId, ParseIdError};
 pub use job::{Job, JobError, Progress, Status};
 pub use model::{Model, ModelSummary};
 pub use owner::Owner;

@@ -4,6 +4,7 @@
 //! deleted after it, so a crash leaves at worst a blob that nobody names.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use object_store::{ObjectStore, ObjectStoreExt, path};
 
 use super::data_dir::make_private_directory;
 use super::error::{StoreError, is_full};
-use crate::records::{JobId, Timestamp};
+use crate::records::{DatasetId, JobId, Timestamp};
 
 /// A place for blobs.
 #[derive(Clone)]
@@ -60,6 +61,12 @@ impl Blobs {
         format!("jobs/{job}/{attempt}/data")
     }
 
+    /// Where a dataset is kept.
+    #[must_use]
+    pub fn dataset_key(dataset: DatasetId) -> String {
+        format!("datasets/{dataset}/data")
+    }
+
     /// Stores a blob, in place of what was there. It is durable when this returns.
     ///
     /// # Errors
@@ -80,6 +87,23 @@ impl Blobs {
     pub async fn get(&self, key: &str) -> Result<Option<Bytes>, StoreError> {
         match self.store.get(&parsed(key)?).await {
             Ok(found) => Ok(Some(found.bytes().await.map_err(store_error)?)),
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(store_error(error)),
+        }
+    }
+
+    /// These parts of a blob, in order, if there is one. Each lies within the blob: what is cut off
+    /// by its end is an error.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when it cannot be read, also because a part is not in it.
+    pub async fn get_ranges(
+        &self,
+        key: &str,
+        ranges: &[Range<u64>],
+    ) -> Result<Option<Vec<Bytes>>, StoreError> {
+        match self.store.get_ranges(&parsed(key)?, ranges).await {
+            Ok(found) => Ok(Some(found)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(store_error(error)),
         }

@@ -5,6 +5,8 @@
 use std::error::Error;
 use std::io;
 
+use crate::records::DatasetId;
+
 /// The error of a driver, kept for the log.
 pub type Source = Box<dyn Error + Send + Sync>;
 
@@ -31,6 +33,9 @@ pub enum StoreError {
     /// Another thing is stored under this id or key already.
     #[error("something else is stored under {0}")]
     Conflict(String),
+    /// A job is to read a dataset that is not there, or is another's.
+    #[error("there is no dataset {0}")]
+    DatasetMissing(DatasetId),
     /// Anything else, a mistake in this program included.
     #[error("the store failed: {0}")]
     Other(#[source] Source),

@@ -116,6 +116,20 @@ pub enum DeleteOutcome {
     NotFound,
 }
 
+/// What came of deleting a dataset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DatasetDeletion {
+    /// The record is gone; the blob under `data_key` is for the caller to delete.
+    Deleted {
+        data_key: String,
+    },
+    /// This job, perhaps among others, reads it and has not ended.
+    Pinned {
+        job: JobId,
+    },
+    NotFound,
+}
+
 /// What a sweep removed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {

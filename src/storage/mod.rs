@@ -25,14 +25,15 @@ pub use blobs::{Blob, Blobs};
 pub use data_dir::DataDir;
 pub use error::StoreError;
 pub use lease::{
-    CancelOutcome, Claim, DeleteOutcome, Fenced, Heartbeat, JobEnd, Lease, Swept, WorkerId,
+    CancelOutcome, Claim, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd, Lease, Swept,
+    WorkerId,
 };
 pub use sqlite::SqliteStore;
 
-use crate::records::id::{JobKind, ModelKind};
+use crate::records::id::{DatasetKind, JobKind, ModelKind};
 use crate::records::{
-    Event, Job, JobId, Model, ModelId, ModelSummary, Owner, Page, Progress, Slice, Status,
-    Timestamp,
+    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, Model, ModelId, ModelSummary, Owner,
+    Page, Progress, Slice, Status, Timestamp,
 };
 
 /// The result of a store's method.
@@ -62,7 +63,7 @@ pub struct ClaimTerms {
     pub attempts_max: u32,
 }
 
-/// Keeps jobs, their events and traces, and models.
+/// Keeps jobs, their events and traces, models and datasets.
 ///
 /// Every write is one transaction that is on disk when the method returns. Writes of workers are
 /// fenced by their [`Lease`]; the others may be repeated after [`StoreError::Unavailable`]. Leases
@@ -72,13 +73,18 @@ pub struct ClaimTerms {
 pub trait Store: Send + Sync {
     /// Stores a queued job, with its first event. A job whose id is stored already is left as it
     /// is.
+    ///
+    /// # Errors
+    /// [`StoreError::DatasetMissing`] when its dataset is not there or not its owner's. From then
+    /// on until it has ended, a job pins its dataset.
     async fn insert_job(&self, job: &Job) -> Result<()>;
 
     /// Stores a job that `worker` already computes (status `running`, attempt 1), with the events
     /// `queued` and `running`, and gives the worker its lease.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] when another holds a job of this id.
+    /// [`StoreError::Conflict`] when another holds a job of this id;
+    /// [`StoreError::DatasetMissing`] as for a queued one.
     async fn insert_running_job(
         &self,
         job: &Job,
@@ -166,9 +172,9 @@ pub trait Store: Send + Sync {
     /// How many jobs, of all owners, are queued.
     async fn queued_count(&self) -> Result<u64>;
 
-    /// The keys of the blobs that jobs which have not ended refer to, at most `limit` in order,
-    /// after the key `after`. A blob is stored before its job, so a blob that is not among them is
-    /// an orphan only when it is old.
+    /// The keys of the blobs that datasets, and jobs which have not ended, refer to, at most `limit`
+    /// in order, after the key `after`. A blob is stored before its record, so a blob that is not
+    /// among them is an orphan only when it is old.
     async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>>;
 
     /// Stores a model. A model whose id is stored already is left as it is.
@@ -187,6 +193,22 @@ pub trait Store: Send + Sync {
 
     /// Removes the owner's model; whether there was one.
     async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<bool>;
+
+    /// Stores a dataset, its blob being there. One whose id is stored already is left as it is.
+    async fn insert_dataset(&self, dataset: &Dataset) -> Result<()>;
+
+    /// The owner's dataset of this id.
+    async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Option<Dataset>>;
+
+    /// A page of the owner's datasets, without names of features and classes, newest first.
+    async fn datasets(
+        &self,
+        owner: &Owner,
+        page: &Page<DatasetKind>,
+    ) -> Result<Slice<DatasetSummary, DatasetKind>>;
+
+    /// Removes the owner's dataset, unless a job that has not ended reads it.
+    async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<DatasetDeletion>;
 
     /// Whether the database answers.
     async fn ping(&self) -> Result<()>;

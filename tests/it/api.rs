@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod certificates;
+mod datasets;
 mod events;
 mod jobs;
 mod learners;

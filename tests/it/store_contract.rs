@@ -4,6 +4,7 @@
 //! [`Backend`] and one line at the end of this file.
 
 mod database;
+mod datasets;
 mod leases;
 mod reading;
 mod status;
@@ -12,14 +13,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use halfspace::formats::{Assume, LabelsKind, RowsKind};
+use halfspace::records::dataset::Repetitions;
 use halfspace::records::id::JobKind;
 use halfspace::records::{
-    Event, EventKind, Job, JobError, JobId, Model, ModelId, ModelSummary, Owner, Page, Progress,
-    Status, Timestamp,
+    Dataset, DatasetId, DatasetSummary, Event, EventKind, Job, JobError, JobId, Model, ModelId,
+    ModelSummary, Owner, Page, Progress, Status, Timestamp,
 };
 use halfspace::storage::{
-    CancelOutcome, Claim, ClaimTerms, DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, Lease,
-    ModelFilter, SqliteStore, Store, StoreError, Swept, WorkerId,
+    CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
+    JobFilter, Lease, ModelFilter, SqliteStore, Store, StoreError, Swept, WorkerId,
 };
 use serde_json::{Value, json};
 
@@ -72,6 +75,7 @@ fn job(number: i64) -> Job {
         spec: json!({"train": {"learner": {"name": "perceptron", "params": {}}}}),
         data_key: Some(format!("jobs/{number:06}/0/data")),
         data_sha256: Some("ab".repeat(32)),
+        dataset: None,
         seed: (1 << 53) - 1,
         attempt: 0,
         created_at: at(number),
@@ -118,6 +122,45 @@ fn model(number: i64) -> Model {
         n: 3,
         document: json!({"hypothesis": {"kind": "linear", "weights": [1, -2, 3], "bias": 0}}),
         created_at: at(number),
+    }
+}
+
+fn dataset(number: i64) -> Dataset {
+    let mut random = [0x33; 10];
+    random[..8].copy_from_slice(&number.to_be_bytes());
+    let id = DatasetId::new(at(number), random);
+    Dataset {
+        summary: DatasetSummary {
+            id,
+            owner: owner(),
+            name: Some(format!("number {number}")),
+            n: 3,
+            kind: LabelsKind::Labelled,
+            values: RowsKind::Boolean,
+            zero_bit_value: -1,
+            assume: Some(Assume::Uniform),
+            examples: 5,
+            positives: Some(2),
+            repetitions: Repetitions::Counted {
+                duplicates: 1,
+                contradictions: Some(0),
+            },
+            sha256: "cd".repeat(32),
+            bytes: 552,
+            data_key: format!("datasets/{id}/data"),
+            created_at: at(number),
+        },
+        features: Some(vec!["one".into(), "two, \"quoted\"".into(), "".into()]),
+        classes: Some(vec!["no".into(), "yes".into()]),
+    }
+}
+
+/// The job number `number`, which reads dataset number `dataset_number`.
+fn reading_job(number: i64, dataset_number: i64) -> Job {
+    Job {
+        data_key: None,
+        dataset: Some(dataset(dataset_number).summary.id),
+        ..job(number)
     }
 }
 
@@ -295,6 +338,13 @@ contract!(sqlite, super::Sqlite::new(), [
         only_what_ended_is_deleted
         sweeping_takes_the_oldest_ends_first
         models_are_kept_listed_and_deleted;
+    datasets:
+        datasets_are_kept_listed_and_deleted
+        a_job_is_stored_only_with_its_dataset
+        a_job_pins_its_dataset_until_it_ends
+        an_ended_job_needs_no_dataset
+        deleting_a_dataset_and_reading_it_do_not_both_win
+        blobs_of_datasets_are_in_use;
     database:
         data_survive_reopening
         data_survive_a_process_that_did_not_close

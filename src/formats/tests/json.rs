@@ -28,7 +28,7 @@ fn form(body: &str) -> Result<DataForm, FormatError> {
 fn sample(body: &str) -> (Parsed, Option<Assume>) {
     match form(body).unwrap_or_else(|error| panic!("{body}: {error}")) {
         DataForm::Sample { parsed, assume } => (parsed, assume),
-        DataForm::Generated(_) => panic!("{body}: a sample"),
+        other => panic!("{body}: {other:?}"),
     }
 }
 
@@ -643,5 +643,46 @@ fn options_that_do_not_fit_a_form_are_refused() {
             ..Options::default()
         };
         assert_eq!(read(body, labels), Err(FormatErrorKind::BadOption));
+    }
+}
+
+#[test]
+fn a_dataset_is_named_and_not_looked_for() {
+    let named = |assume| DataForm::Dataset {
+        id: "ds_anything".to_owned(),
+        assume,
+    };
+    let body = r#"{"dataset": "ds_anything"}"#;
+    assert_eq!(form(body), Ok(named(None)));
+    let read = |options: &Options| crate::formats::read(Format::Json, body.as_bytes(), options);
+    let assuming = Options {
+        assume: Some(Assume::Reflected),
+        ..Options::default()
+    };
+    assert_eq!(read(&assuming), Ok(named(Some(Assume::Reflected))));
+    // Its n is its own.
+    let counting = Options {
+        n: Some(3),
+        ..Options::default()
+    };
+    let error = read(&counting).expect_err("n of a dataset");
+    assert_eq!(error.kind, FormatErrorKind::BadOption);
+    // Where examples must be sent, a name is none.
+    let error = crate::formats::parse(Format::Json, body.as_bytes(), &Options::default());
+    assert_eq!(
+        error.expect_err("no examples").kind,
+        FormatErrorKind::Schema
+    );
+    for bad in [
+        r#"{"dataset": 7}"#,
+        r#"{"dataset": null}"#,
+        r#"{"dataset": {"id": "ds_x"}}"#,
+        r#"{"dataset": "ds_x", "assume": "uniform"}"#,
+    ] {
+        assert_eq!(
+            form(bad).expect_err(bad).kind,
+            FormatErrorKind::Schema,
+            "{bad}"
+        );
     }
 }

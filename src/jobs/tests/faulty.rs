@@ -4,13 +4,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 
-use crate::records::id::{JobKind, ModelKind};
+use crate::records::id::{DatasetKind, JobKind, ModelKind};
 use crate::records::{
-    Event, Job, JobId, Model, ModelId, ModelSummary, Owner, Page, Progress, Slice, Timestamp,
+    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, Model, ModelId, ModelSummary, Owner,
+    Page, Progress, Slice, Timestamp,
 };
 use crate::storage::{
-    CancelOutcome, Claim, ClaimTerms, DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, Lease,
-    ModelFilter, Result, SqliteStore, Store, StoreError, Swept, WorkerId,
+    CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
+    JobFilter, Lease, ModelFilter, Result, SqliteStore, Store, StoreError, Swept, WorkerId,
 };
 
 /// Fails so many of the next inserts and ends, after they were written, and returns of jobs,
@@ -143,6 +144,26 @@ impl Store for Faulty {
     }
     async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<bool> {
         self.inner.delete_model(owner, id).await
+    }
+    async fn insert_dataset(&self, dataset: &Dataset) -> Result<()> {
+        let done = self.inner.insert_dataset(dataset).await;
+        self.fault()?;
+        done
+    }
+    async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Option<Dataset>> {
+        self.inner.dataset(owner, id).await
+    }
+    async fn datasets(
+        &self,
+        owner: &Owner,
+        page: &Page<DatasetKind>,
+    ) -> Result<Slice<DatasetSummary, DatasetKind>> {
+        self.inner.datasets(owner, page).await
+    }
+    async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<DatasetDeletion> {
+        let done = self.inner.delete_dataset(owner, id).await;
+        self.fault()?;
+        done
     }
     async fn ping(&self) -> Result<()> {
         self.inner.ping().await

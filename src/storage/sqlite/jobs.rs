@@ -5,7 +5,7 @@ use sqlx::{Row, SqliteConnection, SqlitePool};
 use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, WorkerId};
 use super::events::{self, Unnumbered};
 use super::rows::job_columns;
-use super::{SqliteStore, models, rows};
+use super::{SqliteStore, datasets, models, rows};
 use crate::records::id::JobKind;
 use crate::records::{Job, JobId, Model, Owner, Page, Slice, Status, Timestamp};
 
@@ -131,9 +131,9 @@ async fn insert(
     let inserted = sqlx::query(
         "INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, \
          seed, attempt, priority, created_at, started_at, finished_at, progress, result, error, \
-         model, cancel_requested, lease_owner, lease_until, claims, event_sequence) \
+         model, cancel_requested, lease_owner, lease_until, claims, event_sequence, dataset) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-         $19, $20, $21, unixepoch('subsec') + $22, $23, $24) ON CONFLICT (id) DO NOTHING",
+         $19, $20, $21, unixepoch('subsec') + $22, $23, $24, $25) ON CONFLICT (id) DO NOTHING",
     )
     .bind(job.id.to_string())
     .bind(job.owner.as_str())
@@ -160,11 +160,13 @@ async fn insert(
     .bind(lease.map(|(_, seconds)| seconds))
     .bind(job.attempt)
     .bind(event_sequence)
+    .bind(job.dataset.map(|dataset| dataset.to_string()))
     .execute(&mut *connection)
     .await?;
     if inserted.rows_affected() == 0 {
         return Ok(false);
     }
+    datasets::demand_of(connection, job).await?;
     events::write(connection, job.id, &job.owner, event_sequence, events).await?;
     Ok(true)
 }
@@ -298,15 +300,21 @@ pub(super) async fn data_keys(
     after: Option<&str>,
     limit: u32,
 ) -> Result<Vec<String>> {
-    let found = sqlx::query(DATA_KEYS)
-        .bind(after.unwrap_or(""))
-        .bind(limit)
-        .fetch_all(readers)
-        .await?;
-    found
-        .iter()
-        .map(|row| Ok(row.try_get("data_key")?))
-        .collect()
+    let mut keys: Vec<String> = Vec::new();
+    for statement in [DATA_KEYS, datasets::DATA_KEYS] {
+        let found = sqlx::query(statement)
+            .bind(after.unwrap_or(""))
+            .bind(limit)
+            .fetch_all(readers)
+            .await?;
+        for row in &found {
+            keys.push(row.try_get("data_key")?);
+        }
+    }
+    // The first of either are the first of both.
+    keys.sort_unstable();
+    keys.truncate(limit as usize);
+    Ok(keys)
 }
 
 pub(super) async fn ping(readers: &SqlitePool) -> Result<()> {

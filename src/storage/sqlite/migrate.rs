@@ -8,30 +8,48 @@ use sqlx::{Row, SqlSafeStr, SqliteConnection, SqlitePool};
 use super::super::{Result, StoreError};
 
 /// Version, description, statements. The newest last.
-const MIGRATIONS: [(i64, &str, &str); 1] = [(
-    1,
-    "jobs and models",
-    include_str!("../../../migrations/sqlite/0001_jobs_and_models.sql"),
-)];
+const MIGRATIONS: [(i64, &str, &str); 2] = [
+    (
+        1,
+        "jobs and models",
+        include_str!("../../../migrations/sqlite/0001_jobs_and_models.sql"),
+    ),
+    (
+        2,
+        "datasets",
+        include_str!("../../../migrations/sqlite/0002_datasets.sql"),
+    ),
+];
 
 /// Runs what has not run yet, all under one write lock, so that two processes never run one
 /// migration twice.
 pub(super) async fn run(writer: &SqlitePool) -> Result<()> {
     let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
     refuse_newer(&mut transaction).await?;
-    let migrations = MIGRATIONS.map(|(version, description, statements)| {
-        let kind = MigrationType::Simple;
-        Migration::new(
-            version,
-            description.into(),
-            kind,
-            statements.into_sql_str(),
-            false,
-        )
-    });
-    let migrator = Migrator::with_migrations(migrations.into());
-    migrator.run_direct(None, &mut *transaction, false).await?;
+    apply(&mut transaction, &MIGRATIONS).await?;
     Ok(transaction.commit().await?)
+}
+
+/// Runs those of the migrations that have not run yet.
+async fn apply(
+    connection: &mut SqliteConnection,
+    migrations: &[(i64, &'static str, &'static str)],
+) -> Result<()> {
+    let migrations = migrations
+        .iter()
+        .map(|&(version, description, statements)| {
+            let kind = MigrationType::Simple;
+            Migration::new(
+                version,
+                description.into(),
+                kind,
+                statements.into_sql_str(),
+                false,
+            )
+        });
+    let migrator = Migrator::with_migrations(migrations.collect());
+    migrator.run_direct(None, connection, false).await?;
+    Ok(())
 }
 
 async fn refuse_newer(connection: &mut SqliteConnection) -> Result<()> {
@@ -53,4 +71,114 @@ async fn refuse_newer(connection: &mut SqliteConnection) -> Result<()> {
         return Err(StoreError::Newer { found, supported });
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::dataset::{DatasetSummary, Repetitions};
+    use crate::records::{Dataset, DatasetId, Job, JobId, ModelId, Owner, Status, Timestamp};
+    use crate::storage::sqlite::connect;
+    use crate::storage::{DatasetDeletion, SqliteStore, Store};
+
+    /// Rows as the program of schema 1 wrote them: a queued and an ended job, and a model.
+    const ROWS_OF_SCHEMA_1: &str = "
+        INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, seed,
+            attempt, priority, created_at, started_at, finished_at, progress, result, error, model,
+            cancel_requested, lease_owner, lease_until, claims, event_sequence)
+        VALUES
+        ('job_018bcfe568007000b333333333333333', 'anonymous', 'train', 'perceptron', NULL, 'queued',
+            '{}', 'jobs/1/0/data', 'ab', 7, 0, 0, 1700000000000, NULL, NULL,
+            '{\"examples\":0,\"mistakes\":0,\"passes\":0,\"fraction\":null}', NULL, NULL, NULL,
+            0, NULL, NULL, 0, 1),
+        ('job_018bcfe568017000b333333333333333', 'anonymous', 'train', 'perceptron', 'old',
+            'succeeded', '{}', NULL, NULL, 8, 1, 0, 1700000000001, 1700000000002, 1700000000003,
+            '{\"examples\":9,\"mistakes\":1,\"passes\":3,\"fraction\":1.0}', '{\"mistakes\":1}', NULL,
+            'mdl_018bcfe568017000b333333333333333', 0, NULL, NULL, 1, 4);
+        INSERT INTO models (id, owner, job, name, learner, kind, n, created_at, document)
+        VALUES ('mdl_018bcfe568017000b333333333333333', 'anonymous',
+            'job_018bcfe568017000b333333333333333', NULL, 'perceptron', 'linear', 3, 1700000000003,
+            '{\"n\":3}');";
+
+    async fn store_of_schema_1(path: &std::path::Path) {
+        let _opening = connect::lock_for_opening(path.to_owned()).await.unwrap();
+        let writer = connect::writer(path).await.unwrap();
+        let mut connection = writer.acquire().await.unwrap();
+        apply(&mut connection, &MIGRATIONS[..1]).await.unwrap();
+        sqlx::raw_sql(ROWS_OF_SCHEMA_1)
+            .execute(&mut *connection)
+            .await
+            .unwrap();
+        drop(connection);
+        writer.close().await;
+    }
+
+    fn dataset() -> Dataset {
+        let at = Timestamp::from_milliseconds(1_700_000_000_005);
+        let id = DatasetId::new(at, [5; 10]);
+        Dataset {
+            summary: DatasetSummary {
+                id,
+                owner: Owner::anonymous(),
+                name: None,
+                n: 3,
+                kind: crate::formats::LabelsKind::Labelled,
+                values: crate::formats::RowsKind::Boolean,
+                zero_bit_value: 0,
+                assume: None,
+                examples: 2,
+                positives: Some(1),
+                repetitions: Repetitions::Uncounted("too many".to_owned()),
+                sha256: "cd".to_owned(),
+                bytes: 10,
+                data_key: format!("datasets/{id}/data"),
+                created_at: at,
+            },
+            features: None,
+            classes: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_store_of_schema_1_is_brought_forward_with_what_is_in_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("db");
+        store_of_schema_1(&path).await;
+        let store = SqliteStore::open(&path).await.unwrap();
+        let owner = Owner::anonymous();
+        let id = |text: &str| text.parse::<JobId>().unwrap();
+        let queued = store
+            .job(&owner, id("job_018bcfe568007000b333333333333333"))
+            .await;
+        let queued: Job = queued.unwrap().unwrap();
+        assert_eq!((queued.status, queued.seed), (Status::Queued, 7));
+        assert_eq!(queued.dataset, None);
+        let ended = store
+            .job(&owner, id("job_018bcfe568017000b333333333333333"))
+            .await;
+        let ended = ended.unwrap().unwrap();
+        assert_eq!(
+            (ended.status, ended.progress.examples),
+            (Status::Succeeded, 9)
+        );
+        let model: ModelId = "mdl_018bcfe568017000b333333333333333".parse().unwrap();
+        let model = store.model(&owner, model).await.unwrap().unwrap();
+        assert_eq!((model.job, model.n), (Some(ended.id), 3));
+        // And it does what the new schema is for.
+        let dataset = dataset();
+        store.insert_dataset(&dataset).await.unwrap();
+        let at = Timestamp::from_milliseconds(1_700_000_000_006);
+        let reader = Job {
+            id: JobId::new(at, [6; 10]),
+            dataset: Some(dataset.summary.id),
+            data_key: None,
+            ..queued
+        };
+        store.insert_job(&reader).await.unwrap();
+        let deleted = store
+            .delete_dataset(&owner, dataset.summary.id)
+            .await
+            .unwrap();
+        assert_eq!(deleted, DatasetDeletion::Pinned { job: reader.id });
+    }
 }

@@ -8,6 +8,7 @@
 //! This file opens the store and hands each method to the file that owns its statements.
 
 mod connect;
+mod datasets;
 mod errors;
 mod events;
 mod jobs;
@@ -24,12 +25,13 @@ use async_trait::async_trait;
 use sqlx::SqlitePool;
 
 use super::{
-    CancelOutcome, Claim, ClaimTerms, DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, Lease,
-    ModelFilter, Result, Store, StoreError, Swept, WorkerId,
+    CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
+    JobFilter, Lease, ModelFilter, Result, Store, StoreError, Swept, WorkerId,
 };
-use crate::records::id::{JobKind, ModelKind};
+use crate::records::id::{DatasetKind, JobKind, ModelKind};
 use crate::records::{
-    Event, Job, JobId, Model, ModelId, ModelSummary, Owner, Page, Progress, Slice, Timestamp,
+    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, Model, ModelId, ModelSummary, Owner,
+    Page, Progress, Slice, Timestamp,
 };
 
 /// How long a method may take, waiting for a connection and for other processes included.
@@ -209,6 +211,26 @@ impl Store for SqliteStore {
         timed(models::delete(self, owner, id)).await
     }
 
+    async fn insert_dataset(&self, dataset: &Dataset) -> Result<()> {
+        timed(datasets::insert(self, dataset)).await
+    }
+
+    async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Option<Dataset>> {
+        timed(datasets::one(&self.readers, owner, id)).await
+    }
+
+    async fn datasets(
+        &self,
+        owner: &Owner,
+        page: &Page<DatasetKind>,
+    ) -> Result<Slice<DatasetSummary, DatasetKind>> {
+        timed(datasets::list(&self.readers, owner, page)).await
+    }
+
+    async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<DatasetDeletion> {
+        timed(datasets::delete(self, owner, id)).await
+    }
+
     async fn ping(&self) -> Result<()> {
         timed(jobs::ping(&self.readers)).await
     }
@@ -238,6 +260,7 @@ mod tests {
             spec: serde_json::json!({ "filling": "x".repeat(100_000) }),
             data_key: None,
             data_sha256: None,
+            dataset: None,
             seed: 0,
             attempt: 0,
             created_at: at,
@@ -364,6 +387,14 @@ mod tests {
             (
                 jobs::DATA_KEYS,
                 "SEARCH jobs USING INDEX jobs_data (data_key>?)",
+            ),
+            (
+                datasets::DATA_KEYS,
+                "SEARCH datasets USING COVERING INDEX sqlite_autoindex_datasets_2 (data_key>?)",
+            ),
+            (
+                datasets::PIN,
+                "SEARCH jobs USING INDEX jobs_pins (dataset=?)",
             ),
         ] {
             let explain = sqlx::AssertSqlSafe(format!("EXPLAIN QUERY PLAN {statement}"));

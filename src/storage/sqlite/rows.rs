@@ -8,8 +8,12 @@ use sqlx::Row;
 use sqlx::sqlite::SqliteRow;
 
 use super::super::{Result, StoreError};
+use crate::records::dataset::Repetitions;
 use crate::records::id::Kind;
-use crate::records::{Event, EventKind, Job, Model, ModelSummary, Owner, Page, Status, Timestamp};
+use crate::records::{
+    Dataset, DatasetSummary, Event, EventKind, Job, Model, ModelSummary, Owner, Page, Status,
+    Timestamp,
+};
 
 /// The columns of a job that [`job`] reads. A macro because statements must be literals, which
 /// shows at compile time that nothing of a stranger's is in them.
@@ -17,10 +21,19 @@ macro_rules! job_columns {
     () => {
         "id, owner, task, learner, name, status, spec, data_key, data_sha256, seed, attempt, \
          priority, created_at, started_at, finished_at, progress, result, error, model, \
-         cancel_requested, claims"
+         cancel_requested, claims, dataset"
     };
 }
 pub(super) use job_columns;
+
+/// The columns of a dataset that [`dataset_summary`] reads.
+macro_rules! dataset_columns {
+    () => {
+        "id, owner, name, n, kind, value_kind, zero_bit_value, assume, examples, positives, \
+         duplicates, contradictions, uncounted, sha256, bytes, data_key, created_at"
+    };
+}
+pub(super) use dataset_columns;
 
 /// The id before which a page begins. Text that sorts after every id stands for the newest: a
 /// condition that also allowed a null would keep the index from being searched.
@@ -37,6 +50,19 @@ pub(super) fn json(value: &impl Serialize) -> Result<String> {
 /// A value that is there as JSON text.
 pub(super) fn json_if<T: Serialize>(value: Option<&T>) -> Result<Option<String>> {
     value.map(json).transpose()
+}
+
+/// The name of a value that is one of a few.
+pub(super) fn word(value: &impl Serialize) -> Result<String> {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => Ok(word),
+        Ok(_) => Err(StoreError::other("the value has no name")),
+        Err(error) => Err(StoreError::other(error)),
+    }
+}
+
+fn from_word<T: DeserializeOwned>(word: String) -> Result<T> {
+    serde_json::from_value(word.into()).map_err(StoreError::corrupt)
 }
 
 /// An unsigned number as SQLite's signed one.
@@ -56,6 +82,7 @@ pub(super) fn job(row: &SqliteRow) -> Result<Job> {
         spec: from_json(row.try_get("spec")?)?,
         data_key: row.try_get("data_key")?,
         data_sha256: row.try_get("data_sha256")?,
+        dataset: parsed_if(row, "dataset")?,
         seed: unsigned(row, "seed")?,
         attempt: row.try_get("attempt")?,
         created_at: Timestamp::from_milliseconds(row.try_get("created_at")?),
@@ -106,6 +133,44 @@ pub(super) fn model_summary(row: &SqliteRow) -> Result<ModelSummary> {
         learner: row.try_get("learner")?,
         kind: row.try_get("kind")?,
         n: unsigned(row, "n")?,
+        created_at: Timestamp::from_milliseconds(row.try_get("created_at")?),
+    })
+}
+
+/// A whole dataset.
+pub(super) fn dataset(row: &SqliteRow) -> Result<Dataset> {
+    Ok(Dataset {
+        summary: dataset_summary(row)?,
+        features: from_json_if(row, "features")?,
+        classes: from_json_if(row, "classes")?,
+    })
+}
+
+/// A dataset out of [`dataset_columns`].
+pub(super) fn dataset_summary(row: &SqliteRow) -> Result<DatasetSummary> {
+    let repetitions = match row.try_get::<Option<String>, _>("uncounted")? {
+        Some(reason) => Repetitions::Uncounted(reason),
+        None => Repetitions::Counted {
+            duplicates: unsigned(row, "duplicates")?,
+            contradictions: unsigned_if(row, "contradictions")?,
+        },
+    };
+    let assume: Option<String> = row.try_get("assume")?;
+    Ok(DatasetSummary {
+        id: parsed(row, "id")?,
+        owner: Owner::new(row.try_get::<String, _>("owner")?),
+        name: row.try_get("name")?,
+        n: unsigned(row, "n")?,
+        kind: from_word(row.try_get("kind")?)?,
+        values: from_word(row.try_get("value_kind")?)?,
+        zero_bit_value: row.try_get("zero_bit_value")?,
+        assume: assume.map(from_word).transpose()?,
+        examples: unsigned(row, "examples")?,
+        positives: unsigned_if(row, "positives")?,
+        repetitions,
+        sha256: row.try_get("sha256")?,
+        bytes: unsigned(row, "bytes")?,
+        data_key: row.try_get("data_key")?,
         created_at: Timestamp::from_milliseconds(row.try_get("created_at")?),
     })
 }
@@ -166,4 +231,10 @@ fn time_if(row: &SqliteRow, column: &str) -> Result<Option<Timestamp>> {
 
 fn unsigned(row: &SqliteRow, column: &str) -> Result<u64> {
     u64::try_from(row.try_get::<i64, _>(column)?).map_err(StoreError::corrupt)
+}
+
+fn unsigned_if(row: &SqliteRow, column: &str) -> Result<Option<u64>> {
+    let number: Option<i64> = row.try_get(column)?;
+    let number = number.map(u64::try_from).transpose();
+    number.map_err(StoreError::corrupt)
 }

@@ -1,0 +1,347 @@
+//! `/v1/datasets`: store, list, look, delete. The examples themselves are in `examples`.
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+
+use crate::formats::{
+    self, Assume, DataForm, Format, Header, LabelsKind, Options, Parsed, Place, RowsKind,
+    UnlabelledMeans, json,
+};
+use crate::jobs::{JobsError, NewDataset};
+use crate::records::dataset::Repetitions;
+use crate::records::id::DatasetKind;
+use crate::records::{Dataset, DatasetId, DatasetSummary, Timestamp};
+
+use super::data_body::{DataBody, header_option, labels};
+use super::extract::{Caller, NoQuery, PathId, Query, page, query_pairs};
+use super::problem::{Code, FieldError, Problem, placed};
+use super::submission::{check_name, refuse_idempotency_key};
+use super::{App, data_schema};
+
+/// Data to be stored.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DatasetRequest {
+    /// Free text.
+    #[schema(max_length = 256)]
+    name: Option<String>,
+    #[schema(schema_with = data_schema::reference)]
+    data: DataForm,
+}
+
+/// A dataset in a list.
+#[derive(Serialize, ToSchema)]
+pub struct DatasetItem {
+    id: DatasetId,
+    name: Option<String>,
+    /// Features an example.
+    n: u64,
+    /// What is said of the examples: `half-space`, each is positive; `labelled`; `unlabelled`.
+    kind: LabelsKind,
+    /// What the features are: `boolean` or `real`.
+    values: RowsKind,
+    /// What a 0 bit was sent as, 0 or -1; null for real data.
+    zero_bit_value: Option<i8>,
+    /// What was declared of the distribution of the examples.
+    assume: Option<Assume>,
+    /// How many examples.
+    examples: u64,
+    /// How many are positive; null for unlabelled data.
+    positives: Option<u64>,
+    /// How many are negative; null for unlabelled data.
+    negatives: Option<u64>,
+    /// Examples that equal an earlier one, label included; null when they were not counted.
+    duplicates: Option<u64>,
+    /// Distinct rows that appear with both labels; null without labels, or when they were not
+    /// counted.
+    contradictions: Option<u64>,
+    /// Why duplicates and contradictions were not counted.
+    duplicates_detail: Option<String>,
+    /// The digest of the canonical rows: equal data in two formats have one.
+    sha256: String,
+    /// Bytes that the examples take in the store.
+    bytes: u64,
+    created_at: Timestamp,
+}
+
+/// A page of datasets, newest first, without the names of their features.
+#[derive(Serialize, ToSchema)]
+pub struct DatasetList {
+    items: Vec<DatasetItem>,
+    /// Where the next page begins; null on the last.
+    next_cursor: Option<String>,
+}
+
+/// A dataset.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Dataset)]
+pub struct DatasetAnswer {
+    #[serde(flatten)]
+    item: DatasetItem,
+    /// The names of the features, where the data came with names.
+    features: Option<Vec<String>>,
+    /// The names of the labels, where they came with names.
+    classes: Option<Vec<String>>,
+}
+
+/// Which part of the list.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    /// Items a page, 20 when absent.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+impl From<DatasetSummary> for DatasetItem {
+    fn from(dataset: DatasetSummary) -> Self {
+        let negatives = dataset.negatives();
+        let (duplicates, contradictions, duplicates_detail) = match dataset.repetitions {
+            Repetitions::Counted {
+                duplicates,
+                contradictions,
+            } => (Some(duplicates), contradictions, None),
+            Repetitions::Uncounted(reason) => (None, None, Some(reason)),
+        };
+        let is_boolean = dataset.values == RowsKind::Boolean;
+        Self {
+            id: dataset.id,
+            name: dataset.name,
+            n: dataset.n,
+            kind: dataset.kind,
+            values: dataset.values,
+            zero_bit_value: is_boolean.then_some(dataset.zero_bit_value),
+            assume: dataset.assume,
+            examples: dataset.examples,
+            positives: dataset.positives,
+            negatives,
+            duplicates,
+            contradictions,
+            duplicates_detail,
+            sha256: dataset.sha256,
+            bytes: dataset.bytes,
+            created_at: dataset.created_at,
+        }
+    }
+}
+
+impl From<Dataset> for DatasetAnswer {
+    fn from(dataset: Dataset) -> Self {
+        Self {
+            item: dataset.summary.into(),
+            features: dataset.features,
+            classes: dataset.classes,
+        }
+    }
+}
+
+/// Stores data, to be trained on by their id.
+///
+/// In JSON the body holds the name and the data; in a line format the body is the data, and the
+/// query says the rest. Examples without labels are half-space examples, unless JSON calls them
+/// `unlabelled`.
+#[utoipa::path(post, path = "/v1/datasets", tag = "datasets",
+    params(
+        ("name" = Option<String>, Query, description = "Free text; not with JSON"),
+        ("labels" = Option<String>, Query, description = "Where CSV labels stand: `first`, \
+            `last`, `none` or a column's name"),
+        ("header" = Option<String>, Query, description = "Whether CSV begins with names: `auto`, \
+            `true` or `false`"),
+        ("n" = Option<u64>, Query, description = "Features an example; not with JSON"),
+        ("assume" = Option<String>, Query, description = "Declares the data fresh and \
+            independent: `uniform-positive`, `reflected` or `uniform`; not with JSON")),
+    request_body(
+        content((DatasetRequest = "application/json"), (String = "application/x-ndjson"),
+            (String = "text/csv"), (String = "text/x-libsvm")),
+        description = "The data"),
+    responses((status = 201, description = "The data are stored", body = DatasetAnswer)))]
+pub async fn create(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    request: Request,
+) -> Result<
+    (
+        StatusCode,
+        [(header::HeaderName, String); 1],
+        Json<DatasetAnswer>,
+    ),
+    Problem,
+> {
+    refuse_idempotency_key(request.headers())?;
+    let body = DataBody::new(&app, request)?;
+    let query = body.parts.uri.query();
+    let (name, parsed, assume) = match body.format {
+        Format::Json => read_json(&app, body).await?,
+        format => {
+            let (name, options) = line_options(query, &body.limits)?;
+            check_name(&app, name.as_deref(), |detail| FieldError {
+                parameter: Some("name".to_owned()),
+                detail,
+                ..FieldError::default()
+            })?;
+            let effort = body.effort();
+            let assume = options.assume;
+            let read = body.read(&app, effort, move |reader| {
+                let parsed = formats::parse(format, reader, &options)?;
+                Ok(parsed)
+            });
+            (name, read.await?, assume)
+        }
+    };
+    check_assume(&parsed, assume)?;
+    let new = NewDataset {
+        owner,
+        name,
+        parsed,
+        assume,
+    };
+    let dataset = app.jobs.store_dataset(new).await?;
+    let location = format!("/v1/datasets/{}", dataset.summary.id);
+    let answer = DatasetAnswer::from(dataset);
+    let headers = [(header::LOCATION, location)];
+    Ok((StatusCode::CREATED, headers, Json(answer)))
+}
+
+type Read = (Option<String>, Parsed, Option<Assume>);
+
+/// Reads the JSON form, whose fields stand in for the query.
+async fn read_json(app: &App, body: DataBody) -> Result<Read, Problem> {
+    if let Some((name, _)) = query_pairs(body.parts.uri.query())?.first() {
+        let detail = "a JSON body has this among its fields, or not at all";
+        return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
+    }
+    let (effort, limits) = (body.effort(), body.limits.clone());
+    let read = body.read(app, effort, move |reader| {
+        Ok(json::from_reader::<DatasetRequest>(reader, &limits)?)
+    });
+    let DatasetRequest { name, data } = read.await?;
+    let at = |pointer: &str, detail: String| placed(Some(Place::Pointer(pointer.into())), detail);
+    check_name(app, name.as_deref(), |detail| at("/name", detail))?;
+    let refuse = |pointer: &str, detail: &str| {
+        let field = at(pointer, detail.to_owned());
+        Err(Problem::new(Code::WRONG_DATA, detail).with(field))
+    };
+    match data {
+        DataForm::Sample { parsed, assume } => Ok((name, parsed, assume)),
+        DataForm::Generated(_) => refuse(
+            "/data/generated",
+            "Generated data are drawn when a job runs, from its seed; name them in the job.",
+        ),
+        DataForm::Dataset { .. } => refuse(
+            "/data/dataset",
+            "This is a dataset already; send examples to store another.",
+        ),
+    }
+}
+
+/// The name, and how a body in a line format is to be read.
+fn line_options(
+    query: Option<&str>,
+    limits: &formats::Limits,
+) -> Result<(Option<String>, Options), Problem> {
+    let mut name = None;
+    let mut options = Options {
+        header: Header::Auto,
+        unlabelled: UnlabelledMeans::HalfSpace,
+        limits: limits.clone(),
+        ..Options::default()
+    };
+    for (parameter, text) in query_pairs(query)? {
+        let wrong = |detail: &str| {
+            Problem::parameter(Code::INVALID_PARAMETER, &parameter, detail.to_owned())
+        };
+        match parameter.as_str() {
+            "name" => name = Some(text),
+            "labels" => options.labels = Some(labels(text)),
+            "header" => options.header = header_option(&text)?,
+            "n" => {
+                let n = text.parse().ok();
+                options.n = Some(n.ok_or_else(|| wrong("no whole number"))?);
+            }
+            "assume" => {
+                let assume = serde_json::from_value(text.into()).ok();
+                let known = "none of uniform-positive, reflected, uniform";
+                options.assume = Some(assume.ok_or_else(|| wrong(known))?);
+            }
+            _ => {
+                return Err(wrong(
+                    "no such parameter; there are: name, labels, header, n, assume",
+                ));
+            }
+        }
+    }
+    Ok((name, options))
+}
+
+/// A declaration that does not fit the data would be refused by every job that reads them.
+fn check_assume(parsed: &Parsed, assume: Option<Assume>) -> Result<(), Problem> {
+    let kind = LabelsKind::of(parsed.data.labels());
+    let fits = match assume {
+        None => true,
+        Some(Assume::Uniform) => kind == LabelsKind::Labelled,
+        Some(Assume::UniformPositive | Assume::Reflected) => kind == LabelsKind::HalfSpace,
+    };
+    if fits {
+        return Ok(());
+    }
+    let detail = "half-space examples are uniform-positive or reflected, labelled ones uniform";
+    Err(Problem::parameter(Code::BAD_OPTION, "assume", detail))
+}
+
+/// The datasets, newest first, without the names of their features.
+#[utoipa::path(get, path = "/v1/datasets", tag = "datasets", params(ListQuery),
+    responses((status = 200, description = "A page of datasets", body = DatasetList)))]
+pub async fn list(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<DatasetList>, Problem> {
+    let page = page::<DatasetKind>(query.limit, query.cursor.as_deref())?;
+    let slice = app.jobs.store().datasets(&owner, &page).await?;
+    Ok(Json(DatasetList {
+        items: slice.items.into_iter().map(DatasetItem::from).collect(),
+        next_cursor: slice.next.map(|cursor| cursor.to_string()),
+    }))
+}
+
+/// One dataset, without its examples.
+#[utoipa::path(get, path = "/v1/datasets/{id}", tag = "datasets",
+    params(("id" = DatasetId, Path, description = "The dataset")),
+    responses((status = 200, description = "The dataset", body = DatasetAnswer)))]
+pub async fn get(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<DatasetKind>,
+) -> Result<Json<DatasetAnswer>, Problem> {
+    let dataset = app.jobs.dataset(&owner, id).await.map_err(in_path)?;
+    Ok(Json(dataset.into()))
+}
+
+/// Deletes a dataset, unless a job that has not ended reads it. Models that came of it stay.
+#[utoipa::path(delete, path = "/v1/datasets/{id}", tag = "datasets",
+    params(("id" = DatasetId, Path, description = "The dataset")),
+    responses((status = 204, description = "The dataset is gone")))]
+pub async fn delete(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<DatasetKind>,
+) -> Result<StatusCode, Problem> {
+    app.jobs.delete_dataset(&owner, id).await.map_err(in_path)?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// The problem of a request whose path names the dataset.
+pub fn in_path(error: JobsError) -> Problem {
+    match error {
+        JobsError::DatasetMissing => Problem::not_found("dataset"),
+        error => error.into(),
+    }
+}

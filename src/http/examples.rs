@@ -1,0 +1,144 @@
+//! `GET /v1/datasets/{id}/examples`: examples read back, some at a time, in the format asked for.
+
+use axum::extract::State;
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::formats::{self, Format};
+use crate::records::id::DatasetKind;
+use crate::records::{DatasetId, DatasetSummary};
+
+use super::App;
+use super::body;
+use super::datasets::in_path;
+use super::extract::{Caller, PathId, Query, accepted};
+use super::problem::{Code, Problem};
+
+/// Examples a page when nothing is said.
+const LIMIT_DEFAULT: u32 = 100;
+/// Examples a page at most.
+const LIMIT_MAX: u32 = 10_000;
+
+/// Which examples.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ExamplesQuery {
+    /// Examples passed over, 0 when absent.
+    #[param(minimum = 0)]
+    offset: Option<u64>,
+    /// Examples a page, 100 when absent.
+    #[param(minimum = 1, maximum = 10_000)]
+    limit: Option<u32>,
+}
+
+/// An example.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "a shape: the text is written example by example")]
+pub struct ExampleItem {
+    /// A bit string, or numbers.
+    x: ExampleFeatures,
+    /// 1 or -1; left out where the examples have no labels.
+    #[schema(nullable = false)]
+    y: Option<i8>,
+}
+
+/// The features of an example.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[expect(dead_code, reason = "as for the example")]
+pub enum ExampleFeatures {
+    /// One character a feature, where a 0 bit was sent as 0.
+    Bits(String),
+    /// One number a feature: -1 or 1, or real.
+    Numbers(Vec<f64>),
+}
+
+/// Some examples of a dataset, in the order in which they came.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "as for the example")]
+pub struct ExamplePage {
+    items: Vec<ExampleItem>,
+    /// The `offset` of the next page; null on the last.
+    next_offset: Option<u64>,
+}
+
+/// Some examples of a dataset, in the order in which they came, in a format by `Accept`.
+///
+/// What is answered in a line format is read back as the same data. In CSV and LIBSVM the label
+/// stands first; where there are no labels, they are read back with `labels=none`. LIBSVM leaves
+/// out zeros, so it is read back with `n`.
+#[utoipa::path(get, path = "/v1/datasets/{id}/examples", tag = "datasets",
+    params(("id" = DatasetId, Path, description = "The dataset"), ExamplesQuery,
+        ("Accept" = Option<String>, Header, description = "`application/json`, \
+            `application/x-ndjson`, `text/csv` or `text/x-libsvm`")),
+    responses((status = 200, description = "The examples", content(
+        (ExamplePage = "application/json"), (String = "application/x-ndjson"),
+        (String = "text/csv"), (String = "text/x-libsvm")))))]
+pub async fn examples(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathId(id): PathId<DatasetKind>,
+    Query(query): Query<ExamplesQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    const OFFERED: [Format; 4] = [Format::Json, Format::Ndjson, Format::Csv, Format::Libsvm];
+    let media_type = accepted(&headers, &OFFERED.map(Format::media_type))?;
+    let format = Format::from_media_type(media_type).unwrap_or(Format::Json);
+    let dataset = app.jobs.dataset(&owner, id).await.map_err(in_path)?.summary;
+    let offset = query.offset.unwrap_or(0);
+    let limit = page_limit(&app, &dataset, query.limit)?;
+    let permit = body::permit(&app).await?;
+    // An offset past every address is past the end.
+    let first = usize::try_from(offset).unwrap_or(usize::MAX);
+    let read = app.jobs.read_examples(&dataset, first, limit as usize);
+    let data = read.await.map_err(in_path)?;
+    let bytes_max = app.limits.examples_page_bytes_max;
+    let zero = dataset.zero_bit_value;
+    let text = match data {
+        None => String::new(),
+        Some(data) => {
+            body::compute(permit, move || {
+                let text = formats::write_examples(&data, zero, format, bytes_max);
+                text.ok_or_else(|| too_large("would be longer", bytes_max))
+            })
+            .await?
+        }
+    };
+    let text = match format {
+        Format::Json => {
+            let next = offset.saturating_add(limit.into());
+            let next = (next < dataset.examples).then_some(next);
+            let next = next.map_or_else(|| "null".to_owned(), |next| next.to_string());
+            format!("{{\"items\":[{text}],\"next_offset\":{next}}}")
+        }
+        _ => text,
+    };
+    Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
+}
+
+/// How many examples a page has; so many that each value is a byte of the answer at least, except
+/// for the zeros that LIBSVM leaves out.
+fn page_limit(app: &App, dataset: &DatasetSummary, limit: Option<u32>) -> Result<u32, Problem> {
+    let limit = limit.unwrap_or(LIMIT_DEFAULT);
+    if !(1..=LIMIT_MAX).contains(&limit) {
+        let detail = format!("{limit} is not from 1 to {LIMIT_MAX}");
+        return Err(Problem::parameter(Code::INVALID_PARAMETER, "limit", detail));
+    }
+    let values_max = app.limits.examples_page_bytes_max;
+    let held = dataset.examples.min(limit.into());
+    if held.saturating_mul(dataset.n) > values_max {
+        return Err(too_large("would hold more values", values_max));
+    }
+    Ok(limit)
+}
+
+fn too_large(what: &str, limit: u64) -> Problem {
+    let detail = format!(
+        "The page {what} than examples_page_bytes_max allows: {limit}. Ask for fewer examples with \
+         `limit`."
+    );
+    Problem::new(Code::TOO_LARGE, detail)
+}

@@ -1,0 +1,255 @@
+//! Stored datasets: keep one, read one, delete one.
+//!
+//! The blob is written before its row and deleted after it, so that a crash leaves at worst a blob
+//! that nobody names, which the sweep removes.
+
+use std::ops::Range;
+
+use bytes::Bytes;
+
+use crate::formats::{self, Assume, BlocksError, BlocksHeader, Parsed, RowRange, RowsKind};
+use crate::learners::data::{Data, Labels};
+use crate::records::dataset::Repetitions;
+use crate::records::id::DatasetKind;
+use crate::records::{Dataset, DatasetId, DatasetSummary, Owner, Timestamp};
+use crate::storage::{Blobs, DatasetDeletion, StoreError};
+
+use super::service::{Jobs, JobsError};
+use super::worker::hex;
+
+/// Examples that were read to be kept, and what their sender says of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewDataset {
+    /// Whose it is.
+    pub owner: Owner,
+    /// Free text of the client.
+    pub name: Option<String>,
+    /// The examples.
+    pub parsed: Parsed,
+    /// What is declared of their distribution.
+    pub assume: Option<Assume>,
+}
+
+/// The examples of a dataset in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredData {
+    /// What is known of them.
+    pub dataset: Dataset,
+    /// The examples.
+    pub data: Data,
+}
+
+/// Why the blob of some data could not be read.
+#[derive(Debug)]
+pub(super) enum ReadError {
+    /// Not now.
+    Store(StoreError),
+    /// There is none.
+    Missing(String),
+    /// It is not what was written.
+    Corrupt(String),
+    /// The reader broke down: a defect of this program.
+    Broken(String),
+}
+
+impl Jobs {
+    /// Stores a dataset. When this returns it is on disk.
+    ///
+    /// # Errors
+    /// What the store says. No dataset exists then, except perhaps after
+    /// [`StoreError::Unavailable`]: nobody knows its id.
+    pub async fn store_dataset(&self, new: NewDataset) -> Result<Dataset, JobsError> {
+        let (id, created_at) = (self.ids.id::<DatasetKind>(), self.ids.now());
+        let described = tokio::task::spawn_blocking(move || {
+            let mut bytes = Vec::new();
+            // The whole blob in memory, as data of jobs are; to be written block by block once
+            // bodies are stored while they come in.
+            formats::write_blocks(&new.parsed.data, &mut bytes)?;
+            let summary = describe(id, created_at, &new, bytes.len() as u64);
+            let dataset = Dataset {
+                summary,
+                features: new.parsed.feature_names,
+                // Labels are numbers in every format that is read so far.
+                classes: None,
+            };
+            Ok::<_, BlocksError>((dataset, Bytes::from(bytes)))
+        });
+        let described = described.await.map_err(|_| JobsError::Stopping)?;
+        let (dataset, bytes) = described.map_err(|error| StoreError::Other(error.into()))?;
+        self.blobs.put(&dataset.summary.data_key, bytes).await?;
+        let mut stored = self.store.insert_dataset(&dataset).await;
+        if let Err(StoreError::Unavailable(_)) = stored {
+            // Perhaps only the answer is missing. A dataset that is stored already is left as it is.
+            stored = self.store.insert_dataset(&dataset).await;
+        }
+        // After an error the blob stays: the row may be there all the same. If it is not, the sweep
+        // removes the blob.
+        stored?;
+        Ok(dataset)
+    }
+
+    /// The owner's dataset.
+    ///
+    /// # Errors
+    /// [`JobsError::DatasetMissing`], or what the store says.
+    pub async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Dataset, JobsError> {
+        let dataset = self.store.dataset(owner, id).await?;
+        dataset.ok_or(JobsError::DatasetMissing)
+    }
+
+    /// The owner's dataset with all its examples, their digest compared.
+    ///
+    /// # Errors
+    /// [`JobsError::DatasetMissing`], or what the store says.
+    pub async fn read_dataset(
+        &self,
+        owner: &Owner,
+        id: DatasetId,
+    ) -> Result<StoredData, JobsError> {
+        let dataset = self.dataset(owner, id).await?;
+        let summary = &dataset.summary;
+        match self.read_data(&summary.data_key, &summary.sha256).await {
+            Ok(data) => Ok(StoredData { dataset, data }),
+            Err(ReadError::Store(error)) => Err(error.into()),
+            // Row first, blob second: perhaps it was deleted in between.
+            Err(ReadError::Missing(detail)) => match self.store.dataset(owner, id).await? {
+                None => Err(JobsError::DatasetMissing),
+                Some(_) => Err(StoreError::corrupt(detail).into()),
+            },
+            Err(ReadError::Corrupt(detail) | ReadError::Broken(detail)) => {
+                Err(StoreError::corrupt(detail).into())
+            }
+        }
+    }
+
+    /// At most `count` examples of a dataset from example `first` on, from 0, read by position;
+    /// none when there are no such examples. Their digest is not compared: it is of the whole.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn read_examples(
+        &self,
+        dataset: &DatasetSummary,
+        first: usize,
+        count: usize,
+    ) -> Result<Option<Data>, JobsError> {
+        let corrupt = |error: BlocksError| StoreError::corrupt(error);
+        let at_first = [Range {
+            start: 0,
+            end: BlocksHeader::BYTES as u64,
+        }];
+        let header = self.dataset_bytes(dataset, &at_first).await?;
+        let header = BlocksHeader::read(header.concat().as_slice()).map_err(corrupt)?;
+        let Some(range) = RowRange::new(header, first, count) else {
+            return Ok(None);
+        };
+        let pieces = range.pieces().ok_or(BlocksError::Truncated);
+        let pieces = self
+            .dataset_bytes(dataset, &pieces.map_err(corrupt)?)
+            .await?;
+        let read = tokio::task::spawn_blocking(move || range.read(&pieces));
+        let read = read.await.map_err(|_| JobsError::Stopping)?;
+        Ok(Some(read.map_err(corrupt)?))
+    }
+
+    async fn dataset_bytes(
+        &self,
+        dataset: &DatasetSummary,
+        ranges: &[Range<u64>],
+    ) -> Result<Vec<Bytes>, JobsError> {
+        let found = self.blobs.get_ranges(&dataset.data_key, ranges).await?;
+        // Perhaps it was deleted since its row was read.
+        found.ok_or(JobsError::DatasetMissing)
+    }
+
+    /// Deletes the owner's dataset.
+    ///
+    /// # Errors
+    /// [`JobsError::DatasetMissing`], [`JobsError::DatasetPinned`], or what the store says.
+    pub async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<(), JobsError> {
+        match self.store.delete_dataset(owner, id).await? {
+            DatasetDeletion::Deleted { data_key } => {
+                self.forget_data(Some(&data_key)).await;
+                Ok(())
+            }
+            DatasetDeletion::Pinned { job } => Err(JobsError::DatasetPinned { job }),
+            DatasetDeletion::NotFound => Err(JobsError::DatasetMissing),
+        }
+    }
+
+    /// Data out of their blob, whole, their digest compared.
+    ///
+    /// This is where data larger than memory will be read block by block instead: the stored form
+    /// has its blocks at known places, see [`RowRange`].
+    pub(super) async fn read_data(&self, key: &str, sha256: &str) -> Result<Data, ReadError> {
+        let bytes = self.blobs.get(key).await.map_err(ReadError::Store)?;
+        let missing = || ReadError::Missing(format!("the stored data {key} are gone"));
+        let bytes = bytes.ok_or_else(missing)?;
+        let read = tokio::task::spawn_blocking(move || {
+            formats::read_blocks(bytes.as_ref()).map(|data| (hex(&formats::digest(&data)), data))
+        });
+        match read.await {
+            Ok(Ok((digest, data))) if digest == sha256 => Ok(data),
+            Ok(Ok(_)) => {
+                let detail = "the stored data do not have the digest that was recorded";
+                Err(ReadError::Corrupt(detail.to_owned()))
+            }
+            Ok(Err(error)) => Err(ReadError::Corrupt(error.to_string())),
+            Err(error) => Err(ReadError::Broken(error.to_string())),
+        }
+    }
+}
+
+/// What is known of examples before they are stored.
+fn describe(id: DatasetId, created_at: Timestamp, new: &NewDataset, bytes: u64) -> DatasetSummary {
+    let NewDataset {
+        owner,
+        name,
+        parsed,
+        assume,
+    } = new;
+    let data = &parsed.data;
+    let header = BlocksHeader::of(data);
+    let examples = data.examples() as u64;
+    let zero_is_minus = header.kind == RowsKind::Boolean && parsed.zero_bit_value < 0.0;
+    let positives = match data.labels() {
+        Labels::Labelled(bits) => Some(
+            bits.words()
+                .iter()
+                .map(|word| u64::from(word.count_ones()))
+                .sum(),
+        ),
+        Labels::HalfSpace => Some(examples),
+        Labels::Unlabelled => None,
+    };
+    DatasetSummary {
+        id,
+        owner: owner.clone(),
+        name: name.clone(),
+        n: data.n() as u64,
+        kind: header.labels,
+        values: header.kind,
+        zero_bit_value: if zero_is_minus { -1 } else { 0 },
+        assume: *assume,
+        examples,
+        positives,
+        repetitions: repetitions(data),
+        sha256: hex(&formats::digest(data)),
+        bytes,
+        data_key: Blobs::dataset_key(id),
+        created_at,
+    }
+}
+
+fn repetitions(data: &Data) -> Repetitions {
+    let examples_max = formats::EXAMPLES_MAX;
+    match formats::count_repetitions(data, examples_max) {
+        Some(counted) => Repetitions::Counted {
+            duplicates: counted.duplicates,
+            contradictions: counted.contradictions,
+        },
+        None => Repetitions::Uncounted(format!(
+            "examples are compared when there are at most {examples_max}"
+        )),
+    }
+}

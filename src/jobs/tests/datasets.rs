@@ -1,0 +1,193 @@
+//! What is on disk of a dataset when things break off in between.
+
+use super::*;
+use crate::formats::Parsed;
+use crate::jobs::{JobsError, NewDataset};
+use crate::records::{Dataset, DatasetId};
+use crate::storage::StoreError;
+
+/// Four labelled examples of two features.
+fn new_dataset() -> NewDataset {
+    let mut matrix = BitMatrix::new(2);
+    (0..4).for_each(|row| matrix.push_row(&[row]));
+    let labels = BitVector::from_words(4, vec![0b1000]);
+    NewDataset {
+        owner: Owner::anonymous(),
+        name: None,
+        parsed: Parsed {
+            data: Data::new(Features::Boolean(matrix), Labels::Labelled(labels)),
+            first_real: None,
+            zero_bit_value: 0.0,
+            feature_names: None,
+        },
+        assume: None,
+    }
+}
+
+impl Rig {
+    async fn dataset(&self) -> Dataset {
+        self.jobs.store_dataset(new_dataset()).await.unwrap()
+    }
+
+    fn blob_of(&self, dataset: &Dataset) -> PathBuf {
+        let key = &dataset.summary.data_key;
+        self.directory.path().join("blobs").join(key)
+    }
+
+    async fn is_listed(&self, id: DatasetId) -> bool {
+        let found = self.store.dataset(&Owner::anonymous(), id).await;
+        found.unwrap().is_some()
+    }
+
+    /// Makes every blob that is there look older than a sweep spares.
+    fn age_blobs(&self) {
+        let long_ago = std::time::UNIX_EPOCH - Duration::from_secs(7_200);
+        let mut waiting = vec![self.directory.path().join("blobs")];
+        while let Some(path) = waiting.pop() {
+            if path.is_dir() {
+                let entries = std::fs::read_dir(&path).unwrap();
+                waiting.extend(entries.map(|entry| entry.unwrap().path()));
+            } else {
+                let file = std::fs::File::options().write(true).open(&path).unwrap();
+                file.set_modified(long_ago).unwrap();
+            }
+        }
+    }
+}
+
+fn reader(dataset: &Dataset) -> NewJob {
+    NewJob {
+        dataset: Some(dataset.summary.id),
+        data_sha256: Some(dataset.summary.sha256.clone()),
+        ..new_train(json!({"max_passes": 3}))
+    }
+}
+
+#[tokio::test]
+async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    // Once the answer is missing, and it is asked again.
+    rig.fail(1);
+    let dataset = rig.dataset().await;
+    assert!(rig.is_listed(dataset.summary.id).await);
+    // Twice, and nobody knows.
+    rig.fail(2);
+    let stored = rig.jobs.store_dataset(new_dataset()).await;
+    assert!(matches!(
+        stored,
+        Err(JobsError::Store(StoreError::Unavailable(_)))
+    ));
+    let page = crate::records::Page::default();
+    let listed = rig
+        .store
+        .datasets(&Owner::anonymous(), &page)
+        .await
+        .unwrap();
+    assert_eq!(listed.items.len(), 2);
+    for summary in listed.items {
+        let read = rig.jobs.read_dataset(&Owner::anonymous(), summary.id).await;
+        assert_eq!(read.unwrap().data, new_dataset().parsed.data);
+    }
+}
+
+/// A process that is killed between the row and the blob leaves a blob, never a row without one.
+#[tokio::test]
+async fn the_row_goes_before_the_blob_and_the_sweep_takes_the_blob() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    let (kept, gone) = (rig.dataset().await, rig.dataset().await);
+    let owner = Owner::anonymous();
+    // The row is deleted, and then there is no answer: as far as a killed process comes.
+    rig.fail(1);
+    let deleted = rig.jobs.delete_dataset(&owner, gone.summary.id).await;
+    assert!(deleted.is_err());
+    assert!(!rig.is_listed(gone.summary.id).await);
+    assert!(rig.blob_of(&gone).exists());
+    // A young blob may belong to a dataset that is just being stored.
+    rig.jobs.sweep().await.unwrap();
+    assert!(rig.blob_of(&gone).exists());
+    rig.age_blobs();
+    rig.jobs.sweep().await.unwrap();
+    assert!(!rig.blob_of(&gone).exists());
+    assert!(rig.blob_of(&kept).exists());
+    rig.jobs
+        .delete_dataset(&owner, kept.summary.id)
+        .await
+        .unwrap();
+    assert!(!rig.blob_of(&kept).exists());
+}
+
+#[tokio::test]
+async fn a_job_reads_its_dataset_and_leaves_it() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    let dataset = rig.dataset().await;
+    let id = dataset.summary.id;
+    let job = rig
+        .jobs
+        .submit(reader(&dataset), Duration::ZERO)
+        .await
+        .unwrap();
+    // It has no copy.
+    assert_eq!((job.data_key.as_ref(), job.dataset), (None, Some(id)));
+    let owner = Owner::anonymous();
+    let pinned = rig.jobs.delete_dataset(&owner, id).await;
+    assert!(matches!(pinned, Err(JobsError::DatasetPinned { job: by }) if by == job.id));
+    rig.jobs.start();
+    assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
+    assert!(rig.jobs.stop(PATIENCE).await);
+    rig.jobs.delete(&owner, job.id).await.unwrap();
+    rig.age_blobs();
+    rig.jobs.sweep().await.unwrap();
+    assert!(rig.blob_of(&dataset).exists());
+}
+
+/// The dataset is deleted between the checks and the job.
+#[tokio::test]
+async fn a_job_whose_dataset_is_gone_is_not_stored() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    let dataset = rig.dataset().await;
+    let new = reader(&dataset);
+    let owner = Owner::anonymous();
+    rig.jobs
+        .delete_dataset(&owner, dataset.summary.id)
+        .await
+        .unwrap();
+    let refused = rig.jobs.submit(new, Duration::ZERO).await;
+    assert!(
+        matches!(refused, Err(JobsError::DatasetMissing)),
+        "{refused:?}"
+    );
+    assert_eq!(rig.store.queued_count().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_damaged_dataset_fails_its_jobs_and_is_not_read() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    let dataset = rig.dataset().await;
+    let job = rig
+        .jobs
+        .submit(reader(&dataset), Duration::ZERO)
+        .await
+        .unwrap();
+    let path = rig.blob_of(&dataset);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let last = bytes.len() - 8;
+    bytes[last] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let owner = Owner::anonymous();
+    let read = rig.jobs.read_dataset(&owner, dataset.summary.id).await;
+    assert!(matches!(
+        read,
+        Err(JobsError::Store(StoreError::Corrupt(_)))
+    ));
+    rig.jobs.start();
+    assert_eq!(rig.error_code(job.id).await, "data-corrupt");
+    assert!(rig.jobs.stop(PATIENCE).await);
+    // It is for its owner to delete.
+    assert!(path.exists());
+    std::fs::remove_file(&path).unwrap();
+    let read = rig.jobs.read_dataset(&owner, dataset.summary.id).await;
+    assert!(matches!(
+        read,
+        Err(JobsError::Store(StoreError::Corrupt(_)))
+    ));
+}

@@ -1,0 +1,148 @@
+//! The statements of datasets.
+
+use sqlx::{Row, SqliteConnection, SqlitePool};
+
+use super::super::{DatasetDeletion, Result, StoreError};
+use super::rows::dataset_columns;
+use super::{SqliteStore, rows};
+use crate::records::dataset::Repetitions;
+use crate::records::id::DatasetKind;
+use crate::records::{Dataset, DatasetId, DatasetSummary, Job, Owner, Page, Slice};
+
+pub(super) async fn insert(store: &SqliteStore, dataset: &Dataset) -> Result<()> {
+    let summary = &dataset.summary;
+    let (counted, uncounted) = match &summary.repetitions {
+        Repetitions::Counted {
+            duplicates,
+            contradictions,
+        } => (Some((*duplicates, *contradictions)), None),
+        Repetitions::Uncounted(reason) => (None, Some(reason)),
+    };
+    let signed_if = |number: Option<u64>| number.map(rows::signed).transpose();
+    let mut transaction = store.begin().await?;
+    sqlx::query(
+        "INSERT INTO datasets (id, owner, name, n, kind, value_kind, zero_bit_value, assume, \
+         examples, positives, duplicates, contradictions, uncounted, sha256, bytes, data_key, \
+         created_at, features, classes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
+         $13, $14, $15, $16, $17, $18, $19) ON CONFLICT (id) DO NOTHING",
+    )
+    .bind(summary.id.to_string())
+    .bind(summary.owner.as_str())
+    .bind(summary.name.as_deref())
+    .bind(rows::signed(summary.n)?)
+    .bind(rows::word(&summary.kind)?)
+    .bind(rows::word(&summary.values)?)
+    .bind(summary.zero_bit_value)
+    .bind(summary.assume.as_ref().map(rows::word).transpose()?)
+    .bind(rows::signed(summary.examples)?)
+    .bind(signed_if(summary.positives)?)
+    .bind(signed_if(counted.map(|(duplicates, _)| duplicates))?)
+    .bind(signed_if(
+        counted.and_then(|(_, contradictions)| contradictions),
+    )?)
+    .bind(uncounted)
+    .bind(summary.sha256.as_str())
+    .bind(rows::signed(summary.bytes)?)
+    .bind(summary.data_key.as_str())
+    .bind(summary.created_at.milliseconds())
+    .bind(rows::json_if(dataset.features.as_ref())?)
+    .bind(rows::json_if(dataset.classes.as_ref())?)
+    .execute(&mut *transaction)
+    .await?;
+    Ok(transaction.commit().await?)
+}
+
+pub(super) async fn one(
+    readers: &SqlitePool,
+    owner: &Owner,
+    id: DatasetId,
+) -> Result<Option<Dataset>> {
+    let select = concat!(
+        "SELECT ",
+        dataset_columns!(),
+        ", features, classes FROM datasets WHERE id = $1 AND owner = $2"
+    );
+    let row = sqlx::query(select)
+        .bind(id.to_string())
+        .bind(owner.as_str())
+        .fetch_optional(readers)
+        .await?;
+    row.as_ref().map(rows::dataset).transpose()
+}
+
+pub(super) async fn list(
+    readers: &SqlitePool,
+    owner: &Owner,
+    page: &Page<DatasetKind>,
+) -> Result<Slice<DatasetSummary, DatasetKind>> {
+    let select = concat!(
+        "SELECT ",
+        dataset_columns!(),
+        " FROM datasets WHERE owner = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+    );
+    let found = sqlx::query(select)
+        .bind(owner.as_str())
+        .bind(rows::before(page))
+        .bind(page.limit() + 1)
+        .fetch_all(readers)
+        .await?;
+    let items = found
+        .iter()
+        .map(rows::dataset_summary)
+        .collect::<Result<Vec<_>>>()?;
+    Ok(Slice::from_one_more(items, page, |dataset| dataset.id))
+}
+
+/// A job that has not ended and reads the dataset. The last two conditions name the partial index.
+pub(super) const PIN: &str = "SELECT id FROM jobs \
+     WHERE dataset = $1 AND dataset IS NOT NULL AND finished_at IS NULL LIMIT 1";
+
+/// Under one write lock, so that no job is inserted between the look and the deletion.
+pub(super) async fn delete(
+    store: &SqliteStore,
+    owner: &Owner,
+    id: DatasetId,
+) -> Result<DatasetDeletion> {
+    let mut transaction = store.begin().await?;
+    let found = sqlx::query("SELECT data_key FROM datasets WHERE id = $1 AND owner = $2")
+        .bind(id.to_string())
+        .bind(owner.as_str())
+        .fetch_optional(&mut *transaction)
+        .await?;
+    let Some(found) = found else {
+        return Ok(DatasetDeletion::NotFound);
+    };
+    let pin = sqlx::query(PIN)
+        .bind(id.to_string())
+        .fetch_optional(&mut *transaction)
+        .await?;
+    if let Some(pin) = pin {
+        let job = rows::parsed(&pin, "id")?;
+        return Ok(DatasetDeletion::Pinned { job });
+    }
+    sqlx::query("DELETE FROM datasets WHERE id = $1")
+        .bind(id.to_string())
+        .execute(&mut *transaction)
+        .await?;
+    transaction.commit().await?;
+    let data_key = found.try_get("data_key")?;
+    Ok(DatasetDeletion::Deleted { data_key })
+}
+
+/// Refuses a job that has not ended and whose dataset is not there, or not its owner's. In the
+/// transaction that stores the job, which so pins the dataset.
+pub(super) async fn demand_of(connection: &mut SqliteConnection, job: &Job) -> Result<()> {
+    let Some(id) = job.dataset.filter(|_| !job.status.is_ended()) else {
+        return Ok(());
+    };
+    let found = sqlx::query("SELECT 1 FROM datasets WHERE id = $1 AND owner = $2")
+        .bind(id.to_string())
+        .bind(job.owner.as_str())
+        .fetch_optional(connection)
+        .await?;
+    found.map(|_| ()).ok_or(StoreError::DatasetMissing(id))
+}
+
+/// The blobs of datasets; see [`super::super::Store::data_keys_in_use`].
+pub(super) const DATA_KEYS: &str =
+    "SELECT data_key FROM datasets WHERE data_key > $1 ORDER BY data_key LIMIT $2";

@@ -1,0 +1,202 @@
+//! Datasets, and the jobs that read them.
+
+use super::*;
+use halfspace::records::id::DatasetKind;
+
+async fn one(store: &dyn Store, number: i64) -> Option<Dataset> {
+    let id = dataset(number).summary.id;
+    store.dataset(&owner(), id).await.unwrap()
+}
+
+async fn deletion(store: &dyn Store, number: i64) -> DatasetDeletion {
+    let id = dataset(number).summary.id;
+    store.delete_dataset(&owner(), id).await.unwrap()
+}
+
+fn deleted(number: i64) -> DatasetDeletion {
+    DatasetDeletion::Deleted {
+        data_key: dataset(number).summary.data_key,
+    }
+}
+
+pub(super) async fn datasets_are_kept_listed_and_deleted(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let bare = Dataset {
+        summary: DatasetSummary {
+            name: None,
+            kind: LabelsKind::Unlabelled,
+            values: RowsKind::Real,
+            zero_bit_value: 0,
+            assume: None,
+            positives: None,
+            repetitions: Repetitions::Uncounted("too many".into()),
+            ..dataset(2).summary
+        },
+        features: None,
+        classes: None,
+    };
+    let all = [dataset(1), bare, dataset(3)];
+    for dataset in &all {
+        store.insert_dataset(dataset).await.unwrap();
+        // Again, as when the first answer was lost.
+        store.insert_dataset(dataset).await.unwrap();
+    }
+    for dataset in &all {
+        let found = store.dataset(&owner(), dataset.summary.id).await.unwrap();
+        assert_eq!(found.as_ref(), Some(dataset));
+    }
+    let first = Page::<DatasetKind>::new(2, None);
+    let slice = store.datasets(&owner(), &first).await.unwrap();
+    assert_eq!(
+        slice.items,
+        [all[2].summary.clone(), all[1].summary.clone()]
+    );
+    let rest = Page::new(2, slice.next);
+    let slice = store.datasets(&owner(), &rest).await.unwrap();
+    assert_eq!(slice.items, [all[0].summary.clone()]);
+    assert_eq!(slice.next, None);
+    // A stranger sees none of it.
+    let (stranger, id) = (Owner::new("other"), all[0].summary.id);
+    assert_eq!(store.dataset(&stranger, id).await.unwrap(), None);
+    let listed = store.datasets(&stranger, &first).await.unwrap();
+    assert!(listed.items.is_empty());
+    let refused = store.delete_dataset(&stranger, id).await.unwrap();
+    assert_eq!(refused, DatasetDeletion::NotFound);
+    assert_eq!(deletion(&*store, 1).await, deleted(1));
+    assert_eq!(deletion(&*store, 1).await, DatasetDeletion::NotFound);
+    assert_eq!(one(&*store, 1).await, None);
+    assert!(one(&*store, 3).await.is_some());
+}
+
+pub(super) async fn a_job_is_stored_only_with_its_dataset(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let running = Job {
+        status: Status::Running,
+        attempt: 1,
+        ..reading_job(1, 1)
+    };
+    let missing = |stored: Result<(), StoreError>| match stored {
+        Err(StoreError::DatasetMissing(id)) => assert_eq!(id, dataset(1).summary.id),
+        other => panic!("{other:?}"),
+    };
+    for _ in 0..2 {
+        missing(store.insert_job(&reading_job(1, 1)).await);
+        let stored = store.insert_running_job(&running, &worker("a"), LONG).await;
+        missing(stored.map(|_| ()));
+        // Nothing was left behind, events included.
+        assert_eq!(store.job(&owner(), job(1).id).await.unwrap(), None);
+        assert_eq!(store.events(None, job(1).id, 0, 10).await.unwrap(), []);
+        // Another's does not do.
+        let mut of_a_stranger = dataset(1);
+        of_a_stranger.summary.owner = Owner::new("other");
+        store.insert_dataset(&of_a_stranger).await.unwrap();
+    }
+    store.insert_dataset(&dataset(2)).await.unwrap();
+    store.insert_job(&reading_job(2, 2)).await.unwrap();
+    assert_eq!(get(&*store, job(2).id).await, reading_job(2, 2));
+    let claim = claim(&*store, "a", LONG).await.unwrap();
+    assert_eq!(claim.job.dataset, Some(dataset(2).summary.id));
+}
+
+pub(super) async fn a_job_pins_its_dataset_until_it_ends(backend: &dyn Backend) {
+    let store = open(backend).await;
+    store.insert_dataset(&dataset(1)).await.unwrap();
+    store.insert_dataset(&dataset(2)).await.unwrap();
+    store.insert_job(&reading_job(1, 1)).await.unwrap();
+    store.insert_job(&reading_job(2, 1)).await.unwrap();
+    let pinned_by = |number| DatasetDeletion::Pinned {
+        job: job(number).id,
+    };
+    assert_eq!(deletion(&*store, 1).await, pinned_by(1));
+    let lease = claim(&*store, "a", LONG).await.unwrap().lease;
+    assert_eq!(deletion(&*store, 1).await, pinned_by(1));
+    store.requeue_job(&lease, at(2)).await.unwrap();
+    assert_eq!(deletion(&*store, 1).await, pinned_by(1));
+    // The other job, and so the other dataset, do not matter.
+    assert_eq!(deletion(&*store, 2).await, deleted(2));
+    store.cancel_job(&owner(), job(1).id, at(3)).await.unwrap();
+    assert_eq!(deletion(&*store, 1).await, pinned_by(2));
+    let lease = claim(&*store, "a", LONG).await.unwrap().lease;
+    store.finish_job(&lease, &success(2)).await.unwrap();
+    assert_eq!(deletion(&*store, 1).await, deleted(1));
+    // The job still says what it read.
+    let ended = get(&*store, job(2).id).await;
+    assert_eq!(ended.dataset, Some(dataset(1).summary.id));
+    let again = store.insert_job(&reading_job(3, 1)).await;
+    assert!(matches!(again, Err(StoreError::DatasetMissing(_))));
+}
+
+/// It was computed from data that were there, and needs them no more.
+pub(super) async fn an_ended_job_needs_no_dataset(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let ended = Job {
+        data_key: None,
+        dataset: Some(dataset(1).summary.id),
+        ..ended_job(1)
+    };
+    store.insert_ended_job(&ended, None, None).await.unwrap();
+    assert_eq!(get(&*store, ended.id).await, ended);
+}
+
+/// Two stores, as two processes have them: one deletes each dataset while the other stores a job
+/// that reads it.
+pub(super) async fn deleting_a_dataset_and_reading_it_do_not_both_win(backend: &dyn Backend) {
+    const DATASETS: i64 = 40;
+    let stores = [open(backend).await, open(backend).await];
+    for number in 0..DATASETS {
+        stores[0].insert_dataset(&dataset(number)).await.unwrap();
+    }
+    for number in 0..DATASETS {
+        let reader = reading_job(number, number);
+        let id = dataset(number).summary.id;
+        let owner = owner();
+        let (inserted, deletion) = tokio::join!(
+            stores[0].insert_job(&reader),
+            stores[1].delete_dataset(&owner, id),
+        );
+        let is_there = stores[0].dataset(&owner, id).await.unwrap().is_some();
+        match (inserted, deletion.unwrap()) {
+            (Ok(()), DatasetDeletion::Pinned { job }) => {
+                assert_eq!(job, reader.id);
+                assert!(is_there);
+            }
+            (Err(StoreError::DatasetMissing(_)), DatasetDeletion::Deleted { .. }) => {
+                assert!(!is_there);
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+pub(super) async fn blobs_of_datasets_are_in_use(backend: &dyn Backend) {
+    let store = open(backend).await;
+    for number in 1..=3 {
+        store.insert_dataset(&dataset(number)).await.unwrap();
+        store.insert_job(&job(number)).await.unwrap();
+    }
+    store.insert_job(&reading_job(4, 1)).await.unwrap();
+    let mut expected: Vec<String> = (1..=3).map(|n| dataset(n).summary.data_key).collect();
+    expected.extend((1..=3).map(|n| job(n).data_key.unwrap()));
+    for limit in 1..=7 {
+        let mut found: Vec<String> = Vec::new();
+        loop {
+            let after = found.last().cloned();
+            let keys = store
+                .data_keys_in_use(after.as_deref(), limit)
+                .await
+                .unwrap();
+            assert!(keys.len() <= limit as usize);
+            found.extend(keys.iter().cloned());
+            if keys.len() < limit as usize {
+                break;
+            }
+        }
+        assert_eq!(found, expected);
+    }
+    store
+        .delete_dataset(&owner(), dataset(2).summary.id)
+        .await
+        .unwrap();
+    let keys = store.data_keys_in_use(None, 10).await.unwrap();
+    assert_eq!(keys.len(), 5);
+}

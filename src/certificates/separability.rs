@@ -7,11 +7,13 @@
 //! 3. a quadratic program on a growing set of examples, in f64 ([`super::nearest_point`]): its
 //!    hyperplane, rounded to whole numbers, may be right on all, or its multipliers say which
 //!    examples may exclude every hyperplane;
-//! 4. the simplex method in exact integers on these ([`super::simplex`]), with every example that
-//!    its hyperplanes get wrong added, until one is right on all, or multipliers are found.
+//! 4. the coefficients of a dependency among these, exactly ([`super::lifting`]), if none is
+//!    below 0;
+//! 5. else the simplex method in exact integers ([`super::simplex`]), with every example that its
+//!    hyperplanes get wrong added, until one is right on all, or multipliers are found.
 //!
 //! What any step proposes is checked on the sample itself in whole numbers of unlimited size
-//! ([`super::alternative`]); only what passed is reported. Step 4 always comes to an end, so
+//! ([`super::alternative`]); only what passed is reported. Step 5 always comes to an end, so
 //! `Undecided` means that a limit came first: time, a cancel, or [`EXACT_COORDINATES_MAX`].
 //!
 //! With a bias the two conventions have the same answer (move the hyperplane a little towards the
@@ -19,7 +21,7 @@
 //! in the service's convention, and is what is answered: it says nothing of the data.
 
 use num_bigint::BigInt;
-use num_traits::Zero;
+use num_traits::{One, Zero};
 
 use crate::learners::data::{Data, Labels};
 use crate::learners::linear::Reading;
@@ -30,6 +32,7 @@ use super::alternative::{exclude_separators, wrong_examples};
 use super::attempt::{Ending, attempt};
 use super::duplicates::contradiction;
 use super::examples::{SignedExamples, look};
+use super::lifting::dependency;
 use super::nearest_point::{nearest_point, vertex};
 use super::rounding::{reduce, roundings};
 use super::simplex::{Entry, ExactSimplex, Solution};
@@ -170,8 +173,11 @@ fn search(
     }
     match propose(examples, convention, hardest, run)? {
         Proposed::Separator(weights) => Ok(separable(examples, weights)),
-        Proposed::Examples(_) if coordinates > EXACT_COORDINATES_MAX => Ok(too_wide),
-        Proposed::Examples(proposed) => settle(examples, convention, proposed, run),
+        Proposed::Examples(proposed) => match lifted(examples, convention, &proposed, run)? {
+            Some(multipliers) => Ok(Verdict::NotSeparable(multipliers)),
+            None if coordinates > EXACT_COORDINATES_MAX => Ok(too_wide),
+            None => settle(examples, convention, proposed, run),
+        },
     }
 }
 
@@ -309,6 +315,37 @@ fn support(working: &[usize], multipliers: &[f64]) -> Vec<usize> {
         .collect();
     order.sort_by(|&one, &other| multipliers[other].total_cmp(&multipliers[one]));
     order.into_iter().map(|at| working[at]).collect()
+}
+
+/// The multipliers that the first dependency among `proposed` gives, if they exclude every
+/// separator.
+pub(super) fn lifted(
+    examples: &SignedExamples<'_>,
+    convention: Convention,
+    proposed: &[usize],
+    run: &Run,
+) -> Result<Option<Vec<Multiplier>>, Interrupt> {
+    let whole = |&index: &usize| {
+        let mut vector = vec![BigInt::zero(); examples.coordinates()];
+        let column = examples.column(index);
+        column.add_to(&mut vector, &BigInt::one());
+        vector
+    };
+    // One more than coordinates are dependent in any case.
+    let most = proposed.len().min(examples.coordinates() + 1);
+    let columns: Vec<Vec<BigInt>> = proposed[..most].iter().map(whole).collect();
+    let Some(mut weights) = dependency(&columns, run)? else {
+        return Ok(None);
+    };
+    reduce(&mut weights);
+    let pairs = proposed.iter().zip(weights);
+    let mut multipliers: Vec<Multiplier> = pairs
+        .map(|(&example, weight)| Multiplier { example, weight })
+        .filter(|multiplier| !multiplier.weight.is_zero())
+        .collect();
+    multipliers.sort_by_key(|multiplier| multiplier.example);
+    let excluded = exclude_separators(examples, &multipliers, convention, run)?;
+    Ok(excluded.then_some(multipliers))
 }
 
 /// The exact simplex on `proposed`, with the examples added that its hyperplanes get wrong.

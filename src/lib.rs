@@ -5,6 +5,7 @@
 //! - [`bits`]: packed vectors and the kernels over them.
 //! - [`learners`]: pure functions of data, parameters, a random generator and a run.
 //! - [`certificates`]: separability, the maximum margin and version spaces, decided and proved.
+//! - [`theory`]: what is proved, as numbers.
 //! - [`formats`]: bytes in, packed data out, errors with line and column.
 //! - [`records`]: what is stored, and the rules that hold wherever it is kept.
 //! - [`storage`]: where records and blobs are kept.
@@ -24,3 +25,4 @@ pub mod jobs;
 pub mod learners;
 pub mod records;
 pub mod storage;
+pub mod theory;

@@ -41,6 +41,16 @@ pub enum Sampling {
     Uniform,
 }
 
+impl From<Sampling> for crate::learners::stopping::Sampling {
+    fn from(sampling: Sampling) -> Self {
+        match sampling {
+            Sampling::UniformPositive => Self::UniformPositive,
+            Sampling::Reflected => Self::Reflected,
+            Sampling::Uniform => Self::Uniform,
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct GeneratedFields {

@@ -26,8 +26,8 @@ pub struct Learner {
     reading: &'static str,
     /// Whether it learns one example at a time, or needs the whole sample.
     mode: &'static str,
-    /// Whether it can stop with a confidence.
-    has_confidence_rule: bool,
+    /// The rules by which it can stop with a confidence, the default first.
+    confidence_rules: Vec<&'static str>,
     /// Its parameters, as JSON Schema with defaults.
     #[schema(value_type = Object)]
     parameters: Value,
@@ -71,7 +71,11 @@ impl From<&Entry> for Learner {
                 .collect(),
             reading: entry.reading,
             mode: if entry.on_line { "on-line" } else { "batch" },
-            has_confidence_rule: entry.has_confidence_rule,
+            confidence_rules: entry
+                .confidence_rules
+                .iter()
+                .map(|rule| rule.name())
+                .collect(),
             parameters: parameters::schema(entry.parameters),
             guarantee: Guarantee {
                 theorem: entry.guarantee.theorem,

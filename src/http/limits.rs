@@ -44,6 +44,13 @@ pub struct Limits {
     pub trace_points_max: u64,
     /// Attempts after which a job that never ended fails.
     pub attempts_max: u32,
+    /// Features for which the exact analysis of Directed Drift is worked out, and for which there
+    /// is the stopping rule `exact`.
+    pub exact_analysis_n_max: u64,
+    /// Points, and dimensions, whose dichotomies are counted.
+    pub dichotomies_max: u64,
+    /// Digits of a theta.
+    pub theta_digits_max: u64,
 }
 
 impl Default for Limits {
@@ -64,6 +71,9 @@ impl Default for Limits {
             prediction_bytes_max: 16 << 20,
             trace_points_max: crate::learners::trace::TRACE_POINTS_MAX as u64,
             attempts_max: 5,
+            exact_analysis_n_max: crate::learners::drift_chain::N_MAX as u64,
+            dichotomies_max: crate::theory::cover::DICHOTOMIES_MAX,
+            theta_digits_max: crate::theory::winnow::THETA_DIGITS_MAX as u64,
         }
     }
 }

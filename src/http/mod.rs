@@ -23,6 +23,7 @@ mod problem;
 mod serve;
 mod submission;
 mod tasks;
+mod theory;
 mod trace;
 mod train;
 
@@ -75,6 +76,11 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(models::list))
         .routes(routes!(models::get, models::delete))
         .routes(routes!(predict::predict))
+        .routes(routes!(theory::cover))
+        .routes(routes!(theory::directed_drift))
+        .routes(routes!(theory::stopping))
+        .routes(routes!(theory::winnow))
+        .routes(routes!(theory::novikoff))
         .routes(routes!(limits::limits))
         .routes(routes!(ops::live))
         .routes(routes!(ops::ready))

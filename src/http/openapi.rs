@@ -93,7 +93,12 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
                 "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
             Some("max_passes" | "max_mistakes" | "max_examples") => schema_of::<Positive>(),
             Some("max_seconds") => json!({"type": "number", "exclusiveMinimum": 0}),
-            Some("n") => json!({"type": "integer", "minimum": 1, "maximum": n_max}),
+            // A figure may be worked out for fewer features than an example may have.
+            Some("n") if parameter["schema"]["maximum"].is_null() => {
+                json!({"type": "integer", "minimum": 1, "maximum": n_max})
+            }
+            Some("sampling") => json!({"type": "string", "default": "uniform-positive",
+                "enum": ["uniform-positive", "reflected", "uniform"]}),
             _ => continue,
         };
         parameter["schema"] = schema;

@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 use crate::formats::{FormatError, FormatErrorKind, Place};
 use crate::jobs::JobsError;
 use crate::storage::StoreError;
+use crate::theory::OutOfRange;
 
 pub use super::codes::Code;
 
@@ -179,6 +180,12 @@ impl From<FormatError> for Problem {
         };
         let summary = error.to_string();
         Self::new(code, summary).with(placed(error.place, error.detail))
+    }
+}
+
+impl From<OutOfRange> for Problem {
+    fn from(error: OutOfRange) -> Self {
+        Self::parameter(Code::INVALID_PARAMETER, error.parameter, error.detail)
     }
 }
 

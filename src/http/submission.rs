@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 
 use crate::formats::{DataForm, Parsed, Place, digest};
-use crate::jobs::{NewJob, ResolveError, resolve};
+use crate::jobs::{Allowance, NewJob, ResolveError, resolve};
 use crate::learners::task::TaskError;
 use crate::records::Owner;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
@@ -79,9 +79,12 @@ pub fn new_job<W: Whereabouts>(
     let seed = fields
         .seed
         .map_or_else(|| app.jobs.ids().seed(), SeedNumber::get);
-    let state_bytes_max = app.limits.state_bytes_max;
-    let work = resolve(&fields.spec, seed, data, state_bytes_max)
-        .map_err(|error| unresolvable(error, &at))?;
+    let allowance = Allowance {
+        state_bytes: app.limits.state_bytes_max,
+        seconds: app.jobs.config().seconds_default,
+    };
+    let work =
+        resolve(&fields.spec, seed, data, allowance).map_err(|error| unresolvable(error, &at))?;
     Ok(NewJob {
         owner: fields.owner,
         name: fields.name,

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use self::faulty::Faulty;
 use super::compute::Computation;
-use super::{Ids, Jobs, JobsConfig, NewJob, hex, resolve};
+use super::{Allowance, Ids, Jobs, JobsConfig, NewJob, hex, resolve};
 use crate::bits::{BitMatrix, BitVector};
 use crate::formats;
 use crate::learners::data::{Data, Features, Labels};
@@ -127,7 +127,7 @@ fn new_train(stop: Value) -> NewJob {
     });
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = Some(hex(&formats::digest(&data)));
-    let work = resolve(&spec, 1, Some(Arc::new(data)), u64::MAX).unwrap();
+    let work = resolve(&spec, 1, Some(Arc::new(data)), Allowance::UNLIMITED).unwrap();
     NewJob {
         owner: Owner::anonymous(),
         name: None,

@@ -1,20 +1,25 @@
 //! From a stored training to a task of the learners, and from its outcome to documents.
 
 use crate::learners::catalogue::{self, DefaultStop, Entry};
+use crate::learners::drift_chain::N_MAX;
 use crate::learners::outcome::Outcome;
 use crate::learners::parameters::Parameters;
 use crate::learners::random::Seed;
 use crate::learners::run::Limits;
-use crate::learners::stopping::StopRule;
-use crate::learners::task::{self, Input, Task, TaskError};
+use crate::learners::stopping::{Sampling, StopRule};
+use crate::learners::task::{self, Input, Task};
 use crate::learners::train_loop::Reason;
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::train::{ModelDocument, StopRuleName, TraceDocument, TrainResult, TrainSpec};
 use crate::records::{Job, Model};
+use crate::theory::directed_drift::expected_examples_log2;
 
 use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
 use super::ids::Ids;
-use super::work::ResolveError;
+use super::work::{Allowance, ResolveError};
+
+/// More examples a second than any machine reads at present.
+const EXAMPLES_A_SECOND_MAX: f64 = 1e9;
 
 /// A training whose parameters are checked.
 #[derive(Clone, Debug)]
@@ -51,6 +56,7 @@ impl TrainJob {
             rule: stop.rule.map(|rule| match rule {
                 StopRuleName::Anytime => StopRule::Anytime,
                 StopRuleName::PerHypothesis => StopRule::PerHypothesis,
+                StopRuleName::Exact => StopRule::Exact,
             }),
             limits: Limits {
                 max_passes: stop.max_passes.map(|max| max.get()),
@@ -64,8 +70,40 @@ impl TrainJob {
     }
 
     /// Checks it against its data.
-    pub(super) fn check(&self, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
-        task::check(&self.task, input, state_bytes_max)
+    pub(super) fn check(&self, input: Input<'_>, allowance: Allowance) -> Result<(), ResolveError> {
+        task::check(&self.task, input, allowance.state_bytes)?;
+        self.check_seconds(input, allowance.seconds)
+    }
+
+    /// Refuses a search that is sure to be cut off, where the chain of Directed Drift tells how
+    /// many examples it takes, and no limit of the client's own makes it end.
+    fn check_seconds(&self, input: Input<'_>, seconds: f64) -> Result<(), ResolveError> {
+        let Input::Generated(plan) = input else {
+            return Ok(());
+        };
+        let is_of_the_chain = self.task.entry.confidence_rules.contains(&StopRule::Exact)
+            && plan.sampling == Sampling::UniformPositive
+            && plan.is_clean();
+        let is_limited = self.task.ends_by_time
+            || plan.count.is_some()
+            || self.task.limits.max_examples.is_some()
+            || self.task.limits.max_mistakes.is_some();
+        let n = plan.target.n();
+        if is_limited || !is_of_the_chain {
+            return Ok(());
+        }
+        let Some(log2) = expected_examples_log2(n.min(N_MAX)) else {
+            return Ok(());
+        };
+        if log2 <= libm::log2(EXAMPLES_A_SECOND_MAX * seconds) {
+            return Ok(());
+        }
+        let than = if n > N_MAX { "more than " } else { "" };
+        Err(ResolveError::Intractable(format!(
+            "at n = {n} this takes {than}2^{log2:.1} examples on average, more than can be read \
+             in the {seconds} seconds of a job; another learner needs fewer, or a stop such as \
+             max_seconds or max_examples takes what there is by then"
+        )))
     }
 
     /// How many examples the whole run reads at most, where that is known.

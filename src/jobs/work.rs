@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::formats::{Assume, GeneratedSpec, Sampling as SamplingName};
+use crate::formats::{Assume, GeneratedSpec};
 use crate::learners::data::Data;
 use crate::learners::generate::Plan;
 use crate::learners::outcome::Outcome;
@@ -77,6 +77,23 @@ pub enum ResolveError {
     NoData,
 }
 
+/// What a job may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Allowance {
+    /// Bytes of state.
+    pub state_bytes: u64,
+    /// Seconds of computing, when the request names no limit.
+    pub seconds: f64,
+}
+
+impl Allowance {
+    /// For a job that was accepted before.
+    pub const UNLIMITED: Self = Self {
+        state_bytes: u64::MAX,
+        seconds: f64::INFINITY,
+    };
+}
+
 /// Checks a request against what the service can do and against its data.
 ///
 /// # Errors
@@ -85,19 +102,19 @@ pub fn resolve(
     spec: &JobSpec,
     seed: u64,
     data: Option<Arc<Data>>,
-    state_bytes_max: u64,
+    allowance: Allowance,
 ) -> Result<Work, ResolveError> {
     let input = input(&spec.data, Seed(seed), data)?;
     let seed = Seed(seed);
     let certify = |asked| {
         let job = CertificateJob { asked, seed };
-        job.check(input.as_input(), state_bytes_max)?;
+        job.check(input.as_input(), allowance.state_bytes)?;
         Ok::<_, ResolveError>(WorkTask::Certify(job))
     };
     let task = match &spec.task {
         TaskSpec::Train(train) => {
             let job = TrainJob::new(train, seed)?;
-            job.check(input.as_input(), state_bytes_max)?;
+            job.check(input.as_input(), allowance)?;
             WorkTask::Train(job)
         }
         TaskSpec::Separability(spec) => certify(Asked::Separability(spec.clone()))?,
@@ -134,11 +151,7 @@ fn assumed_sampling(assume: Assume) -> Sampling {
 fn plan(spec: &GeneratedSpec, seed: Seed) -> Plan {
     Plan {
         target: spec.target.concept(spec.n, seed),
-        sampling: match spec.sampling {
-            SamplingName::UniformPositive => Sampling::UniformPositive,
-            SamplingName::Reflected => Sampling::Reflected,
-            SamplingName::Uniform => Sampling::Uniform,
-        },
+        sampling: spec.sampling.into(),
         count: spec.count,
         noise: spec.noise,
         density: spec.density,

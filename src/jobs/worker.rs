@@ -16,7 +16,7 @@ use super::compute::{Computation, Computed};
 use super::ending;
 use super::keeper::Keeper;
 use super::service::{Jobs, count_end};
-use super::work::{Work, resolve};
+use super::work::{Allowance, Work, resolve};
 
 /// How often the end of a job is written again after the store failed, with growing pauses.
 const FINISH_TRIES_MAX: u32 = 200;
@@ -106,7 +106,7 @@ impl Jobs {
                 Some(Arc::new(data))
             }
         };
-        resolve(&spec, job.seed, data, u64::MAX)
+        resolve(&spec, job.seed, data, Allowance::UNLIMITED)
             .map_err(|error| failed("unreadable", error.to_string()))
     }
 

@@ -4,6 +4,7 @@ use super::parameters::{Parameter, ParameterError, Parameters};
 use super::random::Generator;
 use super::rule::Rule;
 use super::source::Presentation;
+use super::stopping::StopRule;
 use super::{directed_drift, directed_drift_async, directed_drift_sync, perceptron, pocket};
 
 /// Every learner, in the order in which they are listed.
@@ -37,8 +38,9 @@ pub struct Entry {
     pub presentation: Presentation,
     /// Whether it can learn one example at a time, without the rest of the sample.
     pub on_line: bool,
-    /// Whether the confidence rules apply to it.
-    pub has_confidence_rule: bool,
+    /// The rules by which it may stop with a confidence, the default first; none for a learner of
+    /// which no such rule is proved.
+    pub confidence_rules: &'static [StopRule],
     /// What ends a run whose request names no limit.
     pub default_stop: DefaultStop,
     /// What can be set.
@@ -105,5 +107,15 @@ mod tests {
             assert!(std::ptr::eq(*entry, found));
         }
         assert!(find("perceptrom").is_none());
+    }
+
+    #[test]
+    fn who_stops_by_confidence_unasked_has_a_rule_for_it() {
+        for entry in CATALOGUE {
+            let by_confidence = entry.default_stop == DefaultStop::Confidence;
+            assert!(!by_confidence || !entry.confidence_rules.is_empty());
+            let default = entry.confidence_rules.first();
+            assert!(default.is_none_or(|rule| *rule == StopRule::Anytime));
+        }
     }
 }

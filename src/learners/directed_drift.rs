@@ -29,6 +29,7 @@ use super::random::Generator;
 use super::rule::{Rule, Update};
 use super::run::StopFlag;
 use super::source::Presentation;
+use super::stopping::StopRule;
 
 /// The source of all three variants.
 pub const SOURCE: &str = "S. C. Fang and S. S. Venkatesh, Learning finite binary sequences from \
@@ -58,7 +59,8 @@ pub static ENTRY: Entry = Entry {
     reading: "signed",
     presentation: Presentation::HalfSpace,
     on_line: true,
-    has_confidence_rule: true,
+    // The chain behind `exact` is this algorithm's.
+    confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis, StopRule::Exact],
     default_stop: DefaultStop::Confidence,
     parameters: &[INITIAL],
     guarantee: Guarantee {

@@ -21,6 +21,7 @@ use super::directed_drift::{DATA, INITIAL, SOURCE};
 use super::random::Generator;
 use super::rule::Update;
 use super::source::Presentation;
+use super::stopping::StopRule;
 
 /// The catalogue's entry.
 pub static ENTRY: Entry = Entry {
@@ -31,7 +32,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed",
     presentation: Presentation::HalfSpace,
     on_line: true,
-    has_confidence_rule: true,
+    confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis],
     default_stop: DefaultStop::Confidence,
     parameters: &[batch_size("ceil(pi/2 n ln n), at least 1"), INITIAL],
     guarantee: Guarantee {

@@ -18,6 +18,7 @@ use super::directed_drift::{DATA, INITIAL, SOURCE};
 use super::random::Generator;
 use super::rule::Update;
 use super::source::Presentation;
+use super::stopping::StopRule;
 
 /// The catalogue's entry.
 pub static ENTRY: Entry = Entry {
@@ -28,7 +29,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed",
     presentation: Presentation::HalfSpace,
     on_line: true,
-    has_confidence_rule: true,
+    confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis],
     default_stop: DefaultStop::Confidence,
     parameters: &[batch_size("ceil(pi n ln n), at least 1"), INITIAL],
     guarantee: Guarantee {

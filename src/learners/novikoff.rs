@@ -16,6 +16,11 @@ use super::source::Stream;
 
 const THEOREM: &str = "Novikoff";
 
+/// R^2 |u|^2 / xi^2 from R^2, |u|^2 and xi.
+pub fn mistakes(radius_squared: f64, norm_squared: f64, margin: f64) -> f64 {
+    radius_squared * norm_squared / (margin * margin)
+}
+
 /// The extremes of a sample under a separator.
 struct Extremes {
     radius_squared: f64,
@@ -91,7 +96,7 @@ fn of_separator(
         (LinearWeights::Real(weights), LinearScore::Real(margin)) => {
             let components = weights.weights().iter().copied().chain(weights.bias());
             let norm_squared: f64 = components.map(|w| w * w).sum();
-            let value = extremes.radius_squared * norm_squared / (margin * margin);
+            let value = self::mistakes(extremes.radius_squared, norm_squared, margin);
             if !value.is_finite() {
                 return unknown("the bound leaves the range of f64");
             }

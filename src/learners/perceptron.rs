@@ -81,7 +81,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed or unsigned",
     presentation: Presentation::Labelled,
     on_line: true,
-    has_confidence_rule: false,
+    confidence_rules: &[],
     default_stop: DefaultStop::Passes(1000),
     parameters: &[
         READING,

@@ -37,7 +37,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed or unsigned",
     presentation: Presentation::Labelled,
     on_line: false,
-    has_confidence_rule: false,
+    confidence_rules: &[],
     default_stop: DefaultStop::Mistakes(10_000),
     parameters: &[READING, BIAS, ETA, INITIAL],
     guarantee: Guarantee {

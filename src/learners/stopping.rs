@@ -4,12 +4,16 @@
 //! is the smallest error that any wrong hypothesis can have. A run tests many hypotheses, one
 //! after each mistake, so `anytime` gives the k-th of them the share `delta / (k (k + 1))` of the
 //! allowed error; the shares add up to `delta`. The rule of Fang and Venkatesh gives `delta` to
-//! each (`per-hypothesis`) and therefore promises nothing for a whole run.
+//! each (`per-hypothesis`) and therefore promises nothing for a whole run. `exact` knows more: what
+//! Directed Drift does on fresh uniform-positive examples is a Markov chain, and the chain says which
+//! constant run length keeps the error of a whole run.
 //!
 //! One software logarithm (`libm`) decides every threshold, so that it is the same on every
 //! machine.
 
 use std::f64::consts::PI;
+
+use super::drift_chain::DriftChain;
 
 /// How examples were drawn, where they are fresh and independent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +53,9 @@ pub enum StopRule {
     Anytime,
     /// The paper's: holds for one hypothesis fixed in advance.
     PerHypothesis,
+    /// Holds for the run as a whole: of Directed Drift on fresh uniform-positive examples, for n up
+    /// to the chain's [`N_MAX`](super::drift_chain::N_MAX).
+    Exact,
 }
 
 impl StopRule {
@@ -57,6 +64,7 @@ impl StopRule {
         match self {
             Self::Anytime => "anytime",
             Self::PerHypothesis => "per-hypothesis",
+            Self::Exact => "exact",
         }
     }
 }
@@ -80,13 +88,16 @@ pub struct Watch {
 
 impl Watch {
     /// A watch over `n`-bit examples drawn as `sampling` says, for a confidence in (0, 1).
+    ///
+    /// # Panics
+    /// Under `exact`, when n is too large for its chain.
     pub fn new(rule: StopRule, confidence: f64, n: usize, sampling: Sampling) -> Self {
         assert!(confidence > 0.0 && confidence < 1.0);
         let mut watch = Self {
             rule,
             confidence,
             ln_delta: libm::log(1.0 - confidence),
-            ln_survival: libm::log1p(-smallest_error(n, sampling)),
+            ln_survival: ln_survival(n, sampling),
             run: 1,
             run_length: 0,
             threshold: 0,
@@ -129,7 +140,7 @@ impl Watch {
     pub fn threshold(&self) -> u64 {
         match self.rule {
             StopRule::Anytime => self.anytime_threshold(),
-            StopRule::PerHypothesis => self.threshold,
+            StopRule::PerHypothesis | StopRule::Exact => self.threshold,
         }
     }
 
@@ -167,16 +178,28 @@ impl Watch {
     fn threshold_now(&self, n: usize) -> u64 {
         match self.rule {
             StopRule::Anytime => self.anytime_threshold(),
-            StopRule::PerHypothesis => per_hypothesis_threshold(n, self.ln_delta),
+            StopRule::PerHypothesis => per_hypothesis_run_length(n, self.ln_delta),
+            StopRule::Exact => DriftChain::new(n).exact_run_length(1.0 - self.confidence),
         }
     }
 
-    /// The smallest T >= 1 with (1 - e)^T <= delta / (k (k + 1)).
     fn anytime_threshold(&self) -> u64 {
-        let run = self.run as f64;
-        let allowed = self.ln_delta - libm::log(run) - libm::log(run + 1.0);
-        smallest_run_length(allowed, self.ln_survival)
+        anytime_run_length(self.ln_delta, self.ln_survival, self.run)
     }
+}
+
+/// ln(1 - e) for the smallest error e: what one consistent example adds to the logarithm of the
+/// doubt about a wrong hypothesis.
+pub fn ln_survival(n: usize, sampling: Sampling) -> f64 {
+    libm::log1p(-smallest_error(n, sampling))
+}
+
+/// The smallest T >= 1 with (1 - e)^T <= delta / (k (k + 1)), for the hypothesis k >= 1: what
+/// `anytime` asks for.
+pub fn anytime_run_length(ln_delta: f64, ln_survival: f64, hypothesis: u64) -> u64 {
+    let k = hypothesis as f64;
+    let ln_allowed = ln_delta - libm::log(k) - libm::log(k + 1.0);
+    smallest_run_length(ln_allowed, ln_survival)
 }
 
 /// The smallest T >= 1 with `T * ln_survival <= ln_allowed`.
@@ -192,7 +215,7 @@ fn smallest_run_length(ln_allowed: f64, ln_survival: f64) -> u64 {
 }
 
 /// floor(sqrt(pi n / 2) ln(1 / delta)) + 1, the paper's run length.
-fn per_hypothesis_threshold(n: usize, ln_delta: f64) -> u64 {
+pub fn per_hypothesis_run_length(n: usize, ln_delta: f64) -> u64 {
     libm::floor(libm::sqrt(PI * n as f64 / 2.0) * -ln_delta) as u64 + 1
 }
 
@@ -298,6 +321,17 @@ mod tests {
         let watch = Watch::new(StopRule::PerHypothesis, 0.95, 20, Sampling::UniformPositive);
         // sqrt(10 pi) * ln 20 = 16.79
         assert_eq!(watch.threshold(), 17);
+    }
+
+    #[test]
+    fn the_exact_run_length_is_that_of_the_chain_whatever_was_tried() {
+        let mut watch = Watch::new(StopRule::Exact, 0.95, 20, Sampling::UniformPositive);
+        for _ in 0..100 {
+            assert_eq!(watch.threshold(), 46);
+            watch.mistake();
+        }
+        assert!(!watch.consistent(45));
+        assert!(watch.consistent(1));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::catalogue::{DefaultStop, Entry, Setup};
 use super::data::{Data, Features, Labels};
+use super::drift_chain;
 use super::generate;
 use super::parameters::{ParameterError, Parameters};
 use super::random::{Generator, Purpose, Seed};
@@ -40,6 +41,16 @@ pub enum Input<'a> {
     },
     /// A stream drawn from a plan.
     Generated(&'a generate::Plan),
+}
+
+impl Input<'_> {
+    /// Features an example.
+    fn n(&self) -> usize {
+        match self {
+            Self::Sample { data, .. } => data.n(),
+            Self::Generated(plan) => plan.target.n(),
+        }
+    }
 }
 
 /// Why a task cannot run on its input.
@@ -114,11 +125,12 @@ fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         ("confidence", task.confidence.is_some()),
         ("rule", task.rule.is_some()),
     ] {
-        if is_given && !task.entry.has_confidence_rule {
+        if is_given && task.entry.confidence_rules.is_empty() {
             let detail = format!("{name} has no confidence rule; leave it out");
             return Err(TaskError::WrongStop { field, detail });
         }
     }
+    check_rule(task, input)?;
     if let Input::Sample { data, assume } = input {
         let labelled = matches!(data.labels(), Labels::Labelled(_));
         if assume.is_some_and(|sampling| (sampling == Sampling::Uniform) != labelled) {
@@ -155,6 +167,41 @@ fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         });
     }
     Ok(())
+}
+
+/// A rule that the client named is one of the learner's; `exact` also needs what its chain is of,
+/// where the other rules would just claim nothing.
+fn check_rule(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    let Some(rule) = task.rule else {
+        return Ok(());
+    };
+    let rules = task.entry.confidence_rules;
+    let wrong = |detail| TaskError::WrongStop {
+        field: "rule",
+        detail,
+    };
+    if !rules.contains(&rule) {
+        let names: Vec<_> = rules.iter().map(|rule| rule.name()).collect();
+        let (learner, rule) = (task.entry.name, rule.name());
+        let detail = format!("{learner} has no rule {rule}; it has: {}", names.join(", "));
+        return Err(wrong(detail));
+    }
+    if rule != StopRule::Exact {
+        return Ok(());
+    }
+    let n = input.n();
+    if n > drift_chain::N_MAX {
+        let limit = drift_chain::N_MAX;
+        let detail = format!("exact goes up to n = {limit}, and n is {n}; anytime has no limit");
+        return Err(wrong(detail));
+    }
+    let why = match fresh_sampling(input) {
+        Ok(Sampling::UniformPositive) => return Ok(()),
+        Ok(_) => "these are drawn otherwise",
+        Err(why) => why,
+    };
+    let detail = format!("exact is for fresh uniform-positive examples, and {why}");
+    Err(wrong(detail))
 }
 
 fn task_order(task: &Task, input: Input<'_>) -> Option<Order> {
@@ -207,7 +254,7 @@ pub(super) fn fresh_sampling(input: Input<'_>) -> Result<Sampling, &'static str>
 }
 
 pub(super) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
-    if !task.entry.has_confidence_rule {
+    if task.entry.confidence_rules.is_empty() {
         return None;
     }
     let sampling = fresh_sampling(input).ok()?;
@@ -216,14 +263,10 @@ pub(super) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
         (None, DefaultStop::Confidence) => 0.99,
         (None, _) => return None,
     };
-    let n = match input {
-        Input::Sample { data, .. } => data.n(),
-        Input::Generated(plan) => plan.target.n(),
-    };
     Some(Watch::new(
         task.rule.unwrap_or(StopRule::Anytime),
         confidence,
-        n,
+        input.n(),
         sampling,
     ))
 }

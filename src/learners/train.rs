@@ -101,7 +101,7 @@ fn termination(
     reason: Reason,
     watch: Option<&Watch>,
 ) -> Termination {
-    let unclaimed = match (task.entry.has_confidence_rule, watch) {
+    let unclaimed = match (!task.entry.confidence_rules.is_empty(), watch) {
         (true, Some(watch)) if watch.rule() == StopRule::PerHypothesis => Some(
             "the rule per-hypothesis holds for one hypothesis fixed in advance, and promises \
              nothing of a run that tried several: see per_hypothesis_confidence",
@@ -114,7 +114,7 @@ fn termination(
     };
     let accepted = reason == Reason::Confident;
     let confidence = |watch: &Watch| match watch.rule() {
-        StopRule::Anytime if accepted => watch.requested(),
+        StopRule::Anytime | StopRule::Exact if accepted => watch.requested(),
         _ => watch.confidence(),
     };
     Termination {
@@ -320,7 +320,7 @@ mod tests {
             assert_eq!(termination.reason, Reason::Confident);
             let claimed = termination.confidence.expect("fresh data");
             match rule {
-                StopRule::Anytime => assert_eq!(claimed, 0.95),
+                StopRule::Anytime | StopRule::Exact => assert_eq!(claimed, 0.95),
                 // After the mistakes that such a run makes there is nothing left to claim.
                 StopRule::PerHypothesis => {
                     let own = termination
@@ -344,6 +344,89 @@ mod tests {
         assert!(false_stops(StopRule::Anytime, 100) <= 0.05);
         let paper = false_stops(StopRule::PerHypothesis, 200);
         assert!((0.94..=1.0).contains(&paper), "{paper}");
+    }
+
+    /// The share of runs of `exact` from the target's complement that end at a wrong hypothesis.
+    fn false_stops_from_the_worst_start(n: usize, confidence: f64, seeds: u64) -> f64 {
+        let wrong = |seed: &u64| {
+            let plan = plan(n, *seed, Sampling::UniformPositive);
+            let target = plan.target.binary_weights().expect("random_target");
+            let far: String = (0..n)
+                .map(|i| if target.get(i) { '0' } else { '1' })
+                .collect();
+            let mut task = task("directed-drift", &json!({"initial": far}), *seed);
+            task.confidence = Some(confidence);
+            task.rule = Some(StopRule::Exact);
+            let outcome = run(&task, Input::Generated(&plan));
+            assert_eq!(outcome.termination.reason, Reason::Confident);
+            assert_eq!(outcome.termination.confidence, Some(confidence));
+            !outcome.target.expect("known").recovered
+        };
+        (0..seeds).filter(wrong).count() as f64 / seeds as f64
+    }
+
+    #[test]
+    fn the_exact_rule_keeps_its_confidence_from_the_worst_start() {
+        for (n, confidence, seeds) in [(3, 0.5, 2000), (5, 0.9, 2000), (9, 0.95, 1000)] {
+            let delta = 1.0 - confidence;
+            let chain = crate::learners::drift_chain::DriftChain::new(n);
+            let stops = chain.false_stops(chain.exact_run_length(delta));
+            let exact = *stops.last().expect("n + 1 of them");
+            let error = (exact * (1.0 - exact) / seeds as f64).sqrt();
+            let measured = false_stops_from_the_worst_start(n, confidence, seeds);
+            assert!(
+                (measured - exact).abs() < 4.0 * error,
+                "{n}: {measured}, not {exact}"
+            );
+            assert!(measured <= delta + 4.0 * error, "{n}: {measured}");
+        }
+    }
+
+    #[test]
+    fn the_exact_rule_claims_by_the_general_formula_when_a_limit_ends_the_run() {
+        let plan = plan(20, 3, Sampling::UniformPositive);
+        let mut task = task("directed-drift", &json!({}), 3);
+        task.rule = Some(StopRule::Exact);
+        task.confidence = Some(0.95);
+        task.limits.max_examples = Some(30);
+        let termination = run(&task, Input::Generated(&plan)).termination;
+        assert_eq!(termination.reason, Reason::Limit("max_examples"));
+        assert_eq!(
+            (termination.rule, termination.threshold),
+            (Some(StopRule::Exact), Some(46))
+        );
+        assert!(termination.confidence.expect("fresh data") < 0.95);
+        assert_eq!(termination.per_hypothesis_confidence, None);
+    }
+
+    #[test]
+    fn the_exact_rule_is_refused_where_its_chain_says_nothing() {
+        let refused = |learner: &str, plan: &generate::Plan| {
+            let mut task = task(learner, &json!({}), 1);
+            task.rule = Some(StopRule::Exact);
+            match check(&task, Input::Generated(plan), u64::MAX) {
+                Err(TaskError::WrongStop { field, detail }) => (field, detail),
+                other => panic!("{other:?}"),
+            }
+        };
+        let fresh = plan(9, 1, Sampling::UniformPositive);
+        let (field, detail) = refused("directed-drift-sync", &fresh);
+        assert_eq!(field, "rule");
+        assert!(
+            detail.ends_with("it has: anytime, per-hypothesis"),
+            "{detail}"
+        );
+        let (field, detail) = refused("directed-drift", &plan(9, 1, Sampling::Reflected));
+        assert_eq!(field, "rule");
+        assert!(detail.contains("uniform-positive"), "{detail}");
+        let noisy = generate::Plan {
+            noise: 0.1,
+            ..fresh.clone()
+        };
+        let (_, detail) = refused("directed-drift", &noisy);
+        assert!(detail.contains("noisy"), "{detail}");
+        let (_, detail) = refused("directed-drift", &plan(513, 1, Sampling::UniformPositive));
+        assert!(detail.contains("512"), "{detail}");
     }
 
     fn labelled(rows: &[(&str, bool)]) -> Data {

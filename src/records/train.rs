@@ -190,6 +190,9 @@ pub enum StopRuleName {
     Anytime,
     /// The paper's, which holds for one hypothesis fixed in advance.
     PerHypothesis,
+    /// Holds for the run as a whole, by the exact analysis of Directed Drift: for that learner, on
+    /// fresh uniform-positive examples, n at most 512.
+    Exact,
 }
 
 /// What came of a training.

@@ -10,5 +10,6 @@ mod models;
 mod ops;
 mod problems;
 mod serve;
+mod theory;
 mod trace;
 mod train;

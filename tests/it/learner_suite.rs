@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use halfspace::bits::{Kernels, use_kernels};
 use halfspace::formats::{self, DataForm, Format, Options};
-use halfspace::jobs::{Found, resolve};
+use halfspace::jobs::{Allowance, Found, resolve};
 use halfspace::learners::block::Block;
 use halfspace::learners::catalogue::{CATALOGUE, Entry, Setup};
 use halfspace::learners::data::{Data, Features, Labels};
@@ -394,7 +394,7 @@ fn come_to(entry: &Entry, case: &Value) -> Value {
     }))
     .unwrap();
     let seed = case["seed"].as_u64().unwrap_or(0);
-    let work = resolve(&spec, seed, data.map(Arc::new), u64::MAX)
+    let work = resolve(&spec, seed, data.map(Arc::new), Allowance::UNLIMITED)
         .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
     let Ok(Found::Trained(outcome)) = work.run(&Run::default()) else {
         panic!("a training comes to an outcome");

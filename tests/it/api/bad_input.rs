@@ -94,6 +94,97 @@ fn real(x: Value) -> Value {
     json!({"labelled": {"examples": [{"x": x, "y": 1}, {"x": [0, 1], "y": -1}]}})
 }
 
+/// Targets of generated data: what is wrong, the class with its fields, and below it the place.
+fn targets() -> Vec<Case> {
+    let target = |target: Value| {
+        Job(job(
+            "perceptron",
+            generated(json!({"target": target, "sampling": "uniform"})),
+        ))
+    };
+
+    let range = |name, body: Value, pointer| {
+        Case(name, target(body), 400, "out-of-range", Pointer(pointer))
+    };
+    let below = "/train/data/generated/target";
+    vec![
+        range(
+            "variable 0",
+            json!({"disjunction": {"variables": [0]}}),
+            "/train/data/generated/target/disjunction/variables",
+        ),
+        range(
+            "a variable past n",
+            json!({"parity": {"variables": [6]}}),
+            "/train/data/generated/target/parity/variables",
+        ),
+        range(
+            "a negated variable of a parity",
+            json!({"parity": {"variables": [-1]}}),
+            "/train/data/generated/target/parity/variables",
+        ),
+        range(
+            "no variables",
+            json!({"disjunction": {"variables": []}}),
+            "/train/data/generated/target/disjunction/variables",
+        ),
+        range(
+            "given and drawn",
+            json!({"disjunction": {"variables": [1], "size": 2}}),
+            "/train/data/generated/target/disjunction/variables",
+        ),
+        range(
+            "size past n",
+            json!({"parity": {"size": 6}}),
+            "/train/data/generated/target/parity/size",
+        ),
+        range(
+            "no terms",
+            json!({"dnf": {"terms": []}}),
+            "/train/data/generated/target/dnf/terms",
+        ),
+        range(
+            "an empty term",
+            json!({"dnf": {"terms": [[1], []]}}),
+            "/train/data/generated/target/dnf/terms",
+        ),
+        range(
+            "too many literals",
+            json!({"dnf": {"terms_count": 200_000, "size": 2}}),
+            "/train/data/generated/target/dnf/terms",
+        ),
+        range(
+            "a weight past 2^40",
+            json!({"threshold": {"weights": [1, 2, 3, 4, 1_099_511_627_777_i64]}}),
+            "/train/data/generated/target/threshold/weights",
+        ),
+        Case(
+            "too few weights",
+            target(json!({"threshold": {"weights": [1, 2]}})),
+            400,
+            "unequal-length",
+            Pointer("/train/data/generated/target/threshold/weights"),
+        ),
+        Case(
+            "an unknown class",
+            target(json!({"majority": {}})),
+            400,
+            "schema",
+            Pointer(below),
+        ),
+        Case(
+            "half-spaces of a disjunction",
+            Job(job(
+                "directed-drift",
+                generated(json!({"target": {"disjunction": {}}, "sampling": "reflected"})),
+            )),
+            400,
+            "out-of-range",
+            Pointer("/train/data/generated/sampling"),
+        ),
+    ]
+}
+
 /// What the issue names and all that stands near it, as the body of a job.
 fn data_in_jobs() -> Vec<Case> {
     let drift_job = |data: Value| Job(job("directed-drift", data));
@@ -481,6 +572,16 @@ fn fields_in_jobs() -> Vec<Case> {
             400,
             "schema",
             Pointer("/train/stop/rule"),
+        ),
+        Case(
+            "a search that no machine ends in the seconds of a job",
+            Job(job(
+                "directed-drift",
+                generated(json!({"n": 101, "count": null})),
+            )),
+            422,
+            "intractable",
+            Pointer("/train/data"),
         ),
         Case(
             "an endless stream",
@@ -1159,6 +1260,11 @@ async fn bad_data_in_a_job_are_refused_at_their_pointer() {
 #[tokio::test]
 async fn bad_fields_of_a_job_are_refused_at_their_pointer() {
     refuses(fields_in_jobs()).await;
+}
+
+#[tokio::test]
+async fn targets_that_say_nothing_are_refused_at_their_pointer() {
+    refuses(targets()).await;
 }
 
 #[tokio::test]

@@ -1,0 +1,220 @@
+//! How often the rule `anytime` ends a run of Directed Drift (algorithm D) at a wrong hypothesis.
+//!
+//! Its run length T_k grows with the number k of the hypothesis, so there is no closed recurrence as
+//! for a fixed one: the probabilities of beginning run k at each distance are carried forward over
+//! k. Beyond n = 20 or so that would take for ever, since D itself does; but what is still to come
+//! can be bounded, and then it is not worth waiting for.
+//!
+//! Let pi be the measure with pi_d bad_d = pi_(d+1) good_(d+1). A step, which also loses what stops
+//! and what reaches the target, never raises anything above it; so if the probabilities at some k
+//! are at most C pi, those of every later k are. At distance d a run is accepted with probability
+//! (1 - e_d)^T_j <= delta_j^rho, where rho = ln(1 - e_d) / ln(1 - e_1) >= 1 and delta_j =
+//! delta / (j (j + 1)). The sum over j > k is at most delta^rho k^(1 - 2 rho) / (2 rho - 1).
+
+use crate::learners::drift_chain::DriftChain;
+use crate::learners::stopping::anytime_run_length;
+
+/// The chain is followed until what is to come is at most this much,
+const UNCERTAINTY_MAX: f64 = 1e-13;
+
+/// and at most this share of the figure,
+const UNCERTAINTY_SHARE_MAX: f64 = 1e-3;
+
+/// or until so many distances times hypotheses were gone through: a few hundredths of a second.
+const DISTANCES_VISITED_MAX: u64 = 1 << 23;
+
+/// Hypotheses from one look at what is to come until the next, which costs as much as some of them.
+const HYPOTHESES_BETWEEN_LOOKS: u64 = 256;
+
+/// What is known of `anytime` for D from a random start.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AnytimeRule {
+    /// The run length that accepts the first hypothesis.
+    pub run_length: u64,
+    /// The probability that it ends a run at a wrong hypothesis: at least this,
+    pub false_stop_probability: f64,
+    /// and more by at most this.
+    pub uncertainty: f64,
+}
+
+/// Follows the chain from `starts`, the probabilities of the distances 0 to n of the first
+/// hypothesis.
+pub fn anytime(chain: &DriftChain, starts: &[f64], delta: f64) -> AnytimeRule {
+    let n = chain.n();
+    let ln_delta = libm::log(delta);
+    let run_length = |k| anytime_run_length(ln_delta, chain.steps()[1].ln_survival, k);
+    let rest = Rest::new(chain, delta);
+    // An entry more at the far end, which stays 0, spares the ends a case of their own.
+    let mut here = [starts, &[0.0]].concat();
+    let mut next = here.clone();
+    let mut moves = Moves::new(chain, run_length(1));
+    let mut rule = AnytimeRule {
+        run_length: run_length(1),
+        false_stop_probability: 0.0,
+        uncertainty: 1.0,
+    };
+    let mut visited = 0;
+    for k in 1.. {
+        let length = run_length(k);
+        if length != moves.run_length {
+            moves = Moves::new(chain, length);
+        }
+        here[0] = 0.0; // The target is never left, and is accepted rightly.
+        rule.false_stop_probability += moves.step(&here, &mut next);
+        std::mem::swap(&mut here, &mut next);
+        visited += n as u64;
+        let is_over = visited >= DISTANCES_VISITED_MAX;
+        if is_over || k % HYPOTHESES_BETWEEN_LOOKS == 0 {
+            rule.uncertainty = rest.after(k, &here[1..=n]);
+            let share = UNCERTAINTY_SHARE_MAX * rule.false_stop_probability;
+            if is_over || rule.uncertainty <= UNCERTAINTY_MAX.min(share) {
+                break;
+            }
+        }
+    }
+    rule
+}
+
+/// What becomes of a hypothesis at each distance, 0 to n, under one run length.
+struct Moves {
+    run_length: u64,
+    /// It is accepted.
+    stop: Vec<f64>,
+    /// It makes a mistake, and goes one away from the target.
+    out: Vec<f64>,
+    /// It makes a mistake, and goes one towards it; one entry more, which nothing comes from.
+    back: Vec<f64>,
+}
+
+impl Moves {
+    fn new(chain: &DriftChain, run_length: u64) -> Self {
+        let mut moves = Self {
+            run_length,
+            stop: Vec::new(),
+            out: Vec::new(),
+            back: Vec::new(),
+        };
+        for step in chain.steps() {
+            let (stop, go_on) = step.survival(run_length);
+            moves.stop.push(stop);
+            moves.out.push(go_on * step.bad);
+            moves.back.push(go_on * step.good);
+        }
+        moves.back.push(0.0);
+        moves
+    }
+
+    /// One hypothesis on: the probabilities of the wrong distances, and of a false stop.
+    fn step(&self, here: &[f64], next: &mut [f64]) -> f64 {
+        let mut stopped = 0.0;
+        for d in 1..self.stop.len() {
+            stopped += here[d] * self.stop[d];
+            next[d] = here[d - 1] * self.out[d - 1] + here[d + 1] * self.back[d + 1];
+        }
+        stopped
+    }
+}
+
+/// What bounds the false stops to come.
+struct Rest {
+    delta: f64,
+    /// pi and rho by distance, from 1.
+    distances: Vec<(f64, f64)>,
+}
+
+impl Rest {
+    fn new(chain: &DriftChain, delta: f64) -> Self {
+        let wrong = &chain.steps()[1..];
+        let mut measure = 1.0;
+        let mut distances = Vec::with_capacity(wrong.len());
+        for (at, step) in wrong.iter().enumerate() {
+            // At n = 1 both logarithms are infinite: no run is accepted, and any rho will do.
+            let rho = (step.ln_survival / wrong[0].ln_survival).max(1.0);
+            distances.push((measure, rho));
+            if let Some(farther) = wrong.get(at + 1) {
+                measure *= step.bad / farther.good;
+            }
+        }
+        Self { delta, distances }
+    }
+
+    /// The most that the false stops after run k can add up to, when the next run begins at the
+    /// distances 1 to n with the probabilities `here`.
+    fn after(&self, k: u64, here: &[f64]) -> f64 {
+        let ratios = here.iter().zip(&self.distances);
+        let ratio = ratios
+            .map(|(p, (measure, _))| p / measure)
+            .fold(0.0, f64::max);
+        let k = k as f64;
+        let terms = self.distances.iter().map(|(measure, rho)| {
+            let shares = libm::pow(self.delta, *rho) * libm::pow(k, 1.0 - 2.0 * rho);
+            ratio * measure * shares / (2.0 * rho - 1.0)
+        });
+        terms.sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::drift_chain::scaled_binomials;
+
+    fn of(n: usize, delta: f64) -> AnytimeRule {
+        let starts = scaled_binomials(n).pop().expect("a row");
+        anytime(&DriftChain::new(n), &starts, delta)
+    }
+
+    #[test]
+    fn it_stops_falsely_as_seldom_as_the_reference_says() {
+        for (n, rate, digits) in [(5, 0.019, 5e-4), (10, 0.0041, 5e-5), (20, 7.9e-5, 5e-7)] {
+            let found = of(n, 0.05);
+            let probability = found.false_stop_probability;
+            assert!((probability - rate).abs() < digits, "{n}: {found:?}");
+            assert!(found.uncertainty <= 1e-13, "{n}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn it_keeps_its_delta_and_is_known_closely_for_every_n() {
+        for n in [1, 2, 7, 24, 64, 128, 512] {
+            for delta in [0.9, 0.05, 1e-9] {
+                let found = of(n, delta);
+                let probability = found.false_stop_probability;
+                assert!(probability + found.uncertainty <= delta, "{n}: {found:?}");
+                let close = (1e-2 * probability).min(1e-9);
+                assert!(found.uncertainty <= close, "{n}, {delta}: {found:?}");
+            }
+        }
+    }
+
+    /// The bound holds wherever one looks: what then comes is no more than it said.
+    #[test]
+    fn what_comes_is_no_more_than_was_said() {
+        for n in [2, 5, 8, 11] {
+            let chain = DriftChain::new(n);
+            let starts = scaled_binomials(n).pop().expect("a row");
+            let rest = Rest::new(&chain, 0.2);
+            let mut here = [&starts[..], &[0.0]].concat();
+            let mut stopped = vec![0.0];
+            let mut said = Vec::new();
+            for k in 1..20_000 {
+                let ln_survival = chain.steps()[1].ln_survival;
+                let length = anytime_run_length(libm::log(0.2), ln_survival, k);
+                here[0] = 0.0;
+                let mut next = here.clone();
+                let now = Moves::new(&chain, length).step(&here, &mut next);
+                here = next;
+                stopped.push(stopped[stopped.len() - 1] + now);
+                said.push(rest.after(k, &here[1..=n]));
+            }
+            let last = stopped[stopped.len() - 1];
+            for (so_far, said) in stopped[1..].iter().zip(said) {
+                assert!(
+                    last - so_far <= said + 1e-15,
+                    "{n}: {} > {said}",
+                    last - so_far
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Cover's theorem: how many dichotomies of points in general position a hyperplane can make.
+//!
+//! T. M. Cover, "Geometrical and statistical properties of systems of linear inequalities with
+//! applications in pattern recognition" (1965), as in H. Sompolinsky's lecture on the capacity of
+//! the perceptron: of the 2^P ways to label P points in general position in N dimensions,
+//! hyperplanes through the origin make `C(P, N) = 2 sum over k < N of C(P - 1, k)`. All of them
+//! when P <= N, exactly half at P = 2 N.
+
+use num_bigint::BigUint;
+
+use super::{OutOfRange, check_whole};
+
+/// The largest number of points, and of dimensions: an answer has some 3,000 digits.
+pub const DICHOTOMIES_MAX: u64 = 10_000;
+
+/// How many dichotomies there are, exactly, and what that is in proportion.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dichotomies {
+    /// C(P, N).
+    pub count: BigUint,
+    /// The binary logarithm of the count.
+    pub log2: f64,
+    /// C(P, N) / 2^P rounded to f64: 0 when it is below about 2^-1075.
+    pub fraction: f64,
+    /// The binary logarithm of that fraction.
+    pub log2_fraction: f64,
+}
+
+/// The linearly separable dichotomies of `points` points in general position in `dimension`
+/// dimensions, by hyperplanes through the origin.
+///
+/// # Errors
+/// A parameter that is not from 1 to [`DICHOTOMIES_MAX`].
+pub fn dichotomies(points: u64, dimension: u64) -> Result<Dichotomies, OutOfRange> {
+    let limit = ("dichotomies_max", DICHOTOMIES_MAX);
+    check_whole("points", points, limit)?;
+    check_whole("dimension", dimension, limit)?;
+    let count = count(points, dimension);
+    let (leading, exponent) = leading_bits(&count);
+    let of_all = exponent - points as i64;
+    Ok(Dichotomies {
+        log2: exponent as f64 + libm::log2(leading),
+        fraction: libm::scalbn(leading, of_all as i32),
+        log2_fraction: of_all as f64 + libm::log2(leading),
+        count,
+    })
+}
+
+fn count(points: u64, dimension: u64) -> BigUint {
+    let others = points - 1;
+    if dimension > others {
+        return BigUint::from(1_u8) << points;
+    }
+    // The binomials are symmetric, and together 2^(P - 1): the shorter end is summed.
+    if dimension > points / 2 {
+        let missing = binomial_sum(others, points - dimension);
+        return ((BigUint::from(1_u8) << others) - missing) << 1_u8;
+    }
+    binomial_sum(others, dimension) << 1_u8
+}
+
+/// The sum of C(m, k) over k below `terms`. Each binomial comes from the one before by a small
+/// factor and a small divisor, so the whole is some `terms` passes over a number of m bits.
+fn binomial_sum(m: u64, terms: u64) -> BigUint {
+    let mut binomial = BigUint::from(1_u8);
+    let mut sum = BigUint::ZERO;
+    for k in 0..terms {
+        sum += &binomial;
+        binomial = binomial * (m - k) / (k + 1);
+    }
+    sum
+}
+
+/// A positive number as a float of its leading 64 bits and the power of 2 that belongs to it.
+fn leading_bits(number: &BigUint) -> (f64, i64) {
+    let exponent = number.bits().saturating_sub(64);
+    let digits = (number >> exponent).to_u64_digits();
+    let leading = digits.first().copied().unwrap_or_default();
+    (leading as f64, exponent as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(points: u64, dimension: u64) -> Dichotomies {
+        dichotomies(points, dimension).expect("in range")
+    }
+
+    /// The definition, in other words: a recurrence over the points.
+    #[test]
+    fn small_counts_obey_the_recurrence_by_which_cover_proved_them() {
+        for points in 2..40 {
+            assert_eq!(of(points, 1).count, BigUint::from(2_u8));
+            for dimension in 2..45 {
+                let without = of(points - 1, dimension).count + of(points - 1, dimension - 1).count;
+                assert_eq!(
+                    of(points, dimension).count,
+                    without,
+                    "{points}, {dimension}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn up_to_the_dimension_every_dichotomy_is_separable() {
+        for (points, dimension) in [(1, 1), (5, 5), (5, 9), (300, 300), (10_000, 10_000)] {
+            let found = of(points, dimension);
+            assert_eq!(found.count, BigUint::from(1_u8) << points);
+            assert_eq!(found.log2, points as f64);
+            assert_eq!((found.fraction, found.log2_fraction), (1.0, 0.0));
+        }
+    }
+
+    #[test]
+    fn at_twice_the_dimension_it_is_exactly_half() {
+        for dimension in [1, 2, 5, 65, 5_000] {
+            let found = of(2 * dimension, dimension);
+            assert_eq!(found.count, BigUint::from(1_u8) << (2 * dimension - 1));
+            assert_eq!((found.fraction, found.log2_fraction), (0.5, -1.0));
+        }
+    }
+
+    #[test]
+    fn figures_past_f64_have_their_logarithm() {
+        let found = of(10_000, 1);
+        assert_eq!((found.log2, found.log2_fraction), (1.0, -9_999.0));
+        assert_eq!(found.fraction, 0.0);
+        let found = of(10_000, 3_000);
+        assert!(found.log2 > 8_000.0 && found.log2 < 9_000.0);
+        assert!((found.log2 - 10_000.0 - found.log2_fraction).abs() < 1e-9);
+        // 2 (C(5, 0) + C(5, 1)) = 12
+        assert!((of(6, 2).log2 - libm::log2(12.0)).abs() < 1e-15);
+        assert!((of(6, 2).fraction - 12.0 / 64.0).abs() < 1e-17);
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_named() {
+        for (points, dimension, named) in [
+            (0, 1, "points"),
+            (1, 0, "dimension"),
+            (10_001, 5, "points"),
+            (5, 10_001, "dimension"),
+        ] {
+            let error = dichotomies(points, dimension).expect_err("out of range");
+            assert_eq!(error.parameter, named);
+            assert!(error.detail.contains("10000"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Novikoff's theorem: the perceptron from w = 0 makes at most R^2 |u|^2 / xi^2 mistakes on examples
+//! of norm at most R that u separates with y <u, x> >= xi. `learners::novikoff` has the formula and
+//! applies it to runs.
+
+use crate::learners::novikoff;
+
+use super::{MistakeBound, OutOfRange, check_positive};
+
+/// The bound for R = `radius`, |u| = `norm` and xi = `margin`, each positive.
+///
+/// # Errors
+/// The parameter that is out of range.
+pub fn bound(radius: f64, norm: f64, margin: f64) -> Result<MistakeBound, OutOfRange> {
+    check_positive("radius", radius)?;
+    check_positive("norm", norm)?;
+    check_positive("margin", margin)?;
+    let log2 = 2.0 * (libm::log2(radius) + libm::log2(norm) - libm::log2(margin));
+    let squares = [radius, norm, margin].map(|factor| factor * factor);
+    let direct = novikoff::mistakes(squares[0], squares[1], margin);
+    let is_precise = direct.is_normal() && squares.iter().all(|square| square.is_normal());
+    // A square may leave the range of f64 where the bound does not.
+    let value = if is_precise { direct } else { libm::exp2(log2) };
+    Ok(MistakeBound {
+        value: Some(value).filter(|value| value.is_finite()),
+        log2,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_is_the_theorems() {
+        let found = bound(3.0, 2.0, 0.5).expect("in range");
+        assert_eq!(found.value, Some(144.0));
+        assert!((found.log2 - libm::log2(144.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn squares_past_f64_do_not_matter_and_a_bound_past_it_has_its_logarithm() {
+        let found = bound(1e200, 1e-200, 0.5).expect("in range");
+        let value = found.value.expect("4 is no large number");
+        assert!((value - 4.0).abs() < 1e-9, "{value}");
+        let found = bound(1e200, 1e200, 1.0).expect("in range");
+        assert_eq!(found.value, None);
+        assert!((found.log2 - 800.0 * libm::log2(10.0)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_named() {
+        let named = |radius, norm, margin| {
+            let error = bound(radius, norm, margin).expect_err("out of range");
+            error.parameter
+        };
+        assert_eq!(named(0.0, 1.0, 1.0), "radius");
+        assert_eq!(named(1.0, f64::INFINITY, 1.0), "norm");
+        assert_eq!(named(1.0, 1.0, -1.0), "margin");
+        assert_eq!(named(1.0, 1.0, f64::NAN), "margin");
+    }
+}

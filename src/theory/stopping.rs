@@ -1,0 +1,89 @@
+//! When the stopping rules accept a hypothesis: the thresholds of `learners::stopping`, which says
+//! what they promise, for given parameters.
+
+use crate::learners::stopping::{
+    Sampling, anytime_run_length, ln_survival, per_hypothesis_run_length, smallest_error,
+};
+
+use super::{OutOfRange, check_probability, check_whole};
+
+/// What the rules ask for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Thresholds {
+    /// The smallest error of a wrong hypothesis.
+    pub min_error: f64,
+    /// Consecutive consistent examples under the rule of the paper.
+    pub per_hypothesis: u64,
+    /// And under `anytime`, for the hypothesis asked about.
+    pub anytime: u64,
+}
+
+/// The thresholds for `n >= 1` features and a confidence in (0, 1); of `anytime` for the hypothesis
+/// of that number, which is the number of mistakes before it and one.
+///
+/// # Errors
+/// The parameter that is out of range.
+pub fn thresholds(
+    n: u64,
+    n_max: u64,
+    confidence: f64,
+    sampling: Sampling,
+    hypothesis: u64,
+) -> Result<Thresholds, OutOfRange> {
+    check_whole("n", n, ("n_max", n_max))?;
+    check_probability("confidence", confidence)?;
+    check_whole("hypothesis", hypothesis, ("2^53 - 1", (1 << 53) - 1))?;
+    let n = n as usize;
+    let ln_delta = libm::log(1.0 - confidence);
+    Ok(Thresholds {
+        min_error: smallest_error(n, sampling),
+        per_hypothesis: per_hypothesis_run_length(n, ln_delta),
+        anytime: anytime_run_length(ln_delta, ln_survival(n, sampling), hypothesis),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::stopping::{StopRule, Watch};
+
+    #[test]
+    fn the_thresholds_are_those_that_a_run_is_watched_with() {
+        let sampling = Sampling::Reflected;
+        for (n, confidence) in [(1, 0.5), (20, 0.95), (101, 0.999)] {
+            let mut watch = Watch::new(StopRule::Anytime, confidence, n, sampling);
+            for hypothesis in 1..50 {
+                let found = thresholds(n as u64, 1000, confidence, sampling, hypothesis);
+                assert_eq!(found.expect("in range").anytime, watch.threshold());
+                watch.mistake();
+            }
+            let watch = Watch::new(StopRule::PerHypothesis, confidence, n, sampling);
+            let found = thresholds(n as u64, 1000, confidence, sampling, 1).expect("in range");
+            assert_eq!(found.per_hypothesis, watch.threshold());
+        }
+    }
+
+    #[test]
+    fn the_largest_parameters_have_an_answer() {
+        let n_max = 1 << 20;
+        let confidence = 1.0 - f64::EPSILON / 2.0;
+        let last = (1 << 53) - 1;
+        let found = thresholds(n_max, n_max, confidence, Sampling::Uniform, last);
+        let found = found.expect("in range");
+        assert!(found.anytime > found.per_hypothesis && found.anytime < 1 << 20);
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_named() {
+        let named = |n, confidence, hypothesis| {
+            let found = thresholds(n, 100, confidence, Sampling::Uniform, hypothesis);
+            found.expect_err("out of range").parameter
+        };
+        assert_eq!(named(0, 0.5, 1), "n");
+        assert_eq!(named(101, 0.5, 1), "n");
+        assert_eq!(named(5, 1.0, 1), "confidence");
+        assert_eq!(named(5, f64::NAN, 1), "confidence");
+        assert_eq!(named(5, 0.5, 0), "hypothesis");
+        assert_eq!(named(5, 0.5, 1 << 53), "hypothesis");
+    }
+}

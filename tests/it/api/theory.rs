@@ -1,0 +1,245 @@
+//! `/v1/theory`: the figures of the reference, and every parameter out of its range; and the
+//! stopping rule that rests on them.
+
+use serde_json::{Value, json};
+
+use crate::service::Service;
+
+/// The answer to a question about theory.
+async fn ask(service: &Service, question: &str) -> Value {
+    let path = format!("/v1/theory/{question}");
+    service.get(&path).await.expect(200).json()
+}
+
+#[track_caller]
+fn assert_near(found: &Value, expected: f64, relative: f64) {
+    let found = found.as_f64().unwrap();
+    let error = (found - expected).abs();
+    assert!(error <= relative * expected, "{found}, not {expected}");
+}
+
+#[tokio::test]
+async fn covers_count_is_exact() {
+    let service = Service::start().await;
+    let all = ask(&service, "cover?points=70&dimension=70").await;
+    assert_eq!(
+        all,
+        json!({"dichotomies": "1180591620717411303424", "log2": 70.0, "fraction": 1.0,
+            "log2_fraction": 0.0})
+    );
+    let half = ask(&service, "cover?points=10000&dimension=5000").await;
+    assert_eq!(half["fraction"], 0.5);
+    assert_eq!(half["log2"], 9999.0);
+    assert_eq!(half["dichotomies"].as_str().unwrap().len(), 3010);
+    let few = ask(&service, "cover?points=4&dimension=2").await;
+    assert_eq!(few["dichotomies"], "8");
+}
+
+#[tokio::test]
+async fn the_analysis_of_directed_drift_is_that_of_the_reference() {
+    let service = Service::start().await;
+    let found = ask(&service, "directed-drift?n=20&delta=0.05").await;
+    let mistakes = &found["expected_mistakes"];
+    assert_near(&mistakes["random_start"], 30_063.434_878_230_69, 1e-12);
+    assert_near(&mistakes["by_distance"][1], 26_577.342_123_581_66, 1e-12);
+    assert_eq!(mistakes["by_distance"].as_array().unwrap().len(), 21);
+    let examples = &found["expected_examples"]["random_start"];
+    assert_near(examples, 82_419.355_893_749_54, 1e-12);
+    assert_near(&found["min_error"]["uniform_positive"], 0.149_802_32, 1e-7);
+    assert_eq!(found["per_hypothesis"]["run_length"], 17);
+    let rate = &found["per_hypothesis"]["false_stop_probability"];
+    assert_near(rate, 0.9783, 1e-4);
+    assert_eq!(found["exact"]["run_length"], 46);
+    let worst = &found["exact"]["false_stop_probability_worst_start"];
+    assert!(worst.as_f64().unwrap() <= 0.05);
+    assert_near(&found["anytime"]["false_stop_probability"], 7.9e-5, 5e-3);
+    let theorem = &found["theorem_1"];
+    assert_near(&theorem["upper"], 1e20, 1e-12);
+    assert_near(&theorem["log2_upper"], 66.438_561_9, 1e-8);
+    assert_near(&theorem["lower"], 28.7, 1e-2);
+    assert_eq!(theorem["lower_holds"], true);
+}
+
+#[tokio::test]
+async fn a_bound_past_the_range_of_numbers_is_null_beside_its_logarithm() {
+    let service = Service::start().await;
+    let found = ask(&service, "directed-drift?n=512").await;
+    assert_eq!(found["theorem_1"]["upper"], Value::Null);
+    assert_eq!(found["theorem_1"]["log2_upper"], 4096.0);
+    let random = found["expected_mistakes"]["random_start"].as_f64().unwrap();
+    assert!(random > 1e100 && random.is_finite());
+    let found = ask(&service, "novikoff?radius=1e200&norm=1e200&margin=1").await;
+    assert_eq!(found["bound"], Value::Null);
+    assert_near(&found["log2_bound"], 2_657.542_475_9, 1e-9);
+}
+
+#[tokio::test]
+async fn run_lengths_are_those_of_the_rules() {
+    let service = Service::start().await;
+    let found = ask(&service, "stopping?n=20&confidence=0.95").await;
+    assert_near(&found["min_error"], 0.149_802_32, 1e-7);
+    assert_eq!(found["per_hypothesis"]["run_length"], 17);
+    assert_eq!(found["anytime"]["run_length"], 23);
+    let path = "stopping?n=20&confidence=0.95&sampling=reflected&hypothesis=1000";
+    let found = ask(&service, path).await;
+    // C(20, 10) / 2^21, and the smallest T with (1 - e)^T <= 0.05 / 1,001,000
+    assert_near(&found["min_error"], 184_756.0 / 2_097_152.0, 1e-12);
+    assert_eq!(found["anytime"]["run_length"], 183);
+}
+
+#[tokio::test]
+async fn mistake_bounds_are_those_of_the_theorems() {
+    let service = Service::start().await;
+    // 2 + 3 * 3 * (1 + 10)
+    let found = ask(&service, "winnow?n=1024&relevant=3").await;
+    assert_near(&found["bound"], 101.0, 1e-12);
+    let found = ask(&service, "winnow?n=90&relevant=1&alpha=3&theta=9").await;
+    assert_near(&found["bound"], 27.0, 1e-12);
+    let theta = format!("1{}", "0".repeat(9_999));
+    let found = ask(&service, &format!("winnow?n=90&relevant=1&theta={theta}")).await;
+    assert_near(
+        &found["bound"],
+        3.0 * (1.0 + 9_999.0 * 10_f64.log2()),
+        1e-12,
+    );
+    let found = ask(&service, "novikoff?radius=3&norm=2&margin=0.5").await;
+    assert_eq!(found["bound"], 144.0);
+}
+
+/// Each question has one parameter wrong, and the problem is placed there.
+#[tokio::test]
+async fn what_is_out_of_range_is_refused_at_its_parameter() {
+    let service = Service::with(&["--n-max", "1000"]).await;
+    let digits = "1".repeat(10_001);
+    let long = format!("winnow?n=5&relevant=1&theta={digits}");
+    for (question, parameter, named) in [
+        ("cover?points=0&dimension=1", "points", "10000"),
+        (
+            "cover?points=5&dimension=10001",
+            "dimension",
+            "dichotomies_max",
+        ),
+        ("cover?points=-1&dimension=1", "points", ""),
+        ("cover?points=five&dimension=1", "points", ""),
+        ("cover?points=5&points=6&dimension=1", "points", "twice"),
+        (
+            "directed-drift?n=513",
+            "n",
+            "exact_analysis_n_max, which is 512",
+        ),
+        ("directed-drift?n=0", "n", ""),
+        ("directed-drift?n=5&delta=0", "delta", ""),
+        ("directed-drift?n=5&delta=1", "delta", "between 0 and 1"),
+        ("directed-drift?n=5&delta=NaN", "delta", ""),
+        ("stopping?n=1001", "n", "n_max, which is 1000"),
+        ("stopping?n=5&confidence=1.5", "confidence", ""),
+        ("stopping?n=5&confidence=nan", "confidence", ""),
+        ("stopping?n=5&hypothesis=0", "hypothesis", ""),
+        ("stopping?n=5&hypothesis=9007199254740992", "hypothesis", ""),
+        (
+            "stopping?n=5&sampling=gaussian",
+            "sampling",
+            "uniform-positive",
+        ),
+        ("winnow?n=5&relevant=6", "relevant", "5 features"),
+        ("winnow?n=0&relevant=0", "n", ""),
+        ("winnow?n=5&relevant=1&alpha=1", "alpha", "above 1"),
+        ("winnow?n=5&relevant=1&alpha=inf", "alpha", ""),
+        ("winnow?n=5&relevant=1&theta=0", "theta", "positive"),
+        ("winnow?n=5&relevant=1&theta=-3", "theta", "plain decimal"),
+        ("winnow?n=5&relevant=1&theta=1e5", "theta", "plain decimal"),
+        (&long, "theta", "theta_digits_max"),
+        ("novikoff?radius=0&norm=1&margin=1", "radius", "positive"),
+        ("novikoff?radius=1&norm=-1&margin=1", "norm", ""),
+        ("novikoff?radius=1&norm=1&margin=NaN", "margin", ""),
+        ("novikoff?radius=1&norm=1&margin=inf", "margin", ""),
+    ] {
+        let answer = service.get(&format!("/v1/theory/{question}")).await;
+        assert_eq!(answer.problem(400), "invalid-parameter", "{question}");
+        let error = &answer.json()["errors"][0];
+        assert_eq!(error["parameter"], parameter, "{question}");
+        let detail = error["detail"].as_str().unwrap();
+        assert!(detail.contains(named), "{question}: {detail}");
+    }
+    for question in [
+        "cover?points=5",
+        "novikoff",
+        "cover?points=5&dimension=5&colour=1",
+    ] {
+        let answer = service.get(&format!("/v1/theory/{question}")).await;
+        assert_eq!(answer.problem(400), "invalid-parameter", "{question}");
+    }
+    let answer = service.get("/v1/theory/gardner").await;
+    assert_eq!(answer.problem(404), "not-found");
+}
+
+#[tokio::test]
+async fn the_limits_of_theory_are_told() {
+    let service = Service::start().await;
+    let limits = service.get("/v1/limits").await.expect(200).json();
+    assert_eq!(limits["exact_analysis_n_max"], 512);
+    assert_eq!(limits["dichotomies_max"], 10_000);
+    assert_eq!(limits["theta_digits_max"], 10_000);
+}
+
+fn training(learner: &str, n: u64, sampling: &str) -> Value {
+    json!({"train": {
+        "learner": {"name": learner},
+        "data": {"generated": {"n": n, "target": {"binary_weights": {}}, "sampling": sampling}},
+        "seed": 7,
+        "stop": {"confidence": 0.95, "rule": "exact", "max_examples": 100_000}}})
+}
+
+#[tokio::test]
+async fn the_rule_exact_accepts_after_the_run_length_that_theory_says() {
+    let service = Service::start().await;
+    let job = service
+        .run(&training("directed-drift", 15, "uniform-positive"))
+        .await;
+    let termination = &job["result"]["termination"];
+    assert_eq!(termination["reason"], "confident", "{job}");
+    assert_eq!(termination["rule"], "exact");
+    assert_eq!(termination["run_length"], 29);
+    assert_eq!(termination["threshold"], 29);
+    assert_eq!(termination["confidence"], 0.95);
+    assert_eq!(termination["confidence_detail"], Value::Null);
+}
+
+#[tokio::test]
+async fn the_rule_exact_is_refused_where_its_analysis_does_not_hold() {
+    let service = Service::start().await;
+    for (body, named) in [
+        (
+            training("directed-drift-sync", 15, "uniform-positive"),
+            "anytime, per-hypothesis",
+        ),
+        (
+            training("directed-drift", 15, "reflected"),
+            "uniform-positive",
+        ),
+        (training("directed-drift", 513, "uniform-positive"), "512"),
+    ] {
+        let answer = service.post_json("/v1/jobs", &body).await;
+        assert_eq!(answer.problem(422), "wrong-stop");
+        let error = &answer.json()["errors"][0];
+        assert_eq!(error["pointer"], "/train/stop/rule", "{error}");
+        assert!(error["detail"].as_str().unwrap().contains(named), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_catalogue_says_who_has_which_rule() {
+    let service = Service::start().await;
+    for (learner, rules) in [
+        (
+            "directed-drift",
+            json!(["anytime", "per-hypothesis", "exact"]),
+        ),
+        ("directed-drift-async", json!(["anytime", "per-hypothesis"])),
+        ("perceptron", json!([])),
+    ] {
+        let path = format!("/v1/learners/{learner}");
+        let found = service.get(&path).await.expect(200).json();
+        assert_eq!(found["confidence_rules"], rules);
+    }
+}

@@ -14,7 +14,7 @@
 //!
 //! What any step proposes is checked on the sample itself in whole numbers of unlimited size
 //! ([`super::alternative`]); only what passed is reported. Step 5 always comes to an end, so
-//! `Undecided` means that a limit came first: time, a cancel, or [`EXACT_COORDINATES_MAX`].
+//! `Undecided` means that a limit came first: time, a cancel, or [`SOLVER_COORDINATES_MAX`].
 //!
 //! With a bias the two conventions have the same answer (move the hyperplane a little towards the
 //! negative examples); without, they differ. Where no example is negative, w = 0 is a separator
@@ -38,13 +38,11 @@ use super::rounding::{reduce, roundings};
 use super::simplex::{Entry, ExactSimplex, Solution};
 use super::undecided::Undecided;
 
-/// Coordinates, the bias included, up to which the solver is asked. Wider samples are the
-/// perceptron's alone.
-pub const SOLVER_COORDINATES_MAX: usize = 1024;
-
-/// Coordinates, the bias included, up to which the exact simplex is asked: its inverse of a basis
-/// has their square of whole numbers, of thousands of bits each.
-pub const EXACT_COORDINATES_MAX: usize = 512;
+/// Coordinates, the bias included, up to which the solver and the exact methods are asked: about a
+/// second then passes between two looks at the stop flag, in an iteration of the solver, and an
+/// exact inverse has the square of them in whole numbers of thousands of bits. Wider samples are
+/// the perceptron's alone.
+pub const SOLVER_COORDINATES_MAX: usize = 512;
 
 /// Examples that the perceptron may read before the solver is asked, beyond its first passes.
 const ATTEMPT_EXAMPLES: u64 = 1 << 24;
@@ -164,18 +162,16 @@ fn search(
         }
         Ending::Unfinished(hardest) => hardest,
     };
-    let too_wide = Verdict::Undecided(Undecided::TooWide {
-        coordinates,
-        coordinates_max: EXACT_COORDINATES_MAX,
-    });
     if is_wide {
-        return Ok(too_wide);
+        return Ok(Verdict::Undecided(Undecided::TooWide {
+            coordinates,
+            coordinates_max: SOLVER_COORDINATES_MAX,
+        }));
     }
     match propose(examples, convention, hardest, run)? {
         Proposed::Separator(weights) => Ok(separable(examples, weights)),
         Proposed::Examples(proposed) => match lifted(examples, convention, &proposed, run)? {
             Some(multipliers) => Ok(Verdict::NotSeparable(multipliers)),
-            None if coordinates > EXACT_COORDINATES_MAX => Ok(too_wide),
             None => settle(examples, convention, proposed, run),
         },
     }

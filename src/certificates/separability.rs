@@ -48,7 +48,7 @@ pub const SOLVER_COORDINATES_MAX: usize = 512;
 const ATTEMPT_EXAMPLES: u64 = 1 << 24;
 
 /// Passes of the perceptron on samples that are too wide for the solver.
-pub const WIDE_PASSES: u64 = 10_000;
+const WIDE_PASSES: u64 = 10_000;
 
 /// Rounds of the quadratic program.
 const ROUNDS_MAX: usize = 40;

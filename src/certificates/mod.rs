@@ -9,6 +9,7 @@ mod alternative;
 mod attempt;
 mod duplicates;
 mod examples;
+mod lifting;
 mod margin_program;
 pub mod maximum_margin;
 mod nearest_point;

@@ -7,19 +7,21 @@
 //! 3. a quadratic program on a growing set of examples, in f64 ([`super::nearest_point`]): its
 //!    hyperplane, rounded to whole numbers, may be right on all, or its multipliers say which
 //!    examples may exclude every hyperplane;
-//! 4. the simplex method in exact integers on these ([`super::simplex`]), with every example that
-//!    its hyperplanes get wrong added, until one is right on all, or multipliers are found.
+//! 4. the coefficients of a dependency among these, exactly ([`super::lifting`]), if none is
+//!    below 0;
+//! 5. else the simplex method in exact integers ([`super::simplex`]), with every example that its
+//!    hyperplanes get wrong added, until one is right on all, or multipliers are found.
 //!
 //! What any step proposes is checked on the sample itself in whole numbers of unlimited size
-//! ([`super::alternative`]); only what passed is reported. Step 4 always comes to an end, so
-//! `Undecided` means that a limit came first: time, a cancel, or [`EXACT_COORDINATES_MAX`].
+//! ([`super::alternative`]); only what passed is reported. Step 5 always comes to an end, so
+//! `Undecided` means that a limit came first: time, a cancel, or [`SOLVER_COORDINATES_MAX`].
 //!
 //! With a bias the two conventions have the same answer (move the hyperplane a little towards the
 //! negative examples); without, they differ. Where no example is negative, w = 0 is a separator
 //! in the service's convention, and is what is answered: it says nothing of the data.
 
 use num_bigint::BigInt;
-use num_traits::Zero;
+use num_traits::{One, Zero};
 
 use crate::learners::data::{Data, Labels};
 use crate::learners::linear::Reading;
@@ -30,24 +32,23 @@ use super::alternative::{exclude_separators, wrong_examples};
 use super::attempt::{Ending, attempt};
 use super::duplicates::contradiction;
 use super::examples::{SignedExamples, look};
+use super::lifting::dependency;
 use super::nearest_point::{nearest_point, vertex};
 use super::rounding::{reduce, roundings};
 use super::simplex::{Entry, ExactSimplex, Solution};
 use super::undecided::Undecided;
 
-/// Coordinates, the bias included, up to which the solver is asked. Wider samples are the
-/// perceptron's alone.
-pub const SOLVER_COORDINATES_MAX: usize = 1024;
-
-/// Coordinates, the bias included, up to which the exact simplex is asked: its inverse of a basis
-/// has their square of whole numbers, of thousands of bits each.
-pub const EXACT_COORDINATES_MAX: usize = 512;
+/// Coordinates, the bias included, up to which the solver and the exact methods are asked: about a
+/// second then passes between two looks at the stop flag, in an iteration of the solver, and an
+/// exact inverse has the square of them in whole numbers of thousands of bits. Wider samples are
+/// the perceptron's alone.
+pub const SOLVER_COORDINATES_MAX: usize = 512;
 
 /// Examples that the perceptron may read before the solver is asked, beyond its first passes.
 const ATTEMPT_EXAMPLES: u64 = 1 << 24;
 
 /// Passes of the perceptron on samples that are too wide for the solver.
-pub const WIDE_PASSES: u64 = 10_000;
+const WIDE_PASSES: u64 = 10_000;
 
 /// Rounds of the quadratic program.
 const ROUNDS_MAX: usize = 40;
@@ -161,17 +162,18 @@ fn search(
         }
         Ending::Unfinished(hardest) => hardest,
     };
-    let too_wide = Verdict::Undecided(Undecided::TooWide {
-        coordinates,
-        coordinates_max: EXACT_COORDINATES_MAX,
-    });
     if is_wide {
-        return Ok(too_wide);
+        return Ok(Verdict::Undecided(Undecided::TooWide {
+            coordinates,
+            coordinates_max: SOLVER_COORDINATES_MAX,
+        }));
     }
     match propose(examples, convention, hardest, run)? {
         Proposed::Separator(weights) => Ok(separable(examples, weights)),
-        Proposed::Examples(_) if coordinates > EXACT_COORDINATES_MAX => Ok(too_wide),
-        Proposed::Examples(proposed) => settle(examples, convention, proposed, run),
+        Proposed::Examples(proposed) => match lifted(examples, convention, &proposed, run)? {
+            Some(multipliers) => Ok(Verdict::NotSeparable(multipliers)),
+            None => settle(examples, convention, proposed, run),
+        },
     }
 }
 
@@ -309,6 +311,37 @@ fn support(working: &[usize], multipliers: &[f64]) -> Vec<usize> {
         .collect();
     order.sort_by(|&one, &other| multipliers[other].total_cmp(&multipliers[one]));
     order.into_iter().map(|at| working[at]).collect()
+}
+
+/// The multipliers that the first dependency among `proposed` gives, if they exclude every
+/// separator.
+pub(super) fn lifted(
+    examples: &SignedExamples<'_>,
+    convention: Convention,
+    proposed: &[usize],
+    run: &Run,
+) -> Result<Option<Vec<Multiplier>>, Interrupt> {
+    let whole = |&index: &usize| {
+        let mut vector = vec![BigInt::zero(); examples.coordinates()];
+        let column = examples.column(index);
+        column.add_to(&mut vector, &BigInt::one());
+        vector
+    };
+    // One more than coordinates are dependent in any case.
+    let most = proposed.len().min(examples.coordinates() + 1);
+    let columns: Vec<Vec<BigInt>> = proposed[..most].iter().map(whole).collect();
+    let Some(mut weights) = dependency(&columns, run)? else {
+        return Ok(None);
+    };
+    reduce(&mut weights);
+    let pairs = proposed.iter().zip(weights);
+    let mut multipliers: Vec<Multiplier> = pairs
+        .map(|(&example, weight)| Multiplier { example, weight })
+        .filter(|multiplier| !multiplier.weight.is_zero())
+        .collect();
+    multipliers.sort_by_key(|multiplier| multiplier.example);
+    let excluded = exclude_separators(examples, &multipliers, convention, run)?;
+    Ok(excluded.then_some(multipliers))
 }
 
 /// The exact simplex on `proposed`, with the examples added that its hyperplanes get wrong.

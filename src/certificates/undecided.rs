@@ -11,10 +11,10 @@ pub enum Undecided {
     /// The client.
     #[error("cancelled before the answer")]
     Cancelled,
-    /// Too wide for the exact method, and cheaper ones found nothing.
+    /// Too wide for the exact methods, and the perceptron found nothing.
     #[error(
-        "no cheaper method found a certificate, and {coordinates} coordinates are too many for \
-         the exact one, which takes at most {coordinates_max}"
+        "the perceptron found no certificate, and {coordinates} coordinates are too many for the \
+         exact methods, which take at most {coordinates_max}"
     )]
     TooWide {
         coordinates: usize,

@@ -11,7 +11,7 @@ use crate::certificates::duplicates::contradiction;
 use crate::certificates::examples::SignedExamples;
 use crate::certificates::nearest_point::nearest_point;
 use crate::certificates::separability::{
-    Convention, Proposed, Question, Separator, Verdict, check, decide, propose, settle,
+    Convention, Proposed, Question, Separator, Verdict, check, decide, lifted, propose, settle,
 };
 use crate::certificates::undecided::Undecided;
 use crate::learners::data::{Data, Features, Labels, RealMatrix};
@@ -171,6 +171,10 @@ fn by_each_step(data: &Data, question: &Question) -> [bool; 2] {
     let proposed = match propose(&examples, convention, vec![0], &run).unwrap() {
         Proposed::Separator(_) => true,
         Proposed::Examples(support) => {
+            if let Some(multipliers) = lifted(&examples, convention, &support, &run).unwrap() {
+                let verdict = Verdict::NotSeparable(multipliers);
+                assert!(!certified(data, question, &verdict));
+            }
             let verdict = settle(&examples, convention, support, &run).unwrap();
             certified(data, question, &verdict)
         }
@@ -346,6 +350,12 @@ fn noise_in_full_precision_is_decided_exactly() {
             exclude_separators(&examples, multipliers, Convention::Strict, &Run::default()),
             Ok(true)
         );
+        // The dependency that the simplex found is the one that lifting finds.
+        let support: Vec<usize> = multipliers.iter().map(|m| m.example).collect();
+        let again = lifted(&examples, Convention::Strict, &support, &Run::default());
+        assert_eq!(again, Ok(Some(multipliers.clone())));
+        let simplex = settle(&examples, Convention::Strict, support, &Run::default());
+        assert_eq!(simplex.as_ref(), Ok(&verdict));
         let mut short = multipliers.clone();
         short[0].weight += 1;
         assert_eq!(

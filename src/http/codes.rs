@@ -86,6 +86,8 @@ codes! {
         "GET /v1/learners lists them."
     WRONG_DATA "wrong-data" 422 "The data do not fit"
         "The catalogue says which data a learner takes; a model takes data of its own n and kind."
+    INTRACTABLE "intractable" 422 "This would take time beyond all bounds"
+        "The learner's cost grows exponentially with something in these data; the detail says with what."
     WRONG_STOP "wrong-stop" 422 "The stop conditions do not fit"
         "The learner or the data do not allow this stop condition, or need another."
     CALLBACK_NOT_CONFIGURED "callback-not-configured" 422 "Callbacks are not configured"

@@ -157,7 +157,8 @@ fn check_fit(parsed: &Parsed, hypothesis: &Hypothesis) -> Result<(), Problem> {
         let field = placed(parsed.first_real.clone(), detail.to_owned());
         return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
     }
-    Ok(())
+    let checked = hypothesis.check_examples(&parsed.data);
+    checked.map_err(|detail| Problem::new(Code::INTRACTABLE, detail))
 }
 
 /// The text of the answer; scoring ends as soon as it is too long.

@@ -1,0 +1,63 @@
+//! Theorem 2 of Khardon, Roth and Servedio ("Efficiency versus convergence of Boolean kernels for
+//! on-line learning algorithms", section 1), the bound that goes back to N. Littlestone (1988):
+//! on examples labelled by a monotone disjunction of k literals among N features, Winnow with
+//! factor alpha and threshold theta makes at most
+//! `alpha / (alpha - 1) * N / theta + k (alpha + 1) (1 + log_alpha theta)` mistakes.
+//!
+//! Why it holds: a relevant weight is never demoted and is promoted at most 1 + log_alpha theta
+//! times; the sum of all weights begins at N, a promotion adds at most (alpha - 1) theta to it,
+//! and a demotion takes at least (1 - 1 / alpha) theta away. When theta < 1, a relevant weight
+//! reaches it from the start: nothing is ever promoted, and the first term alone bounds.
+
+/// The bound on the mistakes, for alpha > 1, theta > 0, N = `features` (doubled where negated
+/// literals are features too) and k = `relevant`. Infinite when N / theta leaves the range of f64.
+pub fn mistakes(alpha: f64, theta: f64, features: f64, relevant: f64) -> f64 {
+    sum(alpha, features / theta, libm::log(theta), relevant)
+}
+
+/// The same bound for a theta that f64 need not hold, from its natural logarithm.
+pub fn mistakes_by_logarithm(alpha: f64, ln_theta: f64, features: f64, relevant: f64) -> f64 {
+    let quotient = libm::exp(libm::log(features) - ln_theta);
+    sum(alpha, quotient, ln_theta, relevant)
+}
+
+fn sum(alpha: f64, features_over_theta: f64, ln_theta: f64, relevant: f64) -> f64 {
+    let demotions = alpha / (alpha - 1.0) * features_over_theta;
+    if ln_theta < 0.0 {
+        return demotions;
+    }
+    demotions + relevant * (alpha + 1.0) * (1.0 + ln_theta / libm::log(alpha))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_is_the_theorems() {
+        // 2 * 1024 / 1024 + 3 * 3 * (1 + 10)
+        assert!((mistakes(2.0, 1024.0, 1024.0, 3.0) - 101.0).abs() < 1e-9);
+        // 1.5 * 90 / 9 + 4 * (1 + 2)
+        assert!((mistakes(3.0, 9.0, 90.0, 1.0) - 27.0).abs() < 1e-9);
+        // theta = 1: log 1 = 0
+        assert!((mistakes(2.0, 1.0, 10.0, 2.0) - 26.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn below_one_nothing_is_promoted() {
+        assert_eq!(mistakes(2.0, 0.5, 10.0, 3.0), 40.0);
+    }
+
+    #[test]
+    fn a_threshold_may_be_given_by_its_logarithm() {
+        for (alpha, theta, features) in [(2.0, 7.0, 7.0), (1.5, 1e30, 1e3), (3.0, 0.25, 20.0)] {
+            let direct = mistakes(alpha, theta, features, 2.0);
+            let by_logarithm = mistakes_by_logarithm(alpha, libm::log(theta), features, 2.0);
+            assert!((direct / by_logarithm - 1.0).abs() < 1e-12);
+        }
+        // theta = 2^40000, which no f64 holds
+        let ln_theta = 40_000.0 * core::f64::consts::LN_2;
+        let bound = mistakes_by_logarithm(2.0, ln_theta, 100.0, 1.0);
+        assert!((bound - 3.0 * 40_001.0).abs() < 1e-6);
+    }
+}

@@ -41,9 +41,9 @@ fn scores_schema() -> Schema {
         .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
         .items(ObjectBuilder::new().schema_type(score))
         .description(Some(
-            "The scores that decided, exact: whole numbers (decimal strings beyond 2^53), or \
-             numbers of weights that are real by definition. Null when the answer would be too \
-             long with them.",
+            "The scores that decided, exact: whole numbers (decimal strings beyond 2^53), \
+             fractions such as \"2/3\", or numbers of weights that are real by definition. Null \
+             when the answer would be too long with them.",
         ))
         .into()
 }

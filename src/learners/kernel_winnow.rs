@@ -41,9 +41,12 @@ const DEFAULT_THETA_N_MAX: usize = 33_219;
 /// Steps of the predictions asked for at once: about a minute.
 const STEPS_MAX: u64 = 1 << 36;
 
+/// The kind of its hypothesis in documents.
+pub const KIND: &str = "kernel-winnow";
+
 /// The catalogue's entry.
 pub static ENTRY: Entry = Entry {
-    name: "kernel-winnow",
+    name: KIND,
     title: "Kernel Winnow",
     learns: "Winnow over all 2^n - 1 monotone conjunctions, exact where examples have few active \
              features.",

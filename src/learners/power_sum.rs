@@ -296,16 +296,18 @@ mod tests {
             let top = BigUint::from((alpha * 4.0) as u64);
             let scale = (&top * 4_u32).pow(9);
             let term = |e: i32| {
-                let scaled = &scale * if e >= 0 { top.pow(e as u32) } else { BigUint::from(4_u32).pow(-e as u32) };
-                scaled / if e >= 0 { BigUint::from(4_u32).pow(e as u32) } else { top.pow(-e as u32) }
+                let size = e.unsigned_abs();
+                let (up, down) = (top.pow(size), BigUint::from(4_u32).pow(size));
+                if e >= 0 { &scale * up / down } else { &scale * down / up }
             };
             let total: BigUint = exponents.iter().map(|&e| term(e)).sum();
             let sum = PowerSum::new(base, &terms_of(exponents.iter().copied()));
             let text = format!("{theta:0>6}");
             let (whole, fraction) = text.split_at(6 - places as usize);
             let point = if places > 0 { "." } else { "" };
-            let threshold = Decimal::parse(&format!("{whole}{point}{fraction}")).unwrap_or_else(|_| Decimal::from(theta));
-            let reached = &total * BigUint::from(10_u32).pow(threshold.places()) >= threshold.digits() * &scale;
+            let threshold = Decimal::parse(&format!("{whole}{point}{fraction}")).expect("plain");
+            let tens = BigUint::from(10_u32).pow(threshold.places());
+            let reached = &total * tens >= threshold.digits() * &scale;
             prop_assert_eq!(sum.reaches(&threshold), reached);
             let (numerator, denominator) = match sum.into_score() {
                 Score::Integer(whole) => (BigInt::from(whole), BigUint::from(1_u32)),

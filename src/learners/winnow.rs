@@ -41,9 +41,12 @@ use super::train_loop::Reason;
 use super::winnow_bound;
 use super::winnow_weights::WinnowWeights;
 
+/// The kind of its hypothesis in documents.
+pub const KIND: &str = "winnow";
+
 /// The catalogue's entry.
 pub static ENTRY: Entry = Entry {
-    name: "winnow",
+    name: KIND,
     title: "Winnow",
     learns: "A threshold of positive weights, exact powers of alpha: disjunctions of few among \
              many features.",

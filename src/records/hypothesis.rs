@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use crate::bits::BitVector;
 use crate::learners::decimal::Decimal;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::kernel_winnow;
 use crate::learners::kernel_winnow_weights::{
     ACTIVE_MAX, KernelWinnowWeights, SupportExample, active_features,
 };
@@ -14,6 +15,7 @@ use crate::learners::linear::{
     INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights,
 };
 use crate::learners::power_sum::Base;
+use crate::learners::winnow;
 use crate::learners::winnow_weights::WinnowWeights;
 
 /// A hypothesis, by its kind.
@@ -103,8 +105,8 @@ impl HypothesisDocument {
         match self {
             Self::BinaryWeights { .. } => "binary-weights",
             Self::Linear { .. } => "linear",
-            Self::Winnow { .. } => "winnow",
-            Self::KernelWinnow { .. } => "kernel-winnow",
+            Self::Winnow { .. } => winnow::KIND,
+            Self::KernelWinnow { .. } => kernel_winnow::KIND,
         }
     }
 

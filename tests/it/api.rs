@@ -11,3 +11,4 @@ mod problems;
 mod serve;
 mod trace;
 mod train;
+mod winnow;

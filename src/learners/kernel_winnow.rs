@@ -13,6 +13,20 @@
 //! | `alpha` | 2 | the factor of a promotion, a whole number from 2 to 2^32 |
 //! | `theta` | 2^n | the threshold, a plain decimal above 0, as a string where a number is not exact |
 //! | `max_active` | 20 | how many features of an example may be active, at most 24 |
+//!
+//! ```
+//! use halfspace::learners::decimal::Decimal;
+//! use halfspace::learners::hypothesis::Score;
+//! use halfspace::learners::kernel_winnow_weights::{KernelWinnowWeights, Scratch};
+//! use halfspace::learners::power_sum::Base;
+//!
+//! let alpha = Base::new(2.0).expect("above 1");
+//! let mut weights = KernelWinnowWeights::new(alpha, Decimal::from(8), 3, 20);
+//! // x1 x2 promoted: so are x1 and x2, and the three monomials come to 2 each.
+//! weights.add(&[0, 1], 1).expect("room");
+//! let decision = weights.decide(&[0b011], &mut Scratch::default());
+//! assert_eq!((decision.score, decision.is_positive), (Score::Integer(6), false));
+//! ```
 
 use std::ops::Range;
 
@@ -156,7 +170,7 @@ fn active_max(parameters: &Parameters) -> u64 {
     parameters.count("max_active").unwrap_or(20)
 }
 
-/// Whether a model can decide all these examples, with at most [`STEPS_MAX`] steps.
+/// Whether a model can decide all these examples, within the steps of one request.
 ///
 /// # Errors
 /// Which example is too large for it, or how much all of them would take, and why.

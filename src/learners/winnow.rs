@@ -19,6 +19,21 @@
 //! | `theta` | N | the threshold, a plain decimal above 0, as a string where a number is not exact |
 //! | `negated_literals` | false | whether the complement of each feature is a feature too: N = 2n |
 //! | `relevant` | none | how many features the disjunction has, if known: for the bound |
+//!
+//! ```
+//! use halfspace::learners::decimal::Decimal;
+//! use halfspace::learners::power_sum::Base;
+//! use halfspace::learners::winnow_weights::WinnowWeights;
+//!
+//! let alpha = Base::new(2.0).expect("above 1");
+//! let mut weights = WinnowWeights::new(alpha, Decimal::from(3), 3, vec![0; 3]);
+//! let mut table = weights.table();
+//! // The first feature alone has weight 1, then 2, and 4 reaches theta.
+//! while !weights.is_positive(&[0b001]) {
+//!     weights.change(&[0b001], 1, &mut table);
+//! }
+//! assert_eq!(weights.exponents(), [2, 0, 0]);
+//! ```
 
 use std::ops::Range;
 

@@ -6,6 +6,7 @@
 //! - [`learners`]: pure functions of data, parameters, a random generator and a run.
 //! - [`certificates`]: separability, the maximum margin and version spaces, decided and proved.
 //! - [`theory`]: what is proved, as numbers.
+//! - [`constructions`]: data built for a purpose, from the papers' proofs.
 //! - [`formats`]: bytes in, packed data out, errors with line and column.
 //! - [`records`]: what is stored, and the rules that hold wherever it is kept.
 //! - [`storage`]: where records and blobs are kept.
@@ -19,6 +20,7 @@ pub mod app;
 pub mod bits;
 pub mod certificates;
 pub mod config;
+pub mod constructions;
 pub mod formats;
 pub mod http;
 pub mod jobs;

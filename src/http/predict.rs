@@ -42,9 +42,9 @@ fn scores_schema() -> Schema {
         .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
         .items(ObjectBuilder::new().schema_type(score))
         .description(Some(
-            "The scores that decided, exact: whole numbers (decimal strings beyond 2^53), or \
-             numbers of weights that are real by definition. Null when the answer would be too \
-             long with them.",
+            "The scores that decided, exact: whole numbers (decimal strings beyond 2^53), \
+             fractions such as \"2/3\", or numbers of weights that are real by definition. Null \
+             when the answer would be too long with them.",
         ))
         .into()
 }
@@ -184,7 +184,8 @@ fn check_fit(parsed: &Parsed, hypothesis: &Hypothesis) -> Result<(), Problem> {
         let field = placed(parsed.first_real.clone(), detail.to_owned());
         return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
     }
-    Ok(())
+    let checked = hypothesis.check_examples(&parsed.data);
+    checked.map_err(|detail| Problem::new(Code::INTRACTABLE, detail))
 }
 
 /// The text of the answer; scoring ends as soon as it is too long.

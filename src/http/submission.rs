@@ -283,6 +283,10 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
             let field = at.data(detail.clone());
             Problem::new(Code::WRONG_DATA, detail).with(field)
         }
+        ResolveError::Task(TaskError::Intractable(detail)) => {
+            let field = at.data(detail.clone());
+            Problem::new(Code::INTRACTABLE, detail).with(field)
+        }
         ResolveError::Task(TaskError::WrongStop { field, detail }) => {
             let field = at.stop(field, detail.clone());
             Problem::new(Code::WRONG_STOP, detail).with(field)

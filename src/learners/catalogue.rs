@@ -5,7 +5,11 @@ use super::random::Generator;
 use super::rule::Rule;
 use super::source::Presentation;
 use super::stopping::StopRule;
-use super::{directed_drift, directed_drift_async, directed_drift_sync, perceptron, pocket};
+use super::task::{Input, TaskError};
+use super::{
+    directed_drift, directed_drift_async, directed_drift_sync, kernel_winnow, perceptron, pocket,
+    winnow,
+};
 
 /// Every learner, in the order in which they are listed.
 pub static CATALOGUE: &[&Entry] = &[
@@ -14,6 +18,8 @@ pub static CATALOGUE: &[&Entry] = &[
     &directed_drift_sync::ENTRY,
     &perceptron::ENTRY,
     &pocket::ENTRY,
+    &winnow::ENTRY,
+    &kernel_winnow::ENTRY,
 ];
 
 /// The learner of that name.
@@ -49,9 +55,14 @@ pub struct Entry {
     pub guarantee: Guarantee,
     /// Where it was published.
     pub source: &'static str,
+    /// What else the data must be, beyond their kind; none where nothing more is asked.
+    pub check: Option<DataCheck>,
     /// Makes the rule.
     pub build: fn(&mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError>,
 }
+
+/// Looks at data that are of the right kind; refuses what the learner cannot take all the same.
+pub type DataCheck = fn(&Parameters, Input<'_>) -> Result<(), TaskError>;
 
 /// Which examples a learner takes.
 #[derive(Clone, Copy, Debug)]

@@ -7,8 +7,12 @@ use num_bigint::{BigInt, BigUint};
 use crate::bits::{self, BitVector};
 
 use super::block::Block;
+use super::data::Data;
+use super::kernel_winnow;
+use super::kernel_winnow_weights::{KernelWinnowWeights, Scratch};
 use super::linear::LinearWeights;
 use super::run::StopFlag;
+use super::winnow_weights::WinnowWeights;
 
 /// A hypothesis: all that is needed to predict.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +21,10 @@ pub enum Hypothesis {
     BinaryWeights(BitVector),
     /// Integer or real weights with an optional bias; prediction +1 iff the score is >= 0.
     Linear(LinearWeights),
+    /// Powers of one base; prediction +1 iff those of the active features reach a threshold.
+    Winnow(WinnowWeights),
+    /// The same over all nonempty monotone monomials of the features.
+    KernelWinnow(KernelWinnowWeights),
 }
 
 /// What a hypothesis says of one example.
@@ -78,6 +86,8 @@ impl Hypothesis {
         match self {
             Self::BinaryWeights(weights) => weights.n(),
             Self::Linear(weights) => weights.n(),
+            Self::Winnow(weights) => weights.n(),
+            Self::KernelWinnow(weights) => weights.n(),
         }
     }
 
@@ -86,12 +96,25 @@ impl Hypothesis {
         match self {
             Self::BinaryWeights(weights) => bits::words_for(weights.n()) as u64,
             Self::Linear(weights) => weights.n() as u64,
+            Self::Winnow(weights) => weights.exponents().len() as u64,
+            Self::KernelWinnow(weights) => weights.active_max() << weights.active_max(),
         }
     }
 
     /// Whether real-valued examples can be predicted.
     pub fn takes_real(&self) -> bool {
         matches!(self, Self::Linear(weights) if weights.takes_real())
+    }
+
+    /// Whether all these examples, which have its n, can be decided in bounded time.
+    ///
+    /// # Errors
+    /// Which cannot, and why.
+    pub fn check_examples(&self, data: &Data) -> Result<(), String> {
+        match self {
+            Self::BinaryWeights(_) | Self::Linear(_) | Self::Winnow(_) => Ok(()),
+            Self::KernelWinnow(weights) => kernel_winnow::check_examples(weights, data),
+        }
     }
 
     /// What is said of rows `rows` of a block, appended to `out`.
@@ -108,12 +131,27 @@ impl Hypothesis {
                 let mut scratch = weights.scratch();
                 out.extend(rows.map(|row| weights.decide(block, row, &mut scratch)));
             }
+            Self::Winnow(weights) => {
+                let mut words = vec![0; bits::words_for(weights.n())];
+                out.extend(rows.map(|row| {
+                    block.bits().copy_row(row, &mut words);
+                    weights.decide(&words)
+                }));
+            }
+            Self::KernelWinnow(weights) => {
+                let mut words = vec![0; bits::words_for(weights.n())];
+                let mut scratch = Scratch::default();
+                out.extend(rows.map(|row| {
+                    block.bits().copy_row(row, &mut words);
+                    weights.decide(&words, &mut scratch)
+                }));
+            }
         }
     }
 
     /// The mask of the rows of a block that the hypothesis gets wrong. Once `stop` is raised any
     /// mask will do: whoever asks looks at the flag before believing the answer.
-    pub fn mistakes(&self, block: &Block<'_>, _stop: &StopFlag) -> u64 {
+    pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         match self {
             Self::BinaryWeights(weights) => {
                 let bits = block.bits();
@@ -122,6 +160,8 @@ impl Hypothesis {
                 wrong_if_positive ^ (!block.positives & super::block::row_mask(bits.rows()))
             }
             Self::Linear(weights) => weights.mistakes(block),
+            Self::Winnow(weights) => weights.positives(block.bits(), stop) ^ block.positives,
+            Self::KernelWinnow(weights) => weights.positives(block.bits(), stop) ^ block.positives,
         }
     }
 }

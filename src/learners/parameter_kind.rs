@@ -5,6 +5,8 @@ use serde_json::{Value, json};
 
 use crate::bits::BitVector;
 
+use super::decimal::{DIGITS_MAX, Decimal};
+
 /// What a parameter may be.
 #[derive(Debug)]
 pub enum Kind {
@@ -27,6 +29,9 @@ pub enum Kind {
         maximum: u64,
         default: &'static str,
     },
+    /// A plain decimal above 0, exact however long, as a string or as a number; when absent the
+    /// learner computes it.
+    Decimal { default: &'static str },
     /// A bit string of the data's length; when absent it is drawn at random.
     Bits,
     /// One number for all weights, or one a weight with the bias last.
@@ -40,6 +45,7 @@ pub(super) enum Setting {
     Choice(&'static str),
     Number(f64),
     Count(Option<u64>),
+    Decimal(Option<Decimal>),
     Bits(Option<BitVector>),
     Weights(Weights),
 }
@@ -63,6 +69,7 @@ impl Setting {
                 Some(number_json(*number))
             }
             Self::Count(count) => count.map(|count| json!(count)),
+            Self::Decimal(decimal) => decimal.as_ref().map(|decimal| json!(decimal.to_string())),
             Self::Bits(bits) => bits.as_ref().map(|bits| json!(bits.to_bit_string())),
             Self::Weights(Weights::List(list)) => {
                 Some(list.iter().map(|&number| number_json(number)).collect())
@@ -94,7 +101,7 @@ impl Kind {
                 .map(|part| serde_json::from_str(part).unwrap_or_else(|_| json!(part)))
                 .collect(),
             Self::Weights { .. } => literal().unwrap_or_else(|| json!(text)),
-            Self::Choice { .. } | Self::Bits => json!(text),
+            Self::Choice { .. } | Self::Decimal { .. } | Self::Bits => json!(text),
         }
     }
 
@@ -139,6 +146,10 @@ impl Kind {
                     format!("{value} is no whole number from {minimum} to {maximum}")
                 })
             }
+            Self::Decimal { .. } => match value {
+                None => Ok(Setting::Decimal(None)),
+                Some(value) => read_decimal(value).map(|read| Setting::Decimal(Some(read))),
+            },
             Self::Bits => match value {
                 None => Ok(Setting::Bits(None)),
                 Some(value) => read_bits(value),
@@ -151,7 +162,7 @@ impl Kind {
     }
 
     fn is_nullable(&self) -> bool {
-        matches!(self, Self::Count { .. } | Self::Bits)
+        matches!(self, Self::Count { .. } | Self::Decimal { .. } | Self::Bits)
     }
 
     /// The JSON Schema of the parameter.
@@ -172,6 +183,11 @@ impl Kind {
             Self::Count {
                 minimum, maximum, ..
             } => json!({"type": ["integer", "null"], "minimum": minimum, "maximum": maximum}),
+            // The pattern is of strings; a number has its own bound.
+            Self::Decimal { .. } => json!({
+                "type": ["string", "number", "null"], "pattern": "^[0-9]+([.][0-9]+)?$",
+                "maxLength": DIGITS_MAX + 1, "exclusiveMinimum": 0
+            }),
             Self::Bits => json!({"type": ["string", "null"], "pattern": "^[01]+$"}),
             Self::Weights { at_most, default } => {
                 let number = json!({
@@ -184,13 +200,38 @@ impl Kind {
             }
         };
         let text = match self {
-            Self::Count { default, .. } => format!("{description} Default: {default}."),
+            Self::Count { default, .. } | Self::Decimal { default } => {
+                format!("{description} Default: {default}.")
+            }
             Self::Bits => format!("{description} Default: random."),
             _ => description.to_owned(),
         };
         schema["description"] = json!(text);
         schema
     }
+}
+
+/// A number stands for its shortest decimal; one that a double rounds is to be sent as a string.
+fn read_decimal(value: &Value) -> Result<Decimal, String> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => match (number.as_u64(), number.as_f64()) {
+            (Some(whole), _) => whole.to_string(),
+            (None, Some(real)) if real > 0.0 && real < 9_007_199_254_740_992.0 => real.to_string(),
+            (None, Some(real)) if real > 0.0 => {
+                return Err(format!(
+                    "{value} is more than a JSON number holds exactly; send it as a string"
+                ));
+            }
+            _ => return Err(format!("{value} is no number above 0")),
+        },
+        other => return Err(format!("{other} is no decimal such as \"12\" or \"0.5\"")),
+    };
+    let decimal = Decimal::parse(&text)?;
+    if decimal.is_zero() {
+        return Err(format!("{value} is no number above 0"));
+    }
+    Ok(decimal)
 }
 
 fn read_bits(value: &Value) -> Result<Setting, String> {

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::bits::BitVector;
 
+use super::decimal::Decimal;
 use super::parameter_kind::Setting;
 
 pub use super::parameter_kind::{Kind, Weights};
@@ -152,6 +153,14 @@ impl Parameters {
         }
     }
 
+    /// A decimal of the table, if given.
+    pub fn decimal(&self, name: &str) -> Option<&Decimal> {
+        match self.setting(name) {
+            Setting::Decimal(decimal) => decimal.as_ref(),
+            other => unreachable!("{name} is {other:?}"),
+        }
+    }
+
     /// A bit string of the table, if given.
     pub fn bits(&self, name: &str) -> Option<&BitVector> {
         match self.setting(name) {
@@ -273,6 +282,11 @@ mod tests {
             },
             description: "First weights.",
         },
+        Parameter {
+            name: "theta",
+            kind: Kind::Decimal { default: "n" },
+            description: "A threshold.",
+        },
     ];
 
     fn read(value: Value) -> Result<Parameters, Vec<ParameterError>> {
@@ -299,6 +313,37 @@ mod tests {
         let parameters = read(given.clone()).expect("valid");
         assert_eq!(parameters.count("kernel.max_literals"), Some(3));
         assert_eq!(Value::Object(parameters.to_json()), given);
+    }
+
+    #[test]
+    fn a_decimal_is_a_string_or_a_number_that_is_exact() {
+        for (given, shown) in [
+            (json!("0.10"), json!("0.1")),
+            (json!(0.1), json!("0.1")),
+            (json!(1e-7), json!("0.0000001")),
+            (json!(1e15), json!("1000000000000000")),
+            (json!(u64::MAX), json!("18446744073709551615")),
+            (json!("1".repeat(10_000)), json!("1".repeat(10_000))),
+        ] {
+            let parameters = read(json!({"theta": given})).expect("a decimal");
+            assert_eq!(parameters.to_json()["theta"], shown);
+        }
+        let absent = read(json!({"theta": null})).expect("the default");
+        assert_eq!(absent.decimal("theta"), None);
+        for wrong in [
+            json!(0),
+            json!("0.00"),
+            json!(-1),
+            json!(-0.5),
+            json!("-1"),
+            json!("1e3"),
+            json!(1e16),
+            json!(true),
+            json!(["1"]),
+            json!("1".repeat(10_001)),
+        ] {
+            assert!(read(json!({"theta": wrong})).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -104,6 +104,7 @@ pub static ENTRY: Entry = Entry {
                 product xi over examples of norm at most R.",
     },
     source: "F. Rosenblatt (1958); A. B. J. Novikoff, On convergence proofs on perceptrons (1962)",
+    check: None,
     build: |setup| {
         let order = match setup.parameters.choice("order") {
             "shuffled" => Order::Shuffled,

@@ -59,6 +59,9 @@ pub enum TaskError {
     /// The learner takes no such data.
     #[error("{0}")]
     WrongData(String),
+    /// The learner would take time beyond all bounds over such data.
+    #[error("{0}")]
+    Intractable(String),
     /// The stop conditions do not fit the learner or the data.
     #[error("{detail}")]
     WrongStop { field: &'static str, detail: String },
@@ -76,6 +79,9 @@ pub enum TaskError {
 /// What does not fit, with what would.
 pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
     check_data(task.entry, input)?;
+    if let Some(check) = task.entry.check {
+        check(&task.parameters, input)?;
+    }
     check_stop(task, input)?;
     let needed = state_bytes(task, input);
     if needed > state_bytes_max {

@@ -143,6 +143,8 @@ fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
     let distance = match hypothesis {
         Hypothesis::BinaryWeights(weights) => weights.hamming_distance(target),
         Hypothesis::Linear(weights) => weights.signs().hamming_distance(target),
+        // Other concepts altogether: they have no sign for each weight.
+        Hypothesis::Winnow(_) | Hypothesis::KernelWinnow(_) => return None,
     };
     Some(Recovery {
         recovered: distance == 0,

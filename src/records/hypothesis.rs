@@ -5,10 +5,18 @@ use serde_json::Number;
 use utoipa::ToSchema;
 
 use crate::bits::BitVector;
+use crate::learners::decimal::Decimal;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::kernel_winnow;
+use crate::learners::kernel_winnow_weights::{
+    ACTIVE_MAX, KernelWinnowWeights, SupportExample, active_features,
+};
 use crate::learners::linear::{
     INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights,
 };
+use crate::learners::power_sum::Base;
+use crate::learners::winnow;
+use crate::learners::winnow_weights::WinnowWeights;
 
 /// A hypothesis, by its kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -34,6 +42,46 @@ pub enum HypothesisDocument {
         /// How Boolean examples are read; null for real-valued ones.
         reading: Option<ReadingName>,
     },
+    /// Prediction +1 iff the sum of alpha^exponent over the active features is >= theta.
+    Winnow {
+        /// Features an example, without complements.
+        n: usize,
+        /// The base of the weights, above 1.
+        #[schema(value_type = f64)]
+        alpha: Number,
+        /// The threshold, a plain decimal.
+        theta: String,
+        /// One whole number a feature; those of complements follow all others.
+        exponents: Vec<i32>,
+        /// Whether the complement of each feature is a feature too.
+        negated_literals: bool,
+    },
+    /// Prediction +1 iff the sum over all nonempty monotone conjunctions true of the example, each
+    /// alpha to the power of the promotions less the demotions of examples that it is true of,
+    /// is >= theta.
+    KernelWinnow {
+        /// Features an example.
+        n: usize,
+        /// The base of the weights, a whole number from 2.
+        alpha: u64,
+        /// The threshold, a plain decimal.
+        theta: String,
+        /// How many features of an example may be active.
+        max_active: u64,
+        /// The examples learnt from.
+        support: Vec<CountedExample>,
+    },
+}
+
+/// An example learnt from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct CountedExample {
+    /// The example, one character a feature.
+    pub x: String,
+    /// 1 where promotions prevail, -1 where demotions do.
+    pub y: i8,
+    /// By how many.
+    pub count: u32,
 }
 
 /// How a Boolean example is read.
@@ -57,13 +105,18 @@ impl HypothesisDocument {
         match self {
             Self::BinaryWeights { .. } => "binary-weights",
             Self::Linear { .. } => "linear",
+            Self::Winnow { .. } => winnow::KIND,
+            Self::KernelWinnow { .. } => kernel_winnow::KIND,
         }
     }
 
     /// Features an example.
     pub fn n(&self) -> usize {
         match self {
-            Self::BinaryWeights { n, .. } | Self::Linear { n, .. } => *n,
+            Self::BinaryWeights { n, .. }
+            | Self::Linear { n, .. }
+            | Self::Winnow { n, .. }
+            | Self::KernelWinnow { n, .. } => *n,
         }
     }
 }
@@ -87,7 +140,46 @@ impl From<&Hypothesis> for HypothesisDocument {
                 bias: weights.bias().map(real_number),
                 reading: weights.reading().map(ReadingName::from),
             },
+            Hypothesis::Winnow(weights) => Self::Winnow {
+                n: weights.n(),
+                alpha: shortest_number(weights.base().value()),
+                theta: weights.theta().to_string(),
+                exponents: weights.exponents().to_vec(),
+                negated_literals: weights.has_complements(),
+            },
+            Hypothesis::KernelWinnow(weights) => Self::KernelWinnow {
+                n: weights.n(),
+                alpha: weights.base().value() as u64,
+                theta: weights.theta().to_string(),
+                max_active: weights.active_max(),
+                support: weights
+                    .support()
+                    .iter()
+                    .map(|example| counted_example(weights.n(), example))
+                    .collect(),
+            },
         }
+    }
+}
+
+/// A whole number without a fraction.
+fn shortest_number(value: f64) -> Number {
+    if value.fract() == 0.0 {
+        Number::from(value as u64)
+    } else {
+        real_number(value)
+    }
+}
+
+fn counted_example(n: usize, example: &SupportExample) -> CountedExample {
+    let mut x = BitVector::zeros(n);
+    for &feature in &example.active {
+        x.set(feature as usize, true);
+    }
+    CountedExample {
+        x: x.to_bit_string(),
+        y: if example.net > 0 { 1 } else { -1 },
+        count: example.net.unsigned_abs(),
     }
 }
 
@@ -120,8 +212,86 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
                 }
                 linear(weights, bias.as_ref(), *reading).map(Self::Linear)
             }
+            HypothesisDocument::Winnow {
+                n,
+                alpha,
+                theta,
+                exponents,
+                negated_literals,
+            } => {
+                let base = alpha.as_f64().and_then(Base::new).ok_or_else(bad_alpha)?;
+                let features = if *negated_literals { 2 * n } else { *n };
+                if exponents.len() != features || *n == 0 {
+                    let given = exponents.len();
+                    return wrong(format!(
+                        "{given} exponents, but there are {features} features"
+                    ));
+                }
+                let most = base.exponent_max();
+                if let Some(far) = exponents.iter().find(|e| !(-most..=most).contains(*e)) {
+                    return wrong(format!("exponent {far} is not from -{most} to {most}"));
+                }
+                let exponents = exponents.clone();
+                let weights = WinnowWeights::new(base, threshold(theta)?, *n, exponents);
+                Ok(Self::Winnow(weights))
+            }
+            HypothesisDocument::KernelWinnow {
+                n,
+                alpha,
+                theta,
+                max_active,
+                support,
+            } => {
+                let base = Base::new(*alpha as f64).ok_or_else(bad_alpha)?;
+                if !(1..=ACTIVE_MAX).contains(max_active) || *n == 0 {
+                    return wrong(format!("max_active is {max_active}, n is {n}"));
+                }
+                let mut weights =
+                    KernelWinnowWeights::new(base, threshold(theta)?, *n, *max_active);
+                for example in support {
+                    add_example(&mut weights, example)?;
+                }
+                Ok(Self::KernelWinnow(weights))
+            }
         }
     }
+}
+
+fn bad_alpha() -> HypothesisError {
+    HypothesisError("alpha is not above 1 and at most 2^32".to_owned())
+}
+
+fn threshold(theta: &str) -> Result<Decimal, HypothesisError> {
+    match Decimal::parse(theta) {
+        Ok(theta) if !theta.is_zero() => Ok(theta),
+        Ok(_) => Err(HypothesisError("theta is 0".to_owned())),
+        Err(detail) => Err(HypothesisError(format!("theta: {detail}"))),
+    }
+}
+
+fn add_example(
+    weights: &mut KernelWinnowWeights,
+    example: &CountedExample,
+) -> Result<(), HypothesisError> {
+    let wrong = |what: String| Err(HypothesisError(what));
+    let x = match BitVector::from_bit_string(example.x.as_bytes()) {
+        Ok(x) if x.n() == weights.n() => x,
+        Ok(x) => return wrong(format!("{} features, but n is {}", x.n(), weights.n())),
+        Err(at) => return wrong(format!("character {} is neither 0 nor 1", at + 1)),
+    };
+    let active = active_features(&x);
+    let most = weights.active_max();
+    if active.len() as u64 > most || active.is_empty() {
+        let count = active.len();
+        return wrong(format!("{count} active features, not from 1 to {most}"));
+    }
+    let by = match (example.y, i32::try_from(example.count)) {
+        (1, Ok(count @ 1..)) => count,
+        (-1, Ok(count @ 1..)) => -count,
+        (y, _) => return wrong(format!("y is {y}, count is {}", example.count)),
+    };
+    let added = weights.add(&active, by);
+    added.map_err(|full| HypothesisError(full.to_string()))
 }
 
 /// Whole numbers over Boolean data are integer weights, anything else real ones.
@@ -178,10 +348,22 @@ mod tests {
         let bits = BitVector::from_bit_string(b"1011").expect("bits");
         let integer = IntegerWeights::new(Reading::Unsigned, vec![3, -4], Some(1));
         let real = RealWeights::new(None, vec![0.1, -2.0], None);
+        let winnow = |alpha: f64, theta: &str, n, exponents| {
+            let base = Base::new(alpha).expect("a base");
+            let theta = Decimal::parse(theta).expect("plain");
+            Hypothesis::Winnow(WinnowWeights::new(base, theta, n, exponents))
+        };
+        let base = Base::new(3.0).expect("a base");
+        let mut kernel = KernelWinnowWeights::new(base, Decimal::from(u64::MAX), 5, 20);
+        kernel.add(&[0, 4], 3).expect("room");
+        kernel.add(&[2], -1).expect("room");
         for hypothesis in [
             Hypothesis::BinaryWeights(bits),
             Hypothesis::Linear(LinearWeights::Integer(integer)),
             Hypothesis::Linear(LinearWeights::Real(real)),
+            winnow(2.0, "1000", 4, vec![0, 3, -100, 7]),
+            winnow(1.1, "0.125", 2, vec![0, 3, -100, 7]),
+            Hypothesis::KernelWinnow(kernel),
         ] {
             let document = HypothesisDocument::from(&hypothesis);
             let text = serde_json::to_string(&document).expect("JSON");
@@ -197,6 +379,26 @@ mod tests {
             r#"{"kind": "binary-weights", "n": 4, "weights": "1012"}"#,
             r#"{"kind": "linear", "n": 2, "weights": [1], "bias": null, "reading": "signed"}"#,
             r#"{"kind": "linear", "n": 0, "weights": [], "bias": null, "reading": null}"#,
+            r#"{"kind": "winnow", "n": 2, "alpha": 2, "theta": "2", "exponents": [0],
+                "negated_literals": false}"#,
+            r#"{"kind": "winnow", "n": 2, "alpha": 1, "theta": "2", "exponents": [0, 0],
+                "negated_literals": false}"#,
+            r#"{"kind": "winnow", "n": 1, "alpha": 2, "theta": "0", "exponents": [0],
+                "negated_literals": false}"#,
+            r#"{"kind": "winnow", "n": 1, "alpha": 2, "theta": "2", "exponents": [-2000000],
+                "negated_literals": false}"#,
+            r#"{"kind": "kernel-winnow", "n": 2, "alpha": 1, "theta": "2", "max_active": 20,
+                "support": []}"#,
+            r#"{"kind": "kernel-winnow", "n": 2, "alpha": 2, "theta": "2", "max_active": 25,
+                "support": []}"#,
+            r#"{"kind": "kernel-winnow", "n": 2, "alpha": 2, "theta": "2", "max_active": 20,
+                "support": [{"x": "101", "y": 1, "count": 1}]}"#,
+            r#"{"kind": "kernel-winnow", "n": 2, "alpha": 2, "theta": "2", "max_active": 20,
+                "support": [{"x": "10", "y": 0, "count": 1}]}"#,
+            r#"{"kind": "kernel-winnow", "n": 2, "alpha": 2, "theta": "2", "max_active": 1,
+                "support": [{"x": "11", "y": 1, "count": 1}]}"#,
+            r#"{"kind": "kernel-winnow", "n": 2, "alpha": 2, "theta": "2", "max_active": 20,
+                "support": [{"x": "10", "y": 1, "count": 4000000}]}"#,
         ] {
             let document: HypothesisDocument = serde_json::from_str(text).expect("a document");
             assert!(Hypothesis::try_from(&document).is_err(), "{text}");

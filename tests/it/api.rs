@@ -14,3 +14,4 @@ mod serve;
 mod theory;
 mod trace;
 mod train;
+mod winnow;

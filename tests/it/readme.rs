@@ -234,7 +234,7 @@ fn parameter(parameter: &Parameter) -> String {
             format!("{default}, {}", others.join(" "))
         }
         Kind::Number { default, .. } | Kind::Weights { default, .. } => default.to_string(),
-        Kind::Count { default, .. } => (*default).to_owned(),
+        Kind::Count { default, .. } | Kind::Decimal { default } => (*default).to_owned(),
         Kind::Bits => "random".to_owned(),
     };
     format!("`{}` ({default})", parameter.name)

@@ -1,0 +1,121 @@
+//! Counts the satisfying assignments of monotone 2-CNF formulae by training kernel Winnow on the
+//! examples of Theorem 7, beside plain enumeration, with the time that it took.
+//!
+//! `cargo run --release --example counting_by_winnow`
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use halfspace::bits::BitMatrix;
+use halfspace::constructions::winnow_counting::{Plan, Question};
+use halfspace::learners::catalogue;
+use halfspace::learners::data::{Data, Features, Labels};
+use halfspace::learners::parameters::Parameters;
+use halfspace::learners::predict::for_each_decisions;
+use halfspace::learners::random::Seed;
+use halfspace::learners::run::{Limits, Run};
+use halfspace::learners::task::{Input, Task, check};
+use halfspace::learners::train::train;
+use serde_json::json;
+
+fn main() {
+    println!(
+        "| formula | alpha | K | U, V, W, m, q, p | examples | mistakes | answer | truth | seconds |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for (variables, clauses, alpha) in [
+        (2, &[[1, 2]][..], 2),
+        (2, &[[1, 2]], 3),
+        (2, &[[1, 1], [1, 2], [2, 2]], 2),
+        (3, &[[1, 2], [2, 3]], 2),
+        (3, &[[1, 2], [1, 3], [2, 3]], 2),
+    ] {
+        for at_least in 1..=1 << variables {
+            ask(variables, clauses, at_least, alpha);
+        }
+    }
+}
+
+fn ask(variables: u32, clauses: &[[u32; 2]], at_least: u64, alpha: u64) {
+    let question = Question {
+        variables,
+        clauses: clauses.to_vec(),
+        at_least,
+        alpha,
+    };
+    let run = Run::default();
+    let plan = Plan::new(question).expect("a question");
+    let counting = plan.build(&run).expect("nobody stops it");
+    let entry = catalogue::find("kernel-winnow").expect("in the catalogue");
+    let params = json!({"alpha": alpha});
+    let params = params.as_object().expect("an object");
+    let task = Task {
+        entry,
+        parameters: Parameters::from_json(entry.parameters, params).expect("parameters"),
+        seed: Seed(1),
+        confidence: None,
+        rule: None,
+        limits: Limits {
+            max_passes: Some(1),
+            ..Limits::default()
+        },
+        ends_by_time: false,
+        trace: false,
+    };
+    let input = Input::Sample {
+        data: &counting.data,
+        assume: None,
+    };
+    check(&task, input, u64::MAX).expect("a task");
+    #[allow(clippy::disallowed_methods)] // A program for people may look at the clock.
+    let started = Instant::now();
+    let outcome = train(&task, input, &run).expect("nobody suspends it");
+    let seconds = started.elapsed().as_secs_f64();
+    let mut query = BitMatrix::new(counting.query.n());
+    query.push_row(counting.query.words());
+    let query = Data::new(Features::Boolean(query), Labels::Unlabelled);
+    let mut answer = false;
+    for_each_decisions(&outcome.hypothesis, &query, 0.0, |decisions| {
+        answer = decisions[0].is_positive;
+        ControlFlow::Continue(())
+    });
+    let truth = satisfying(variables, clauses) >= at_least;
+    let counts = outcome.counts;
+    assert_eq!((answer, counts.mistakes), (truth, counts.examples));
+    let numbers = plan.numbers();
+    println!(
+        "| {} | {alpha} | {at_least} | {}, {}, {}, {}, {}, {} | {} | {} | {} | {} | {seconds:.2} |",
+        formula(clauses),
+        numbers.u,
+        numbers.v,
+        numbers.w,
+        numbers.m,
+        numbers.q,
+        numbers.p,
+        counts.examples,
+        counts.mistakes,
+        said(answer),
+        said(truth),
+    );
+}
+
+fn said(yes: bool) -> &'static str {
+    if yes { "yes" } else { "no" }
+}
+
+fn formula(clauses: &[[u32; 2]]) -> String {
+    let clauses: Vec<_> = clauses
+        .iter()
+        .map(|[i, j]| format!("(y{i} or y{j})"))
+        .collect();
+    clauses.join(" and ")
+}
+
+fn satisfying(variables: u32, clauses: &[[u32; 2]]) -> u64 {
+    let is_true = |assignment: u64, variable: u32| assignment >> (variable - 1) & 1 == 1;
+    let holds = |&assignment: &u64| {
+        let mut clauses = clauses.iter();
+        clauses.all(|&[i, j]| is_true(assignment, i) || is_true(assignment, j))
+    };
+    (0..1_u64 << variables).filter(holds).count() as u64
+}

@@ -1,0 +1,405 @@
+//! Winnow over all nonempty monotone monomials of the features: DNF formulae as disjunctions.
+//!
+//! R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for
+//! on-line learning algorithms", section 4. Over N = 2^n - 1 monomials Theorem 2 would bound the
+//! mistakes on a monotone DNF polynomially; but Theorem 5 shows that no algorithm can simulate
+//! such a run in polynomial time, unless all of #P can be computed so. That is no reason not to
+//! do it where it is small: an example with a active features has 2^a - 1 true monomials, and
+//! decides in about a 2^a steps here, exactly. Examples with more active features than
+//! `max_active` are refused before anything runs.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `alpha` | 2 | the factor of a promotion, a whole number from 2 to 2^32 |
+//! | `theta` | 2^n | the threshold, a plain decimal above 0, as a string where a number is not exact |
+//! | `max_active` | 20 | how many features of an example may be active, at most 24 |
+//!
+//! ```
+//! use halfspace::learners::decimal::Decimal;
+//! use halfspace::learners::hypothesis::Score;
+//! use halfspace::learners::kernel_winnow_weights::{KernelWinnowWeights, Scratch};
+//! use halfspace::learners::power_sum::Base;
+//!
+//! let alpha = Base::new(2.0).expect("above 1");
+//! let mut weights = KernelWinnowWeights::new(alpha, Decimal::from(8), 3, 20);
+//! // x1 x2 promoted: so are x1 and x2, and the three monomials come to 2 each.
+//! weights.add(&[0, 1], 1).expect("room");
+//! let decision = weights.decide(&[0b011], &mut Scratch::default());
+//! assert_eq!((decision.score, decision.is_positive), (Score::Integer(6), false));
+//! ```
+
+use std::ops::Range;
+
+use num_bigint::BigUint;
+
+use crate::bits::words_for;
+
+use super::block::Block;
+use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
+use super::data::{Data, Features};
+use super::decimal::{DIGITS_MAX, Decimal};
+use super::hypothesis::Hypothesis;
+use super::kernel_winnow_weights::{ACTIVE_MAX, KernelWinnowWeights, Scratch, SupportFull};
+use super::parameters::{Kind, Parameter, ParameterError, Parameters};
+use super::power_sum::{BASE_MAX, Base};
+use super::random::Generator;
+use super::rule::{Rule, Update};
+use super::run::StopFlag;
+use super::source::Presentation;
+use super::task::{Input, TaskError};
+use super::winnow_weights::active;
+
+/// The most features for which 2^n has at most [`DIGITS_MAX`] digits.
+const DEFAULT_THETA_N_MAX: usize = 33_219;
+
+/// Steps of the predictions asked for at once: about a minute.
+const STEPS_MAX: u64 = 1 << 36;
+
+/// The kind of its hypothesis in documents.
+pub const KIND: &str = "kernel-winnow";
+
+/// The catalogue's entry.
+pub static ENTRY: Entry = Entry {
+    name: KIND,
+    title: "Kernel Winnow",
+    learns: "Winnow over all 2^n - 1 monotone conjunctions, exact where examples have few active \
+             features.",
+    data: DataKinds {
+        half_space: false,
+        labelled: true,
+        real: false,
+    },
+    reading: "unsigned",
+    presentation: Presentation::Labelled,
+    on_line: true,
+    confidence_rules: &[],
+    default_stop: DefaultStop::Passes(1000),
+    parameters: &[
+        Parameter {
+            name: "alpha",
+            kind: Kind::Count {
+                minimum: 2,
+                maximum: BASE_MAX as u64,
+                default: "2",
+            },
+            description: "The factor by which a promotion multiplies and a demotion divides.",
+        },
+        Parameter {
+            name: "theta",
+            kind: Kind::Decimal { default: "2^n" },
+            description: "The threshold that the weights of the true conjunctions must reach.",
+        },
+        Parameter {
+            name: "max_active",
+            kind: Kind::Count {
+                minimum: 1,
+                maximum: ACTIVE_MAX,
+                default: "20",
+            },
+            description: "How many features of an example may be active; each more doubles time \
+                          and memory.",
+        },
+    ],
+    guarantee: Guarantee {
+        theorem: "Theorems 2 and 5 (Khardon, Roth, Servedio)",
+        bound: "Polynomially many mistakes on a monotone DNF, but no polynomial time unless #P \
+                has it: hence the limit on active features.",
+    },
+    source: "R. Khardon, D. Roth, R. Servedio, Efficiency versus convergence of Boolean kernels \
+             for on-line learning algorithms (2001)",
+    check: Some(check_active),
+    build: |setup| Ok(Box::new(KernelWinnow::new(setup)?)),
+};
+
+/// Refuses data of which an example has, or could have, more active features than are allowed.
+fn check_active(parameters: &Parameters, input: Input<'_>) -> Result<(), TaskError> {
+    let most = active_max(parameters);
+    let refused = match input {
+        Input::Generated(plan) => {
+            let n = plan.target.n();
+            (n as u64 > most).then(|| {
+                format!(
+                    "generated examples of {n} features may have all of them active, more than \
+                     max_active = {most}"
+                )
+            })
+        }
+        Input::Sample { data, .. } => too_active(data, most),
+    };
+    refused.map_or(Ok(()), |detail| {
+        Err(TaskError::Intractable(intractable(&detail)))
+    })
+}
+
+/// What is said of examples whose cubes are too large.
+fn intractable(detail: &str) -> String {
+    format!(
+        "{detail}: by Theorem 5 (Khardon, Roth, Servedio) nothing simulates Winnow over all \
+         conjunctions in polynomial time, unless #P has it; it takes about 2^a steps for a active \
+         features"
+    )
+}
+
+/// The first example with more than `most` active features, in words.
+fn too_active(data: &Data, most: u64) -> Option<String> {
+    let mut counts = active_counts(data).enumerate();
+    let (example, count) = counts.find(|&(_, count)| count > most)?;
+    Some(format!(
+        "example {example} (from 0) has {count} active features, more than max_active = {most}"
+    ))
+}
+
+/// How many features of each example of Boolean data are active.
+fn active_counts(data: &Data) -> impl Iterator<Item = u64> {
+    let matrix = match data.features() {
+        Features::Boolean(matrix) => Some(matrix),
+        Features::Real(_) => None,
+    };
+    let blocks = matrix.into_iter().flat_map(|matrix| matrix.blocks());
+    blocks.flat_map(|block| {
+        (0..block.rows()).map(move |row| {
+            let words = 0..block.words_per_row();
+            words
+                .map(|word| u64::from(block.word(word, row).count_ones()))
+                .sum()
+        })
+    })
+}
+
+fn active_max(parameters: &Parameters) -> u64 {
+    parameters.count("max_active").unwrap_or(20)
+}
+
+/// Whether a model can decide all these examples, within the steps of one request.
+///
+/// # Errors
+/// Which example is too large for it, or how much all of them would take, and why.
+pub fn check_examples(weights: &KernelWinnowWeights, data: &Data) -> Result<(), String> {
+    if let Some(detail) = too_active(data, weights.active_max()) {
+        return Err(intractable(&detail));
+    }
+    let steps: u64 = active_counts(data)
+        .map(|active| (active + 1) << active)
+        .sum();
+    if steps > STEPS_MAX {
+        let detail =
+            format!("these examples take {steps} steps, at most {STEPS_MAX} are done at once");
+        return Err(intractable(&detail));
+    }
+    Ok(())
+}
+
+/// The state of Winnow over monomials.
+struct KernelWinnow {
+    weights: KernelWinnowWeights,
+    scratch: Scratch,
+    /// The packed words of the row at hand.
+    row: Vec<u64>,
+}
+
+impl KernelWinnow {
+    /// Makes the rule from its parameters.
+    ///
+    /// # Errors
+    /// When theta is left out and 2^n is longer than a threshold may be.
+    fn new(setup: &Setup<'_>) -> Result<Self, ParameterError> {
+        let (parameters, n) = (setup.parameters, setup.n);
+        let theta = match parameters.decimal("theta") {
+            Some(theta) => theta.clone(),
+            None if n <= DEFAULT_THETA_N_MAX => Decimal::whole(BigUint::from(1_u32) << n),
+            None => {
+                return Err(ParameterError {
+                    name: "theta".to_owned(),
+                    detail: format!(
+                        "the default, 2^{n}, has more than {DIGITS_MAX} digits: give another"
+                    ),
+                    unknown: false,
+                });
+            }
+        };
+        let alpha = parameters.count("alpha").unwrap_or(2);
+        let base = Base::new(alpha as f64).expect("checked by its kind");
+        Ok(Self {
+            weights: KernelWinnowWeights::new(base, theta, n, active_max(parameters)),
+            scratch: Scratch::default(),
+            row: vec![0; words_for(n)],
+        })
+    }
+}
+
+impl Rule for KernelWinnow {
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        let Self {
+            weights,
+            scratch,
+            row: words,
+        } = self;
+        rows.find(|&row| {
+            block.bits().copy_row(row, words);
+            stop.raised().is_some()
+                || weights.is_positive(words, scratch, stop) != block.is_positive(row)
+        })
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        block.bits().copy_row(row, &mut self.row);
+        let features = active(&self.row, self.weights.n(), false);
+        let features: Vec<_> = features.map(|feature| feature as u32).collect();
+        if features.is_empty() {
+            // No conjunction but the empty one is true of it, and that has no weight.
+            return Update::Unchanged;
+        }
+        let by = if block.is_positive(row) { 1 } else { -1 };
+        match self.weights.add(&features, by) {
+            Ok(()) => Update::Changed,
+            Err(SupportFull::Exponents) => {
+                Update::Refused("exact weights end at integers of 2^20 bits")
+            }
+            Err(SupportFull::Examples) => {
+                Update::Refused("a support ends at 1,000,000 examples or 2^28 bits")
+            }
+        }
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::KernelWinnow(self.weights.without_cancelled())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::data::Labels;
+    use crate::learners::generate::Plan;
+    use crate::learners::outcome::Outcome;
+    use crate::learners::random::Seed;
+    use crate::learners::run::{Limits, Run};
+    use crate::learners::stopping::Sampling;
+    use crate::learners::task::{Task, check};
+    use crate::learners::train::train;
+    use crate::learners::train_loop::Reason;
+    use serde_json::{Value, json};
+
+    fn data(rows: &[(&str, bool)]) -> Data {
+        let mut matrix = BitMatrix::new(rows[0].0.len());
+        let mut labels = BitVector::zeros(rows.len());
+        for (at, (row, label)) in rows.iter().enumerate() {
+            let row = BitVector::from_bit_string(row.as_bytes()).expect("bits");
+            matrix.push_row(row.words());
+            labels.set(at, *label);
+        }
+        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    }
+
+    fn task(params: &Value) -> Task {
+        let object = params.as_object().expect("an object");
+        Task {
+            entry: &ENTRY,
+            parameters: Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
+            seed: Seed(1),
+            confidence: None,
+            rule: None,
+            limits: Limits::default(),
+            ends_by_time: false,
+            trace: false,
+        }
+    }
+
+    fn learn(params: &Value, data: &Data) -> Outcome {
+        let (task, assume) = (task(params), None);
+        let input = Input::Sample { data, assume };
+        check(&task, input, u64::MAX).expect("a valid task");
+        train(&task, input, &Run::default()).expect("nobody suspends it")
+    }
+
+    #[test]
+    fn a_run_worked_out_by_hand() {
+        // theta = 8, monomials 1, 2, 12 and so on. 110 sums to 3, 6 and then 12: promoted twice.
+        // 101 has 1 (now 4), 3 and 13: 6, missed; then 8 + 2 + 2. So 100 alone sums to 8.
+        let sample = data(&[("110", true), ("110", true), ("101", true), ("100", false)]);
+        let outcome = learn(&json!({}), &sample);
+        assert_eq!(outcome.termination.reason, Reason::Converged);
+        let Hypothesis::KernelWinnow(weights) = &outcome.hypothesis else {
+            unreachable!()
+        };
+        let counts: Vec<_> = weights
+            .support()
+            .iter()
+            .map(|s| (s.active.as_slice(), s.net))
+            .collect();
+        assert_eq!(counts, [(&[0, 1][..], 2), (&[0, 2], 1), (&[0], -1)]);
+        assert_eq!(outcome.counts.mistakes, 4);
+    }
+
+    #[test]
+    fn a_dnf_that_no_disjunction_of_features_is_learnt() {
+        // x1 x2 or x3 x4, over all 16 examples.
+        let rows: Vec<_> = (0..16_u32)
+            .map(|x| (format!("{x:04b}"), x & 3 == 3 || x & 12 == 12))
+            .collect();
+        let rows: Vec<_> = rows.iter().map(|(x, y)| (x.as_str(), *y)).collect();
+        let outcome = learn(&json!({"theta": 10}), &data(&rows));
+        assert_eq!(outcome.termination.reason, Reason::Converged);
+        assert_eq!(outcome.training.expect("counted").errors, 0);
+    }
+
+    #[test]
+    fn too_many_active_features_are_refused_at_once() {
+        let (few, many) = ("110000", "111110");
+        let sample = data(&[(few, true), (many, false)]);
+        let input = Input::Sample {
+            data: &sample,
+            assume: None,
+        };
+        let refused = check(&task(&json!({"max_active": 4})), input, u64::MAX);
+        let Err(TaskError::Intractable(detail)) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(
+            detail.starts_with("example 1 (from 0) has 5 active features"),
+            "{detail}"
+        );
+        assert!(detail.contains("Theorem 5"), "{detail}");
+        assert_eq!(
+            check(&task(&json!({"max_active": 5})), input, u64::MAX),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn generated_data_must_be_narrow() {
+        let plan = |n| Plan {
+            target: Plan::random_target(n, Seed(1)),
+            sampling: Sampling::Uniform,
+            count: Some(100),
+            noise: 0.0,
+            density: 0.5,
+        };
+        let check = |n| check(&task(&json!({})), Input::Generated(&plan(n)), u64::MAX);
+        assert_eq!(check(20), Ok(()));
+        assert!(matches!(check(21), Err(TaskError::Intractable(_))));
+    }
+
+    #[test]
+    fn the_default_threshold_must_be_a_decimal_that_is_read() {
+        let digits = |n: usize| (BigUint::from(1_u32) << n).to_string().len();
+        assert_eq!(digits(DEFAULT_THETA_N_MAX), DIGITS_MAX);
+        assert_eq!(digits(DEFAULT_THETA_N_MAX + 1), DIGITS_MAX + 1);
+        let long = "1".to_owned() + &"0".repeat(DEFAULT_THETA_N_MAX);
+        let sample = data(&[(&long, true)]);
+        let assume = None;
+        let input = Input::Sample {
+            data: &sample,
+            assume,
+        };
+        let refused = check(&task(&json!({})), input, u64::MAX);
+        assert!(matches!(refused, Err(TaskError::Parameter(_))));
+        assert_eq!(check(&task(&json!({"theta": 5})), input, u64::MAX), Ok(()));
+    }
+}

@@ -1,0 +1,325 @@
+//! Sums of powers of one base, exact: what the multiplicative learners decide by.
+//!
+//! A weight is alpha^e with a whole exponent e, and only e is kept: 1.1 promoted 50 times and
+//! demoted 50 times is 1 again. Any double above 1 is such a base: a double is an odd whole number
+//! times a power of two, so that a sum of its powers is a whole number times two known powers, and
+//! is compared with a decimal in integers of unlimited size. No float decides.
+
+use num_bigint::{BigInt, BigUint};
+
+use super::decimal::Decimal;
+use super::hypothesis::Score;
+
+/// The largest base.
+pub const BASE_MAX: f64 = 4_294_967_296.0;
+
+/// Bits that a power may have, above or below 1. With the digits of a threshold and the number of
+/// features no integer of a comparison then passes 2^20 bits.
+pub const POWER_BITS_MAX: u64 = (1 << 19) - (1 << 16);
+
+/// The base alpha of the weights, above 1 and at most [`BASE_MAX`]: `odd * 2^twos`, exactly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Base {
+    odd: u64,
+    twos: i32,
+    value: f64,
+}
+
+impl Base {
+    /// A base; none outside its range.
+    pub fn new(value: f64) -> Option<Self> {
+        if !(value > 1.0 && value <= BASE_MAX) {
+            return None;
+        }
+        // Above 1 no double is subnormal: 52 stored bits under a hidden one.
+        let bits = value.to_bits();
+        let mantissa = (bits & ((1 << 52) - 1)) | 1 << 52;
+        let exponent = (bits >> 52) as i32 - 1075;
+        let twos = mantissa.trailing_zeros();
+        Some(Self {
+            odd: mantissa >> twos,
+            twos: exponent + twos as i32,
+            value,
+        })
+    }
+
+    /// The base as a number.
+    pub fn value(self) -> f64 {
+        self.value
+    }
+
+    /// The odd factor.
+    pub fn odd(self) -> u64 {
+        self.odd
+    }
+
+    /// How many factors of two there are besides the odd one; negative for a fraction.
+    pub fn twos(self) -> i32 {
+        self.twos
+    }
+
+    /// The largest magnitude of an exponent.
+    pub fn exponent_max(self) -> i32 {
+        let odd_bits = match self.odd {
+            1 => 0,
+            odd => u64::from(odd.ilog2() + 1),
+        };
+        let step = odd_bits + self.twos.max(0) as u64;
+        (POWER_BITS_MAX / step) as i32
+    }
+}
+
+/// `value * odd^odd_power * 2^two_power`, for the odd factor of one base.
+#[derive(Clone, Debug)]
+pub struct PowerSum {
+    odd: u64,
+    value: BigUint,
+    odd_power: i64,
+    two_power: i64,
+}
+
+impl PowerSum {
+    /// The sum of `count * base^exponent` over terms in ascending order of their exponents.
+    pub fn new(base: Base, terms: &[(i32, u64)]) -> Self {
+        debug_assert!(terms.is_sorted_by(|a, b| a.0 < b.0));
+        let (lowest, highest) = match terms {
+            [] => (0, 0),
+            [first, .., last] => (i64::from(first.0), i64::from(last.0)),
+            [only] => (i64::from(only.0), i64::from(only.0)),
+        };
+        let twos = i64::from(base.twos);
+        Self {
+            odd: base.odd,
+            value: reduced_sum(base, terms),
+            odd_power: lowest,
+            two_power: twos * if twos < 0 { highest } else { lowest },
+        }
+    }
+
+    /// Whether the sum is at least `threshold`.
+    pub fn reaches(&self, threshold: &Decimal) -> bool {
+        // Both sides times 10^places, and no power below 0.
+        let places = threshold.places();
+        let mut sum = &self.value * BigUint::from(5_u32).pow(places);
+        let mut needed = threshold.digits().clone();
+        let odd = BigUint::from(self.odd).pow(self.odd_power.unsigned_abs() as u32);
+        if self.odd_power >= 0 {
+            sum *= odd;
+        } else {
+            needed *= odd;
+        }
+        match self.two_power + i64::from(places) {
+            twos if twos >= 0 => sum <<= twos,
+            twos => needed <<= -twos,
+        }
+        sum >= needed
+    }
+
+    /// The sum as a score in lowest terms.
+    pub fn into_score(self) -> Score {
+        let Self {
+            odd,
+            value: mut numerator,
+            odd_power,
+            two_power,
+        } = self;
+        let mut denominator = BigUint::from(1_u32);
+        let power = BigUint::from(odd).pow(odd_power.unsigned_abs() as u32);
+        if odd_power >= 0 {
+            numerator *= power;
+        } else {
+            (numerator, denominator) = without_factors_of(odd, numerator, power);
+        }
+        if two_power >= 0 {
+            numerator <<= two_power;
+        } else {
+            let needed = two_power.unsigned_abs();
+            let shared = numerator.trailing_zeros().unwrap_or(needed).min(needed);
+            numerator >>= shared;
+            denominator <<= needed - shared;
+        }
+        if denominator == BigUint::from(1_u32) {
+            return Score::from(BigInt::from(numerator));
+        }
+        Score::Fraction {
+            numerator: BigInt::from(numerator),
+            denominator,
+        }
+    }
+}
+
+/// The sum over terms divided by `odd^lowest` and by two to the power of `twos * lowest`, or
+/// `twos * highest` where `twos` is negative: a whole number. Halves are summed apart, so that
+/// most multiplications are of numbers of like size.
+fn reduced_sum(base: Base, terms: &[(i32, u64)]) -> BigUint {
+    let (left, right) = match terms {
+        [] => return BigUint::ZERO,
+        [(_, count)] => return BigUint::from(*count),
+        _ => terms.split_at(terms.len() / 2),
+    };
+    let (mut low, mut high) = (reduced_sum(base, left), reduced_sum(base, right));
+    let gap = |from: &[(i32, u64)], to: &[(i32, u64)], ends: fn(&[(i32, u64)]) -> i32| {
+        u64::from(ends(to).abs_diff(ends(from)))
+    };
+    let first = |terms: &[(i32, u64)]| terms[0].0;
+    let last = |terms: &[(i32, u64)]| terms[terms.len() - 1].0;
+    if base.odd > 1 {
+        high *= BigUint::from(base.odd).pow(gap(left, right, first) as u32);
+    }
+    let twos = u64::from(base.twos.unsigned_abs());
+    if base.twos >= 0 {
+        high <<= twos * gap(left, right, first);
+    } else {
+        low <<= twos * gap(left, right, last);
+    }
+    low + high
+}
+
+/// Both without the factors that they share; `power` is a power of `odd`.
+fn without_factors_of(odd: u64, mut value: BigUint, mut power: BigUint) -> (BigUint, BigUint) {
+    loop {
+        // What both share, divides a power of `odd`; so its primes are primes of `odd`.
+        let of_value = greatest_common_divisor(odd, remainder(&value, odd));
+        let shared = greatest_common_divisor(of_value, remainder(&power, of_value));
+        if shared == 1 {
+            return (value, power);
+        }
+        value /= shared;
+        power /= shared;
+    }
+}
+
+fn remainder(number: &BigUint, divisor: u64) -> u64 {
+    u64::try_from(number % divisor).expect("less than the divisor")
+}
+
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// The terms of a sum of powers whose exponents are `exponents`, each counted.
+pub fn terms_of(exponents: impl Iterator<Item = i32> + Clone) -> Vec<(i32, u64)> {
+    let bounds = exponents.clone().fold(None, |bounds, e| match bounds {
+        None => Some((e, e)),
+        Some((low, high)) => Some((e.min(low), e.max(high))),
+    });
+    let Some((lowest, highest)) = bounds else {
+        return Vec::new();
+    };
+    // Exponents reach no further than `Base::exponent_max`: a few MiB at worst.
+    let mut counts = vec![0_u64; highest.abs_diff(lowest) as usize + 1];
+    for exponent in exponents {
+        counts[exponent.abs_diff(lowest) as usize] += 1;
+    }
+    let counted = (lowest..).zip(counts);
+    counted.filter(|&(_, count)| count > 0).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn score(alpha: f64, terms: &[(i32, u64)]) -> Score {
+        PowerSum::new(Base::new(alpha).expect("a base"), terms).into_score()
+    }
+
+    fn fraction(numerator: u64, denominator: u64) -> Score {
+        Score::Fraction {
+            numerator: numerator.into(),
+            denominator: denominator.into(),
+        }
+    }
+
+    #[test]
+    fn sums_are_in_lowest_terms() {
+        assert_eq!(score(2.0, &[]), Score::Integer(0));
+        assert_eq!(score(2.0, &[(-2, 3), (1, 1)]), fraction(11, 4));
+        assert_eq!(score(2.0, &[(-2, 4)]), Score::Integer(1));
+        assert_eq!(score(3.0, &[(-2, 12)]), fraction(4, 3));
+        assert_eq!(score(6.0, &[(-2, 12)]), fraction(1, 3));
+        assert_eq!(score(6.0, &[(-3, 8)]), fraction(1, 27));
+        assert_eq!(score(1.5, &[(-1, 1), (1, 1)]), fraction(13, 6));
+        assert_eq!(score(1.5, &[(-2, 9), (2, 4)]), Score::Integer(13));
+        assert_eq!(score(2.0, &[(64, 1)]), Score::Large(BigInt::from(1) << 64));
+    }
+
+    #[test]
+    fn a_base_is_its_double_exactly() {
+        let base = Base::new(1.1).expect("a base");
+        assert_eq!(base.odd() as f64 * 2_f64.powi(base.twos()), 1.1);
+        let base = Base::new(BASE_MAX).expect("a base");
+        assert_eq!((base.odd(), base.twos()), (1, 32));
+        assert_eq!(base.exponent_max(), POWER_BITS_MAX as i32 / 32);
+        for wrong in [1.0, 0.5, -2.0, f64::NAN, f64::INFINITY, 4_294_967_297.0] {
+            assert!(Base::new(wrong).is_none(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn promoted_and_demoted_as_often_is_exactly_one() {
+        let one = Decimal::from(1);
+        let base = Base::new(1.1).expect("a base");
+        assert!(PowerSum::new(base, &[(0, 1)]).reaches(&one));
+        // One unit in the last place of 1.1^50 is lost in floats; here nothing is.
+        let almost = Decimal::parse(&format!("0.{}", "9".repeat(5_000))).expect("plain");
+        assert!(PowerSum::new(base, &[(0, 1)]).reaches(&almost));
+        assert!(!PowerSum::new(base, &[(-1, 1)]).reaches(&almost));
+    }
+
+    #[test]
+    fn the_largest_integers_stay_within_their_limit() {
+        for alpha in [2.0, 3.0, 1.1, 1.5, BASE_MAX, 1.0 + f64::EPSILON] {
+            let base = Base::new(alpha).expect("a base");
+            let most = base.exponent_max();
+            let sum = PowerSum::new(base, &[(-most, 1 << 21), (0, 7), (most, 1 << 21)]);
+            assert!(sum.value.bits() <= 1 << 20, "{alpha}: {}", sum.value.bits());
+            assert!(sum.reaches(&Decimal::from(2)));
+            let low = PowerSum::new(base, &[(-most, 1)]);
+            assert!(!low.reaches(&Decimal::from(2)));
+        }
+    }
+
+    proptest! {
+        /// Against rationals built term by term.
+        #[test]
+        fn a_sum_is_what_its_terms_add_up_to(
+            exponents in prop::collection::vec(-9_i32..9, 0..40),
+            alpha in prop::sample::select(vec![2.0, 3.0, 6.0, 12.0, 1.5, 1.25, 2.5]),
+            theta in 0_u64..100_000, places in 0_u32..6,
+        ) {
+            let base = Base::new(alpha).expect("a base");
+            // alpha = top / 4, so alpha^e times (4 top)^9 is whole.
+            let top = BigUint::from((alpha * 4.0) as u64);
+            let scale = (&top * 4_u32).pow(9);
+            let term = |e: i32| {
+                let size = e.unsigned_abs();
+                let (up, down) = (top.pow(size), BigUint::from(4_u32).pow(size));
+                if e >= 0 { &scale * up / down } else { &scale * down / up }
+            };
+            let total: BigUint = exponents.iter().map(|&e| term(e)).sum();
+            let sum = PowerSum::new(base, &terms_of(exponents.iter().copied()));
+            let text = format!("{theta:0>6}");
+            let (whole, fraction) = text.split_at(6 - places as usize);
+            let point = if places > 0 { "." } else { "" };
+            let threshold = Decimal::parse(&format!("{whole}{point}{fraction}")).expect("plain");
+            let tens = BigUint::from(10_u32).pow(threshold.places());
+            let reached = &total * tens >= threshold.digits() * &scale;
+            prop_assert_eq!(sum.reaches(&threshold), reached);
+            let (numerator, denominator) = match sum.into_score() {
+                Score::Integer(whole) => (BigInt::from(whole), BigUint::from(1_u32)),
+                Score::Large(whole) => (whole, BigUint::from(1_u32)),
+                Score::Fraction { numerator, denominator } => (numerator, denominator),
+                Score::Real(_) => unreachable!(),
+            };
+            prop_assert_eq!(&numerator * BigInt::from(scale), BigInt::from(total * &denominator));
+            for prime in [2_u32, 3, 5] {
+                let divides = |n: &BigUint| (n % prime) == BigUint::ZERO;
+                prop_assert!(!(divides(&denominator) && divides(numerator.magnitude())));
+            }
+        }
+    }
+}

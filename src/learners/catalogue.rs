@@ -4,7 +4,10 @@ use super::parameters::{Parameter, ParameterError, Parameters};
 use super::random::Generator;
 use super::rule::Rule;
 use super::source::Presentation;
-use super::{directed_drift, directed_drift_async, directed_drift_sync, perceptron, pocket};
+use super::{
+    directed_drift, directed_drift_async, directed_drift_sync, kernel_perceptron, perceptron,
+    pocket,
+};
 
 /// Every learner, in the order in which they are listed.
 pub static CATALOGUE: &[&Entry] = &[
@@ -13,6 +16,7 @@ pub static CATALOGUE: &[&Entry] = &[
     &directed_drift_sync::ENTRY,
     &perceptron::ENTRY,
     &pocket::ENTRY,
+    &kernel_perceptron::ENTRY,
 ];
 
 /// The learner of that name.

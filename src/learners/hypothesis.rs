@@ -7,6 +7,7 @@ use num_bigint::{BigInt, BigUint};
 use crate::bits::{self, BitVector};
 
 use super::block::Block;
+use super::kernel_expansion::KernelExpansion;
 use super::linear::LinearWeights;
 use super::run::StopFlag;
 
@@ -17,6 +18,9 @@ pub enum Hypothesis {
     BinaryWeights(BitVector),
     /// Integer or real weights with an optional bias; prediction +1 iff the score is >= 0.
     Linear(LinearWeights),
+    /// Labelled examples under a kernel; prediction +1 iff the sum of their kernels with the
+    /// example, each with its label's sign, is >= 0.
+    Kernel(KernelExpansion),
 }
 
 /// What a hypothesis says of one example.
@@ -78,6 +82,7 @@ impl Hypothesis {
         match self {
             Self::BinaryWeights(weights) => weights.n(),
             Self::Linear(weights) => weights.n(),
+            Self::Kernel(expansion) => expansion.kernel().n(),
         }
     }
 
@@ -86,6 +91,7 @@ impl Hypothesis {
         match self {
             Self::BinaryWeights(weights) => bits::words_for(weights.n()) as u64,
             Self::Linear(weights) => weights.n() as u64,
+            Self::Kernel(expansion) => expansion.words_of_work(),
         }
     }
 
@@ -108,12 +114,13 @@ impl Hypothesis {
                 let mut scratch = weights.scratch();
                 out.extend(rows.map(|row| weights.decide(block, row, &mut scratch)));
             }
+            Self::Kernel(expansion) => expansion.decide(block, rows, out),
         }
     }
 
     /// The mask of the rows of a block that the hypothesis gets wrong. Once `stop` is raised any
     /// mask will do: whoever asks looks at the flag before believing the answer.
-    pub fn mistakes(&self, block: &Block<'_>, _stop: &StopFlag) -> u64 {
+    pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         match self {
             Self::BinaryWeights(weights) => {
                 let bits = block.bits();
@@ -122,6 +129,7 @@ impl Hypothesis {
                 wrong_if_positive ^ (!block.positives & super::block::row_mask(bits.rows()))
             }
             Self::Linear(weights) => weights.mistakes(block),
+            Self::Kernel(expansion) => expansion.mistakes(block, stop),
         }
     }
 }

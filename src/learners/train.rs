@@ -142,6 +142,8 @@ fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
     let distance = match hypothesis {
         Hypothesis::BinaryWeights(weights) => weights.hamming_distance(&plan.target),
         Hypothesis::Linear(weights) => weights.signs().hamming_distance(&plan.target),
+        // It has no weight a feature.
+        Hypothesis::Kernel(_) => return None,
     };
     Some(Recovery {
         recovered: distance == 0,

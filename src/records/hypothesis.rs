@@ -10,6 +10,8 @@ use crate::learners::linear::{
     INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights,
 };
 
+use super::kernel_document::{self, KernelDocument, SupportVector};
+
 /// A hypothesis, by its kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
@@ -34,6 +36,16 @@ pub enum HypothesisDocument {
         /// How Boolean examples are read; null for real-valued ones.
         reading: Option<ReadingName>,
     },
+    /// Prediction +1 iff the sum of `y K(x, example)` over the support vectors is >= 0, K being
+    /// the number of conjunctions that both satisfy.
+    Kernel {
+        /// Features an example.
+        n: usize,
+        /// Which conjunctions count.
+        kernel: KernelDocument,
+        /// The examples that were got wrong, in the order in which they were.
+        support: Vec<SupportVector>,
+    },
 }
 
 /// How a Boolean example is read.
@@ -57,13 +69,14 @@ impl HypothesisDocument {
         match self {
             Self::BinaryWeights { .. } => "binary-weights",
             Self::Linear { .. } => "linear",
+            Self::Kernel { .. } => "kernel",
         }
     }
 
     /// Features an example.
     pub fn n(&self) -> usize {
         match self {
-            Self::BinaryWeights { n, .. } | Self::Linear { n, .. } => *n,
+            Self::BinaryWeights { n, .. } | Self::Linear { n, .. } | Self::Kernel { n, .. } => *n,
         }
     }
 }
@@ -86,6 +99,11 @@ impl From<&Hypothesis> for HypothesisDocument {
                 weights: weights.weights().iter().map(|&w| real_number(w)).collect(),
                 bias: weights.bias().map(real_number),
                 reading: weights.reading().map(ReadingName::from),
+            },
+            Hypothesis::Kernel(expansion) => Self::Kernel {
+                n: expansion.kernel().n(),
+                kernel: kernel_document::kernel_document(expansion),
+                support: kernel_document::support_document(expansion),
             },
         }
     }
@@ -119,6 +137,10 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
                     return wrong(format!("{} weights, but n is {n}", weights.len()));
                 }
                 linear(weights, bias.as_ref(), *reading).map(Self::Linear)
+            }
+            HypothesisDocument::Kernel { n, kernel, support } => {
+                let expansion = kernel_document::expansion(*n, kernel, support);
+                expansion.map(Self::Kernel).map_err(HypothesisError)
             }
         }
     }
@@ -172,16 +194,24 @@ impl From<ReadingName> for Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learners::kernel::{Conjunctions, Kernel};
+    use crate::learners::kernel_expansion::KernelExpansion;
 
     #[test]
     fn every_kind_survives_the_round_trip() {
         let bits = BitVector::from_bit_string(b"1011").expect("bits");
         let integer = IntegerWeights::new(Reading::Unsigned, vec![3, -4], Some(1));
         let real = RealWeights::new(None, vec![0.1, -2.0], None);
+        let kernel = Kernel::new(4, Conjunctions::Monotone, Some(3)).expect("a small table");
+        let mut expansion = KernelExpansion::new(kernel);
+        for (example, is_positive) in [(0b1011, true), (0b1011, true), (0b0110, false)] {
+            expansion.push(&[example], is_positive).expect("room");
+        }
         for hypothesis in [
             Hypothesis::BinaryWeights(bits),
             Hypothesis::Linear(LinearWeights::Integer(integer)),
             Hypothesis::Linear(LinearWeights::Real(real)),
+            Hypothesis::Kernel(expansion),
         ] {
             let document = HypothesisDocument::from(&hypothesis);
             let text = serde_json::to_string(&document).expect("JSON");
@@ -197,6 +227,18 @@ mod tests {
             r#"{"kind": "binary-weights", "n": 4, "weights": "1012"}"#,
             r#"{"kind": "linear", "n": 2, "weights": [1], "bias": null, "reading": "signed"}"#,
             r#"{"kind": "linear", "n": 0, "weights": [], "bias": null, "reading": null}"#,
+            r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": 0},
+                "support": []}"#,
+            r#"{"kind": "kernel", "n": 0, "kernel": {"conjunctions": "all", "max_literals": null},
+                "support": []}"#,
+            r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": null},
+                "support": [{"x": "10", "y": 1}, {"x": "101", "y": 1}]}"#,
+            r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": null},
+                "support": [{"x": "12", "y": 1}]}"#,
+            r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": null},
+                "support": [{"x": "10", "y": 0}]}"#,
+            r#"{"kind": "kernel", "n": 1000000, "support": [],
+                "kernel": {"conjunctions": "all", "max_literals": 500000}}"#,
         ] {
             let document: HypothesisDocument = serde_json::from_str(text).expect("a document");
             assert!(Hypothesis::try_from(&document).is_err(), "{text}");

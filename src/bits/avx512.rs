@@ -51,8 +51,9 @@ pub fn distances_of_group(words: &[u64], base: usize, vector: &[u64]) -> __m512i
 }
 
 /// Calls `take` with each group of eight rows and what they have with the vector, all found in one
-/// pass over the words: the ones in common if `COMMON`, else the distances. It takes a closure so that each caller has its own copy, which the compiler inlines:
-/// distances returned through memory cost as much as to find them.
+/// pass over the words: the ones in common if `COMMON`, else the distances. It takes a closure so
+/// that each caller has its own copy, which the compiler inlines: distances returned through memory
+/// cost as much as to find them.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 #[inline]
 pub fn for_each_group<const COMMON: bool>(

@@ -4,9 +4,10 @@ use super::parameters::{Parameter, ParameterError, Parameters};
 use super::random::Generator;
 use super::rule::Rule;
 use super::source::Presentation;
+use super::task::{Input, TaskError};
 use super::{
-    directed_drift, directed_drift_async, directed_drift_sync, kernel_perceptron, perceptron,
-    pocket,
+    bounded_perceptron, directed_drift, directed_drift_async, directed_drift_sync,
+    kernel_perceptron, perceptron, pocket,
 };
 
 /// Every learner, in the order in which they are listed.
@@ -17,6 +18,7 @@ pub static CATALOGUE: &[&Entry] = &[
     &perceptron::ENTRY,
     &pocket::ENTRY,
     &kernel_perceptron::ENTRY,
+    &bounded_perceptron::ENTRY,
 ];
 
 /// The learner of that name.
@@ -51,9 +53,14 @@ pub struct Entry {
     pub guarantee: Guarantee,
     /// Where it was published.
     pub source: &'static str,
+    /// What else the data must be, beyond their kind; none where nothing more is asked.
+    pub check: Option<DataCheck>,
     /// Makes the rule.
     pub build: fn(&mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError>,
 }
+
+/// Looks at data that are of the right kind; refuses what the learner cannot take all the same.
+pub type DataCheck = fn(&Parameters, Input<'_>) -> Result<(), TaskError>;
 
 /// Which examples a learner takes.
 #[derive(Clone, Copy, Debug)]

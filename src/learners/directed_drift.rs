@@ -67,6 +67,7 @@ pub static ENTRY: Entry = Entry {
                 expected number of mistakes is exponential in n.",
     },
     source: SOURCE,
+    check: None,
     build: |setup| {
         let weights = first_hypothesis(setup)?;
         Ok(Box::new(DirectedDrift { weights }))

@@ -39,6 +39,7 @@ pub static ENTRY: Entry = Entry {
         bound: "O(n) expected mistakes when batch_size >= pi/2 n ln n.",
     },
     source: SOURCE,
+    check: None,
     build: |setup| Ok(Box::new(BatchDrift::new(setup, 0.5, flip_most_voted)?)),
 };
 

@@ -36,6 +36,7 @@ pub static ENTRY: Entry = Entry {
         bound: "O(1) expected mistakes when batch_size >= pi n ln n.",
     },
     source: SOURCE,
+    check: None,
     build: |setup| Ok(Box::new(BatchDrift::new(setup, 1.0, flip_outvoted)?)),
 };
 

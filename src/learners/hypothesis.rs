@@ -7,6 +7,7 @@ use num_bigint::{BigInt, BigUint};
 use crate::bits::{self, BitVector};
 
 use super::block::Block;
+use super::bounded::BoundedWeights;
 use super::kernel_expansion::KernelExpansion;
 use super::linear::LinearWeights;
 use super::run::StopFlag;
@@ -21,6 +22,9 @@ pub enum Hypothesis {
     /// Labelled examples under a kernel; prediction +1 iff the sum of their kernels with the
     /// example, each with its label's sign, is >= 0.
     Kernel(KernelExpansion),
+    /// Weights in [0, 1] less an inhibition; prediction +1 iff the mean of their products with the
+    /// features reaches a threshold.
+    Bounded(BoundedWeights),
 }
 
 /// What a hypothesis says of one example.
@@ -83,6 +87,7 @@ impl Hypothesis {
             Self::BinaryWeights(weights) => weights.n(),
             Self::Linear(weights) => weights.n(),
             Self::Kernel(expansion) => expansion.kernel().n(),
+            Self::Bounded(weights) => weights.weights().len(),
         }
     }
 
@@ -92,12 +97,25 @@ impl Hypothesis {
             Self::BinaryWeights(weights) => bits::words_for(weights.n()) as u64,
             Self::Linear(weights) => weights.n() as u64,
             Self::Kernel(expansion) => expansion.words_of_work(),
+            Self::Bounded(weights) => weights.weights().len() as u64,
         }
     }
 
     /// Whether real-valued examples can be predicted.
     pub fn takes_real(&self) -> bool {
-        matches!(self, Self::Linear(weights) if weights.takes_real())
+        match self {
+            Self::Linear(weights) => weights.takes_real(),
+            Self::Bounded(_) => true,
+            Self::BinaryWeights(_) | Self::Kernel(_) => false,
+        }
+    }
+
+    /// Whether Boolean examples can be predicted as bits, in the hypothesis's own reading.
+    pub fn reads_bits(&self) -> bool {
+        match self {
+            Self::Linear(weights) => !weights.takes_real(),
+            Self::BinaryWeights(_) | Self::Kernel(_) | Self::Bounded(_) => true,
+        }
     }
 
     /// What is said of rows `rows` of a block, appended to `out`.
@@ -115,6 +133,7 @@ impl Hypothesis {
                 out.extend(rows.map(|row| weights.decide(block, row, &mut scratch)));
             }
             Self::Kernel(expansion) => expansion.decide(block, rows, out),
+            Self::Bounded(weights) => out.extend(rows.map(|row| weights.decide(block, row))),
         }
     }
 
@@ -130,6 +149,7 @@ impl Hypothesis {
             }
             Self::Linear(weights) => weights.mistakes(block),
             Self::Kernel(expansion) => expansion.mistakes(block, stop),
+            Self::Bounded(weights) => weights.mistakes(block),
         }
     }
 }

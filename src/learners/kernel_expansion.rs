@@ -266,8 +266,12 @@ mod tests {
     prop_compose! {
         fn cases()(n in prop_oneof![1_usize..=70, 1_usize..=150])(
             n in Just(n), is_monotone in any::<bool>(),
-            max_literals in prop_oneof![Just(None), (1_u64..12).prop_map(Some), (1..=n as u64).prop_map(Some)],
-            support in prop::collection::vec((prop::collection::vec(any::<u64>(), words_for(n)), any::<bool>(), 0..4_u8), 0..90),
+            max_literals in prop_oneof![
+                Just(None), (1_u64..12).prop_map(Some), (1..=n as u64).prop_map(Some)
+            ],
+            support in prop::collection::vec(
+                (prop::collection::vec(any::<u64>(), words_for(n)), any::<bool>(), 0..4_u8), 0..90
+            ),
         ) -> (Kernel, Vec<(BitVector, bool)>) {
             let conjunctions = if is_monotone { Conjunctions::Monotone } else { Conjunctions::All };
             let kernel = Kernel::new(n, conjunctions, max_literals).expect("a small table");

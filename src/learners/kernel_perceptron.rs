@@ -115,6 +115,7 @@ pub static ENTRY: Entry = Entry {
     },
     source: "R. Khardon, D. Roth and R. A. Servedio, Efficiency versus convergence of Boolean \
              kernels for on-line learning algorithms (2005), section 2",
+    check: None,
     build: |setup| Ok(Box::new(KernelPerceptron::new(setup)?)),
 };
 

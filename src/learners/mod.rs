@@ -3,6 +3,8 @@
 mod ballot;
 pub mod block;
 pub mod bound;
+pub mod bounded;
+mod bounded_perceptron;
 pub mod catalogue;
 pub mod data;
 mod directed_drift;

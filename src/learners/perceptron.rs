@@ -23,7 +23,7 @@ use super::linear::{
     INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights, Scratch,
 };
 use super::novikoff;
-use super::parameters::{Kind, Parameter, ParameterError, Parameters, Weights};
+use super::parameters::{Kind, Minimum, Parameter, ParameterError, Parameters, Weights};
 use super::random::Generator;
 use super::rule::{Order, Rule, Update};
 use super::run::{Counts, Interrupt, Run, StopFlag};
@@ -51,7 +51,7 @@ pub const BIAS: Parameter = Parameter {
 pub const ETA: Parameter = Parameter {
     name: "eta",
     kind: Kind::Number {
-        above: 0.0,
+        minimum: Minimum::Above(0.0),
         at_most: 1_048_576.0,
         default: 1.0,
     },
@@ -62,6 +62,7 @@ pub const ETA: Parameter = Parameter {
 pub const INITIAL: Parameter = Parameter {
     name: "initial",
     kind: Kind::Weights {
+        at_least: -1e9,
         at_most: 1e9,
         default: 0.0,
     },
@@ -110,6 +111,7 @@ pub static ENTRY: Entry = Entry {
                 product xi over examples of norm at most R.",
     },
     source: "F. Rosenblatt (1958); A. B. J. Novikoff, On convergence proofs on perceptrons (1962)",
+    check: None,
     build: |setup| {
         let order = order(setup.parameters);
         Ok(Box::new(Perceptron::new(setup, order)?))

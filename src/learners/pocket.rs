@@ -46,6 +46,7 @@ pub static ENTRY: Entry = Entry {
                 on; no rate is claimed.",
     },
     source: "S. I. Gallant, Perceptron-based learning algorithms (1990)",
+    check: None,
     build: |setup| {
         Ok(Box::new(Pocket {
             perceptron: Perceptron::new(setup, Order::RandomMistake)?,

@@ -65,6 +65,9 @@ pub enum TaskError {
 /// What does not fit, with what would.
 pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
     check_data(task.entry, input)?;
+    if let Some(check) = task.entry.check {
+        check(&task.parameters, input)?;
+    }
     check_stop(task, input)?;
     let needed = state_bytes(task, input);
     if needed > state_bytes_max {

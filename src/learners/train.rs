@@ -144,6 +144,8 @@ fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
         Hypothesis::Linear(weights) => weights.signs().hamming_distance(&plan.target),
         // It has no weight a feature.
         Hypothesis::Kernel(_) => return None,
+        // Its weights are not in the reading of the target's.
+        Hypothesis::Bounded(_) => return None,
     };
     Some(Recovery {
         recovered: distance == 0,

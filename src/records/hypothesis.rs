@@ -5,6 +5,7 @@ use serde_json::Number;
 use utoipa::ToSchema;
 
 use crate::bits::BitVector;
+use crate::learners::bounded::BoundedWeights;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::{
     INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights,
@@ -46,6 +47,21 @@ pub enum HypothesisDocument {
         /// The examples that were got wrong, in the order in which they were.
         support: Vec<SupportVector>,
     },
+    /// Prediction +1 iff the sum of (weight - inhibition) times feature, divided by n and less the
+    /// threshold, is >= 0. Bits are read as 0 and 1.
+    Bounded {
+        /// Features an example.
+        n: usize,
+        /// One number a feature, from 0 to 1.
+        #[schema(value_type = Vec<f64>)]
+        weights: Vec<Number>,
+        /// What is subtracted from every weight.
+        #[schema(value_type = f64, minimum = 0)]
+        inhibition: Number,
+        /// What the score must reach.
+        #[schema(value_type = f64, minimum = 0)]
+        threshold: Number,
+    },
 }
 
 /// How a Boolean example is read.
@@ -70,13 +86,17 @@ impl HypothesisDocument {
             Self::BinaryWeights { .. } => "binary-weights",
             Self::Linear { .. } => "linear",
             Self::Kernel { .. } => "kernel",
+            Self::Bounded { .. } => "bounded",
         }
     }
 
     /// Features an example.
     pub fn n(&self) -> usize {
         match self {
-            Self::BinaryWeights { n, .. } | Self::Linear { n, .. } | Self::Kernel { n, .. } => *n,
+            Self::BinaryWeights { n, .. }
+            | Self::Linear { n, .. }
+            | Self::Kernel { n, .. }
+            | Self::Bounded { n, .. } => *n,
         }
     }
 }
@@ -104,6 +124,12 @@ impl From<&Hypothesis> for HypothesisDocument {
                 n: expansion.kernel().n(),
                 kernel: kernel_document::kernel_document(expansion),
                 support: kernel_document::support_document(expansion),
+            },
+            Hypothesis::Bounded(weights) => Self::Bounded {
+                n: weights.weights().len(),
+                weights: weights.weights().iter().map(|&w| real_number(w)).collect(),
+                inhibition: real_number(weights.inhibition()),
+                threshold: real_number(weights.threshold()),
             },
         }
     }
@@ -142,8 +168,33 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
                 let expansion = kernel_document::expansion(*n, kernel, support);
                 expansion.map(Self::Kernel).map_err(HypothesisError)
             }
+            HypothesisDocument::Bounded {
+                n,
+                weights,
+                inhibition,
+                threshold,
+            } => {
+                if weights.len() != *n {
+                    return wrong(format!("{} weights, but n is {n}", weights.len()));
+                }
+                bounded(weights, inhibition, threshold).map(Self::Bounded)
+            }
         }
     }
+}
+
+fn bounded(
+    weights: &[Number],
+    inhibition: &Number,
+    threshold: &Number,
+) -> Result<BoundedWeights, HypothesisError> {
+    let numbers: Option<Vec<f64>> = weights.iter().map(Number::as_f64).collect();
+    let made =
+        (|| BoundedWeights::from_numbers(numbers?, inhibition.as_f64()?, threshold.as_f64()?))();
+    made.ok_or_else(|| {
+        let detail = "weights lie in [0, 1], inhibition and threshold are not negative";
+        HypothesisError(detail.to_owned())
+    })
 }
 
 /// Whole numbers over Boolean data are integer weights, anything else real ones.
@@ -202,6 +253,7 @@ mod tests {
         let bits = BitVector::from_bit_string(b"1011").expect("bits");
         let integer = IntegerWeights::new(Reading::Unsigned, vec![3, -4], Some(1));
         let real = RealWeights::new(None, vec![0.1, -2.0], None);
+        let bounded = BoundedWeights::new(vec![0.0, 0.25, 1.0], 0.5, 0.01);
         let kernel = Kernel::new(4, Conjunctions::Monotone, Some(3)).expect("a small table");
         let mut expansion = KernelExpansion::new(kernel);
         for (example, is_positive) in [(0b1011, true), (0b1011, true), (0b0110, false)] {
@@ -212,6 +264,7 @@ mod tests {
             Hypothesis::Linear(LinearWeights::Integer(integer)),
             Hypothesis::Linear(LinearWeights::Real(real)),
             Hypothesis::Kernel(expansion),
+            Hypothesis::Bounded(bounded),
         ] {
             let document = HypothesisDocument::from(&hypothesis);
             let text = serde_json::to_string(&document).expect("JSON");
@@ -227,6 +280,10 @@ mod tests {
             r#"{"kind": "binary-weights", "n": 4, "weights": "1012"}"#,
             r#"{"kind": "linear", "n": 2, "weights": [1], "bias": null, "reading": "signed"}"#,
             r#"{"kind": "linear", "n": 0, "weights": [], "bias": null, "reading": null}"#,
+            r#"{"kind": "bounded", "n": 0, "weights": [], "inhibition": 0.5, "threshold": 0}"#,
+            r#"{"kind": "bounded", "n": 1, "weights": [1.5], "inhibition": 0, "threshold": 0}"#,
+            r#"{"kind": "bounded", "n": 1, "weights": [1], "inhibition": -1, "threshold": 0}"#,
+            r#"{"kind": "bounded", "n": 2, "weights": [1], "inhibition": 1, "threshold": 0}"#,
             r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": 0},
                 "support": []}"#,
             r#"{"kind": "kernel", "n": 0, "kernel": {"conjunctions": "all", "max_literals": null},

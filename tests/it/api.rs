@@ -3,6 +3,7 @@
 mod bad_input;
 #[path = "../../examples/tic_tac_toe/boards.rs"]
 mod boards;
+mod bounded_perceptron;
 mod events;
 mod jobs;
 mod kernel_perceptron;

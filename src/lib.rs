@@ -4,6 +4,7 @@
 //!
 //! - [`bits`]: packed vectors and the kernels over them.
 //! - [`learners`]: pure functions of data, parameters, a random generator and a run.
+//! - [`constructions`]: data that the theorems build, as worst cases and reductions.
 //! - [`formats`]: bytes in, packed data out, errors with line and column.
 //! - [`records`]: what is stored, and the rules that hold wherever it is kept.
 //! - [`storage`]: where records and blobs are kept.
@@ -16,6 +17,7 @@
 pub mod app;
 pub mod bits;
 pub mod config;
+pub mod constructions;
 pub mod formats;
 pub mod http;
 pub mod jobs;

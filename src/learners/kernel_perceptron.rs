@@ -10,7 +10,7 @@
 //!
 //! What it gains in expressive power it pays in mistakes: the paper's Theorem 4 has a target that
 //! is one conjunction, and examples on which it errs exponentially often in n
-//! ([`crate::constructions`] makes them).
+//! (the module `constructions` makes them).
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

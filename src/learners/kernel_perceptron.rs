@@ -202,3 +202,164 @@ impl Rule for KernelPerceptron {
         kernel_bound::bound(&self.expansion, stream, counts, run).map(Some)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::{BitMatrix, BitVector, Kernels, Lanes, SWITCH, use_kernels, words_for};
+    use crate::learners::block::BlockFeatures;
+    use crate::learners::data::{Data, Features, Labels};
+    use crate::learners::outcome::Outcome;
+    use crate::learners::parameters::Parameters;
+    use crate::learners::random::{Purpose, Seed};
+    use crate::learners::run::Limits;
+    use crate::learners::task::{Input, Task};
+    use crate::learners::train::train;
+    use serde_json::{Value, json};
+
+    fn parameters(params: &Value) -> Parameters {
+        let object = params.as_object().expect("an object");
+        Parameters::from_json(ENTRY.parameters, object).expect("parameters")
+    }
+
+    fn run(data: &Data, params: &Value, max_passes: u64) -> Outcome {
+        let task = Task {
+            entry: &ENTRY,
+            parameters: parameters(params),
+            seed: Seed(5),
+            confidence: None,
+            rule: None,
+            limits: Limits {
+                max_passes: Some(max_passes),
+                ..Limits::default()
+            },
+            ends_by_time: false,
+            trace: false,
+        };
+        let input = Input::Sample { data, assume: None };
+        train(&task, input, &Run::default()).expect("nobody suspends it")
+    }
+
+    fn data(examples: &[(&str, bool)]) -> Data {
+        let n = examples[0].0.len();
+        let (mut matrix, mut labels) = (BitMatrix::new(n), BitVector::zeros(examples.len()));
+        for (row, (x, is_positive)) in examples.iter().enumerate() {
+            let bits = BitVector::from_bit_string(x.as_bytes()).expect("bits");
+            matrix.push_row(bits.words());
+            labels.set(row, *is_positive);
+        }
+        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    }
+
+    /// `rows` random examples with random labels.
+    fn noise(n: usize, rows: usize) -> Data {
+        let (mut matrix, mut lanes) = (BitMatrix::new(n), Lanes::from_seed(3));
+        let mut words = vec![0; words_for(n).next_multiple_of(8)];
+        for _ in 0..rows {
+            lanes.fill(&mut words);
+            let row = BitVector::from_words(n, words[..words_for(n)].to_vec());
+            matrix.push_row(row.words());
+        }
+        let mut labels = vec![0; words_for(rows).next_multiple_of(8)];
+        lanes.fill(&mut labels);
+        labels.truncate(words_for(rows));
+        let labels = BitVector::from_words(rows, labels);
+        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    }
+
+    fn support(outcome: &Outcome) -> Vec<(String, bool)> {
+        let Hypothesis::Kernel(expansion) = &outcome.hypothesis else {
+            unreachable!("{outcome:?}")
+        };
+        (0..expansion.len())
+            .map(|at| {
+                (
+                    expansion.support().row(at).to_bit_string(),
+                    expansion.is_positive(at),
+                )
+            })
+            .collect()
+    }
+
+    /// Under the monotone kernel 00 scores 0, a mistake; 11 then -1, a mistake; 10 then
+    /// -1 + 2 = 1, a mistake; and 00 in the second pass -1 + 1 - 1 = -1, 11 -1 + 4 - 2 = 1, 10
+    /// -1 + 2 - 2 = -1: clean. |u|^2 = 1 + 1 + 1, R^2 = 4 and xi = 1.
+    #[test]
+    fn a_run_by_hand() {
+        let data = data(&[("00", false), ("11", true), ("10", false)]);
+        let outcome = run(&data, &json!({"kernel": {"conjunctions": "monotone"}}), 9);
+        assert_eq!((outcome.counts.mistakes, outcome.counts.passes), (3, 2));
+        let expected = [("00", false), ("11", true), ("10", false)];
+        assert_eq!(support(&outcome), expected.map(|(x, y)| (x.to_owned(), y)));
+        let bound = outcome.bound.expect("converged");
+        assert_eq!(
+            (bound.value, bound.holds, bound.detail),
+            (Some(12.0), Some(true), None)
+        );
+    }
+
+    /// Nothing is got wrong, and the example lies on the hyperplane. Taught once, R^2 = 2,
+    /// |u|^2 = 2 and xi = 2.
+    #[test]
+    fn an_example_on_the_hyperplane_is_taught_to_a_copy() {
+        let outcome = run(&data(&[("1", true)]), &json!({}), 9);
+        assert_eq!((outcome.counts.mistakes, outcome.counts.passes), (0, 1));
+        assert!(support(&outcome).is_empty());
+        let bound = outcome.bound.expect("converged");
+        assert_eq!((bound.value, bound.holds), (Some(1.0), Some(true)));
+        assert!(bound.detail.expect("how").contains("1 further passes"));
+    }
+
+    #[test]
+    fn contradictions_are_never_learnt() {
+        let outcome = run(&data(&[("10", true), ("10", false)]), &json!({}), 50);
+        assert_eq!(outcome.termination.reason, Reason::Limit("max_passes"));
+        assert_eq!(outcome.training.expect("counted").errors, 1);
+        assert!(outcome.bound.is_none());
+    }
+
+    #[test]
+    fn any_labels_of_distinct_examples_are_learnt_in_any_order_on_both_builds() {
+        let _switch = SWITCH.lock();
+        for order in ["cyclic", "shuffled", "random"] {
+            for conjunctions in ["all", "monotone"] {
+                let params = json!({"order": order, "kernel": {"conjunctions": conjunctions}});
+                let [scalar, detected] = [Kernels::Scalar, Kernels::Detected].map(|kernels| {
+                    use_kernels(kernels);
+                    run(&noise(20, 90), &params, 2000)
+                });
+                assert_eq!(scalar, detected);
+                assert_eq!(scalar.termination.reason, Reason::Converged, "{params}");
+                assert_eq!(scalar.training.expect("counted").errors, 0);
+                assert_eq!(scalar.bound.expect("converged").holds, Some(true));
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_list_refuses_the_update() {
+        let n = 1 << 20;
+        let row = BitVector::from_words(n, vec![u64::MAX; words_for(n)]);
+        let mut matrix = BitMatrix::new(n);
+        matrix.push_row(row.words());
+        let block = Block {
+            features: BlockFeatures::Boolean(matrix.block(0)),
+            positives: 0,
+            reflected: 0,
+        };
+        let mut random = Seed(1).generator(Purpose::Learner);
+        let mut rule = KernelPerceptron::new(&Setup {
+            parameters: &parameters(&json!({})),
+            n,
+            real: false,
+            random: &mut random.clone(),
+        })
+        .expect("a rule");
+        let most = (1 << 28) / (n + 20);
+        for _ in 0..most {
+            assert_eq!(rule.update(&block, 0, &mut random), Update::Changed);
+        }
+        let refused = rule.update(&block, 0, &mut random);
+        assert!(matches!(refused, Update::Refused(limit) if limit.contains("2^28")));
+    }
+}

@@ -18,7 +18,7 @@ use super::wide::Wide;
 /// The most support vectors.
 pub const SUPPORT_MAX: usize = 1_000_000;
 
-/// The most characters of all support vectors, each counted as n + [`CHARACTERS_BESIDE`]: a model
+/// The most characters of all support vectors, each counted as n + 20: a model
 /// must fit a document that can be sent.
 pub const CHARACTERS_MAX: usize = 1 << 28;
 

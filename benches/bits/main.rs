@@ -20,6 +20,7 @@ fn main() {
         "kernel / baseline", "kernel", "baseline", "ratio", "target"
     );
     rows::agreement();
+    rows::intersection();
     rows::hits();
     rows::tally();
     words::fill();

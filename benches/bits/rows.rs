@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use halfspace::bits::{
     BLOCK_ROWS, BitBlock, BitMatrix, BlockBuffer, Lanes, Tally, disagreements_all, first_over,
-    gather_rows, rows_over, words_for,
+    gather_rows, intersections, rows_over, words_for,
 };
 
 use super::compare;
@@ -46,6 +46,28 @@ pub fn agreement() {
                 },
             );
         }
+    }
+}
+
+pub fn intersection() {
+    for n in [64, 1024] {
+        let matrix = random_matrix(n, (512 << 13) / n);
+        let (vector, words) = (random_vector(n, 3), matrix.words());
+        let mut out = [0; BLOCK_ROWS];
+        compare(
+            &format!("intersections n={n} L2, a word / read bandwidth"),
+            None,
+            words.len(),
+            || {
+                for block in matrix.blocks() {
+                    intersections(block, &vector, &mut out);
+                    black_box(&out);
+                }
+            },
+            || {
+                black_box(fold(black_box(&words)));
+            },
+        );
     }
 }
 

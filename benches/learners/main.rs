@@ -5,7 +5,10 @@
 //! baselines take turns; each round has seeds of its own, and medians over the rounds are printed.
 //! A batch of drift runs is as long as its seeds make it, so that examples a second are compared.
 
+#[path = "../../examples/tic_tac_toe/boards.rs"]
+mod boards;
 mod bytes;
+mod kernel;
 
 use std::time::Instant;
 
@@ -74,6 +77,8 @@ fn main() {
         |round| bytes::batch_drift::<501>(round, size(1.0, 501.0), true),
     );
     perceptron();
+    kernel::tic_tac_toe();
+    kernel::adversary();
 }
 
 /// A learner in the library on an unlimited stream of its own seed.
@@ -93,8 +98,18 @@ fn generated(learner: &str, n: usize, seed: u64) -> Read {
 }
 
 fn run(learner: &str, seed: u64, limits: Limits, input: Input<'_>) -> Read {
+    run_with(learner, &serde_json::Map::new(), seed, limits, input)
+}
+
+fn run_with(
+    learner: &str,
+    parameters: &serde_json::Map<String, serde_json::Value>,
+    seed: u64,
+    limits: Limits,
+    input: Input<'_>,
+) -> Read {
     let entry = catalogue::find(learner).expect("a learner");
-    let parameters = Parameters::from_json(entry.parameters, &serde_json::Map::new());
+    let parameters = Parameters::from_json(entry.parameters, parameters);
     let task = Task {
         entry,
         parameters: parameters.expect("defaults"),

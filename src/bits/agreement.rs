@@ -85,7 +85,7 @@ multiversioned! {
             "x86_64+avx512f+avx512vpopcntdq" => {
                 use super::avx512::{GROUP_ROWS, for_each_group, narrow};
                 let (out, _) = out.as_chunks_mut::<GROUP_ROWS>();
-                for_each_group(words, vector, |group, distances| out[group] = narrow(distances));
+                for_each_group::<false>(words, vector, |group, distances| out[group] = narrow(distances));
             },
             _ => plain::disagreements(words, vector, out),
         }
@@ -106,7 +106,7 @@ multiversioned! {
                     use super::avx512::{GROUP_ROWS, for_each_group, narrow};
                     let (out, _) = out.as_chunks_mut::<GROUP_ROWS>();
                     let take = |group: usize, distances| out[group] = narrow(distances);
-                    for_each_group(block.words(), vector, take);
+                    for_each_group::<false>(block.words(), vector, take);
                 },
                 _ => plain::disagreements(block.words(), vector, out),
             }
@@ -120,7 +120,7 @@ multiversioned! {
             "x86_64+avx512f+avx512vpopcntdq" => {
                 use super::avx512::{GROUP_ROWS, for_each_group, mask_over};
                 let mut mask = 0;
-                for_each_group(words, vector, |group, distances| {
+                for_each_group::<false>(words, vector, |group, distances| {
                     let base = group * GROUP_ROWS;
                     mask |= mask_over(distances, limit, extra >> base, u8::MAX) << base;
                 });

@@ -1,5 +1,6 @@
-//! The steps that the compiler does not get from plain loops on AVX-512: Hamming distances of
-//! eight rows, a mask from eight comparisons, and eight integer weights under a mask.
+//! The steps that the compiler does not get from plain loops on AVX-512: Hamming distances and
+//! intersections of eight rows, a mask from eight comparisons, and eight integer weights under a
+//! mask.
 //!
 //! The loop over eight rows and many words is vectorised across the words, with gathers, and
 //! loses a factor of four; from comparisons the compiler finds no way to a mask, nor from bits to
@@ -7,11 +8,11 @@
 //! by element compiles to one load or store of 64 bytes.
 
 use std::arch::x86_64::{
-    __m512i, _mm256_extract_epi32, _mm256_extract_epi64, _mm512_add_epi64, _mm512_castsi512_si256,
-    _mm512_cvtepi64_epi32, _mm512_extracti64x4_epi64, _mm512_mask_add_epi64,
-    _mm512_mask_cmpgt_epi64_mask, _mm512_mask_sub_epi64, _mm512_popcnt_epi64,
-    _mm512_reduce_add_epi64, _mm512_set_epi64, _mm512_set1_epi64, _mm512_setzero_si512,
-    _mm512_test_epi64_mask, _mm512_xor_si512,
+    __m512i, _mm256_extract_epi32, _mm256_extract_epi64, _mm512_add_epi64, _mm512_and_si512,
+    _mm512_castsi512_si256, _mm512_cvtepi64_epi32, _mm512_extracti64x4_epi64,
+    _mm512_mask_add_epi64, _mm512_mask_cmpgt_epi64_mask, _mm512_mask_sub_epi64,
+    _mm512_popcnt_epi64, _mm512_reduce_add_epi64, _mm512_set_epi64, _mm512_set1_epi64,
+    _mm512_setzero_si512, _mm512_test_epi64_mask, _mm512_xor_si512,
 };
 
 use super::BLOCK_ROWS;
@@ -49,24 +50,33 @@ pub fn distances_of_group(words: &[u64], base: usize, vector: &[u64]) -> __m512i
     distances
 }
 
-/// Calls `take` with each group of eight rows and their distances, all found in one pass over the
-/// words. It takes a closure so that each caller has its own copy, which the compiler inlines:
-/// distances returned through memory cost as much as to find them.
+/// Calls `take` with each group of eight rows and what they have with the vector, all found in one
+/// pass over the words: the ones in common if `COMMON`, else the distances. It takes a closure so
+/// that each caller has its own copy, which the compiler inlines: distances returned through memory
+/// cost as much as to find them.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 #[inline]
-pub fn for_each_group(words: &[u64], vector: &[u64], mut take: impl FnMut(usize, __m512i)) {
-    let mut distances = [_mm512_setzero_si512(); BLOCK_ROWS / GROUP_ROWS];
+pub fn for_each_group<const COMMON: bool>(
+    words: &[u64],
+    vector: &[u64],
+    mut take: impl FnMut(usize, __m512i),
+) {
+    let mut counts = [_mm512_setzero_si512(); BLOCK_ROWS / GROUP_ROWS];
     let (columns, _) = words.as_chunks::<BLOCK_ROWS>();
     for (column, &word) in columns.iter().zip(vector) {
         let word = _mm512_set1_epi64(word.cast_signed());
         let (groups, _) = column.as_chunks::<GROUP_ROWS>();
-        for (distances, rows) in distances.iter_mut().zip(groups) {
-            let differing = _mm512_xor_si512(load_rows(rows), word);
-            *distances = _mm512_add_epi64(*distances, _mm512_popcnt_epi64(differing));
+        for (counts, rows) in counts.iter_mut().zip(groups) {
+            let counted = if COMMON {
+                _mm512_and_si512(load_rows(rows), word)
+            } else {
+                _mm512_xor_si512(load_rows(rows), word)
+            };
+            *counts = _mm512_add_epi64(*counts, _mm512_popcnt_epi64(counted));
         }
     }
-    for (group, distances) in distances.into_iter().enumerate() {
-        take(group, distances);
+    for (group, counts) in counts.into_iter().enumerate() {
+        take(group, counts);
     }
 }
 

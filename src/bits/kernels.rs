@@ -54,7 +54,8 @@ mod tests {
     use super::*;
     use crate::bits::{
         BLOCK_ROWS, BitMatrix, BlockBuffer, Lanes, Tally, add_selected, add_signed, disagreements,
-        disagreements_all, first_over, pack_ascii, rows_over, select_bit, selected_sum,
+        disagreements_all, first_over, intersections, pack_ascii, rows_over, select_bit,
+        selected_sum,
     };
 
     /// What every public kernel makes of one random block.
@@ -66,8 +67,10 @@ mod tests {
         block.copy_row(rows / 2, &mut row);
         let mut matrix = BitMatrix::new(n);
         matrix.push_block(block);
-        let (mut distances, mut all) = ([0; BLOCK_ROWS], vec![0; rows]);
+        let (mut distances, mut common) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+        let mut all = vec![0; rows];
         disagreements(block, &row, &mut distances);
+        intersections(block, &row, &mut common);
         disagreements_all(&matrix, &row, &mut all);
         let limit = n as u32 / 2;
         let first = first_over(block, 1..rows, &row, limit, 0b1010).unwrap_or(rows);
@@ -81,6 +84,7 @@ mod tests {
         results.extend(
             distances
                 .iter()
+                .chain(&common)
                 .chain(&all)
                 .chain(tally.counts())
                 .map(|&count| u64::from(count)),

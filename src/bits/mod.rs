@@ -13,6 +13,7 @@ mod avx512;
 mod buffer;
 mod difference;
 mod fill;
+mod intersection;
 mod kernels;
 mod matrix;
 mod scalar;
@@ -26,6 +27,7 @@ pub use ascii::pack_ascii;
 pub use buffer::{BlockBuffer, gather_rows};
 pub use difference::flip_difference;
 pub use fill::{LANES, Lanes};
+pub use intersection::intersections;
 #[cfg(test)]
 pub(crate) use kernels::SWITCH;
 pub use kernels::{Kernels, kernels, use_kernels};

@@ -23,6 +23,14 @@ pub fn disagreements(block: BitBlock, vector: &[u64], out: &mut [u32; BLOCK_ROWS
     }
 }
 
+pub fn intersections(block: BitBlock, vector: &[u64], out: &mut [u32; BLOCK_ROWS]) {
+    let common = |row: usize, word: usize| (block.word(word, row) & vector[word]).count_ones();
+    out.fill(0);
+    for (row, out) in out.iter_mut().enumerate().take(block.rows()) {
+        *out = (0..vector.len()).map(|word| common(row, word)).sum();
+    }
+}
+
 pub fn is_over(block: BitBlock, row: usize, vector: &[u64], limit: u32, extra: u64) -> bool {
     u64::from(hamming(block, row, vector)) + (extra >> row & 1) > u64::from(limit)
 }

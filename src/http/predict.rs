@@ -83,7 +83,7 @@ pub async fn predict(
     let answered = body.read(&app, Effort::Unknown, move |reader| {
         let parsed = match examples(formats::read(format, reader, &options)?)? {
             Examples::Sent(parsed) => parsed,
-            Examples::Stored(id) => return Ok(Answered::NotYet(hypothesis, id)),
+            Examples::Stored(id) => return Ok(Answered::NotYet(Box::new(hypothesis), id)),
         };
         let writer = match format {
             Format::Ndjson => Writer::lines(bytes_max),
@@ -147,7 +147,7 @@ enum Answered {
     /// The text of the answer.
     Text(String),
     /// The examples are in the dataset of this name.
-    NotYet(Hypothesis, String),
+    NotYet(Box<Hypothesis>, String),
 }
 
 /// The examples sent along, without claims about them, which no prediction rests on.

@@ -1,5 +1,7 @@
 //! A theorem's bound beside what happened.
 
+use num_bigint::BigUint;
+
 /// A bound on the number of mistakes, and whether it held.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
@@ -13,4 +15,43 @@ pub struct Bound {
     pub holds: Option<bool>,
     /// Why there is no value or verdict, or what it rests on.
     pub detail: Option<String>,
+}
+
+/// A quotient of whole numbers as a bound is told: its value, or where that leaves the range of f64
+/// its binary logarithm.
+pub fn ratio(numerator: &BigUint, denominator: &BigUint) -> (Option<f64>, Option<f64>) {
+    let (above, above_exponent) = leading(numerator);
+    let (below, below_exponent) = leading(denominator);
+    let (quotient, exponent) = (above / below, above_exponent - below_exponent);
+    match i32::try_from(exponent).map(|exponent| libm::ldexp(quotient, exponent)) {
+        Ok(value) if value.is_finite() => (Some(value), None),
+        _ => (None, Some(libm::log2(quotient) + exponent as f64)),
+    }
+}
+
+/// A whole number as the number of its first 64 bits times a power of two.
+fn leading(number: &BigUint) -> (f64, i64) {
+    let shift = number.bits().saturating_sub(64);
+    let first = (number >> shift).iter_u64_digits().next().unwrap_or(0);
+    (first as f64, shift as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quotient_is_a_number_or_else_its_logarithm() {
+        let power = |exponent: u32| BigUint::from(2_u32).pow(exponent);
+        let one = BigUint::from(1_u32);
+        assert_eq!(ratio(&(power(70) * 3_u32), &power(71)), (Some(1.5), None));
+        assert_eq!(ratio(&BigUint::ZERO, &one), (Some(0.0), None));
+        assert_eq!(ratio(&power(1023), &one).0, Some(2_f64.powi(1023)));
+        assert_eq!(ratio(&power(1024), &one), (None, Some(1024.0)));
+        assert_eq!(
+            ratio(&power(5000), &power(4000)),
+            (Some(2_f64.powi(1000)), None)
+        );
+        assert_eq!(ratio(&power(5000), &one), (None, Some(5000.0)));
+    }
 }

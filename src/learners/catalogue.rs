@@ -7,8 +7,8 @@ use super::source::Presentation;
 use super::stopping::StopRule;
 use super::task::{Input, TaskError};
 use super::{
-    directed_drift, directed_drift_async, directed_drift_sync, kernel_winnow, perceptron, pocket,
-    winnow,
+    bounded_perceptron, directed_drift, directed_drift_async, directed_drift_sync,
+    kernel_perceptron, kernel_winnow, perceptron, pocket, winnow,
 };
 
 /// Every learner, in the order in which they are listed.
@@ -19,7 +19,9 @@ pub static CATALOGUE: &[&Entry] = &[
     &perceptron::ENTRY,
     &pocket::ENTRY,
     &winnow::ENTRY,
+    &kernel_perceptron::ENTRY,
     &kernel_winnow::ENTRY,
+    &bounded_perceptron::ENTRY,
 ];
 
 /// The learner of that name.

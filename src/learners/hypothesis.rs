@@ -7,7 +7,9 @@ use num_bigint::{BigInt, BigUint};
 use crate::bits::{self, BitVector};
 
 use super::block::Block;
+use super::bounded::BoundedWeights;
 use super::data::Data;
+use super::kernel_expansion::KernelExpansion;
 use super::kernel_winnow;
 use super::kernel_winnow_weights::{KernelWinnowWeights, Scratch};
 use super::linear::LinearWeights;
@@ -25,6 +27,12 @@ pub enum Hypothesis {
     Winnow(WinnowWeights),
     /// The same over all nonempty monotone monomials of the features.
     KernelWinnow(KernelWinnowWeights),
+    /// Labelled examples under a kernel; prediction +1 iff the sum of their kernels with the
+    /// example, each with its label's sign, is >= 0.
+    Kernel(KernelExpansion),
+    /// Weights in [0, 1] less an inhibition; prediction +1 iff the mean of their products with the
+    /// features reaches a threshold.
+    Bounded(BoundedWeights),
 }
 
 /// What a hypothesis says of one example.
@@ -88,6 +96,8 @@ impl Hypothesis {
             Self::Linear(weights) => weights.n(),
             Self::Winnow(weights) => weights.n(),
             Self::KernelWinnow(weights) => weights.n(),
+            Self::Kernel(expansion) => expansion.kernel().n(),
+            Self::Bounded(weights) => weights.weights().len(),
         }
     }
 
@@ -98,12 +108,28 @@ impl Hypothesis {
             Self::Linear(weights) => weights.n() as u64,
             Self::Winnow(weights) => weights.exponents().len() as u64,
             Self::KernelWinnow(weights) => weights.active_max() << weights.active_max(),
+            Self::Kernel(expansion) => expansion.words_of_work(),
+            Self::Bounded(weights) => weights.weights().len() as u64,
         }
     }
 
     /// Whether real-valued examples can be predicted.
     pub fn takes_real(&self) -> bool {
-        matches!(self, Self::Linear(weights) if weights.takes_real())
+        match self {
+            Self::Linear(weights) => weights.takes_real(),
+            Self::Bounded(_) => true,
+            Self::BinaryWeights(_) | Self::Winnow(_) | Self::KernelWinnow(_) | Self::Kernel(_) => {
+                false
+            }
+        }
+    }
+
+    /// Whether Boolean examples can be predicted as bits, in the hypothesis's own reading.
+    pub fn reads_bits(&self) -> bool {
+        match self {
+            Self::Linear(weights) => !weights.takes_real(),
+            _ => true,
+        }
     }
 
     /// Whether all these examples, which have its n, can be decided in bounded time.
@@ -112,8 +138,8 @@ impl Hypothesis {
     /// Which cannot, and why.
     pub fn check_examples(&self, data: &Data) -> Result<(), String> {
         match self {
-            Self::BinaryWeights(_) | Self::Linear(_) | Self::Winnow(_) => Ok(()),
             Self::KernelWinnow(weights) => kernel_winnow::check_examples(weights, data),
+            _ => Ok(()),
         }
     }
 
@@ -146,6 +172,8 @@ impl Hypothesis {
                     weights.decide(&words, &mut scratch)
                 }));
             }
+            Self::Kernel(expansion) => expansion.decide(block, rows, out),
+            Self::Bounded(weights) => out.extend(rows.map(|row| weights.decide(block, row))),
         }
     }
 
@@ -162,6 +190,8 @@ impl Hypothesis {
             Self::Linear(weights) => weights.mistakes(block),
             Self::Winnow(weights) => weights.positives(block.bits(), stop) ^ block.positives,
             Self::KernelWinnow(weights) => weights.positives(block.bits(), stop) ^ block.positives,
+            Self::Kernel(expansion) => expansion.mistakes(block, stop),
+            Self::Bounded(weights) => weights.mistakes(block),
         }
     }
 }

@@ -9,7 +9,7 @@
 use num_bigint::BigUint;
 
 use super::block::{Block, BlockFeatures};
-use super::bound::Bound;
+use super::bound::{Bound, ratio};
 use super::linear::{LinearScore, LinearWeights, Reading, Scratch};
 use super::run::{Counts, Interrupt, Run};
 use super::source::Stream;
@@ -91,7 +91,8 @@ fn of_separator(
             let numerator = norm_squared * (extremes.radius_squared as u64);
             let denominator = BigUint::from(margin.unsigned_abs()).pow(2);
             let holds = BigUint::from(mistakes) * &denominator <= numerator;
-            (quotient(&numerator, &denominator), holds)
+            // Integer weights end at 2^40: far within the range of f64.
+            (ratio(&numerator, &denominator).0, holds)
         }
         (LinearWeights::Real(weights), LinearScore::Real(margin)) => {
             let components = weights.weights().iter().copied().chain(weights.bias());
@@ -100,13 +101,13 @@ fn of_separator(
             if !value.is_finite() {
                 return unknown("the bound leaves the range of f64");
             }
-            (value, mistakes as f64 <= value)
+            (Some(value), mistakes as f64 <= value)
         }
         _ => unreachable!("scores of integer weights are integers"),
     };
     Bound {
         theorem: THEOREM,
-        value: Some(value),
+        value,
         holds: Some(holds),
         log2_value: None,
         detail,
@@ -160,16 +161,6 @@ fn unknown(why: &str) -> Bound {
         holds: None,
         detail: Some(why.to_owned()),
     }
-}
-
-/// The quotient of two whole numbers as the nearest f64 allows; both are below 2^240 or so.
-fn quotient(numerator: &BigUint, denominator: &BigUint) -> f64 {
-    let float = |number: &BigUint| {
-        let digits = number.to_u64_digits();
-        let place = |sum: f64, &digit: &u64| sum * 18_446_744_073_709_551_616.0 + digit as f64;
-        digits.iter().rev().fold(0.0, place)
-    };
-    float(numerator) / float(denominator)
 }
 
 fn extremes(

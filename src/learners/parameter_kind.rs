@@ -1,6 +1,8 @@
 //! The kinds of parameter: what each may be, how it is read from JSON and from a query, and its
 //! JSON Schema.
 
+use std::fmt;
+
 use serde_json::{Value, json};
 
 use crate::bits::BitVector;
@@ -17,9 +19,9 @@ pub enum Kind {
         options: &'static [&'static str],
         default: &'static str,
     },
-    /// A finite number in (`above`, `at_most`].
+    /// A finite number from `minimum` to `at_most`.
     Number {
-        above: f64,
+        minimum: Minimum,
         at_most: f64,
         default: f64,
     },
@@ -35,7 +37,46 @@ pub enum Kind {
     /// A bit string of the data's length; when absent it is drawn at random.
     Bits,
     /// One number for all weights, or one a weight with the bias last.
-    Weights { at_most: f64, default: f64 },
+    Weights {
+        at_least: f64,
+        at_most: f64,
+        default: f64,
+    },
+}
+
+/// Where the range of a number begins.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Minimum {
+    /// Beyond this number.
+    Above(f64),
+    /// At this number.
+    AtLeast(f64),
+}
+
+impl Minimum {
+    fn admits(self, number: f64) -> bool {
+        match self {
+            Self::Above(minimum) => number > minimum,
+            Self::AtLeast(minimum) => number >= minimum,
+        }
+    }
+
+    /// The member of a JSON Schema that says it.
+    fn schema(self) -> (&'static str, Value) {
+        match self {
+            Self::Above(minimum) => ("exclusiveMinimum", number_json(minimum)),
+            Self::AtLeast(minimum) => ("minimum", number_json(minimum)),
+        }
+    }
+}
+
+impl fmt::Display for Minimum {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Above(minimum) => write!(formatter, "above {minimum}"),
+            Self::AtLeast(minimum) => write!(formatter, "of at least {minimum}"),
+        }
+    }
 }
 
 /// A checked value.
@@ -123,17 +164,18 @@ impl Kind {
                 chosen.map(|c| Setting::Choice(c)).ok_or_else(wrong)
             }
             Self::Number {
-                above,
+                minimum,
                 at_most,
                 default,
             } => {
                 let Some(value) = value else {
                     return Ok(Setting::Number(*default));
                 };
-                let number = value.as_f64().filter(|x| x > above && x <= at_most);
-                number.map(Setting::Number).ok_or_else(|| {
-                    format!("{value} is no number above {above} and at most {at_most}")
-                })
+                let in_range = |x: &f64| minimum.admits(*x) && x <= at_most;
+                let number = value.as_f64().filter(in_range);
+                number
+                    .map(Setting::Number)
+                    .ok_or_else(|| format!("{value} is no number {minimum} and at most {at_most}"))
             }
             Self::Count {
                 minimum, maximum, ..
@@ -154,9 +196,13 @@ impl Kind {
                 None => Ok(Setting::Bits(None)),
                 Some(value) => read_bits(value),
             },
-            Self::Weights { at_most, default } => match value {
+            Self::Weights {
+                at_least,
+                at_most,
+                default,
+            } => match value {
                 None => Ok(Setting::Weights(Weights::Each(*default))),
-                Some(value) => read_weights(value, *at_most),
+                Some(value) => read_weights(value, *at_least, *at_most),
             },
         }
     }
@@ -173,13 +219,16 @@ impl Kind {
                 json!({"type": "string", "enum": options, "default": default})
             }
             Self::Number {
-                above,
+                minimum,
                 at_most,
                 default,
-            } => json!({
-                "type": "number", "exclusiveMinimum": number_json(*above),
-                "maximum": number_json(*at_most), "default": number_json(*default)
-            }),
+            } => {
+                let (name, minimum) = minimum.schema();
+                json!({
+                    "type": "number", name: minimum, "maximum": number_json(*at_most),
+                    "default": number_json(*default)
+                })
+            }
             Self::Count {
                 minimum, maximum, ..
             } => json!({"type": ["integer", "null"], "minimum": minimum, "maximum": maximum}),
@@ -189,9 +238,13 @@ impl Kind {
                 "maxLength": DIGITS_MAX + 1, "exclusiveMinimum": 0
             }),
             Self::Bits => json!({"type": ["string", "null"], "pattern": "^[01]+$"}),
-            Self::Weights { at_most, default } => {
+            Self::Weights {
+                at_least,
+                at_most,
+                default,
+            } => {
                 let number = json!({
-                    "type": "number", "minimum": number_json(-at_most),
+                    "type": "number", "minimum": number_json(*at_least),
                     "maximum": number_json(*at_most)
                 });
                 json!({"default": number_json(*default), "oneOf": [
@@ -245,12 +298,12 @@ fn read_bits(value: &Value) -> Result<Setting, String> {
     }
 }
 
-fn read_weights(value: &Value, at_most: f64) -> Result<Setting, String> {
+fn read_weights(value: &Value, at_least: f64, at_most: f64) -> Result<Setting, String> {
     let number = |value: &Value| {
-        let wrong = || format!("{value} is no number from {} to {at_most}", -at_most);
+        let wrong = || format!("{value} is no number from {at_least} to {at_most}");
         value
             .as_f64()
-            .filter(|number| number.abs() <= at_most)
+            .filter(|number| (at_least..=at_most).contains(number))
             .ok_or_else(wrong)
     };
     let weights = match value {

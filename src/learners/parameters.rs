@@ -7,7 +7,7 @@ use crate::bits::BitVector;
 use super::decimal::Decimal;
 use super::parameter_kind::Setting;
 
-pub use super::parameter_kind::{Kind, Weights};
+pub use super::parameter_kind::{Kind, Minimum, Weights};
 
 /// One parameter of a learner.
 #[derive(Debug)]
@@ -251,7 +251,7 @@ mod tests {
         Parameter {
             name: "eta",
             kind: Kind::Number {
-                above: 0.0,
+                minimum: Minimum::Above(0.0),
                 at_most: 10.0,
                 default: 1.0,
             },
@@ -277,6 +277,7 @@ mod tests {
         Parameter {
             name: "initial",
             kind: Kind::Weights {
+                at_least: -100.0,
                 at_most: 100.0,
                 default: 0.0,
             },

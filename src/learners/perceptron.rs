@@ -23,7 +23,7 @@ use super::linear::{
     INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights, Scratch,
 };
 use super::novikoff;
-use super::parameters::{Kind, Parameter, ParameterError, Weights};
+use super::parameters::{Kind, Minimum, Parameter, ParameterError, Parameters, Weights};
 use super::random::Generator;
 use super::rule::{Order, Rule, Update};
 use super::run::{Counts, Interrupt, Run, StopFlag};
@@ -51,7 +51,7 @@ pub const BIAS: Parameter = Parameter {
 pub const ETA: Parameter = Parameter {
     name: "eta",
     kind: Kind::Number {
-        above: 0.0,
+        minimum: Minimum::Above(0.0),
         at_most: 1_048_576.0,
         default: 1.0,
     },
@@ -62,11 +62,32 @@ pub const ETA: Parameter = Parameter {
 pub const INITIAL: Parameter = Parameter {
     name: "initial",
     kind: Kind::Weights {
+        at_least: -1e9,
         at_most: 1e9,
         default: 0.0,
     },
     description: "The first weights: one number for all, or one a weight with the bias last.",
 };
+
+/// The order of examples.
+pub const ORDER: Parameter = Parameter {
+    name: "order",
+    kind: Kind::Choice {
+        options: &["cyclic", "shuffled", "random"],
+        default: "cyclic",
+    },
+    description: "The order of examples: the data's own, a new random one each pass, or a mistake \
+                  drawn uniformly after each evaluation of all examples.",
+};
+
+/// The order that [`ORDER`] asks for.
+pub fn order(parameters: &Parameters) -> Order {
+    match parameters.choice(ORDER.name) {
+        "shuffled" => Order::Shuffled,
+        "random" => Order::RandomMistake,
+        _ => Order::Cyclic,
+    }
+}
 
 /// The catalogue's entry.
 pub static ENTRY: Entry = Entry {
@@ -83,21 +104,7 @@ pub static ENTRY: Entry = Entry {
     on_line: true,
     confidence_rules: &[],
     default_stop: DefaultStop::Passes(1000),
-    parameters: &[
-        READING,
-        BIAS,
-        ETA,
-        Parameter {
-            name: "order",
-            kind: Kind::Choice {
-                options: &["cyclic", "shuffled", "random"],
-                default: "cyclic",
-            },
-            description: "The order of examples: the data's own, a new random one each pass, or \
-                          a mistake drawn uniformly after each evaluation of all examples.",
-        },
-        INITIAL,
-    ],
+    parameters: &[READING, BIAS, ETA, ORDER, INITIAL],
     guarantee: Guarantee {
         theorem: "Novikoff",
         bound: "At most R^2 |u|^2 / xi^2 mistakes from w = 0, for any separator u with smallest \
@@ -106,11 +113,7 @@ pub static ENTRY: Entry = Entry {
     source: "F. Rosenblatt (1958); A. B. J. Novikoff, On convergence proofs on perceptrons (1962)",
     check: None,
     build: |setup| {
-        let order = match setup.parameters.choice("order") {
-            "shuffled" => Order::Shuffled,
-            "random" => Order::RandomMistake,
-            _ => Order::Cyclic,
-        };
+        let order = order(setup.parameters);
         Ok(Box::new(Perceptron::new(setup, order)?))
     },
 };

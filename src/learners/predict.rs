@@ -10,7 +10,7 @@ use crate::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS};
 
 /// Shows the decision on every example, in order, up to 64 at a time, until `see` breaks off.
 ///
-/// Boolean data before a hypothesis over reals are read as the values that they were sent as: bit
+/// Boolean data before a hypothesis over reals alone are read as the values that they were sent as: bit
 /// 1 is 1, bit 0 is `zero`. They are spelled out one example at a time, since as doubles they take
 /// 64 times their room.
 ///
@@ -24,7 +24,7 @@ pub fn for_each_decisions(
 ) {
     assert_eq!(hypothesis.n(), data.n());
     let mut decisions = Vec::with_capacity(BLOCK_ROWS);
-    if let (true, Features::Boolean(matrix)) = (hypothesis.takes_real(), data.features()) {
+    if let (false, Features::Boolean(matrix)) = (hypothesis.reads_bits(), data.features()) {
         let mut values = Vec::with_capacity(matrix.n());
         for row in 0..matrix.rows() {
             spell_out(matrix, row, zero, &mut values);

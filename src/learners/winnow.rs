@@ -45,7 +45,7 @@ use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
 use super::decimal::Decimal;
 use super::disjunction::{self, Verdict};
 use super::hypothesis::Hypothesis;
-use super::parameters::{Kind, Parameter, ParameterError};
+use super::parameters::{Kind, Minimum, Parameter, ParameterError};
 use super::power_scale::PowerTable;
 use super::power_sum::{BASE_MAX, Base};
 use super::random::Generator;
@@ -79,7 +79,7 @@ pub static ENTRY: Entry = Entry {
         Parameter {
             name: "alpha",
             kind: Kind::Number {
-                above: 1.0,
+                minimum: Minimum::Above(1.0),
                 at_most: BASE_MAX,
                 default: 2.0,
             },

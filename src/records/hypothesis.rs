@@ -5,6 +5,7 @@ use serde_json::Number;
 use utoipa::ToSchema;
 
 use crate::bits::BitVector;
+use crate::learners::bounded::BoundedWeights;
 use crate::learners::decimal::Decimal;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::kernel_winnow;
@@ -17,6 +18,8 @@ use crate::learners::linear::{
 use crate::learners::power_sum::Base;
 use crate::learners::winnow;
 use crate::learners::winnow_weights::WinnowWeights;
+
+use super::kernel_document::{self, KernelDocument, SupportVector};
 
 /// A hypothesis, by its kind.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -71,6 +74,31 @@ pub enum HypothesisDocument {
         /// The examples learnt from.
         support: Vec<CountedExample>,
     },
+    /// Prediction +1 iff the sum of `y K(x, example)` over the support vectors is >= 0, K being
+    /// the number of conjunctions that both satisfy.
+    Kernel {
+        /// Features an example.
+        n: usize,
+        /// Which conjunctions count.
+        kernel: KernelDocument,
+        /// The examples that were got wrong, in the order in which they were.
+        support: Vec<SupportVector>,
+    },
+    /// Prediction +1 iff the sum of (weight - inhibition) times feature, divided by n and less the
+    /// threshold, is >= 0. Bits are read as 0 and 1.
+    Bounded {
+        /// Features an example.
+        n: usize,
+        /// One number a feature, from 0 to 1.
+        #[schema(value_type = Vec<f64>)]
+        weights: Vec<Number>,
+        /// What is subtracted from every weight.
+        #[schema(value_type = f64, minimum = 0)]
+        inhibition: Number,
+        /// What the score must reach.
+        #[schema(value_type = f64, minimum = 0)]
+        threshold: Number,
+    },
 }
 
 /// An example learnt from.
@@ -107,6 +135,8 @@ impl HypothesisDocument {
             Self::Linear { .. } => "linear",
             Self::Winnow { .. } => winnow::KIND,
             Self::KernelWinnow { .. } => kernel_winnow::KIND,
+            Self::Kernel { .. } => "kernel",
+            Self::Bounded { .. } => "bounded",
         }
     }
 
@@ -116,7 +146,9 @@ impl HypothesisDocument {
             Self::BinaryWeights { n, .. }
             | Self::Linear { n, .. }
             | Self::Winnow { n, .. }
-            | Self::KernelWinnow { n, .. } => *n,
+            | Self::KernelWinnow { n, .. }
+            | Self::Kernel { n, .. }
+            | Self::Bounded { n, .. } => *n,
         }
     }
 }
@@ -157,6 +189,17 @@ impl From<&Hypothesis> for HypothesisDocument {
                     .iter()
                     .map(|example| counted_example(weights.n(), example))
                     .collect(),
+            },
+            Hypothesis::Kernel(expansion) => Self::Kernel {
+                n: expansion.kernel().n(),
+                kernel: kernel_document::kernel_document(expansion),
+                support: kernel_document::support_document(expansion),
+            },
+            Hypothesis::Bounded(weights) => Self::Bounded {
+                n: weights.weights().len(),
+                weights: weights.weights().iter().map(|&w| real_number(w)).collect(),
+                inhibition: real_number(weights.inhibition()),
+                threshold: real_number(weights.threshold()),
             },
         }
     }
@@ -253,6 +296,21 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
                 }
                 Ok(Self::KernelWinnow(weights))
             }
+            HypothesisDocument::Kernel { n, kernel, support } => {
+                let expansion = kernel_document::expansion(*n, kernel, support);
+                expansion.map(Self::Kernel).map_err(HypothesisError)
+            }
+            HypothesisDocument::Bounded {
+                n,
+                weights,
+                inhibition,
+                threshold,
+            } => {
+                if weights.len() != *n {
+                    return wrong(format!("{} weights, but n is {n}", weights.len()));
+                }
+                bounded(weights, inhibition, threshold).map(Self::Bounded)
+            }
         }
     }
 }
@@ -292,6 +350,20 @@ fn add_example(
     };
     let added = weights.add(&active, by);
     added.map_err(|full| HypothesisError(full.to_string()))
+}
+
+fn bounded(
+    weights: &[Number],
+    inhibition: &Number,
+    threshold: &Number,
+) -> Result<BoundedWeights, HypothesisError> {
+    let numbers: Option<Vec<f64>> = weights.iter().map(Number::as_f64).collect();
+    let made =
+        (|| BoundedWeights::from_numbers(numbers?, inhibition.as_f64()?, threshold.as_f64()?))();
+    made.ok_or_else(|| {
+        let detail = "weights lie in [0, 1], inhibition and threshold are not negative";
+        HypothesisError(detail.to_owned())
+    })
 }
 
 /// Whole numbers over Boolean data are integer weights, anything else real ones.
@@ -342,6 +414,8 @@ impl From<ReadingName> for Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learners::kernel::{Conjunctions, Kernel};
+    use crate::learners::kernel_expansion::KernelExpansion;
 
     #[test]
     fn every_kind_survives_the_round_trip() {
@@ -354,16 +428,24 @@ mod tests {
             Hypothesis::Winnow(WinnowWeights::new(base, theta, n, exponents))
         };
         let base = Base::new(3.0).expect("a base");
-        let mut kernel = KernelWinnowWeights::new(base, Decimal::from(u64::MAX), 5, 20);
-        kernel.add(&[0, 4], 3).expect("room");
-        kernel.add(&[2], -1).expect("room");
+        let mut cube = KernelWinnowWeights::new(base, Decimal::from(u64::MAX), 5, 20);
+        cube.add(&[0, 4], 3).expect("room");
+        cube.add(&[2], -1).expect("room");
+        let bounded = BoundedWeights::new(vec![0.0, 0.25, 1.0], 0.5, 0.01);
+        let kernel = Kernel::new(4, Conjunctions::Monotone, Some(3)).expect("a small table");
+        let mut expansion = KernelExpansion::new(kernel);
+        for (example, is_positive) in [(0b1011, true), (0b1011, true), (0b0110, false)] {
+            expansion.push(&[example], is_positive).expect("room");
+        }
         for hypothesis in [
             Hypothesis::BinaryWeights(bits),
             Hypothesis::Linear(LinearWeights::Integer(integer)),
             Hypothesis::Linear(LinearWeights::Real(real)),
             winnow(2.0, "1000", 4, vec![0, 3, -100, 7]),
             winnow(1.1, "0.125", 2, vec![0, 3, -100, 7]),
-            Hypothesis::KernelWinnow(kernel),
+            Hypothesis::KernelWinnow(cube),
+            Hypothesis::Kernel(expansion),
+            Hypothesis::Bounded(bounded),
         ] {
             let document = HypothesisDocument::from(&hypothesis);
             let text = serde_json::to_string(&document).expect("JSON");
@@ -399,6 +481,22 @@ mod tests {
                 "support": [{"x": "11", "y": 1, "count": 1}]}"#,
             r#"{"kind": "kernel-winnow", "n": 2, "alpha": 2, "theta": "2", "max_active": 20,
                 "support": [{"x": "10", "y": 1, "count": 4000000}]}"#,
+            r#"{"kind": "bounded", "n": 0, "weights": [], "inhibition": 0.5, "threshold": 0}"#,
+            r#"{"kind": "bounded", "n": 1, "weights": [1.5], "inhibition": 0, "threshold": 0}"#,
+            r#"{"kind": "bounded", "n": 1, "weights": [1], "inhibition": -1, "threshold": 0}"#,
+            r#"{"kind": "bounded", "n": 2, "weights": [1], "inhibition": 1, "threshold": 0}"#,
+            r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": 0},
+                "support": []}"#,
+            r#"{"kind": "kernel", "n": 0, "kernel": {"conjunctions": "all", "max_literals": null},
+                "support": []}"#,
+            r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": null},
+                "support": [{"x": "10", "y": 1}, {"x": "101", "y": 1}]}"#,
+            r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": null},
+                "support": [{"x": "12", "y": 1}]}"#,
+            r#"{"kind": "kernel", "n": 2, "kernel": {"conjunctions": "all", "max_literals": null},
+                "support": [{"x": "10", "y": 0}]}"#,
+            r#"{"kind": "kernel", "n": 1000000, "support": [],
+                "kernel": {"conjunctions": "all", "max_literals": 500000}}"#,
         ] {
             let document: HypothesisDocument = serde_json::from_str(text).expect("a document");
             assert!(Hypothesis::try_from(&document).is_err(), "{text}");

@@ -11,6 +11,7 @@ pub mod event;
 pub mod hypothesis;
 pub mod id;
 pub mod job;
+pub mod kernel_document;
 pub mod model;
 pub mod owner;
 pub mod page;

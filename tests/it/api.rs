@@ -1,10 +1,14 @@
 //! The routes, one file a resource, through the router of a service in this process.
 
 mod bad_input;
+#[path = "../../examples/tic_tac_toe/boards.rs"]
+mod boards;
+mod bounded_perceptron;
 mod certificates;
 mod datasets;
 mod events;
 mod jobs;
+mod kernel_perceptron;
 mod learners;
 mod limits;
 mod models;

@@ -1,0 +1,116 @@
+//! Weights in [0, 1] against a constant inhibition: the state and the hypothesis of the bounded
+//! perceptron. Real by definition; each sum runs in the order of the coordinates, so that it is
+//! the same on every machine.
+
+use super::block::{Block, BlockFeatures};
+use super::hypothesis::Decision;
+use crate::bits::WORD_BITS;
+
+/// Weights, their inhibition and their threshold. The score of x in [0, 1]^n is
+/// (1/n) sum (W_i - inhibition) x_i - threshold.
+///
+/// Invariant: at least one weight, each in [0, 1]; inhibition and threshold finite and not
+/// negative.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BoundedWeights {
+    weights: Vec<f64>,
+    inhibition: f64,
+    threshold: f64,
+}
+
+impl BoundedWeights {
+    /// Weights as given.
+    ///
+    /// # Panics
+    /// When a number is out of its range, or there is no weight.
+    pub fn new(weights: Vec<f64>, inhibition: f64, threshold: f64) -> Self {
+        let made = Self::from_numbers(weights, inhibition, threshold);
+        made.expect("checked parameters are in their ranges")
+    }
+
+    /// Weights as given; none when a number is out of its range, or there is no weight.
+    pub fn from_numbers(weights: Vec<f64>, inhibition: f64, threshold: f64) -> Option<Self> {
+        let is_size = |number: f64| number >= 0.0 && number.is_finite();
+        let is_bounded = weights.iter().all(|weight| (0.0..=1.0).contains(weight));
+        let is_whole = is_bounded && !weights.is_empty();
+        (is_whole && is_size(inhibition) && is_size(threshold)).then_some(Self {
+            weights,
+            inhibition,
+            threshold,
+        })
+    }
+
+    /// The weights, one a feature.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// What is subtracted from each weight.
+    pub fn inhibition(&self) -> f64 {
+        self.inhibition
+    }
+
+    /// What the score is less.
+    pub fn threshold(&self) -> f64 {
+        self.threshold
+    }
+
+    /// The prediction for one row, with its score. Bits are read as 0 and 1.
+    pub fn decide(&self, block: &Block<'_>, row: usize) -> Decision {
+        let mut sum = 0.0;
+        for_each_active(block, row, |j, x| {
+            sum += (self.weights[j] - self.inhibition) * x
+        });
+        Decision::from(sum / self.weights.len() as f64 - self.threshold)
+    }
+
+    /// Whether every feature of a row is 0.
+    pub fn is_inactive(&self, block: &Block<'_>, row: usize) -> bool {
+        let mut is_inactive = true;
+        for_each_active(block, row, |_, _| is_inactive = false);
+        is_inactive
+    }
+
+    /// Moves each weight towards `target`, 0 or 1, by the share `eta * x_i` of what is missing.
+    /// Whether one changed.
+    pub fn approach(&mut self, block: &Block<'_>, row: usize, target: f64, eta: f64) -> bool {
+        let mut is_changed = false;
+        for_each_active(block, row, |j, x| {
+            let old = self.weights[j];
+            // Rounding must not carry a weight out of its range, even for x from outside.
+            self.weights[j] = (old + eta * x * (target - old)).clamp(0.0, 1.0);
+            is_changed |= self.weights[j] != old;
+        });
+        is_changed
+    }
+
+    /// The mask of the rows of a block that the weights get wrong.
+    pub fn mistakes(&self, block: &Block<'_>) -> u64 {
+        (0..block.rows()).fold(0, |mask, row| {
+            let predicted = self.decide(block, row).is_positive;
+            mask | u64::from(predicted != block.is_positive(row)) << row
+        })
+    }
+}
+
+/// Visits the features of a row that are not 0, in order, with their values. Those that are 0 would
+/// add nothing.
+fn for_each_active(block: &Block<'_>, row: usize, mut visit: impl FnMut(usize, f64)) {
+    match block.features {
+        BlockFeatures::Real { n, values } => {
+            let active = values[row * n..(row + 1) * n].iter().enumerate();
+            active
+                .filter(|(_, x)| **x != 0.0)
+                .for_each(|(j, &x)| visit(j, x));
+        }
+        BlockFeatures::Boolean(bits) => {
+            for index in 0..bits.words_per_row() {
+                let mut word = bits.word(index, row);
+                while word != 0 {
+                    visit(index * WORD_BITS + word.trailing_zeros() as usize, 1.0);
+                    word &= word - 1;
+                }
+            }
+        }
+    }
+}

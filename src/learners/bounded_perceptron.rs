@@ -1,0 +1,420 @@
+//! A perceptron whose weights stay in [0, 1], against a constant inhibition.
+//!
+//! W. Senn and S. Fusi, "Learning only when necessary: better memories of correlated patterns in
+//! networks with bounded synapses" (2004), as in H. Sompolinsky's lecture on the perceptron's
+//! capacity, section 3. With examples x in [0, 1]^n the prediction is +1 iff
+//! (1/n) sum (W_i - g) x_i - threshold >= 0. On a mistake W_i += eta x_i (1 - W_i) if the label is
+//! +1, and W_i -= eta x_i W_i if it is -1: steps shrink towards the ends of the range.
+//!
+//! They prove that linearly separable examples (by a hyperplane through the origin) are learnt if
+//! the inhibition g is above 0 and eta and the threshold are small enough; how many mistakes that
+//! takes is not said. "Small enough" depends on the data, so the result names what is met: the
+//! inhibition between 0 and 1, eta and the threshold at most [`SMALL`]. Without inhibition every
+//! score is at least -threshold, and with g >= 1 none is above it: then nothing is claimed.
+//!
+//! An example without an active feature scores -threshold, and no update changes that: at
+//! threshold 0 it is predicted +1 always, else -1.
+//!
+//! The weights are real by definition: f64, each sum in the order of the coordinates.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `inhibition` | 0.5 | g, subtracted from every weight |
+//! | `eta` | 0.01 | the learning rate, at most 1 |
+//! | `threshold` | 0 | what the score must reach |
+//! | `initial` | 0.5 | the first weights, one number or one a weight, in [0, 1] |
+
+use std::ops::Range;
+
+use super::block::Block;
+use super::bound::Bound;
+use super::bounded::BoundedWeights;
+use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
+use super::data::Features;
+use super::hypothesis::Hypothesis;
+use super::parameters::{Kind, Minimum, Parameter, ParameterError, Weights};
+use super::random::Generator;
+use super::rule::{Rule, Update};
+use super::run::{Counts, Interrupt, Run, StopFlag};
+use super::source::{Presentation, Stream};
+use super::task::{Input, TaskError};
+use super::train_loop::Reason;
+
+/// The largest eta and threshold that pass for small.
+const SMALL: f64 = 0.01;
+
+const THEOREM: &str = "Senn and Fusi";
+
+/// The catalogue's entry.
+pub static ENTRY: Entry = Entry {
+    name: "bounded-perceptron",
+    title: "Bounded perceptron",
+    learns: "A hyperplane through the origin with weights in [0, 1] against a constant inhibition.",
+    data: DataKinds {
+        half_space: false,
+        labelled: true,
+        real: true,
+    },
+    reading: "unsigned",
+    presentation: Presentation::Labelled,
+    on_line: true,
+    confidence_rules: &[],
+    default_stop: DefaultStop::Passes(1000),
+    parameters: &[
+        Parameter {
+            name: "inhibition",
+            kind: Kind::Number {
+                minimum: Minimum::AtLeast(0.0),
+                at_most: 1_048_576.0,
+                default: 0.5,
+            },
+            description: "What is subtracted from every weight; convergence is claimed between 0 \
+                          and 1 only.",
+        },
+        Parameter {
+            name: "eta",
+            kind: Kind::Number {
+                minimum: Minimum::Above(0.0),
+                at_most: 1.0,
+                default: 0.01,
+            },
+            description: "The learning rate; convergence is claimed for small ones only.",
+        },
+        Parameter {
+            name: "threshold",
+            kind: Kind::Number {
+                minimum: Minimum::AtLeast(0.0),
+                at_most: 1_048_576.0,
+                default: 0.0,
+            },
+            description: "What the score must reach; convergence is claimed for small ones only.",
+        },
+        Parameter {
+            name: "initial",
+            kind: Kind::Weights {
+                at_least: 0.0,
+                at_most: 1.0,
+                default: 0.5,
+            },
+            description: "The first weights: one number for all, or one a weight.",
+        },
+    ],
+    guarantee: Guarantee {
+        theorem: THEOREM,
+        bound: "Separable examples are learnt if the inhibition is above 0 and eta and threshold \
+                are small; no number of mistakes is claimed.",
+    },
+    source: "W. Senn and S. Fusi, Learning only when necessary: better memories of correlated \
+             patterns in networks with bounded synapses (2004)",
+    check: Some(|_, input| check_range(input)),
+    build: |setup| Ok(Box::new(BoundedPerceptron::new(setup)?)),
+};
+
+/// Real features must lie in [0, 1], the range for which rule and theorem are made.
+fn check_range(input: Input<'_>) -> Result<(), TaskError> {
+    let Input::Sample { data, .. } = input else {
+        return Ok(());
+    };
+    let Features::Real(matrix) = data.features() else {
+        return Ok(());
+    };
+    let outside = |value: &f64| !(0.0..=1.0).contains(value);
+    let Some(place) = matrix.values().iter().position(outside) else {
+        return Ok(());
+    };
+    let (example, feature) = (place / matrix.n() + 1, place % matrix.n() + 1);
+    let value = matrix.values()[place];
+    Err(TaskError::WrongData(format!(
+        "feature {feature} of example {example} is {value}; this learner takes Boolean features \
+         and real ones from 0 to 1"
+    )))
+}
+
+struct BoundedPerceptron {
+    weights: BoundedWeights,
+    eta: f64,
+    /// Whether an example without active features was a mistake: it will be one for ever.
+    met_unlearnable: bool,
+}
+
+impl BoundedPerceptron {
+    fn new(setup: &Setup<'_>) -> Result<Self, ParameterError> {
+        let (parameters, n) = (setup.parameters, setup.n);
+        let weights = match parameters.weights("initial") {
+            Weights::Each(value) => vec![*value; n],
+            Weights::List(list) if list.len() == n => list.clone(),
+            Weights::List(list) => {
+                let given = list.len();
+                return Err(ParameterError {
+                    name: "initial".to_owned(),
+                    detail: format!("{given} numbers, but there are {n} weights"),
+                    unknown: false,
+                });
+            }
+        };
+        let (inhibition, threshold) = (
+            parameters.number("inhibition"),
+            parameters.number("threshold"),
+        );
+        Ok(Self {
+            weights: BoundedWeights::new(weights, inhibition, threshold),
+            eta: parameters.number("eta"),
+            met_unlearnable: false,
+        })
+    }
+
+    /// Why nothing is claimed of the run; none where the theorem speaks of it.
+    fn unmet_assumption(&self) -> Option<&'static str> {
+        let (inhibition, threshold) = (self.weights.inhibition(), self.weights.threshold());
+        if inhibition <= 0.0 {
+            Some("the inhibition is 0, so that no score is below -threshold")
+        } else if inhibition >= 1.0 {
+            Some(
+                "the inhibition is not below 1, the largest weight, so that no score is above \
+                  -threshold",
+            )
+        } else if self.eta > SMALL {
+            Some("eta is not small: above 0.01")
+        } else if threshold > SMALL {
+            Some("the threshold is not small: above 0.01")
+        } else if self.met_unlearnable {
+            Some(
+                "an example without active features scores -threshold whatever the weights, and \
+                  its label asks for the other sign",
+            )
+        } else {
+            None
+        }
+    }
+}
+
+impl Rule for BoundedPerceptron {
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
+        rows.find(|&row| self.weights.decide(block, row).is_positive != block.is_positive(row))
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        if self.weights.is_inactive(block, row) {
+            self.met_unlearnable = true;
+            return Update::Unchanged;
+        }
+        let target = if block.is_positive(row) { 1.0 } else { 0.0 };
+        if self.weights.approach(block, row, target, self.eta) {
+            Update::Changed
+        } else {
+            Update::Unchanged
+        }
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::Bounded(self.weights.clone())
+    }
+
+    fn bound(
+        &self,
+        _: &mut dyn Stream,
+        _: &Counts,
+        reason: Reason,
+        _: &Run,
+    ) -> Result<Option<Bound>, Interrupt> {
+        let detail = match (self.unmet_assumption(), reason) {
+            (Some(unmet), _) => format!("assumption not met: {unmet}"),
+            (None, Reason::Converged) => "separable examples are learnt in the end, as these \
+                were; the theorem names no number of mistakes"
+                .to_owned(),
+            (None, _) => "if the examples are separable and eta and the threshold small enough \
+                for them, they are learnt in the end; the theorem names no number of mistakes"
+                .to_owned(),
+        };
+        Ok(Some(Bound {
+            theorem: THEOREM,
+            value: None,
+            log2_value: None,
+            holds: None,
+            detail: Some(detail),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::data::{Data, Labels, RealMatrix};
+    use crate::learners::outcome::Outcome;
+    use crate::learners::parameters::Parameters;
+    use crate::learners::random::{Purpose, Seed};
+    use crate::learners::run::Limits;
+    use crate::learners::task::{Task, check};
+    use crate::learners::train::train;
+    use rand::RngExt;
+    use serde_json::{Value, json};
+
+    fn run(data: &Data, params: &Value, max_passes: u64) -> Outcome {
+        let object = params.as_object().expect("an object");
+        let task = Task {
+            entry: &ENTRY,
+            parameters: Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
+            seed: Seed(1),
+            confidence: None,
+            rule: None,
+            limits: Limits {
+                max_passes: Some(max_passes),
+                ..Limits::default()
+            },
+            ends_by_time: false,
+            trace: false,
+        };
+        let input = Input::Sample { data, assume: None };
+        check(&task, input, u64::MAX).expect("a valid task");
+        train(&task, input, &Run::default()).expect("nobody suspends it")
+    }
+
+    fn boolean(examples: &[(&str, bool)]) -> Data {
+        let n = examples[0].0.len();
+        let (mut matrix, mut labels) = (BitMatrix::new(n), BitVector::zeros(examples.len()));
+        for (row, (x, is_positive)) in examples.iter().enumerate() {
+            let bits = BitVector::from_bit_string(x.as_bytes()).expect("bits");
+            matrix.push_row(bits.words());
+            labels.set(row, *is_positive);
+        }
+        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    }
+
+    fn weights(outcome: &Outcome) -> &[f64] {
+        match &outcome.hypothesis {
+            Hypothesis::Bounded(weights) => weights.weights(),
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    /// 2n random Boolean examples, labelled by a random hyperplane through the origin.
+    fn separable(n: usize, seed: u64) -> Data {
+        let mut random = Seed(seed).generator(Purpose::Examples);
+        let normal: Vec<f64> = (0..n).map(|_| random.random_range(-1.0..1.0)).collect();
+        let (mut matrix, mut labels) = (BitMatrix::new(n), BitVector::zeros(2 * n));
+        while matrix.rows() < 2 * n {
+            let words = vec![random.random::<u64>() & ((1 << n) - 1)];
+            let product: f64 = (0..n)
+                .filter(|j| words[0] >> j & 1 == 1)
+                .map(|j| normal[j])
+                .sum();
+            if words[0] != 0 {
+                labels.set(matrix.rows(), product >= 0.0);
+                matrix.push_row(&words);
+            }
+        }
+        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    }
+
+    /// How many of twelve sets are learnt.
+    fn learnt(n: usize, params: &Value, max_passes: u64) -> usize {
+        let is_learnt = |seed: &u64| {
+            let outcome = run(&separable(n, *seed), params, max_passes);
+            assert!(weights(&outcome).iter().all(|w| (0.0..=1.0).contains(w)));
+            outcome.termination.reason == Reason::Converged
+        };
+        (0..12).filter(is_learnt).count()
+    }
+
+    #[test]
+    fn separable_sets_are_learnt_with_the_defaults_and_mostly_not_beyond_the_assumptions() {
+        for n in [10, 20] {
+            assert_eq!(learnt(n, &json!({}), 1000), 12, "n = {n}");
+            assert_eq!(learnt(n, &json!({"threshold": 0.01}), 1000), 12, "n = {n}");
+            let most = learnt(n, &json!({"inhibition": 1}), 300);
+            assert!(most <= 2, "n = {n}: {most}");
+            assert!(learnt(n, &json!({"threshold": 0.1}), 300) < 12, "n = {n}");
+        }
+        assert!(learnt(20, &json!({"eta": 0.1}), 300) < 12);
+    }
+
+    #[test]
+    fn a_mistake_moves_the_active_weights_by_a_share_of_what_is_missing() {
+        let data = boolean(&[("101", false), ("011", true)]);
+        // 101 scores 0, predicted +1: its weights fall by a tenth. 011 then scores
+        // (0 - 0.05) / 3, predicted -1: its weights rise by a tenth of what they lack of 1.
+        let outcome = run(&data, &json!({"eta": 0.1}), 1);
+        assert_eq!(outcome.counts.mistakes, 2);
+        assert_eq!(weights(&outcome), [0.45, 0.55, 0.45 + 0.1 * (1.0 - 0.45)]);
+    }
+
+    #[test]
+    fn real_features_weigh_as_they_are() {
+        let values = vec![0.25, 1.0, 0.5, 0.125];
+        let labels = Labels::Labelled(BitVector::from_words(2, vec![0b10]));
+        let data = Data::new(Features::Real(RealMatrix::from_values(2, values)), labels);
+        let outcome = run(&data, &json!({"initial": [1, 0.5]}), 100);
+        assert_eq!(outcome.termination.reason, Reason::Converged);
+        // The first example scores 0.0625 and is a mistake, until the second weight is low enough:
+        // 0.25 (w0 - 0.5) + (w1 - 0.5) < 0.
+        let w = weights(&outcome);
+        assert!(0.25 * (w[0] - 0.5) + (w[1] - 0.5) < 0.0);
+        assert!(outcome.counts.mistakes > 1 && w[0] < 1.0);
+    }
+
+    /// With W >= 0, x >= 0 and nothing subtracted every score is >= 0: a negative example, here
+    /// all ones, cannot be learnt. The inhibition makes weights below it act as negative ones.
+    #[test]
+    fn without_inhibition_nothing_is_negative() {
+        let data = boolean(&[("1111", false), ("1000", true)]);
+        let without = run(&data, &json!({"inhibition": 0}), 2000);
+        assert_eq!(without.termination.reason, Reason::Limit("max_passes"));
+        let bound = without.bound.expect("always told");
+        assert!(
+            bound
+                .detail
+                .expect("why")
+                .starts_with("assumption not met: ")
+        );
+        assert_eq!((bound.value, bound.holds), (None, None));
+        let with = run(&data, &json!({}), 2000);
+        assert_eq!(with.termination.reason, Reason::Converged);
+        let bound = with.bound.expect("always told");
+        assert!(!bound.detail.expect("what").contains("assumption"));
+        assert_eq!((bound.value, bound.holds), (None, None));
+    }
+
+    /// Its score is -threshold: at 0 the prediction is +1 always, above 0 always -1.
+    #[test]
+    fn an_example_without_active_features_has_its_label_fixed() {
+        for (threshold, label) in [(0.0, false), (0.005, true)] {
+            let data = boolean(&[("00", label), ("10", true)]);
+            let outcome = run(&data, &json!({"threshold": threshold}), 200);
+            assert_eq!(outcome.termination.reason, Reason::Limit("max_passes"));
+            assert_eq!(outcome.training.expect("counted").errors, 1);
+            assert!(outcome.counts.updates < outcome.counts.mistakes);
+            let detail = outcome.bound.expect("always told").detail.expect("why");
+            assert!(detail.contains("without active features"), "{detail}");
+            let data = boolean(&[("00", !label), ("10", true)]);
+            let outcome = run(&data, &json!({"threshold": threshold}), 200);
+            assert_eq!(outcome.termination.reason, Reason::Converged);
+        }
+    }
+
+    #[test]
+    fn assumptions_that_are_not_met_are_named() {
+        let data = boolean(&[("10", true), ("01", false)]);
+        for (params, word) in [
+            (json!({"inhibition": 0}), "inhibition is 0"),
+            (json!({"inhibition": 1}), "not below 1"),
+            (json!({"eta": 0.5}), "eta"),
+            (json!({"threshold": 0.5}), "threshold"),
+        ] {
+            let detail = run(&data, &params, 2)
+                .bound
+                .expect("told")
+                .detail
+                .expect("why");
+            let rest = detail
+                .strip_prefix("assumption not met: ")
+                .expect("not met");
+            assert!(rest.contains(word), "{rest}");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! Signed integers of a fixed number of words: sums that leave 64 bits are added up in place,
+//! without an allocation a term.
+
+use num_bigint::BigInt;
+
+/// A signed integer in two's complement, the least significant word first. Arithmetic wraps at its
+/// width: whoever makes one knows how wide its sums can become.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wide(Box<[u64]>);
+
+impl Wide {
+    /// Zero, with room for the numbers of `bits` bits, the sign included.
+    pub fn zero(bits: usize) -> Self {
+        Self(vec![0; bits.div_ceil(64).max(1)].into())
+    }
+
+    /// Makes it zero.
+    pub fn clear(&mut self) {
+        self.0.fill(0);
+    }
+
+    /// Takes the value of another of the same width.
+    ///
+    /// # Panics
+    /// When the widths differ.
+    pub fn copy_from(&mut self, other: &Self) {
+        self.0.copy_from_slice(&other.0);
+    }
+
+    /// Words it takes.
+    pub fn words(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether it is below 0.
+    pub fn is_negative(&self) -> bool {
+        self.0.last().is_some_and(|word| word.cast_signed() < 0)
+    }
+
+    /// Adds `amount * 2^shift`.
+    ///
+    /// # Panics
+    /// When `shift` is not below the width.
+    pub fn add_shifted(&mut self, amount: i64, shift: usize) {
+        let magnitude = u128::from(amount.unsigned_abs()) << (shift % 64);
+        let (low, high) = (magnitude as u64, (magnitude >> 64) as u64);
+        let (first, rest) = self.0[shift / 64..]
+            .split_first_mut()
+            .expect("a shift below the width leaves a word");
+        // The high part is below 2^63, so that a carry fits it too. It seldom goes further.
+        let mut carry;
+        if amount >= 0 {
+            let (sum, overflow) = first.overflowing_add(low);
+            (*first, carry) = (sum, high + u64::from(overflow));
+        } else {
+            let (difference, overflow) = first.overflowing_sub(low);
+            (*first, carry) = (difference, high + u64::from(overflow));
+        }
+        for word in rest {
+            if carry == 0 {
+                break;
+            }
+            let (new, overflow) = if amount >= 0 {
+                word.overflowing_add(carry)
+            } else {
+                word.overflowing_sub(carry)
+            };
+            (*word, carry) = (new, u64::from(overflow));
+        }
+    }
+
+    /// Adds `amount` times a whole number given by its words, no more of them than there are here.
+    ///
+    /// # Panics
+    /// When the number has more words.
+    pub fn add_product(&mut self, amount: i64, number: &[u64]) {
+        let magnitude = u128::from(amount.unsigned_abs());
+        let (words, rest) = self.0.split_at_mut(number.len());
+        let mut carry = 0_u64;
+        for (word, &digit) in words.iter_mut().zip(number) {
+            // Below 2^127: a product of 63 and 64 bits, and a carry.
+            let term = magnitude * u128::from(digit) + u128::from(carry);
+            let (new, overflow) = if amount >= 0 {
+                word.overflowing_add(term as u64)
+            } else {
+                word.overflowing_sub(term as u64)
+            };
+            (*word, carry) = (new, (term >> 64) as u64 + u64::from(overflow));
+        }
+        for word in rest {
+            if carry == 0 {
+                break;
+            }
+            let (new, overflow) = if amount >= 0 {
+                word.overflowing_add(carry)
+            } else {
+                word.overflowing_sub(carry)
+            };
+            (*word, carry) = (new, u64::from(overflow));
+        }
+    }
+
+    /// The same number without a width.
+    pub fn to_big(&self) -> BigInt {
+        let bytes: Vec<u8> = self.0.iter().flat_map(|word| word.to_le_bytes()).collect();
+        BigInt::from_signed_bytes_le(&bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use num_bigint::BigUint;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn sums_are_those_of_integers_without_a_width(
+            terms in prop::collection::vec((any::<bool>(), any::<i64>(), 0_usize..200, any::<[u64; 3]>()), 0..40),
+        ) {
+            let (mut wide, mut expected) = (Wide::zero(64 + 200 + 6 + 1), BigInt::ZERO);
+            for (shifted, amount, shift, number) in terms {
+                let amount = amount.max(-i64::MAX);
+                if shifted {
+                    wide.add_shifted(amount, shift);
+                    expected += BigInt::from(amount) << shift;
+                } else {
+                    wide.add_product(amount, &number);
+                    let digits = number.iter().rev().fold(BigUint::ZERO, |sum, &word| (sum << 64) + word);
+                    expected += BigInt::from(digits) * amount;
+                }
+                prop_assert_eq!(wide.to_big(), expected.clone());
+                prop_assert_eq!(wide.is_negative(), expected < BigInt::ZERO);
+            }
+        }
+    }
+
+    #[test]
+    fn carries_and_borrows_go_through_every_word() {
+        let mut wide = Wide::zero(256);
+        wide.add_shifted(-1, 0);
+        assert!(wide.is_negative());
+        assert_eq!(wide.to_big(), BigInt::from(-1));
+        wide.add_shifted(1, 0);
+        assert_eq!(wide, Wide::zero(256));
+        wide.add_shifted(1, 192);
+        wide.add_shifted(-1, 0);
+        assert_eq!(wide.to_big(), (BigInt::from(1) << 192) - 1);
+    }
+}

@@ -1,0 +1,104 @@
+//! The parts of a kernel hypothesis as a document.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::bits::BitVector;
+use crate::learners::kernel::{Conjunctions, Kernel};
+use crate::learners::kernel_expansion::KernelExpansion;
+
+/// Which conjunctions a kernel counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KernelDocument {
+    /// All conjunctions, or those without negated literals.
+    pub conjunctions: ConjunctionsName,
+    /// The most literals of a conjunction; null for any number.
+    #[schema(minimum = 1)]
+    pub max_literals: Option<u64>,
+}
+
+/// All conjunctions, or those without negated literals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConjunctionsName {
+    /// Of literals, negated or not.
+    All,
+    /// Of variables.
+    Monotone,
+}
+
+/// An example that the learner got wrong; one may occur several times.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SupportVector {
+    /// Its bits.
+    #[schema(pattern = "^[01]+$")]
+    pub x: String,
+    /// Its label, 1 or -1.
+    #[schema(minimum = -1, maximum = 1)]
+    pub y: i8,
+}
+
+/// The kernel of an expansion.
+pub(super) fn kernel_document(expansion: &KernelExpansion) -> KernelDocument {
+    KernelDocument {
+        conjunctions: match expansion.kernel().conjunctions() {
+            Conjunctions::All => ConjunctionsName::All,
+            Conjunctions::Monotone => ConjunctionsName::Monotone,
+        },
+        max_literals: expansion.kernel().max_literals(),
+    }
+}
+
+/// The support vectors of an expansion, in its order.
+pub(super) fn support_document(expansion: &KernelExpansion) -> Vec<SupportVector> {
+    let vectors = (0..expansion.len()).map(|index| SupportVector {
+        x: expansion.support().row(index).to_bit_string(),
+        y: if expansion.is_positive(index) { 1 } else { -1 },
+    });
+    vectors.collect()
+}
+
+/// The expansion that the document tells of.
+///
+/// # Errors
+/// What does not add up, in words.
+pub(super) fn expansion(
+    n: usize,
+    kernel: &KernelDocument,
+    support: &[SupportVector],
+) -> Result<KernelExpansion, String> {
+    if n == 0 {
+        return Err("n is 0".to_owned());
+    }
+    if kernel.max_literals == Some(0) {
+        return Err("max_literals is 0".to_owned());
+    }
+    let conjunctions = match kernel.conjunctions {
+        ConjunctionsName::All => Conjunctions::All,
+        ConjunctionsName::Monotone => Conjunctions::Monotone,
+    };
+    let kernel = Kernel::new(n, conjunctions, kernel.max_literals).map_err(|e| e.to_string())?;
+    let mut expansion = KernelExpansion::new(kernel);
+    for (vector, number) in support.iter().zip(1..) {
+        let bits = BitVector::from_bit_string(vector.x.as_bytes()).map_err(|at| {
+            let place = at + 1;
+            format!("support vector {number}: character {place} is neither 0 nor 1")
+        })?;
+        if bits.n() != n {
+            let given = bits.n();
+            return Err(format!(
+                "support vector {number} has {given} bits, but n is {n}"
+            ));
+        }
+        if !matches!(vector.y, 1 | -1) {
+            return Err(format!(
+                "support vector {number}: its label is neither 1 nor -1"
+            ));
+        }
+        let pushed = expansion.push(bits.words(), vector.y == 1);
+        pushed.map_err(|limit| limit.to_string())?;
+    }
+    Ok(expansion)
+}

@@ -1,0 +1,309 @@
+//! The kernel perceptron through the service: its documented figures, exact decisions where floats
+//! fail, and what it refuses.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use num_bigint::BigInt;
+use serde_json::{Value, json};
+
+use super::boards;
+use crate::service::{Service, request};
+
+const NDJSON: &str = "application/x-ndjson";
+
+/// The three kernels of the documented figures, as queries.
+const MONOTONE: &str = "kernel.conjunctions=monotone";
+const ALL: &str = "kernel.conjunctions=all";
+const MONOTONE_3: &str = "kernel.conjunctions=monotone&kernel.max_literals=3";
+
+/// The job of a training on NDJSON.
+async fn train(service: &Service, query: &str, body: String) -> Value {
+    let path = format!("/v1/learners/kernel-perceptron/train?{query}");
+    let headers = [("content-type", NDJSON), ("prefer", "wait=60")];
+    let answer = service.send(request("POST", &path, &headers, body)).await;
+    answer.expect(200).json()
+}
+
+/// Mistakes, passes and training errors of a converged run.
+fn figures(job: &Value) -> [u64; 3] {
+    let result = &job["result"];
+    assert_eq!(result["termination"]["reason"], "converged", "{result}");
+    assert_eq!(result["mistakes"], result["updates"]);
+    assert_eq!(result["bound"]["theorem"], "Novikoff");
+    assert_eq!(result["bound"]["holds"], true, "{}", result["bound"]);
+    let of = |value: &Value| value.as_u64().unwrap();
+    [
+        of(&result["mistakes"]),
+        of(&result["passes"]),
+        of(&result["training"]["errors"]),
+    ]
+}
+
+fn lines(examples: &[(String, bool)]) -> String {
+    let mut lines = String::new();
+    for (x, is_positive) in examples {
+        let y = if *is_positive { 1 } else { -1 };
+        writeln!(lines, r#"{{"x":"{x}","y":{y}}}"#).unwrap();
+    }
+    lines
+}
+
+#[tokio::test]
+async fn who_won_at_tic_tac_toe_is_learnt_in_the_documented_figures() {
+    let boards = boards::end_boards();
+    assert_eq!(boards.len(), 958);
+    let examples: Vec<_> = boards
+        .iter()
+        .map(|board| (board.bit_string(), board.has_won(b'x')))
+        .collect();
+    assert_eq!(examples.iter().filter(|(_, won)| *won).count(), 626);
+    let service = Service::start().await;
+    for (query, expected) in [
+        (MONOTONE, [187, 8, 0]),
+        (ALL, [156, 4, 0]),
+        (MONOTONE_3, [305, 17, 0]),
+    ] {
+        let job = train(&service, query, lines(&examples)).await;
+        assert_eq!(figures(&job), expected, "{query}");
+    }
+}
+
+/// The examples of an ARFF file whose attributes are all nominal: each value one-hot in the
+/// declared order, the last attribute the class.
+fn nominal(text: &str, positive: &str) -> Vec<(String, bool)> {
+    let mut attributes: Vec<Vec<String>> = Vec::new();
+    let mut examples = Vec::new();
+    let unquoted = |text: &'_ str| text.trim().trim_matches('\'').to_owned();
+    let is_plain = |line: &&str| !line.is_empty() && !line.starts_with('%');
+    for line in text.lines().map(str::trim).filter(is_plain) {
+        if line.to_lowercase().starts_with("@attribute") {
+            let values = line.split(['{', '}']).nth(1).unwrap();
+            attributes.push(values.split(',').map(unquoted).collect());
+        } else if !line.starts_with('@') {
+            let fields: Vec<_> = line.split(',').map(unquoted).collect();
+            assert_eq!(fields.len(), attributes.len(), "{line}");
+            let (class, features) = fields.split_last().unwrap();
+            let mut x = String::new();
+            for (values, field) in attributes.iter().zip(features) {
+                assert!(values.contains(field), "{line}");
+                x.extend(
+                    values
+                        .iter()
+                        .map(|value| if value == field { '1' } else { '0' }),
+                );
+            }
+            examples.push((x, *class == positive));
+        }
+    }
+    examples
+}
+
+#[tokio::test]
+async fn the_chess_endgame_is_learnt_in_the_documented_figures() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/kr.vs.kp.arff");
+    let Ok(text) = std::fs::read_to_string(&file) else {
+        println!("skipped: there is no {}", file.display());
+        return;
+    };
+    let examples = nominal(&text, "won");
+    assert_eq!((examples.len(), examples[0].0.len()), (3196, 74));
+    let service = Service::start().await;
+    for (query, expected) in [
+        (MONOTONE, [331, 10, 0]),
+        (ALL, [396, 6, 0]),
+        (MONOTONE_3, [1289, 173, 0]),
+    ] {
+        let job = train(&service, query, lines(&examples)).await;
+        assert_eq!(figures(&job), expected, "{query}");
+    }
+}
+
+/// `ones` ones from place `first` on, of n bits.
+fn ones(n: usize, first: usize, ones: usize) -> String {
+    let bit = |place| {
+        if (first..first + ones).contains(&place) {
+            '1'
+        } else {
+            '0'
+        }
+    };
+    (0..n).map(bit).collect()
+}
+
+/// Scores of 2^54 and more with a -1 among them: under the monotone kernel 0^n says -1 of every
+/// example, 1^n says 2^|z|, and x with 54 ones -2^54 of what holds it. A sum in f64 gets 0 for -1
+/// at x, whose sign is the other one; with exponents beyond 1023 it gets no number at all.
+#[tokio::test]
+async fn signs_that_floats_lose_are_exact_in_training_and_in_predictions() {
+    let service = Service::start().await;
+    for (n, of_x, in_f64) in [(56, 54, Some(0.0)), (1100, 1050, None)] {
+        let [zero, all] = [ones(n, 0, 0), ones(n, 0, n)];
+        let x = ones(n, 0, of_x);
+        // In common with x are all but ten of its ones.
+        let z = ones(n, 10, of_x - 9);
+        let float = -1.0 + 2_f64.powi(of_x as i32) - 2_f64.powi(of_x as i32);
+        assert_eq!(in_f64, (!float.is_nan()).then_some(float));
+        let examples = [
+            (zero, false),
+            (all, true),
+            (x.clone(), false),
+            (z.clone(), true),
+        ];
+        let job = train(&service, MONOTONE, lines(&examples)).await;
+        assert_eq!(figures(&job), [3, 2, 0], "n = {n}");
+        let path = format!(
+            "/v1/models/{}/predict",
+            job["result"]["model"].as_str().unwrap()
+        );
+        let body = json!({"unlabelled": {"examples": [x, z]}});
+        let answer = service.post_json(&path, &body).await.expect(200).json();
+        assert_eq!(answer["predictions"], json!([-1, 1]));
+        let power = |exponent: usize| BigInt::from(1) << exponent;
+        let of_z: BigInt = power(of_x - 9) - power(of_x - 10) - 1;
+        assert_eq!(answer["scores"][0], -1);
+        match i64::try_from(&of_z) {
+            Ok(small) if small < 1 << 53 => assert_eq!(answer["scores"][1], small),
+            _ => assert_eq!(answer["scores"][1], of_z.to_string()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_bound_beyond_f64_is_told_by_its_logarithm() {
+    let service = Service::start().await;
+    let n = 2000;
+    // 0^n is got wrong twice: then it scores -1, and 1^n 2^2000 - 2. So xi = 1, and R^2 and |u|^2
+    // are 2^2000 each.
+    let examples = [(ones(n, 0, 0), false), (ones(n, 0, n), true)];
+    let job = train(&service, MONOTONE, lines(&examples)).await;
+    assert_eq!(figures(&job)[0], 3);
+    let bound = &job["result"]["bound"];
+    assert_eq!(bound["value"], Value::Null);
+    assert_eq!(bound["log2_value"], 4000.0);
+}
+
+/// Names that are nested in a body are dotted in a query.
+#[tokio::test]
+async fn the_kernel_is_named_in_a_body_as_in_a_query() {
+    let service = Service::start().await;
+    let examples: Vec<_> = (0..8)
+        .map(|i| (format!("{i:03b}"), [0, 3, 5, 6].contains(&i)))
+        .collect();
+    let body = json!({"train": {"learner": {"name": "kernel-perceptron", "params": {
+            "kernel": {"conjunctions": "monotone", "max_literals": 2}, "order": "shuffled"}},
+        "data": {"labelled": {"examples": examples.iter().map(|(x, is_positive)|
+            json!({"x": x, "y": if *is_positive { 1 } else { -1 }})).collect::<Vec<_>>()}},
+        "seed": 3, "stop": {"max_passes": 20}}});
+    let by_body = service.run(&body).await;
+    let query = "kernel.conjunctions=monotone&kernel.max_literals=2&order=shuffled&seed=3\
+                 &max_passes=20";
+    let by_query = train(&service, query, lines(&examples)).await;
+    assert_eq!(by_body["learner"], by_query["learner"]);
+    let kernel = json!({"conjunctions": "monotone", "max_literals": 2});
+    assert_eq!(by_body["learner"]["params"]["kernel"], kernel);
+    let hypothesis = &by_body["result"]["hypothesis"];
+    assert_eq!(hypothesis, &by_query["result"]["hypothesis"]);
+    assert_eq!(hypothesis["kind"], "kernel");
+    assert_eq!(hypothesis["n"], 3);
+    assert_eq!(hypothesis["kernel"], kernel);
+    let support = hypothesis["support"].as_array().unwrap();
+    assert_eq!(
+        support.len() as u64,
+        by_body["result"]["mistakes"].as_u64().unwrap()
+    );
+    assert!(
+        support
+            .iter()
+            .all(|vector| vector["x"].as_str().unwrap().len() == 3)
+    );
+    // A parity of three has no threshold over pairs: its two sides have equal moments up to them.
+    assert_eq!(by_body["result"]["termination"]["detail"], "max_passes");
+    // All three at once do it, and a random mistake at a time as well.
+    let job = train(&service, "order=random&max_passes=100", lines(&examples)).await;
+    assert_eq!(job["result"]["training"]["errors"], 0);
+    let kernel = json!({"conjunctions": "all", "max_literals": null});
+    assert_eq!(job["result"]["hypothesis"]["kernel"], kernel);
+}
+
+#[tokio::test]
+async fn what_the_kernel_perceptron_cannot_do_is_refused() {
+    let service = Service::start().await;
+    let good = lines(&[("10".to_owned(), true), ("01".to_owned(), false)]);
+    let real = "{\"x\":[0.5,1],\"y\":1}\n{\"x\":[1,0],\"y\":-1}\n";
+    let wide = lines(&[("1".repeat(100_000), true), ("0".repeat(100_000), false)]);
+    for (query, body, status, code, parameter) in [
+        (
+            "kernel.max_literals=0",
+            &*good,
+            400,
+            "invalid-parameter",
+            "kernel.max_literals",
+        ),
+        (
+            "kernel.max_literals=1.5",
+            &good,
+            400,
+            "invalid-parameter",
+            "kernel.max_literals",
+        ),
+        (
+            "kernel.conjunctions=some",
+            &good,
+            400,
+            "invalid-parameter",
+            "kernel.conjunctions",
+        ),
+        ("kernel=all", &good, 400, "invalid-parameter", "kernel"),
+        ("order=backwards", &good, 400, "invalid-parameter", "order"),
+        ("confidence=0.9", &good, 422, "wrong-stop", "confidence"),
+        (
+            "kernel.max_literals=50000",
+            &wide,
+            422,
+            "wrong-data",
+            "kernel.max_literals",
+        ),
+        ("", "\"10\"\n\"01\"\n", 422, "wrong-data", ""),
+        ("", real, 422, "wrong-data", ""),
+        (
+            "",
+            "{\"x\":\"10\",\"y\":1}\n{\"x\":\"101\",\"y\":-1}\n",
+            400,
+            "unequal-length",
+            "",
+        ),
+    ] {
+        let path = format!("/v1/learners/kernel-perceptron/train?{query}");
+        let answer = service.post_as(&path, NDJSON, body.to_owned()).await;
+        assert_eq!(answer.problem(status), code, "{query} {}", answer.text());
+        let first = &answer.json()["errors"][0];
+        assert_eq!(
+            first["parameter"].as_str().unwrap_or_default(),
+            parameter,
+            "{query}"
+        );
+    }
+    for (params, pointer) in [
+        (
+            json!({"kernel": {"max_literals": 0}}),
+            "/train/learner/params/kernel/max_literals",
+        ),
+        (
+            json!({"kernel": {"conjunctions": 1}}),
+            "/train/learner/params/kernel/conjunctions",
+        ),
+        (
+            json!({"kernel": {"degree": 2}}),
+            "/train/learner/params/kernel/degree",
+        ),
+        (json!({"kernel": "all"}), "/train/learner/params/kernel"),
+    ] {
+        let data = json!({"labelled": {"examples": [{"x": "10", "y": 1}, {"x": "01", "y": -1}]}});
+        let body = json!({"train": {"data": data,
+            "learner": {"name": "kernel-perceptron", "params": params}}});
+        let answer = service.post_json("/v1/jobs", &body).await.expect(400);
+        assert_eq!(answer.json()["errors"][0]["pointer"], pointer);
+    }
+    assert_eq!(service.get("/v1/jobs").await.json()["items"], json!([]));
+}

@@ -90,6 +90,8 @@ codes! {
         "GET /v1/datasets lists them. What was deleted cannot be read any more."
     WRONG_DATA "wrong-data" 422 "The data do not fit"
         "The catalogue says which data a learner takes; a model takes data of its own n and kind."
+    ANSWER_TOO_LONG "answer-too-long" 422 "The answer would be too long"
+        "Have the data stored as a dataset (`\"store\": true`): the answer then names it."
     INTRACTABLE "intractable" 422 "This would take time beyond all bounds"
         "The cost grows exponentially with something in the request; the detail says with what."
     WRONG_STOP "wrong-stop" 422 "The stop conditions do not fit"

@@ -5,6 +5,7 @@
 
 mod body;
 mod codes;
+mod constructions;
 mod data_body;
 mod data_schema;
 mod datasets;
@@ -86,6 +87,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(theory::stopping))
         .routes(routes!(theory::winnow))
         .routes(routes!(theory::novikoff))
+        .routes(routes!(constructions::kernel_perceptron_adversary))
+        .routes(routes!(constructions::winnow_counting))
+        .routes(routes!(constructions::monotone_cnf))
         .routes(routes!(limits::limits))
         .routes(routes!(ops::live))
         .routes(routes!(ops::ready))

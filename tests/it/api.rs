@@ -5,6 +5,7 @@ mod bad_input;
 mod boards;
 mod bounded_perceptron;
 mod certificates;
+mod constructions;
 mod datasets;
 mod events;
 mod jobs;

@@ -50,17 +50,12 @@ fn ask(variables: u32, clauses: &[[u32; 2]], at_least: u64, alpha: u64) {
     let params = json!({"alpha": alpha});
     let params = params.as_object().expect("an object");
     let task = Task {
-        entry,
         parameters: Parameters::from_json(entry.parameters, params).expect("parameters"),
-        seed: Seed(1),
-        confidence: None,
-        rule: None,
         limits: Limits {
             max_passes: Some(1),
             ..Limits::default()
         },
-        ends_by_time: false,
-        trace: false,
+        ..Task::of(entry, Seed(1))
     };
     let input = Input::Sample {
         data: &counting.data,

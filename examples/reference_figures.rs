@@ -8,7 +8,7 @@ use halfspace::learners::generate::Plan;
 use halfspace::learners::outcome::Outcome;
 use halfspace::learners::parameters::Parameters;
 use halfspace::learners::random::Seed;
-use halfspace::learners::run::{Limits, Run};
+use halfspace::learners::run::Run;
 use halfspace::learners::stopping::{Sampling, StopRule};
 use halfspace::learners::task::{Input, Task};
 use halfspace::learners::train::train;
@@ -63,14 +63,10 @@ fn run(learner: &str, n: usize, rule: StopRule, confidence: f64, seed: u64) -> O
     let entry = catalogue::find(learner).expect("a learner of the catalogue");
     let parameters = Parameters::from_json(entry.parameters, &serde_json::Map::new());
     let task = Task {
-        entry,
         parameters: parameters.expect("defaults are valid"),
-        seed: Seed(seed),
         confidence: Some(confidence),
         rule: Some(rule),
-        limits: Limits::default(),
-        ends_by_time: false,
-        trace: false,
+        ..Task::of(entry, Seed(seed))
     };
     let plan = Plan {
         target: Plan::random_target(n, Seed(seed)),

@@ -111,14 +111,9 @@ fn run_with(
     let entry = catalogue::find(learner).expect("a learner");
     let parameters = Parameters::from_json(entry.parameters, parameters);
     let task = Task {
-        entry,
         parameters: parameters.expect("defaults"),
-        seed: Seed(seed),
-        confidence: None,
-        rule: None,
         limits,
-        ends_by_time: false,
-        trace: false,
+        ..Task::of(entry, Seed(seed))
     };
     let outcome = train(&task, input, &Run::default()).expect("nobody suspends it");
     Read {

@@ -170,17 +170,12 @@ mod tests {
         let params = json!({"kernel": {"conjunctions": "monotone"}});
         let object = params.as_object().expect("an object");
         let task = Task {
-            entry,
             parameters: Parameters::from_json(entry.parameters, object).expect("parameters"),
-            seed: Seed(0),
-            confidence: None,
-            rule: None,
             limits: Limits {
                 max_passes: Some(1),
                 ..Limits::default()
             },
-            ends_by_time: false,
-            trace: false,
+            ..Task::of(entry, Seed(0))
         };
         let input = Input::Sample { data, assume: None };
         let outcome = train(&task, input, &Run::default()).expect("nobody suspends it");

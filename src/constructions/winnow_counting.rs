@@ -378,18 +378,13 @@ mod tests {
         let entry = catalogue::find("kernel-winnow").expect("a learner");
         let params = json!({"alpha": plan.question.alpha});
         let task = Task {
-            entry,
             parameters: Parameters::from_json(entry.parameters, params.as_object().expect("it is"))
                 .expect("parameters"),
-            seed: Seed(1),
-            confidence: None,
-            rule: None,
             limits: Limits {
                 max_passes: Some(1),
                 ..Limits::default()
             },
-            ends_by_time: false,
-            trace: false,
+            ..Task::of(entry, Seed(1))
         };
         let assume = None;
         let input = Input::Sample { data, assume };

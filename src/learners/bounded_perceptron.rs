@@ -23,6 +23,25 @@
 //! | `eta` | 0.01 | the learning rate, at most 1 |
 //! | `threshold` | 0 | what the score must reach |
 //! | `initial` | 0.5 | the first weights, one number or one a weight, in [0, 1] |
+//!
+//! ```
+//! use halfspace::bits::BitVector;
+//! use halfspace::learners::catalogue::find;
+//! use halfspace::learners::data::{Data, Features, Labels, RealMatrix};
+//! use halfspace::learners::random::Seed;
+//! use halfspace::learners::run::Run;
+//! use halfspace::learners::task::{Input, Task};
+//! use halfspace::learners::train::train;
+//!
+//! // The first feature is for, the second against.
+//! let examples = RealMatrix::from_values(2, vec![0.9, 0.1, 0.2, 0.8, 0.6, 0.3]);
+//! let labels = BitVector::from_bit_string(b"101").expect("bits");
+//! let data = Data::new(Features::Real(examples), Labels::Labelled(labels));
+//! let input = Input::Sample { data: &data, assume: None };
+//! let task = Task::of(find("bounded-perceptron").expect("listed"), Seed(1));
+//! let outcome = train(&task, input, &Run::default()).expect("an end");
+//! assert_eq!(outcome.training.expect("counted").errors, 0);
+//! ```
 
 use std::ops::Range;
 
@@ -258,17 +277,12 @@ mod tests {
     fn run(data: &Data, params: &Value, max_passes: u64) -> Outcome {
         let object = params.as_object().expect("an object");
         let task = Task {
-            entry: &ENTRY,
             parameters: Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
-            seed: Seed(1),
-            confidence: None,
-            rule: None,
             limits: Limits {
                 max_passes: Some(max_passes),
                 ..Limits::default()
             },
-            ends_by_time: false,
-            trace: false,
+            ..Task::of(&ENTRY, Seed(1))
         };
         let input = Input::Sample { data, assume: None };
         check(&task, input, u64::MAX).expect("a valid task");

@@ -13,6 +13,23 @@
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `initial` | random | the first hypothesis, a bit string |
+//!
+//! ```
+//! use halfspace::learners::catalogue::find;
+//! use halfspace::learners::generate::Plan;
+//! use halfspace::learners::random::Seed;
+//! use halfspace::learners::run::Run;
+//! use halfspace::learners::stopping::Sampling;
+//! use halfspace::learners::task::{Input, Task};
+//! use halfspace::learners::train::train;
+//!
+//! let target = Plan::random_target(11, Seed(1));
+//! let plan = Plan::endless(target, Sampling::UniformPositive);
+//! let task = Task::of(find("directed-drift").expect("listed"), Seed(1));
+//! let outcome = train(&task, Input::Generated(&plan), &Run::default()).expect("an end");
+//! assert!(outcome.target.expect("a hidden target").recovered);
+//! assert_eq!(outcome.termination.confidence, Some(0.99));
+//! ```
 
 use std::ops::Range;
 

@@ -10,6 +10,23 @@
 //! |---|---|---|
 //! | `batch_size` | ceil(pi/2 n ln n) | examples a batch, m |
 //! | `initial` | random | the first hypothesis, a bit string |
+//!
+//! ```
+//! use halfspace::learners::catalogue::find;
+//! use halfspace::learners::generate::Plan;
+//! use halfspace::learners::random::Seed;
+//! use halfspace::learners::run::Run;
+//! use halfspace::learners::stopping::Sampling;
+//! use halfspace::learners::task::{Input, Task};
+//! use halfspace::learners::train::train;
+//!
+//! let target = Plan::random_target(51, Seed(1));
+//! let plan = Plan::endless(target, Sampling::UniformPositive);
+//! let task = Task::of(find("directed-drift-async").expect("listed"), Seed(1));
+//! let outcome = train(&task, Input::Generated(&plan), &Run::default()).expect("an end");
+//! assert!(outcome.target.expect("a hidden target").recovered);
+//! assert!(outcome.counts.mistakes < 51);
+//! ```
 
 use rand::RngExt;
 

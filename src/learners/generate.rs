@@ -28,6 +28,17 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Clean examples without end, ones and zeros equally likely.
+    pub fn endless(target: Target, sampling: Sampling) -> Self {
+        Self {
+            target,
+            sampling,
+            count: None,
+            noise: 0.0,
+            density: 0.5,
+        }
+    }
+
     /// The hidden binary weights that a seed draws for `n` bits.
     pub fn random_target(n: usize, seed: Seed) -> Target {
         Target::BinaryWeights(Draw::new(n, seed).bits())

@@ -23,9 +23,8 @@
 //! ```
 //! use halfspace::bits::{BitMatrix, BitVector};
 //! use halfspace::learners::data::{Data, Features, Labels};
-//! use halfspace::learners::parameters::Parameters;
 //! use halfspace::learners::random::Seed;
-//! use halfspace::learners::run::{Limits, Run};
+//! use halfspace::learners::run::Run;
 //! use halfspace::learners::task::{Input, Task};
 //! use halfspace::learners::{catalogue, train};
 //!
@@ -35,17 +34,7 @@
 //! }
 //! let labels = Labels::Labelled(BitVector::from_words(4, vec![0b0110]));
 //! let data = Data::new(Features::Boolean(examples), labels);
-//! let entry = catalogue::find("kernel-perceptron").unwrap();
-//! let task = Task {
-//!     entry,
-//!     parameters: Parameters::from_json(entry.parameters, &serde_json::Map::new()).unwrap(),
-//!     seed: Seed(1),
-//!     confidence: None,
-//!     rule: None,
-//!     limits: Limits::default(),
-//!     ends_by_time: false,
-//!     trace: false,
-//! };
+//! let task = Task::of(catalogue::find("kernel-perceptron").unwrap(), Seed(1));
 //! let input = Input::Sample { data: &data, assume: None };
 //! let outcome = train::train(&task, input, &Run::default()).unwrap();
 //! assert_eq!(outcome.training.unwrap().errors, 0);
@@ -224,17 +213,12 @@ mod tests {
 
     fn run(data: &Data, params: &Value, max_passes: u64) -> Outcome {
         let task = Task {
-            entry: &ENTRY,
             parameters: parameters(params),
-            seed: Seed(5),
-            confidence: None,
-            rule: None,
             limits: Limits {
                 max_passes: Some(max_passes),
                 ..Limits::default()
             },
-            ends_by_time: false,
-            trace: false,
+            ..Task::of(&ENTRY, Seed(5))
         };
         let input = Input::Sample { data, assume: None };
         train(&task, input, &Run::default()).expect("nobody suspends it")

@@ -279,7 +279,7 @@ mod tests {
     use crate::learners::generate::Plan;
     use crate::learners::outcome::Outcome;
     use crate::learners::random::Seed;
-    use crate::learners::run::{Limits, Run};
+    use crate::learners::run::Run;
     use crate::learners::stopping::Sampling;
     use crate::learners::task::{Task, check};
     use crate::learners::train::train;
@@ -300,14 +300,8 @@ mod tests {
     fn task(params: &Value) -> Task {
         let object = params.as_object().expect("an object");
         Task {
-            entry: &ENTRY,
             parameters: Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
-            seed: Seed(1),
-            confidence: None,
-            rule: None,
-            limits: Limits::default(),
-            ends_by_time: false,
-            trace: false,
+            ..Task::of(&ENTRY, Seed(1))
         }
     }
 

@@ -43,6 +43,11 @@ struct Entry {
 }
 
 impl Parameters {
+    /// Every parameter as it is when nothing is given.
+    pub fn defaults(table: &'static [Parameter]) -> Self {
+        Self::check(table, &[]).expect("defaults are in range")
+    }
+
     /// Checks a JSON object against a learner's table.
     ///
     /// # Errors

@@ -12,6 +12,28 @@
 //! | `eta` | 1 | the learning rate |
 //! | `order` | cyclic | the data's own order, a new one each pass, or a random mistake |
 //! | `initial` | 0 | the first weights, one number or one a weight with the bias last |
+//!
+//! ```
+//! use halfspace::bits::{BitMatrix, BitVector};
+//! use halfspace::learners::catalogue::find;
+//! use halfspace::learners::data::{Data, Features, Labels};
+//! use halfspace::learners::random::Seed;
+//! use halfspace::learners::run::Run;
+//! use halfspace::learners::task::{Input, Task};
+//! use halfspace::learners::train::train;
+//!
+//! let mut examples = BitMatrix::new(2);
+//! for row in [0b00, 0b01, 0b10, 0b11] {
+//!     examples.push_row(&[row]);
+//! }
+//! let labels = BitVector::from_bit_string(b"0001").expect("bits");
+//! let data = Data::new(Features::Boolean(examples), Labels::Labelled(labels));
+//! let input = Input::Sample { data: &data, assume: None };
+//! let task = Task::of(find("perceptron").expect("listed"), Seed(1));
+//! let outcome = train(&task, input, &Run::default()).expect("an end");
+//! assert_eq!(outcome.training.expect("counted").errors, 0);
+//! assert_eq!(outcome.bound.expect("Novikoff's").holds, Some(true));
+//! ```
 
 use std::ops::Range;
 

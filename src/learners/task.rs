@@ -31,6 +31,22 @@ pub struct Task {
     pub trace: bool,
 }
 
+impl Task {
+    /// A task with the learner's defaults and no limits of its own.
+    pub fn of(entry: &'static Entry, seed: Seed) -> Self {
+        Self {
+            entry,
+            parameters: Parameters::defaults(entry.parameters),
+            seed,
+            confidence: None,
+            rule: None,
+            limits: Limits::default(),
+            ends_by_time: false,
+            trace: false,
+        }
+    }
+}
+
 /// What to train on.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {

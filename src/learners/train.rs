@@ -220,7 +220,6 @@ mod tests {
     use crate::learners::generate;
     use crate::learners::parameters::Parameters;
     use crate::learners::random::Seed;
-    use crate::learners::run::Limits;
     use crate::learners::stopping::Sampling;
     use crate::learners::task::{TaskError, check};
     use serde_json::{Map, Value, json};
@@ -229,14 +228,8 @@ mod tests {
         let entry = catalogue::find(learner).expect("a learner");
         let object = params.as_object().cloned().unwrap_or_else(Map::new);
         Task {
-            entry,
             parameters: Parameters::from_json(entry.parameters, &object).expect("parameters"),
-            seed: Seed(seed),
-            confidence: None,
-            rule: None,
-            limits: Limits::default(),
-            ends_by_time: false,
-            trace: false,
+            ..Task::of(entry, Seed(seed))
         }
     }
 

@@ -295,14 +295,9 @@ mod tests {
     fn learn(params: &Value, data: &Data, limits: Limits) -> Outcome {
         let object = params.as_object().expect("an object");
         let task = Task {
-            entry: &ENTRY,
             parameters: Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
-            seed: Seed(1),
-            confidence: None,
-            rule: None,
             limits,
-            ends_by_time: false,
-            trace: false,
+            ..Task::of(&ENTRY, Seed(1))
         };
         let assume = None;
         let input = Input::Sample { data, assume };

@@ -65,18 +65,14 @@ fn sample(json: &[u8]) -> Data {
 fn task(entry: &'static Entry, params: &Value, seed: u64) -> Task {
     let params = params.as_object().cloned().unwrap_or_else(Map::new);
     Task {
-        entry,
         parameters: Parameters::from_json(entry.parameters, &params).unwrap(),
-        seed: Seed(seed),
-        confidence: None,
-        rule: None,
         limits: Limits {
             max_passes: Some(PASSES_MAX),
             max_mistakes: Some(100_000),
             max_examples: None,
         },
-        ends_by_time: false,
         trace: true,
+        ..Task::of(entry, Seed(seed))
     }
 }
 

@@ -126,17 +126,12 @@ fn mistakes(data: &Data, bias: bool, reading: Reading) -> u64 {
     };
     let parameters = Parameters::from_json(entry.parameters, parameters.as_object().unwrap());
     let task = Task {
-        entry,
         parameters: parameters.unwrap(),
-        seed: Seed(1),
-        confidence: None,
-        rule: None,
         limits: Limits {
             max_passes: Some(100_000),
             ..Limits::default()
         },
-        ends_by_time: false,
-        trace: false,
+        ..Task::of(entry, Seed(1))
     };
     let input = Input::Sample { data, assume: None };
     let outcome = train(&task, input, &Run::default()).unwrap();

@@ -42,7 +42,7 @@ pub use error::{FormatError, FormatErrorKind, Place};
 pub use generated::{GeneratedSpec, Sampling};
 pub use json_data::{Assume, DataForm};
 pub use repetitions::{EXAMPLES_MAX, RepetitionCounts, count_repetitions};
-pub use target::{LITERALS_MAX, TargetSpec};
+pub use target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
 pub use write_examples::write_examples;
 
 use crate::learners::data::Data;

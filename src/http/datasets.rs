@@ -13,8 +13,10 @@ use crate::formats::{
 use crate::jobs::{JobsError, NewDataset};
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
+use crate::records::train::SeedNumber;
 use crate::records::{Dataset, DatasetId, DatasetSummary, Timestamp};
 
+use super::body::Effort;
 use super::data_body::{DataBody, header_option, labels};
 use super::extract::{Caller, NoQuery, PathId, Query, page, query_pairs};
 use super::problem::{Code, FieldError, Problem, placed};
@@ -30,6 +32,8 @@ pub struct DatasetRequest {
     name: Option<String>,
     #[schema(schema_with = data_schema::reference)]
     data: DataForm,
+    /// Of generated data; drawn when absent.
+    seed: Option<SeedNumber>,
 }
 
 /// A dataset in a list.
@@ -216,11 +220,32 @@ async fn read_json(app: &App, body: DataBody) -> Result<Read, Problem> {
         let detail = "a JSON body has this among its fields, or not at all";
         return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
     }
-    let (effort, limits) = (body.effort(), body.limits.clone());
-    let read = body.read(app, effort, move |reader| {
-        Ok(json::from_reader::<DatasetRequest>(reader, &limits)?)
+    let limits = body.limits.clone();
+    let fresh = app.jobs.ids().seed();
+    let state_bytes_max = app.limits.state_bytes_max;
+    // A few bytes of a plan may stand for many examples.
+    let read = body.read(app, Effort::Unknown, move |reader| {
+        let mut request = json::from_reader::<DatasetRequest>(reader, &limits)?;
+        if let DataForm::Generated(spec) = &request.data {
+            let seed = request.seed.map_or(fresh, SeedNumber::get);
+            let data = crate::jobs::draw(spec, seed, state_bytes_max).map_err(|detail| {
+                let place = Place::Pointer("/data/generated/count".to_owned());
+                let field = placed(Some(place), detail.clone());
+                Problem::new(Code::WRONG_DATA, detail).with(field)
+            })?;
+            request.data = DataForm::Sample {
+                parsed: Parsed {
+                    data,
+                    first_real: None,
+                    zero_bit_value: 0.0,
+                    feature_names: None,
+                },
+                assume: None,
+            };
+        }
+        Ok(request)
     });
-    let DatasetRequest { name, data } = read.await?;
+    let DatasetRequest { name, data, .. } = read.await?;
     let at = |pointer: &str, detail: String| placed(Some(Place::Pointer(pointer.into())), detail);
     check_name(app, name.as_deref(), |detail| at("/name", detail))?;
     let refuse = |pointer: &str, detail: &str| {
@@ -229,10 +254,7 @@ async fn read_json(app: &App, body: DataBody) -> Result<Read, Problem> {
     };
     match data {
         DataForm::Sample { parsed, assume } => Ok((name, parsed, assume)),
-        DataForm::Generated(_) => refuse(
-            "/data/generated",
-            "Generated data are drawn when a job runs, from its seed; name them in the job.",
-        ),
+        DataForm::Generated(_) => unreachable!("drawn where the body was read"),
         DataForm::Dataset { .. } => refuse(
             "/data/dataset",
             "This is a dataset already; send examples to store another.",

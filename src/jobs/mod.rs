@@ -26,5 +26,5 @@ pub use ids::Ids;
 pub use service::{Jobs, JobsConfig, JobsError};
 pub use submit::NewJob;
 pub use train_job::learner;
-pub use work::{Allowance, Found, ResolveError, Work, resolve};
+pub use work::{Allowance, Found, ResolveError, Work, draw, resolve};
 pub(crate) use worker::hex;

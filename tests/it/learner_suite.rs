@@ -6,10 +6,11 @@
 //! joins by its line in the catalogue; its file of cases is asked for by name.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use halfspace::bits::{Kernels, use_kernels};
+use halfspace::bits::{BitVector, Kernels, use_kernels};
 use halfspace::formats::{self, DataForm, Format, Options};
 use halfspace::jobs::{Allowance, Found, resolve};
 use halfspace::learners::block::Block;
@@ -19,10 +20,10 @@ use halfspace::learners::hypothesis::Hypothesis;
 use halfspace::learners::outcome::Outcome;
 use halfspace::learners::parameters::Parameters;
 use halfspace::learners::predict::for_each_decisions;
-use halfspace::learners::random::{Purpose, Seed};
-use halfspace::learners::rule::Order;
-use halfspace::learners::run::{Counts, Interrupt, Limits, Run};
-use halfspace::learners::source::{MemorySample, Sample, Stream};
+use halfspace::learners::random::{Generator, Purpose, Seed};
+use halfspace::learners::rule::{Order, Rule, Update};
+use halfspace::learners::run::{Counts, Interrupt, Limits, Run, StopFlag};
+use halfspace::learners::source::{MemorySample, Presentation, Sample, Stream};
 use halfspace::learners::task::{Input, Task, TaskError, check};
 use halfspace::learners::train::train;
 use halfspace::learners::train_loop::{Reason, TrainLoop};
@@ -256,6 +257,73 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
         stepped += 1;
     });
     assert!(stepped > 10);
+}
+
+/// A rule during whose look at the examples somebody asks for the end. As rules may, it then says
+/// anything: here, that there is no mistake.
+struct Disturbed {
+    by: Interrupt,
+    order: Order,
+}
+
+impl Rule for Disturbed {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn first_mistake(&mut self, _: &Block<'_>, _: Range<usize>, stop: &StopFlag) -> Option<usize> {
+        stop.raise(self.by);
+        None
+    }
+
+    fn mistakes(&mut self, _: &Block<'_>, stop: &StopFlag) -> u64 {
+        stop.raise(self.by);
+        0
+    }
+
+    fn update(&mut self, _: &Block<'_>, _: usize, _: &mut Generator) -> Update {
+        Update::Changed
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::BinaryWeights(BitVector::zeros(10))
+    }
+}
+
+#[test]
+fn what_a_rule_says_when_told_to_stop_is_not_believed() {
+    let samples = samples();
+    let (_, data) = samples
+        .iter()
+        .find(|(name, _)| name == "disjunction")
+        .unwrap();
+    for (interrupt, expected) in [
+        (Interrupt::Cancelled, Ok(Reason::Cancelled)),
+        (Interrupt::TimeLimit, Ok(Reason::Limit("max_seconds"))),
+        (Interrupt::Suspended, Err(Interrupt::Suspended)),
+    ] {
+        for order in [Order::RandomMistake, Order::Cyclic] {
+            let run = Run::default();
+            let mut rule = Disturbed {
+                by: interrupt,
+                order,
+            };
+            let mut train_loop = TrainLoop {
+                rule: &mut rule,
+                run: &run,
+                limits: Limits::default(),
+                watch: None,
+                trace: None,
+                random: Seed(1).generator(Purpose::Learner),
+                order: Seed(1).generator(Purpose::Order),
+                counts: Counts::default(),
+                is_awaiting: false,
+            };
+            let mut sample = MemorySample::new(data, Presentation::Labelled);
+            let reason = train_loop.run_sample(&mut sample);
+            assert_eq!(reason, expected, "{interrupt:?} {order:?}");
+        }
+    }
 }
 
 #[test]

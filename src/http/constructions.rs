@@ -20,7 +20,7 @@ use utoipa::ToSchema;
 use crate::constructions::kernel_perceptron_adversary::{self as adversary, AdversaryError};
 use crate::constructions::monotone_cnf::{self, CnfError};
 use crate::constructions::winnow_counting::{Counting, Plan, Question, QuestionError};
-use crate::formats::{Format, Parsed, json, write_examples};
+use crate::formats::{Parsed, TextFormat, json, write_examples};
 use crate::jobs::NewDataset;
 use crate::learners::data::Data;
 use crate::learners::run::{Interrupt, Run};
@@ -351,6 +351,7 @@ impl Keep {
                 first_real: None,
                 zero_bit_value: 0.0,
                 feature_names: None,
+                class_names: None,
             };
             let new = NewDataset {
                 owner: self.owner,
@@ -364,7 +365,7 @@ impl Keep {
         }
         let limit = self.app.limits.json_body_bytes_max;
         let written = tokio::task::spawn_blocking(move || {
-            let examples = write_examples(&data, 0, Format::Json, limit)?;
+            let examples = write_examples(&data, 0, TextFormat::Json, limit)?;
             Some(format!("{{\"labelled\":{{\"examples\":[{examples}]}}}}"))
         });
         let form = written.await.ok().flatten();

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::formats::{Format, Parsed, json, write_examples};
+use crate::formats::{Parsed, TextFormat, json, write_examples};
 use crate::jobs::NewDataset;
 use crate::learners::data::Data;
 use crate::learners::run::{Interrupt, Run};
@@ -137,12 +137,7 @@ impl Keep {
     /// What the store says.
     pub async fn answer(self, data: Data) -> Result<(StatusCode, Box<RawValue>), Problem> {
         if self.store {
-            let parsed = Parsed {
-                data,
-                first_real: None,
-                zero_bit_value: 0.0,
-                feature_names: None,
-            };
+            let parsed = Parsed::of(data);
             let new = NewDataset {
                 owner: self.owner,
                 name: self.name,
@@ -155,7 +150,7 @@ impl Keep {
         }
         let limit = self.app.limits.prediction_bytes_max;
         let written = tokio::task::spawn_blocking(move || {
-            let examples = write_examples(&data, 0, Format::Json, limit);
+            let examples = write_examples(&data, 0, TextFormat::Json, limit);
             let examples = examples
                 .ok_or_else(|| Problem::new(Code::INTERNAL, "The answer was not written."))?;
             raw(format!("{{\"labelled\":{{\"examples\":[{examples}]}}}}"))

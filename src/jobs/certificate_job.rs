@@ -268,7 +268,7 @@ fn margin_ending(
     let mut model = None;
     let mut undecided = None;
     match outcome {
-        Outcome::Optimal(optimum) => {
+        Outcome::Optimal(optimum) | Outcome::Approximate(optimum) => {
             let weights = RealWeights::new(reading, optimum.weights.clone(), optimum.bias);
             let hypothesis = Hypothesis::Linear(LinearWeights::Real(weights));
             let document = HypothesisDocument::from(&hypothesis);
@@ -278,6 +278,13 @@ fn margin_ending(
             result.margin_at_most = Some(optimum.margin * (1.0 + optimum.relative_gap));
             result.support = Some(optimum.support.iter().map(|&index| index as u64).collect());
             result.bound = Some(bound(&optimum.bound));
+            result.detail = matches!(outcome, Outcome::Approximate(_)).then(|| {
+                format!(
+                    "the hyperplane separates, but is not proved to be the optimum: the largest \
+                     margin may exceed its own by {:e} relatively, and gamma by {:e}",
+                    optimum.relative_gap, optimum.bound.relative_gap
+                )
+            });
             let made = margin_model(ids, job, spec, document);
             result.model = Some(made.id);
             model = Some(made);

@@ -18,8 +18,14 @@ use super::examples::{SignedExamples, look};
 use super::proved_margin::Norm;
 use super::rounding::reduce;
 
+/// Products of machine words in systems of equations, roughly, after which no vertex enters: seconds.
+const WORK_MAX: u64 = 1 << 29;
+
 /// Vertices that enter, at most.
 const ENTRIES_MAX: usize = 2000;
+
+/// Coordinates of which vertices enter: numbers grow with every one.
+const COORDINATES_MAX: usize = 64;
 
 /// A point is near enough when no vertex is lower than it by one part in 2 to this.
 const NEAR_ENOUGH_BITS: u32 = 33;
@@ -30,7 +36,9 @@ pub struct HullPoint {
     pub point: Vec<BigInt>,
     /// Above 0.
     pub total: BigInt,
-    /// The least inner product of `point` with a vertex.
+    /// The point itself, or the separator where that is not one yet.
+    pub direction: Vec<BigInt>,
+    /// The least inner product of `direction` with a vertex, above 0.
     pub least_product: BigInt,
 }
 
@@ -46,10 +54,16 @@ pub fn nearest_hull_point(
     run: &Run,
 ) -> Result<HullPoint, Interrupt> {
     let coordinates = norm.squared(examples.coordinates());
-    let (_, first) = lowest_vertex(examples, &separator[..coordinates], norm, run)?;
+    let separator = &separator[..coordinates];
+    let (least_of_separator, first) = lowest_vertex(examples, separator, norm, run)?;
+    let entries_max = match coordinates <= COORDINATES_MAX {
+        true => ENTRIES_MAX,
+        false => 0,
+    };
     let mut kept = Kept {
         vertices: vec![first],
         weights: vec![BigInt::one()],
+        work: 0,
     };
     let mut entries = 0;
     loop {
@@ -57,10 +71,15 @@ pub fn nearest_hull_point(
         let (least_product, vertex) = lowest_vertex(examples, &point, norm, run)?;
         let square = dot(&point, &point);
         let is_near = &least_product * &total + (&square >> NEAR_ENOUGH_BITS) >= square;
-        if is_near || entries == ENTRIES_MAX {
+        if is_near || entries == entries_max || kept.work > WORK_MAX {
+            let (direction, least_product) = match least_product.is_positive() {
+                true => (point.clone(), least_product),
+                false => (separator.to_vec(), least_of_separator),
+            };
             return Ok(HullPoint {
                 point,
                 total,
+                direction,
                 least_product,
             });
         }
@@ -105,6 +124,8 @@ fn lowest_vertex(
 struct Kept {
     vertices: Vec<Vec<BigInt>>,
     weights: Vec<BigInt>,
+    /// Products of words so far, roughly.
+    work: u64,
 }
 
 impl Kept {
@@ -125,6 +146,11 @@ impl Kept {
         self.weights.push(BigInt::zero());
         loop {
             let wanted = nearest_of_flat(&self.vertices, run)?;
+            let words = wanted.iter().map(BigInt::bits).max().unwrap_or(0) / 64 + 1;
+            let cubed = (self.vertices.len() as u64).pow(3);
+            self.work = self
+                .work
+                .saturating_add(cubed.saturating_mul(words * words));
             if wanted.iter().all(Signed::is_positive) {
                 self.weights = wanted;
                 return Ok(());

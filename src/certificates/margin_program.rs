@@ -35,10 +35,6 @@ const ROUNDS_MAX: usize = 60;
 /// Examples in the program.
 const PROGRAM_EXAMPLES_MAX: usize = 8192;
 
-/// Coordinates that the exact method is tried on, where f64 does not reach the optimum: numbers
-/// grow with every one.
-const EXACT_COORDINATES_MAX: usize = 64;
-
 /// Lengths of the exact optimum that are rounded, from 1 to 2, until one is near enough: the last
 /// place of f64 falls differently in each.
 const ROUNDINGS_MAX: u32 = 16;
@@ -72,7 +68,7 @@ pub fn largest_margin(
         }));
     }
     let mut best = solved_in_f64(examples, separator, norm, run)?;
-    if !best.as_ref().is_some_and(Margin::is_optimal) && coordinates <= EXACT_COORDINATES_MAX {
+    if !best.as_ref().is_some_and(Margin::is_optimal) {
         best = nearer(best, solved_exactly(examples, separator, norm, run)?);
     }
     Ok(best.map_or(Solved::Undecided(Undecided::NoMargin), Solved::Margin))
@@ -122,7 +118,7 @@ fn solved_in_f64(
     Ok(best)
 }
 
-/// The optimum in whole numbers, rounded.
+/// The optimum in whole numbers, or what was reached of it, rounded.
 fn solved_exactly(
     examples: &SignedExamples<'_>,
     separator: &[BigInt],
@@ -130,35 +126,31 @@ fn solved_exactly(
     run: &Run,
 ) -> Result<Option<Margin>, Interrupt> {
     let nearest = nearest_hull_point(examples, separator, norm, run)?;
-    if nearest.least_product.sign() != Sign::Plus {
-        return Ok(None);
-    }
     // A vertex is an example, at 1, or the sum of two.
     let ones: u32 = match norm {
         Norm::WithBias => 1,
         Norm::WithoutBias => 2,
     };
-    let rounded = |x: &BigInt| {
-        let numerator = (x.magnitude() * ones) << examples.shift();
-        let magnitude = quotient(&numerator, nearest.least_product.magnitude());
-        if x.sign() == Sign::Minus {
-            -magnitude
-        } else {
-            magnitude
-        }
-    };
-    let mut values: Vec<f64> = nearest.point.iter().map(rounded).collect();
-    values.resize(examples.coordinates(), 0.0);
     let squares = nearest.point.iter().map(|x| x.magnitude().pow(2));
     let upper = Fraction {
         numerator: squares.sum(),
         denominator: (nearest.total.magnitude() * ones).pow(2),
     };
     let mut best = None;
+    let denominator = nearest.least_product.magnitude() * ROUNDINGS_MAX;
     for part in 0..ROUNDINGS_MAX {
-        let stretch = 1.0 + f64::from(part) / f64::from(ROUNDINGS_MAX);
-        let stretched = values.iter().map(|value| value * stretch).collect();
-        let judged = proved(examples, stretched, norm, Some(&upper), 1, run)?;
+        let length = (BigUint::from(ones) * (ROUNDINGS_MAX + part)) << examples.shift();
+        let rounded = |x: &BigInt| {
+            let magnitude = quotient(&(x.magnitude() * &length), &denominator);
+            if x.sign() == Sign::Minus {
+                -magnitude
+            } else {
+                magnitude
+            }
+        };
+        let mut values: Vec<f64> = nearest.direction.iter().map(rounded).collect();
+        values.resize(examples.coordinates(), 0.0);
+        let judged = proved(examples, values, norm, Some(&upper), 1, run)?;
         best = nearer(best, judged.and_then(|(margin, _)| margin));
         if best.as_ref().is_some_and(Margin::is_optimal) {
             break;

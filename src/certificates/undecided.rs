@@ -30,9 +30,7 @@ pub enum Undecided {
         coordinates_max: usize,
     },
     /// No weights in f64 that separate were found.
-    #[error(
-        "the sample is separable, but no separating weights of 64 bits and large margin were found"
-    )]
+    #[error("the sample is separable, but by no weights that were found and that f64 can write")]
     NoMargin,
 }
 

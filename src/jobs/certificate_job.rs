@@ -303,7 +303,7 @@ fn margin_ending(
             result.detail = Some("no hyperplane separates the examples strictly".to_owned());
         }
         Outcome::Undecided(why) => {
-            result.separable = None;
+            result.separable = (*why == Undecided::NoMargin).then_some(true);
             result.detail = Some(why.to_string());
             undecided = Some(why);
         }

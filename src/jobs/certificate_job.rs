@@ -295,7 +295,7 @@ fn margin_ending(
     let mut model = None;
     let mut undecided = None;
     match outcome {
-        Outcome::Optimal(optimum) => {
+        Outcome::Optimal(optimum) | Outcome::Approximate(optimum) => {
             let weights = RealWeights::new(reading, optimum.weights.clone(), optimum.bias);
             let hypothesis = Hypothesis::Linear(LinearWeights::Real(weights));
             let document = HypothesisDocument::from(&hypothesis);
@@ -311,6 +311,13 @@ fn margin_ending(
             let count = optimum.support.len();
             result.detail = (!is_listed).then(|| format!("{count} examples lie at the margin"));
             result.bound = Some(bound(&optimum.bound));
+            result.detail = matches!(outcome, Outcome::Approximate(_)).then(|| {
+                format!(
+                    "the hyperplane separates, but is not proved to be the optimum: the largest \
+                     margin may exceed its own by {:e} relatively, and gamma by {:e}",
+                    optimum.relative_gap, optimum.bound.relative_gap
+                )
+            });
             let made = margin_model(ids, job, spec, document);
             result.model = Some(made.id);
             model = Some(made);
@@ -332,7 +339,7 @@ fn margin_ending(
             result.detail = Some(too_long.unwrap_or_else(detail));
         }
         Outcome::Undecided(why) => {
-            result.separable = None;
+            result.separable = (*why == Undecided::NoMargin).then_some(true);
             result.detail = Some(why.to_string());
             undecided = Some(why);
         }

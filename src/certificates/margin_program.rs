@@ -24,7 +24,7 @@ use super::alternative::least_products;
 use super::exact_nearest_point::nearest_hull_point;
 use super::examples::{SignedExamples, look};
 use super::nearest_point::{Constraint, minimise};
-use super::proved_margin::{Fraction, Margin, Norm, nearer, proved, quotient};
+use super::proved_margin::{Fraction, Margin, Norm, Proved, nearer, proved, quotient};
 use super::separability::SOLVER_COORDINATES_MAX;
 use super::solver_units::SolverUnits;
 use super::undecided::Undecided;
@@ -102,7 +102,8 @@ fn solved_in_f64(
         };
         let upper = upper_bound(examples, &working, &proposal.multipliers, norm, run)?;
         let values = units.undo(&proposal.variables);
-        let Some((margin, nearest)) = proved(examples, values, norm, upper.as_ref(), batch, run)?
+        let Some(Proved { margin, nearest }) =
+            proved(examples, values, norm, upper.as_ref(), batch, run)?
         else {
             break;
         };
@@ -151,7 +152,7 @@ fn solved_exactly(
         let mut values: Vec<f64> = nearest.direction.iter().map(rounded).collect();
         values.resize(examples.coordinates(), 0.0);
         let judged = proved(examples, values, norm, Some(&upper), 1, run)?;
-        best = nearer(best, judged.and_then(|(margin, _)| margin));
+        best = nearer(best, judged.and_then(|proved| proved.margin));
         if best.as_ref().is_some_and(Margin::is_optimal) {
             break;
         }

@@ -96,8 +96,16 @@ pub struct Fraction {
     pub denominator: BigUint,
 }
 
-/// The margin of weights over the whole sample, if they separate it, and the examples nearest to
-/// their hyperplane, at most `most`. None when they are not numbers.
+/// What is proved of some weights.
+pub struct Proved {
+    /// Their margin over the whole sample, if they separate it.
+    pub margin: Option<Margin>,
+    /// The examples nearest to their hyperplane.
+    pub nearest: Vec<usize>,
+}
+
+/// The margin of weights over the whole sample, and the examples nearest to their hyperplane, at
+/// most `most`. None when they are not numbers.
 ///
 /// # Errors
 /// The interrupt that cut it short.
@@ -108,7 +116,7 @@ pub fn proved(
     upper: Option<&Fraction>,
     most: usize,
     run: &Run,
-) -> Result<Option<(Option<Margin>, Vec<usize>)>, Interrupt> {
+) -> Result<Option<Proved>, Interrupt> {
     let is_real = matches!(examples.data().features(), Features::Real(_));
     if is_real && norm == Norm::WithoutBias {
         centre_bias(examples, &mut values, run)?;
@@ -123,8 +131,8 @@ pub fn proved(
         }
         _ => None,
     };
-    let indices = nearest.into_iter().map(|(_, index)| index).collect();
-    Ok(Some((margin, indices)))
+    let nearest = nearest.into_iter().map(|(_, index)| index).collect();
+    Ok(Some(Proved { margin, nearest }))
 }
 
 /// The margin of weights with a least product above 0, beside an upper bound on all margins.

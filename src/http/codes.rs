@@ -88,6 +88,8 @@ codes! {
         "GET /v1/learners lists them."
     UNKNOWN_DATASET "unknown-dataset" 422 "There is no such dataset"
         "GET /v1/datasets lists them. What was deleted cannot be read any more."
+    UNKNOWN_MODEL "unknown-model" 422 "There is no such model"
+        "GET /v1/models lists them. What was deleted cannot be used any more."
     WRONG_DATA "wrong-data" 422 "The data do not fit"
         "The catalogue says which data a learner takes; a model takes data of its own n and kind."
     ANSWER_TOO_LONG "answer-too-long" 422 "The answer would be too long"

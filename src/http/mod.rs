@@ -10,6 +10,7 @@ mod data_body;
 mod data_schema;
 mod datasets;
 mod envelope;
+mod evaluate;
 mod events;
 mod examples;
 mod extract;
@@ -17,6 +18,7 @@ mod jobs;
 mod learners;
 pub mod limits;
 mod linger;
+mod model_examples;
 mod models;
 mod openapi;
 mod ops;
@@ -82,6 +84,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(models::list))
         .routes(routes!(models::get, models::delete))
         .routes(routes!(predict::predict))
+        .routes(routes!(evaluate::evaluate))
         .routes(routes!(theory::cover))
         .routes(routes!(theory::directed_drift))
         .routes(routes!(theory::stopping))

@@ -8,9 +8,11 @@ mod certificate_job;
 mod compute;
 mod datasets;
 mod ending;
+mod evaluate_job;
 mod hub;
 mod ids;
 mod keeper;
+mod models;
 mod scheduler;
 mod service;
 mod submit;
@@ -18,10 +20,12 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod train_job;
+mod whole_sample;
 mod work;
 mod worker;
 
 pub use datasets::{NewDataset, StoredData};
+pub use evaluate_job::check_labels;
 pub use ids::Ids;
 pub use service::{Jobs, JobsConfig, JobsError};
 pub use submit::NewJob;

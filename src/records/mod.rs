@@ -7,6 +7,7 @@
 mod bounded_json;
 pub mod certificates;
 pub mod dataset;
+pub mod evaluation;
 pub mod event;
 pub mod hypothesis;
 pub mod id;

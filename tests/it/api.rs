@@ -7,6 +7,7 @@ mod bounded_perceptron;
 mod certificates;
 mod constructions;
 mod datasets;
+mod evaluate;
 mod events;
 mod jobs;
 mod kernel_perceptron;

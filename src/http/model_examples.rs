@@ -173,11 +173,11 @@ fn unfit(misfit: Misfit, parsed: &Parsed) -> Problem {
     let detail = sentence(&misfit.to_string());
     match misfit {
         Misfit::Length { .. } => Problem::new(Code::WRONG_DATA, detail),
+        Misfit::Intractable(detail) => Problem::new(Code::INTRACTABLE, detail),
         Misfit::Real => {
             let field = placed(parsed.first_real.clone(), detail.clone());
             Problem::new(Code::WRONG_DATA, detail).with(field)
         }
-        Misfit::Intractable(_) => Problem::new(Code::INTRACTABLE, detail),
     }
 }
 

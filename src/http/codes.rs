@@ -90,6 +90,13 @@ codes! {
         "GET /v1/datasets lists them. What was deleted cannot be read any more."
     UNKNOWN_MODEL "unknown-model" 422 "There is no such model"
         "GET /v1/models lists them. What was deleted cannot be used any more."
+    UNKNOWN_MODEL_FORMAT "unknown-model-format" 422 "The model is of a form that is not read here"
+        "The file is of a later version, or of another program. The detail names the form there is."
+    MODEL_ALTERED "model-altered" 422 "The model was altered after its export"
+        "Its sha256 is not that of its content. Export it again; only its name may be changed."
+    WRONG_MODEL "wrong-model" 422 "The model does not fit together"
+        "Parameters, hypothesis and learner of a file must belong to each other. The error points at \
+         what does not."
     WRONG_DATA "wrong-data" 422 "The data do not fit"
         "The catalogue says which data a learner takes; a model takes data of its own n and kind."
     ANSWER_TOO_LONG "answer-too-long" 422 "The answer would be too long"

@@ -59,7 +59,7 @@ impl DataBody {
     /// 415 for anything else.
     pub fn json(app: &App, request: Request) -> Result<Self, Problem> {
         if media_type(request.headers()) != Some(Format::Json) {
-            let detail = "The body of a job is application/json.";
+            let detail = "The body is application/json.";
             return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
         }
         Self::new(app, request)

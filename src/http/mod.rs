@@ -14,6 +14,7 @@ mod evaluate;
 mod events;
 mod examples;
 mod extract;
+mod import;
 mod jobs;
 mod learners;
 pub mod limits;
@@ -81,7 +82,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(datasets::create, datasets::list))
         .routes(routes!(datasets::get, datasets::delete))
         .routes(routes!(examples::examples))
-        .routes(routes!(models::list))
+        .routes(routes!(models::list, import::import))
         .routes(routes!(models::get, models::delete))
         .routes(routes!(predict::predict))
         .routes(routes!(evaluate::evaluate))

@@ -33,14 +33,14 @@ pub struct Predictions {
 
 /// Numbers or decimal strings, in a list or not at all.
 fn scores_schema() -> Schema {
-    let score = SchemaType::from_iter([Type::Number, Type::String]);
+    let score = SchemaType::from_iter([Type::Number, Type::String, Type::Null]);
     ArrayBuilder::new()
         .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
         .items(ObjectBuilder::new().schema_type(score))
         .description(Some(
             "The scores that decided, exact: whole numbers (decimal strings beyond 2^53), \
-             fractions such as \"2/3\", or numbers of weights that are real by definition. Null \
-             when the answer would be too long with them.",
+             fractions such as \"2/3\", or numbers of weights that are real by definition, null \
+             where such a sum overflows. Null when the answer would be too long with them.",
         ))
         .into()
 }

@@ -1,7 +1,5 @@
 //! From a stored question about a sample to its answer, and from the answer to documents.
 
-use serde_json::json;
-
 use crate::certificates::maximum_margin::{self, NovikoffBound};
 use crate::certificates::separability::{
     self, Convention, Multiplier, Question, Separator, Verdict,
@@ -15,9 +13,9 @@ use crate::learners::random::Seed;
 use crate::learners::run::{Interrupt, Run};
 use crate::learners::task::{Input, TaskError};
 use crate::records::certificates::{
-    CertificateDocument, ConventionName, MaximumMarginResult, MaximumMarginSpec,
-    MultiplierDocument, SeparabilityResult, SeparabilitySpec, VersionSpaceResult, VersionSpaceSpec,
-    whole_number,
+    CertificateDocument, ConventionName, MaximumMarginParams, MaximumMarginResult,
+    MaximumMarginSpec, MultiplierDocument, SeparabilityResult, SeparabilitySpec,
+    VersionSpaceResult, VersionSpaceSpec, whole_number,
 };
 use crate::records::hypothesis::{HypothesisDocument, ReadingName};
 use crate::records::train::{BoundDocument, ModelDocument};
@@ -293,11 +291,14 @@ fn margin_model(
     spec: &MaximumMarginSpec,
     hypothesis: HypothesisDocument,
 ) -> Model {
-    let params = json!({"bias": spec.bias, "reading": spec.reading});
+    let params = MaximumMarginParams {
+        bias: spec.bias,
+        reading: spec.reading,
+    };
     let kind = hypothesis.kind().to_owned();
     let n = hypothesis.n() as u64;
     let document = ModelDocument {
-        params: params.as_object().cloned().unwrap_or_default(),
+        params: json(&params).as_object().cloned().unwrap_or_default(),
         seed: job.seed,
         data_sha256: job.data_sha256.clone(),
         examples: 0,

@@ -375,7 +375,7 @@ fn linear(
     let all = || weights.iter().chain(bias);
     let is_integer = |number: &Number| {
         let whole = number.as_i64();
-        whole.is_some_and(|whole| whole.abs() <= INTEGER_WEIGHT_MAX)
+        whole.is_some_and(|whole| whole.unsigned_abs() <= INTEGER_WEIGHT_MAX as u64)
     };
     if let Some(reading) = reading.filter(|_| all().all(is_integer)) {
         let weights = weights.iter().filter_map(Number::as_i64).collect();

@@ -14,6 +14,7 @@ pub mod id;
 pub mod job;
 pub mod kernel_document;
 pub mod model;
+pub mod model_file;
 pub mod owner;
 pub mod page;
 pub mod task;

@@ -9,6 +9,7 @@ mod constructions;
 mod datasets;
 mod evaluate;
 mod events;
+mod import;
 mod jobs;
 mod kernel_perceptron;
 mod learners;

@@ -12,6 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::formats::{Place, json};
 use crate::records::certificates::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
+use crate::records::evaluation::EvaluateResult;
 use crate::records::id::JobKind;
 use crate::records::task::JobSpec;
 use crate::records::train::{LearnerSpec, TrainResult};
@@ -23,7 +24,7 @@ use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
 use super::problem::{FieldError, Problem, placed};
 use super::submission::{
-    JobFields, Whereabouts, find_data, new_job, refuse_idempotency_key, sha256,
+    JobFields, Whereabouts, find_data, find_model, new_job, refuse_idempotency_key, sha256,
 };
 use super::tasks::{Asked, JobRequest};
 
@@ -68,6 +69,7 @@ enum JobResult {
     Separability(SeparabilityResult),
     MaximumMargin(MaximumMarginResult),
     VersionSpace(VersionSpaceResult),
+    Evaluate(EvaluateResult),
 }
 
 /// A page of jobs, newest first.
@@ -138,6 +140,8 @@ pub async fn create(
     let (request, asked, sha256) = read_request(&app, request).await?;
     let task = asked.task;
     let name = task.name();
+    let at = |field: &str, detail| JsonPlace::at(format!("/{name}/{field}"), detail);
+    let model = find_model(&app, &owner, &task, at).await?;
     let pointer = format!("/{name}/data");
     let found = find_data(&app, &owner, asked.data, sha256, &pointer).await?;
     let fields = JobFields {
@@ -151,6 +155,7 @@ pub async fn create(
         },
         sha256: found.sha256,
         dataset: found.dataset,
+        model,
     };
     let new = new_job(&app, fields, found.parsed, |first_real| JsonPlace {
         task: name,

@@ -43,6 +43,8 @@ pub struct Limits {
     /// document goes without scores when it would be longer with them; what is too long even so,
     /// and lines that are, are refused.
     pub prediction_bytes_max: u64,
+    /// Bytes of a model to be imported, after decompression.
+    pub model_bytes_max: u64,
     /// Bytes of a page of examples of a dataset, and values in it.
     pub examples_page_bytes_max: u64,
     /// Points of a mistake curve.
@@ -79,6 +81,7 @@ impl Default for Limits {
             name_characters_max: 256,
             wait_seconds_max: WAIT_SECONDS_MAX,
             prediction_bytes_max: 16 << 20,
+            model_bytes_max: 32 << 20,
             examples_page_bytes_max: 16 << 20,
             trace_points_max: crate::learners::trace::TRACE_POINTS_MAX as u64,
             attempts_max: 5,

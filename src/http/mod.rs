@@ -11,13 +11,16 @@ mod data_body;
 mod data_schema;
 mod datasets;
 mod envelope;
+mod evaluate;
 mod events;
 mod examples;
 mod extract;
+mod import;
 mod jobs;
 mod learners;
 pub mod limits;
 mod linger;
+mod model_examples;
 mod models;
 mod openapi;
 mod ops;
@@ -82,9 +85,10 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(datasets::create, datasets::list))
         .routes(routes!(datasets::get, datasets::delete))
         .routes(routes!(examples::examples))
-        .routes(routes!(models::list))
+        .routes(routes!(models::list, import::import))
         .routes(routes!(models::get, models::delete))
         .routes(routes!(predict::predict))
+        .routes(routes!(evaluate::evaluate))
         .routes(routes!(theory::cover))
         .routes(routes!(theory::directed_drift))
         .routes(routes!(theory::stopping))

@@ -1,4 +1,4 @@
-//! `/v1/models`: list, get, delete.
+//! `/v1/models`: list, get (which is also the export), delete.
 
 use axum::Json;
 use axum::extract::State;
@@ -6,7 +6,9 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
+use crate::jobs::hex;
 use crate::records::id::ModelKind;
+use crate::records::model_file::{FORMAT, digest};
 use crate::records::train::ModelDocument;
 use crate::records::{JobId, Model, ModelId, ModelSummary, Timestamp};
 use crate::storage::ModelFilter;
@@ -43,10 +45,27 @@ pub struct ModelList {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Model)]
 pub struct ModelAnswer {
+    /// The form of this document, which can be imported: `halfspace-model/1`.
+    format: &'static str,
+    /// A digest of learner, parameters, seed, data digest, counts and hypothesis, so that an
+    /// altered file is not imported. It is no signature.
+    sha256: String,
     #[serde(flatten)]
     item: ModelItem,
     #[serde(flatten)]
     document: ModelDocument,
+}
+
+impl ModelAnswer {
+    /// The answer that tells of a model whole.
+    pub fn new(model: ModelSummary, document: ModelDocument) -> Self {
+        Self {
+            format: FORMAT,
+            sha256: hex(&digest(&model.learner, &document)),
+            item: model.into(),
+            document,
+        }
+    }
 }
 
 /// Which models to list.
@@ -99,7 +118,7 @@ pub async fn list(
     }))
 }
 
-/// One model, with its hypothesis.
+/// One model, with its hypothesis: a file that `POST /v1/models` imports.
 #[utoipa::path(get, path = "/v1/models/{id}", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The model", body = ModelAnswer)))]
@@ -113,15 +132,14 @@ pub async fn get(
     let model = model.ok_or_else(|| Problem::not_found("model"))?;
     let document = document(&model)?;
     let (summary, _) = model.into_parts();
-    let item = summary.into();
-    Ok(Json(ModelAnswer { item, document }))
+    Ok(Json(ModelAnswer::new(summary, document)))
 }
 
 /// The document of a stored model.
 ///
 /// # Errors
 /// When what is stored is damaged.
-pub fn document(model: &Model) -> Result<ModelDocument, Problem> {
+fn document(model: &Model) -> Result<ModelDocument, Problem> {
     ModelDocument::deserialize(&model.document)
         .map_err(|_| Problem::new(Code::INTERNAL, "The stored model is damaged."))
 }

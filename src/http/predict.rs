@@ -10,21 +10,18 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 
-use crate::formats::{self, DataForm, Format, LabelsColumn, Options, Parsed, UnlabelledMeans};
-use crate::learners::data::Features;
+use crate::formats::{Format, Parsed};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predict::for_each_decisions;
 use crate::records::ModelId;
 use crate::records::id::ModelKind;
 
 use super::App;
-use super::body::{self, Effort};
-use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
-use super::extract::{Caller, PathId, query_pairs};
-use super::models::document;
+use super::data_body::Octets;
+use super::extract::{Caller, PathId};
+use super::model_examples::{Purpose, model_in_path, with_examples};
 use super::predictions_text::Writer;
-use super::problem::{Code, Problem, placed};
-use super::submission::{parsed, stored_data};
+use super::problem::{Code, Problem};
 
 /// The predictions of a model, one an example.
 #[derive(Serialize, ToSchema)]
@@ -37,14 +34,14 @@ pub struct Predictions {
 
 /// Numbers or decimal strings, in a list or not at all.
 fn scores_schema() -> Schema {
-    let score = SchemaType::from_iter([Type::Number, Type::String]);
+    let score = SchemaType::from_iter([Type::Number, Type::String, Type::Null]);
     ArrayBuilder::new()
         .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
         .items(ObjectBuilder::new().schema_type(score))
         .description(Some(
             "The scores that decided, exact: whole numbers (decimal strings beyond 2^53), \
-             fractions such as \"2/3\", or numbers of weights that are real by definition. Null \
-             when the answer would be too long with them.",
+             fractions such as \"2/3\", or numbers of weights that are real by definition, null \
+             where such a sum overflows. Null when the answer would be too long with them.",
         ))
         .into()
 }
@@ -79,125 +76,22 @@ pub async fn predict(
     PathId(id): PathId<ModelKind>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let model = app.jobs.store().model(&owner, id).await?;
-    let model = model.ok_or_else(|| Problem::not_found("model"))?;
-    let hypothesis = Hypothesis::try_from(&document(&model)?.hypothesis)
-        .map_err(|_| Problem::new(Code::INTERNAL, "The stored model is damaged."))?;
-    let body = DataBody::new(&app, request)?;
-    let (format, bytes_max) = (body.format, app.limits.prediction_bytes_max);
-    let options = options(body.parts.uri.query(), format, &hypothesis, &body.limits)?;
-    // Scoring is more work than reading, and is done where the body is read.
-    let answered = body.read(&app, Effort::Unknown, move |reader| {
-        let parsed = match examples(formats::read(format, reader, &options)?)? {
-            Examples::Sent(parsed) => parsed,
-            Examples::Stored(id) => return Ok(Answered::NotYet(Box::new(hypothesis), id)),
-        };
-        let writer = match format {
+    let hypothesis = model_in_path(&app, &owner, id).await?;
+    let bytes_max = app.limits.prediction_bytes_max;
+    let purpose = Purpose::Predict;
+    let (format, text) = with_examples(&app, &owner, request, hypothesis, purpose, move |asked| {
+        let writer = match asked.format {
             Format::Ndjson => Writer::lines(bytes_max),
             _ => Writer::document(bytes_max),
         };
-        predictions(&hypothesis, &parsed, writer).map(Answered::Text)
-    });
-    let text = match answered.await? {
-        Answered::Text(text) => text,
-        Answered::NotYet(hypothesis, id) => {
-            let (stored, permit) = stored_data(&app, &owner, &id, "").await?;
-            let parsed = parsed(&stored.dataset.summary, stored.data);
-            let writer = Writer::document(bytes_max);
-            body::compute(permit, move || predictions(&hypothesis, &parsed, writer)).await?
-        }
-    };
+        predictions(asked.hypothesis, asked.parsed, writer)
+    })
+    .await?;
     let media_type = match format {
         Format::Ndjson => Format::Ndjson.media_type(),
         _ => Format::Json.media_type(),
     };
     Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
-}
-
-/// How the body is read: a format that leaves n open takes it from the model, a table has no labels
-/// unless they are named.
-fn options(
-    query: Option<&str>,
-    format: Format,
-    hypothesis: &Hypothesis,
-    limits: &formats::Limits,
-) -> Result<Options, Problem> {
-    let mut options = Options {
-        labels: format.has_label_column().then_some(LabelsColumn::None),
-        n: format.leaves_n_open().then_some(hypothesis.n()),
-        unlabelled: UnlabelledMeans::Nothing,
-        limits: limits.clone(),
-        ..Options::default()
-    };
-    for (name, text) in query_pairs(query)? {
-        match name.as_str() {
-            "labels" => options.labels = Some(labels(text)),
-            "header" => options.header = header_option(&text)?,
-            "bit_order" => options.bit_order = Some(bit_order(&text)?),
-            "n" => {
-                let wrong = |_| Problem::parameter(Code::INVALID_PARAMETER, "n", "no whole number");
-                options.n = Some(text.parse().map_err(wrong)?);
-            }
-            other => {
-                let detail = "no such parameter; there are: labels, header, bit_order, n";
-                return Err(Problem::parameter(Code::INVALID_PARAMETER, other, detail));
-            }
-        }
-    }
-    Ok(options)
-}
-
-/// Where the examples of a request are.
-enum Examples {
-    Sent(Parsed),
-    /// In the dataset of this name.
-    Stored(String),
-}
-
-/// What came of reading a request.
-enum Answered {
-    /// The text of the answer.
-    Text(String),
-    /// The examples are in the dataset of this name.
-    NotYet(Box<Hypothesis>, String),
-}
-
-/// The examples sent along, without claims about them, which no prediction rests on.
-fn examples(form: DataForm) -> Result<Examples, Problem> {
-    match form {
-        DataForm::Sample {
-            parsed,
-            assume: None,
-        } => Ok(Examples::Sent(parsed)),
-        DataForm::Dataset { id, .. } => Ok(Examples::Stored(id)),
-        DataForm::Sample { .. } => {
-            let detail = "`assume` is for training; a prediction assumes nothing of its examples.";
-            Err(Problem::new(Code::BAD_OPTION, detail))
-        }
-        DataForm::Generated(_) => {
-            let detail = "Generated data cannot be predicted; send examples.";
-            Err(Problem::new(Code::WRONG_DATA, detail))
-        }
-    }
-}
-
-/// Whether the model takes the examples. One of real weights takes Boolean ones too: real examples
-/// may happen to hold nothing but zeros and ones.
-fn check_fit(parsed: &Parsed, hypothesis: &Hypothesis) -> Result<(), Problem> {
-    let n = parsed.data.n();
-    if n != hypothesis.n() {
-        let own = hypothesis.n();
-        let detail = format!("The examples have {n} features, but the model has n = {own}.");
-        return Err(Problem::new(Code::WRONG_DATA, detail));
-    }
-    let is_real = matches!(parsed.data.features(), Features::Real(_));
-    if is_real && !hypothesis.takes_real() {
-        let detail = "The model takes Boolean examples only: values all 0/1 or all -1/1.";
-        let field = placed(parsed.first_real.clone(), detail.to_owned());
-        return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
-    }
-    let checked = hypothesis.check_examples(&parsed.data);
-    checked.map_err(|detail| Problem::new(Code::INTRACTABLE, detail))
 }
 
 /// The text of the answer; scoring ends as soon as it is too long.
@@ -206,7 +100,6 @@ fn predictions(
     parsed: &Parsed,
     mut writer: Writer,
 ) -> Result<String, Problem> {
-    check_fit(parsed, hypothesis)?;
     let zero = parsed.zero_bit_value;
     for_each_decisions(hypothesis, &parsed.data, zero, |decisions| {
         for decision in decisions {

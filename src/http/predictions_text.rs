@@ -3,9 +3,7 @@
 use std::fmt::Write;
 
 use crate::learners::hypothesis::{Decision, Score};
-
-/// The largest integer that every JSON reader holds.
-const SAFE_INTEGER_MAX: u64 = (1 << 53) - 1;
+use crate::records::evaluation::score_value;
 
 const BEGIN: &str = "{\"predictions\":[";
 const BETWEEN: &str = "],\"scores\":[";
@@ -106,25 +104,9 @@ impl Writer {
     }
 }
 
-/// A number, or a decimal string where not every reader would hold the number. JSON has no
-/// infinities: a sum of finite products may overflow to one, and is null.
 fn push_score(text: &mut String, score: &Score) {
     // Writing to a string does not fail.
-    let _ = match score {
-        Score::Integer(score) if score.unsigned_abs() <= SAFE_INTEGER_MAX => {
-            write!(text, "{score}")
-        }
-        Score::Integer(score) => write!(text, "\"{score}\""),
-        Score::Large(score) => write!(text, "\"{score}\""),
-        Score::Fraction {
-            numerator,
-            denominator,
-        } => write!(text, "\"{numerator}/{denominator}\""),
-        Score::Real(score) => match serde_json::Number::from_f64(*score) {
-            Some(number) => write!(text, "{number}"),
-            None => write!(text, "null"),
-        },
-    };
+    let _ = write!(text, "{}", score_value(score));
 }
 
 #[cfg(test)]

@@ -226,6 +226,7 @@ impl From<JobsError> for Problem {
             JobsError::NotFound => Self::not_found("job"),
             JobsError::Ended(_) | JobsError::NotEnded => Self::new(Code::WRONG_STATE, detail),
             JobsError::DatasetMissing => Self::new(Code::UNKNOWN_DATASET, detail),
+            JobsError::ModelMissing => Self::new(Code::UNKNOWN_MODEL, detail),
             JobsError::DatasetPinned { .. } => Self::new(Code::DATASET_IN_USE, detail),
             JobsError::QueueFull { .. } => Self::new(Code::QUEUE_FULL, detail),
             JobsError::Stopping => Self::new(Code::STOPPING, detail),

@@ -9,6 +9,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::formats::{DataForm, Parsed, Place, digest};
 use crate::jobs::{Allowance, JobsError, NewJob, ResolveError, StoredData, resolve};
 use crate::learners::data::Data;
+use crate::learners::hypothesis::Hypothesis;
 use crate::learners::task::TaskError;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
@@ -55,7 +56,8 @@ pub async fn find_data(
         DataForm::Sample { parsed, assume } => Ok(JobData {
             spec: DataSpec {
                 assume,
-                generated: None,
+                zero_bit_value: zero_bit_value(&parsed),
+                ..DataSpec::default()
             },
             parsed: Some(parsed),
             sha256,
@@ -63,8 +65,8 @@ pub async fn find_data(
         }),
         DataForm::Generated(spec) => Ok(JobData {
             spec: DataSpec {
-                assume: None,
                 generated: Some(spec),
+                ..DataSpec::default()
             },
             parsed: None,
             sha256: None,
@@ -79,13 +81,42 @@ pub async fn find_data(
             Ok(JobData {
                 spec: DataSpec {
                     assume: assume.or(summary.assume),
-                    generated: None,
+                    zero_bit_value: summary.zero_bit_value,
+                    ..DataSpec::default()
                 },
                 parsed: Some(parsed),
                 sha256: Some(summary.sha256),
                 dataset: Some(summary.id),
             })
         }
+    }
+}
+
+/// What a 0 bit of the sample was sent as.
+fn zero_bit_value(parsed: &Parsed) -> i8 {
+    if parsed.zero_bit_value < 0.0 { -1 } else { 0 }
+}
+
+/// The model that a task names, if it names one; `at` says where a field of the task stands.
+///
+/// # Errors
+/// [`Code::UNKNOWN_MODEL`], or what the store says.
+pub async fn find_model(
+    app: &App,
+    owner: &Owner,
+    task: &TaskSpec,
+    at: impl FnOnce(&str, String) -> FieldError,
+) -> Result<Option<Arc<Hypothesis>>, Problem> {
+    let Some((field, id)) = task.model() else {
+        return Ok(None);
+    };
+    match app.jobs.hypothesis(owner, id).await {
+        Ok(hypothesis) => Ok(Some(Arc::new(hypothesis))),
+        Err(error @ JobsError::ModelMissing) => {
+            let detail = "There is no such model; GET /v1/models lists them.";
+            Err(Problem::from(error).with(at(field, detail.to_owned())))
+        }
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -144,6 +175,8 @@ pub struct JobFields {
     pub sha256: Option<String>,
     /// The dataset that the data are.
     pub dataset: Option<DatasetId>,
+    /// The model that the task names.
+    pub model: Option<Arc<Hypothesis>>,
 }
 
 /// Checks everything about a job that can be checked before it is a job.
@@ -170,8 +203,8 @@ pub fn new_job<W: Whereabouts>(
         state_bytes: app.limits.state_bytes_max,
         seconds: app.jobs.config().seconds_default,
     };
-    let work =
-        resolve(&fields.spec, seed, data, allowance).map_err(|error| unresolvable(error, &at))?;
+    let work = resolve(&fields.spec, seed, data, fields.model, allowance)
+        .map_err(|error| unresolvable(error, &at))?;
     Ok(NewJob {
         owner: fields.owner,
         name: fields.name,
@@ -279,7 +312,7 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
             let field = at.task(field, detail.clone());
             Problem::new(Code::WRONG_DATA, detail).with(field)
         }
-        ResolveError::NoData => Problem::new(Code::SCHEMA, summary),
+        ResolveError::NoData | ResolveError::NoModel => Problem::new(Code::SCHEMA, summary),
         ResolveError::Task(TaskError::WrongData(detail)) => {
             let field = at.data(detail.clone());
             Problem::new(Code::WRONG_DATA, detail).with(field)

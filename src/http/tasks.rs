@@ -4,9 +4,11 @@ use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
 use crate::formats::{DataForm, json};
+use crate::records::ModelId;
 use crate::records::certificates::{
     ConventionName, ListLength, MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec,
 };
+use crate::records::evaluation::EvaluateSpec;
 use crate::records::hypothesis::ReadingName;
 use crate::records::task::TaskSpec;
 use crate::records::train::{LearnerSpec, Seconds, SeedNumber, StopSpec, TrainSpec};
@@ -30,6 +32,9 @@ pub struct JobRequest {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = VersionSpaceRequest, required = false)]
     version_space: Option<VersionSpaceRequest>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = EvaluateRequest, required = false)]
+    evaluate: Option<EvaluateRequest>,
     /// Free text.
     #[schema(max_length = 256)]
     pub name: Option<String>,
@@ -110,6 +115,21 @@ pub struct VersionSpaceRequest {
     max_seconds: Option<Seconds>,
 }
 
+/// Hold a model against examples whose labels are known.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EvaluateRequest {
+    /// The model.
+    model: ModelId,
+    #[schema(schema_with = data_schema::reference)]
+    data: DataForm,
+    /// Of generated data.
+    seed: Option<SeedNumber>,
+    /// Seconds of computing; 600 when absent.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
+    max_seconds: Option<Seconds>,
+}
+
 /// A task that is there: null is none.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
     json::object(field).map(Some)
@@ -149,7 +169,13 @@ impl Asked {
 
 impl JobRequest {
     /// The names of the tasks, each a field of the request.
-    pub const TASKS: [&str; 4] = ["train", "separability", "maximum_margin", "version_space"];
+    pub const TASKS: [&str; 5] = [
+        "train",
+        "separability",
+        "maximum_margin",
+        "version_space",
+        "evaluate",
+    ];
 
     /// The one task.
     ///
@@ -161,6 +187,7 @@ impl JobRequest {
             self.separability.take().map(Asked::from),
             self.maximum_margin.take().map(Asked::from),
             self.version_space.take().map(Asked::from),
+            self.evaluate.take().map(Asked::from),
         ];
         let mut asked = tasks.into_iter().flatten();
         match (asked.next(), asked.next()) {
@@ -227,6 +254,19 @@ impl From<VersionSpaceRequest> for Asked {
         Self {
             task: TaskSpec::VersionSpace(VersionSpaceSpec {
                 list: request.list.unwrap_or_default(),
+                max_seconds: request.max_seconds,
+            }),
+            data: request.data,
+            seed: request.seed,
+        }
+    }
+}
+
+impl From<EvaluateRequest> for Asked {
+    fn from(request: EvaluateRequest) -> Self {
+        Self {
+            task: TaskSpec::Evaluate(EvaluateSpec {
+                model: request.model,
                 max_seconds: request.max_seconds,
             }),
             data: request.data,

@@ -113,6 +113,7 @@ pub async fn train(
         },
         sha256: found.sha256,
         dataset: found.dataset,
+        model: None,
     };
     let place = |first_real| QueryPlace { first_real };
     let new = new_job(&app, fields, found.parsed, place)?;

@@ -1,9 +1,5 @@
 //! From a stored question about a sample to its answer, and from the answer to documents.
 
-use std::borrow::Cow;
-
-use serde_json::json;
-
 use crate::certificates::maximum_margin::{self, NovikoffBound};
 use crate::certificates::separability::{
     self, Convention, Multiplier, Question, Separator, Verdict,
@@ -11,16 +7,15 @@ use crate::certificates::separability::{
 use crate::certificates::undecided::Undecided;
 use crate::certificates::version_space::{self, Enumeration, VersionSpaceError};
 use crate::learners::data::{Data, Features};
-use crate::learners::generate::{Generated, Plan};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::{LinearWeights, Reading, RealWeights};
 use crate::learners::random::Seed;
 use crate::learners::run::{Interrupt, Run};
 use crate::learners::task::{Input, TaskError};
 use crate::records::certificates::{
-    CertificateDocument, ConventionName, MaximumMarginResult, MaximumMarginSpec,
-    MultiplierDocument, SeparabilityResult, SeparabilitySpec, VersionSpaceResult, VersionSpaceSpec,
-    whole_number,
+    CertificateDocument, ConventionName, MaximumMarginParams, MaximumMarginResult,
+    MaximumMarginSpec, MultiplierDocument, SeparabilityResult, SeparabilitySpec,
+    VersionSpaceResult, VersionSpaceSpec, whole_number,
 };
 use crate::records::hypothesis::{HypothesisDocument, ReadingName};
 use crate::records::train::{BoundDocument, ModelDocument};
@@ -28,6 +23,7 @@ use crate::records::{Job, Model};
 
 use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
 use super::ids::Ids;
+use super::whole_sample;
 use super::work::ResolveError;
 
 /// A certificate longer than this, as JSON, is not kept.
@@ -66,29 +62,8 @@ pub enum Certified {
 impl CertificateJob {
     /// Checks the question against the data.
     pub(super) fn check(&self, input: Input<'_>, state_bytes_max: u64) -> Result<(), ResolveError> {
-        match input {
-            Input::Sample { data, .. } => self.check_data(data),
-            Input::Generated(plan) => {
-                let Some(count) = plan.count else {
-                    return Err(refused(
-                        "this needs the whole sample: give the data a count",
-                    ));
-                };
-                let n = plan.target.n();
-                let limit = state_bytes_max;
-                let needed = count.saturating_mul(n.div_ceil(64) as u64 * 8);
-                if needed > limit {
-                    return Err(TaskError::TooLarge { needed, limit }.into());
-                }
-                // One example is enough to see what any would be refused for.
-                let plan = Plan {
-                    count: Some(1),
-                    ..plan.clone()
-                };
-                let data = Generated::materialise(plan, self.seed, &Run::default());
-                self.check_data(&data)
-            }
-        }
+        let check = |data: &Data| self.check_data(data);
+        whole_sample::check(input, self.seed, state_bytes_max, check)
     }
 
     fn check_data(&self, data: &Data) -> Result<(), ResolveError> {
@@ -120,12 +95,7 @@ impl CertificateJob {
     /// # Errors
     /// [`Interrupt::Suspended`] when the run was given up.
     pub(super) fn run(&self, input: Input<'_>, run: &Run) -> Result<Certified, Interrupt> {
-        let data = match input {
-            Input::Sample { data, .. } => Cow::Borrowed(data),
-            Input::Generated(plan) => {
-                Cow::Owned(Generated::materialise(plan.clone(), self.seed, run))
-            }
-        };
+        let data = whole_sample::of(input, self.seed, run);
         if let Some(interrupt) = run.stop.raised() {
             // Perhaps not all examples were drawn.
             return Ok(self.undecided(interrupt.try_into()?));
@@ -371,11 +341,14 @@ fn margin_model(
     spec: &MaximumMarginSpec,
     hypothesis: HypothesisDocument,
 ) -> Model {
-    let params = json!({"bias": spec.bias, "reading": spec.reading});
+    let params = MaximumMarginParams {
+        bias: spec.bias,
+        reading: spec.reading,
+    };
     let kind = hypothesis.kind().to_owned();
     let n = hypothesis.n() as u64;
     let document = ModelDocument {
-        params: params.as_object().cloned().unwrap_or_default(),
+        params: json(&params).as_object().cloned().unwrap_or_default(),
         seed: job.seed,
         data_sha256: job.data_sha256.clone(),
         examples: 0,

@@ -8,9 +8,12 @@ mod certificate_job;
 mod compute;
 mod datasets;
 mod ending;
+mod evaluate_job;
 mod hub;
 mod ids;
+mod import;
 mod keeper;
+mod models;
 mod scheduler;
 mod service;
 mod submit;
@@ -18,11 +21,14 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod train_job;
+mod whole_sample;
 mod work;
 mod worker;
 
 pub use datasets::{NewDataset, StoredData};
+pub use evaluate_job::check_labels;
 pub use ids::Ids;
+pub use import::{ImportError, check_import};
 pub use service::{Jobs, JobsConfig, JobsError};
 pub use submit::NewJob;
 pub use train_job::learner;

@@ -78,6 +78,9 @@ pub enum JobsError {
          end, and delete then"
     )]
     DatasetPinned { job: JobId },
+    /// No such model.
+    #[error("there is no such model")]
+    ModelMissing,
     /// Too many jobs wait.
     #[error("the queue is full: {limit} jobs are waiting")]
     QueueFull { limit: u64 },

@@ -18,6 +18,9 @@ use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
 use super::ids::Ids;
 use super::work::{Allowance, ResolveError};
 
+/// Characters of an unknown name that an error repeats.
+const NAME_SHOWN_MAX: usize = 256;
+
 /// More examples a second than any machine reads at present.
 const EXAMPLES_A_SECOND_MAX: f64 = 1e9;
 
@@ -35,7 +38,7 @@ pub fn learner(name: &str) -> Result<&'static Entry, ResolveError> {
     catalogue::find(name).ok_or_else(|| {
         let known: Vec<_> = catalogue::CATALOGUE.iter().map(|e| e.name).collect();
         ResolveError::UnknownLearner {
-            name: name.to_owned(),
+            name: name.chars().take(NAME_SHOWN_MAX).collect(),
             known: known.join(", "),
         }
     })

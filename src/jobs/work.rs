@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use crate::formats::{Assume, GeneratedSpec};
 use crate::learners::data::Data;
+use crate::learners::evaluate::Evaluation;
 use crate::learners::generate::{Generated, Plan};
+use crate::learners::hypothesis::Hypothesis;
 use crate::learners::outcome::Outcome;
 use crate::learners::parameters::ParameterError;
 use crate::learners::random::Seed;
@@ -17,6 +19,7 @@ use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 
 use super::certificate_job::{Asked, CertificateJob, Certified};
 use super::ending::Ending;
+use super::evaluate_job::EvaluateJob;
 use super::ids::Ids;
 use super::train_job::TrainJob;
 
@@ -34,6 +37,7 @@ pub struct Work {
 pub(super) enum WorkTask {
     Train(TrainJob),
     Certify(CertificateJob),
+    Evaluate(EvaluateJob),
 }
 
 /// What came of it.
@@ -43,6 +47,8 @@ pub enum Found {
     Trained(Box<Outcome>),
     /// Of a question about the sample.
     Certified(Certified),
+    /// Of a model on examples.
+    Evaluated(Evaluation),
 }
 
 #[derive(Clone, Debug)]
@@ -75,6 +81,9 @@ pub enum ResolveError {
     /// A sample is missing, or was given besides generated data.
     #[error("a job has either a sample or generated data")]
     NoData,
+    /// The model that it names was not brought along.
+    #[error("the job reads a model, which is missing")]
+    NoModel,
 }
 
 /// What a job may take.
@@ -94,7 +103,8 @@ impl Allowance {
     };
 }
 
-/// Checks a request against what the service can do and against its data.
+/// Checks a request against what the service can do and against its data. `model` is the model
+/// that it names, if it does.
 ///
 /// # Errors
 /// Everything that can be known before it runs.
@@ -102,6 +112,7 @@ pub fn resolve(
     spec: &JobSpec,
     seed: u64,
     data: Option<Arc<Data>>,
+    model: Option<Arc<Hypothesis>>,
     allowance: Allowance,
 ) -> Result<Work, ResolveError> {
     let input = input(&spec.data, Seed(seed), data)?;
@@ -120,6 +131,16 @@ pub fn resolve(
         TaskSpec::Separability(spec) => certify(Asked::Separability(spec.clone()))?,
         TaskSpec::MaximumMargin(spec) => certify(Asked::MaximumMargin(spec.clone()))?,
         TaskSpec::VersionSpace(spec) => certify(Asked::VersionSpace(spec.clone()))?,
+        TaskSpec::Evaluate(evaluate) => {
+            let job = EvaluateJob {
+                model: evaluate.model,
+                hypothesis: model.ok_or(ResolveError::NoModel)?,
+                zero_bit_value: spec.data.zero_bit_value.into(),
+                seed,
+            };
+            job.check(input.as_input(), allowance.state_bytes)?;
+            WorkTask::Evaluate(job)
+        }
     };
     Ok(Work {
         task,
@@ -189,6 +210,7 @@ impl Work {
                 Ok(Found::Trained(Box::new(outcome)))
             }
             WorkTask::Certify(job) => Ok(Found::Certified(job.run(self.input.as_input(), run)?)),
+            WorkTask::Evaluate(job) => Ok(Found::Evaluated(job.run(self.input.as_input(), run)?)),
         }
     }
 
@@ -202,6 +224,7 @@ impl Work {
                 let data = self.data().map(Arc::as_ref);
                 certificate.ending(ids, job, data, certified, seconds)
             }
+            (WorkTask::Evaluate(job), Found::Evaluated(evaluation)) => job.ending(evaluation),
             _ => unreachable!("work finds what its task is"),
         }
     }
@@ -223,6 +246,7 @@ impl Work {
         match &self.task {
             WorkTask::Train(job) => job.examples_planned(in_a_pass),
             WorkTask::Certify(_) => None,
+            WorkTask::Evaluate(_) => in_a_pass,
         }
     }
 }

@@ -15,7 +15,7 @@ use super::compute::{Computation, Computed};
 use super::datasets::ReadError;
 use super::ending;
 use super::keeper::Keeper;
-use super::service::{Jobs, count_end};
+use super::service::{Jobs, JobsError, count_end};
 use super::work::{Allowance, Work, resolve};
 
 /// How often the end of a job is written again after the store failed, with growing pauses.
@@ -99,7 +99,15 @@ impl Jobs {
                 Some(Arc::new(data))
             }
         };
-        resolve(&spec, job.seed, data, Allowance::UNLIMITED)
+        let model = match spec.task.model() {
+            None => None,
+            Some((_, id)) => match self.hypothesis(&job.owner, id).await {
+                Ok(hypothesis) => Some(Arc::new(hypothesis)),
+                Err(JobsError::Store(error)) => return Err(Unprepared::Store(error)),
+                Err(error) => return Err(failed("model-missing", error.to_string())),
+            },
+        };
+        resolve(&spec, job.seed, data, model, Allowance::UNLIMITED)
             .map_err(|error| failed("unreadable", error.to_string()))
     }
 

@@ -13,6 +13,7 @@ mod directed_drift_async;
 mod directed_drift_sync;
 mod disjunction;
 pub mod drift_chain;
+pub mod evaluate;
 pub mod generate;
 pub mod hypothesis;
 pub mod kernel;

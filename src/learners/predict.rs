@@ -8,14 +8,49 @@ use super::hypothesis::{Decision, Hypothesis};
 use super::source::{MemorySample, Presentation, Stream};
 use crate::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS};
 
-/// Shows the decision on every example, in order, up to 64 at a time, until `see` breaks off.
+/// Words of work after which what was decided is shown, so that who looks can break off.
+const WORDS_BETWEEN_LOOKS: u64 = 1 << 24;
+
+/// Why a hypothesis does not take some examples.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Misfit {
+    /// They have another number of features.
+    #[error("the examples have {given} features, but the model has n = {own}")]
+    Length { given: usize, own: usize },
+    /// They are real, and it reads bits alone.
+    #[error("the model takes Boolean examples only: values all 0/1 or all -1/1")]
+    Real,
+    /// One of them would take time beyond all bounds.
+    #[error("{0}")]
+    Intractable(String),
+}
+
+/// Whether a hypothesis takes the examples. One of real weights takes Boolean ones too: real
+/// examples may happen to hold nothing but zeros and ones.
+///
+/// # Errors
+/// Why it does not.
+pub fn check_fit(hypothesis: &Hypothesis, data: &Data) -> Result<(), Misfit> {
+    let (given, own) = (data.n(), hypothesis.n());
+    if given != own {
+        return Err(Misfit::Length { given, own });
+    }
+    if matches!(data.features(), Features::Real(_)) && !hypothesis.takes_real() {
+        return Err(Misfit::Real);
+    }
+    let checked = hypothesis.check_examples(data);
+    checked.map_err(Misfit::Intractable)
+}
+
+/// Shows the decision on every example, in order, up to 64 at a time and fewer where each takes
+/// long, until `see` breaks off.
 ///
 /// Boolean data before a hypothesis over reals alone are read as the values that they were sent as: bit
 /// 1 is 1, bit 0 is `zero`. They are spelled out one example at a time, since as doubles they take
 /// 64 times their room.
 ///
 /// # Panics
-/// When the examples are not of the hypothesis's n, or are real and it takes Boolean ones only.
+/// When [`check_fit`] refuses the examples.
 pub fn for_each_decisions(
     hypothesis: &Hypothesis,
     data: &Data,
@@ -42,11 +77,16 @@ pub fn for_each_decisions(
         let _ = shown(&mut decisions, &mut see);
         return;
     }
+    let rows_at_once = WORDS_BETWEEN_LOOKS / hypothesis.words_of_work().max(1);
+    let rows_at_once = rows_at_once.clamp(1, BLOCK_ROWS as u64) as usize;
     let mut stream = MemorySample::new(data, Presentation::Labelled);
     while let Some(block) = stream.next_block() {
-        hypothesis.decide(&block, 0..block.rows(), &mut decisions);
-        if shown(&mut decisions, &mut see).is_break() {
-            return;
+        for first in (0..block.rows()).step_by(rows_at_once) {
+            let rows = first..block.rows().min(first + rows_at_once);
+            hypothesis.decide(&block, rows, &mut decisions);
+            if shown(&mut decisions, &mut see).is_break() {
+                return;
+            }
         }
     }
 }

@@ -48,6 +48,16 @@ pub struct MaximumMarginSpec {
     pub max_seconds: Option<Seconds>,
 }
 
+/// What a model of the largest margin says of its question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MaximumMarginParams {
+    /// Whether the hyperplane may miss the origin.
+    pub bias: bool,
+    /// How a bit is read; signed when absent.
+    pub reading: Option<ReadingName>,
+}
+
 /// All binary weights that agree with the examples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VersionSpaceSpec {

@@ -7,12 +7,14 @@
 mod bounded_json;
 pub mod certificates;
 pub mod dataset;
+pub mod evaluation;
 pub mod event;
 pub mod hypothesis;
 pub mod id;
 pub mod job;
 pub mod kernel_document;
 pub mod model;
+pub mod model_file;
 pub mod owner;
 pub mod page;
 pub mod task;

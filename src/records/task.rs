@@ -6,6 +6,8 @@ use serde_json::Value;
 use crate::formats::{Assume, GeneratedSpec};
 
 use super::certificates::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
+use super::evaluation::EvaluateSpec;
+use super::id::ModelId;
 use super::train::{Seconds, TrainSpec};
 
 /// All that is needed, with the data and the seed, to do the work again.
@@ -24,6 +26,9 @@ pub struct DataSpec {
     pub assume: Option<Assume>,
     /// What to draw, when the data are generated.
     pub generated: Option<GeneratedSpec>,
+    /// What a 0 bit of Boolean rows was sent as: 0, or -1.
+    #[serde(default)]
+    pub zero_bit_value: i8,
 }
 
 /// One kind of work.
@@ -38,6 +43,8 @@ pub enum TaskSpec {
     MaximumMargin(MaximumMarginSpec),
     /// Find all binary weights that agree with the examples.
     VersionSpace(VersionSpaceSpec),
+    /// Hold a model against examples.
+    Evaluate(EvaluateSpec),
 }
 
 impl TaskSpec {
@@ -48,6 +55,7 @@ impl TaskSpec {
             Self::Separability(_) => "separability",
             Self::MaximumMargin(_) => "maximum_margin",
             Self::VersionSpace(_) => "version_space",
+            Self::Evaluate(_) => "evaluate",
         }
     }
 
@@ -55,7 +63,21 @@ impl TaskSpec {
     pub fn learner(&self) -> Option<&str> {
         match self {
             Self::Train(spec) => Some(&spec.learner.name),
-            Self::Separability(_) | Self::MaximumMargin(_) | Self::VersionSpace(_) => None,
+            Self::Separability(_)
+            | Self::MaximumMargin(_)
+            | Self::VersionSpace(_)
+            | Self::Evaluate(_) => None,
+        }
+    }
+
+    /// The stored model that it reads, and the field that names it.
+    pub fn model(&self) -> Option<(&'static str, ModelId)> {
+        match self {
+            Self::Evaluate(spec) => Some(("model", spec.model)),
+            Self::Train(_)
+            | Self::Separability(_)
+            | Self::MaximumMargin(_)
+            | Self::VersionSpace(_) => None,
         }
     }
 
@@ -66,6 +88,7 @@ impl TaskSpec {
             Self::Separability(spec) => spec.max_seconds,
             Self::MaximumMargin(spec) => spec.max_seconds,
             Self::VersionSpace(spec) => spec.max_seconds,
+            Self::Evaluate(spec) => spec.max_seconds,
         };
         seconds.map(Seconds::get)
     }

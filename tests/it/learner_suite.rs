@@ -458,7 +458,7 @@ fn come_to(entry: &Entry, case: &Value) -> Value {
     }))
     .unwrap();
     let seed = case["seed"].as_u64().unwrap_or(0);
-    let work = resolve(&spec, seed, data.map(Arc::new), Allowance::UNLIMITED)
+    let work = resolve(&spec, seed, data.map(Arc::new), None, Allowance::UNLIMITED)
         .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
     let Ok(Found::Trained(outcome)) = work.run(&Run::default()) else {
         panic!("a training comes to an outcome");

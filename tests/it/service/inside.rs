@@ -31,8 +31,13 @@ impl Service {
     /// A service with these settings.
     pub async fn with(settings: &[&str]) -> Self {
         let service = Self::idle(settings).await;
-        service.service.jobs().start();
+        service.compute();
         service
+    }
+
+    /// Begins to compute what an idle service has accepted.
+    pub fn compute(&self) {
+        self.service.jobs().start();
     }
 
     /// A service that accepts jobs and never computes them.

@@ -1,0 +1,162 @@
+//! `POST /v1/models`: import what `GET /v1/models/{id}` gave.
+
+use std::io::Read;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+
+use crate::formats::{self, Place, json};
+use crate::jobs::{ImportError, check_import};
+use crate::records::hypothesis::HypothesisDocument;
+use crate::records::model_file::{Claim, FORMAT, ModelFile, unknown_member};
+use crate::records::train::ModelDocument;
+
+use super::App;
+use super::body::Effort;
+use super::data_body::DataBody;
+use super::extract::{Caller, NoQuery};
+use super::models::ModelAnswer;
+use super::problem::{Code, FieldError, Problem, placed};
+use super::submission::{check_name, refuse_idempotency_key};
+
+/// Imports a model, as `GET /v1/models/{id}` gave it, under a new id.
+///
+/// Nothing is overwritten. A file that was altered after its export is refused: `sha256` covers the
+/// learner, its parameters, seed, data digest, counts and the hypothesis; `name` may be changed.
+/// It is no signature, so take models from those you trust to have trained them.
+#[utoipa::path(post, path = "/v1/models", tag = "models", request_body = ModelFile,
+    responses((status = 201, description = "The model is stored", body = ModelAnswer)))]
+pub async fn import(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    request: Request,
+) -> Result<
+    (
+        StatusCode,
+        [(header::HeaderName, String); 1],
+        Json<ModelAnswer>,
+    ),
+    Problem,
+> {
+    refuse_idempotency_key(request.headers())?;
+    let mut body = DataBody::json(&app, request)?;
+    body.limits.body_bytes_max = app.limits.model_bytes_max;
+    body.limits.body_limit_name = "model_bytes_max";
+    let limits = body.limits.clone();
+    let read = body.read(&app, Effort::Unknown, move |reader| {
+        checked(reader, &limits)
+    });
+    let (name, learner, document) = read.await?;
+    check_name(&app, name.as_deref(), |detail| at("/name", detail))?;
+    let stored = app.jobs.store_model(owner, name, learner, &document);
+    let model = stored.await?;
+    let location = format!("/v1/models/{}", model.id);
+    let (summary, _) = model.into_parts();
+    let answer = ModelAnswer::new(summary, document);
+    let headers = [(header::LOCATION, location)];
+    Ok((StatusCode::CREATED, headers, Json(answer)))
+}
+
+fn at(pointer: &str, detail: String) -> FieldError {
+    placed(Some(Place::Pointer(pointer.to_owned())), detail)
+}
+
+fn refused(code: Code, pointer: &str, detail: String) -> Problem {
+    let field = at(pointer, detail.clone());
+    Problem::new(code, detail).with(field)
+}
+
+/// Name, learner and document of a file in which everything fits.
+fn checked(
+    reader: &mut dyn Read,
+    limits: &formats::Limits,
+) -> Result<(Option<String>, String, ModelDocument), Problem> {
+    let mut bytes = Vec::new();
+    let read = reader.read_to_end(&mut bytes);
+    read.map_err(formats::FormatError::from)?;
+    // A file of a later form may have members that are unknown here: the form comes first.
+    let claim: Claim = json::from_reader(bytes.as_slice(), limits)?;
+    if let Some(format) = claim.format.filter(|format| format != FORMAT) {
+        let shown: String = format.chars().take(100).collect();
+        let detail = format!("The format {shown:?} is not read here; {FORMAT} is.");
+        return Err(refused(Code::UNKNOWN_MODEL_FORMAT, "/format", detail));
+    }
+    let file: ModelFile = json::from_reader(bytes.as_slice(), limits)?;
+    drop(bytes);
+    let hypothesis = hypothesis(&file, limits)?;
+    for (pointer, text) in [
+        ("/sha256", Some(&file.sha256)),
+        ("/data_sha256", file.data_sha256.as_ref()),
+    ] {
+        if text.is_some_and(|text| !is_sha256(text)) {
+            let detail = "A SHA-256 digest is 64 hexadecimal digits, lower case.".to_owned();
+            return Err(refused(Code::OUT_OF_RANGE, pointer, detail));
+        }
+    }
+    let document = ModelDocument {
+        params: file.params,
+        seed: file.seed.get(),
+        data_sha256: file.data_sha256,
+        examples: file.examples,
+        mistakes: file.mistakes,
+        updates: file.updates,
+        passes: file.passes,
+        hypothesis,
+    };
+    let document = check_import(&file.learner, document, &file.sha256).map_err(unfit)?;
+    Ok((file.name, file.learner, document))
+}
+
+/// The hypothesis of a file, of the kind and the n that the file says.
+fn hypothesis(file: &ModelFile, limits: &formats::Limits) -> Result<HypothesisDocument, Problem> {
+    let text = file.hypothesis.get().as_bytes();
+    let read: Result<HypothesisDocument, _> = json::from_reader(text, limits);
+    let hypothesis = read.map_err(|mut error| {
+        error.place = error.place.map(|place| place.under("/hypothesis"));
+        Problem::from(error)
+    })?;
+    if let Some(name) = unknown_member(&file.hypothesis, &hypothesis) {
+        let shown: String = name.chars().take(100).collect();
+        let kind = hypothesis.kind();
+        let detail = format!("A hypothesis of the kind {kind} has no member {shown:?}.");
+        return Err(refused(Code::SCHEMA, "/hypothesis", detail));
+    }
+    let (kind, n) = (hypothesis.kind(), hypothesis.n());
+    if n > limits.n_max {
+        let detail = format!("n is {n}, more than n_max: {}.", limits.n_max);
+        return Err(refused(Code::TOO_LARGE, "/hypothesis/n", detail));
+    }
+    if file.kind != kind {
+        let detail = format!("The hypothesis is of the kind {kind}.");
+        return Err(refused(Code::WRONG_MODEL, "/kind", detail));
+    }
+    if file.n != n as u64 {
+        let detail = format!("The hypothesis has n = {n}.");
+        return Err(refused(Code::WRONG_MODEL, "/n", detail));
+    }
+    Ok(hypothesis)
+}
+
+fn is_sha256(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    text.len() == 64 && text.bytes().all(is_digit)
+}
+
+fn unfit(error: ImportError) -> Problem {
+    let detail = error.to_string();
+    match error {
+        ImportError::UnknownLearner(_) => refused(Code::UNKNOWN_LEARNER, "/learner", detail),
+        ImportError::Hypothesis(_) => refused(Code::WRONG_MODEL, "/hypothesis", detail),
+        ImportError::Altered { .. } => refused(Code::MODEL_ALTERED, "/sha256", detail),
+        ImportError::Parameters(errors) => {
+            let problem = Problem::new(Code::WRONG_MODEL, detail);
+            errors.into_iter().fold(problem, |problem, error| {
+                let name = error.name.replace('~', "~0").replace('/', "~1");
+                let pointer = format!("/params/{}", name.replace('.', "/"));
+                problem.with(at(pointer.trim_end_matches('/'), error.detail))
+            })
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! A model that comes in as a file: everything about it that can be checked, before it is stored.
+
+use std::mem::discriminant;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::learners::catalogue::Setup;
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::parameters::{ParameterError, Parameters};
+use crate::learners::random::{Purpose, Seed};
+use crate::records::certificates::MaximumMarginParams;
+use crate::records::hypothesis::HypothesisDocument;
+use crate::records::model_file::digest;
+use crate::records::train::ModelDocument;
+use crate::records::{Model, Owner};
+use crate::storage::StoreError;
+
+use super::service::{Jobs, JobsError};
+use super::train_job::learner;
+use super::work::ResolveError;
+use super::worker::hex;
+
+/// The task whose answers are models, though no learner of the catalogue made them.
+const MAXIMUM_MARGIN: &str = "maximum_margin";
+
+/// Why a model is not taken in.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ImportError {
+    /// Neither a learner nor a task that makes models has this name.
+    #[error("{0}; or the task {MAXIMUM_MARGIN}")]
+    UnknownLearner(ResolveError),
+    /// Parameters that the learner does not have, or out of their range.
+    #[error("{} of the learner's parameters are wrong", .0.len())]
+    Parameters(Vec<ParameterError>),
+    /// The hypothesis is none, or none of this learner.
+    #[error("{0}")]
+    Hypothesis(String),
+    /// The digest is another.
+    #[error(
+        "the file was altered after it was exported: its sha256 is {given}, that of its content \
+         {found}"
+    )]
+    Altered { given: String, found: String },
+}
+
+/// The document of a model as this service would have written it, its digest compared.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn check_import(
+    learner: &str,
+    sent: ModelDocument,
+    sha256: &str,
+) -> Result<ModelDocument, ImportError> {
+    let hypothesis = Hypothesis::try_from(&sent.hypothesis)
+        .map_err(|error| ImportError::Hypothesis(error.to_string()))?;
+    let params = if learner == MAXIMUM_MARGIN {
+        margin_params(&sent.params, &hypothesis)?
+    } else {
+        learner_params(learner, &sent, &hypothesis)?
+    };
+    let document = ModelDocument {
+        params,
+        hypothesis: HypothesisDocument::from(&hypothesis),
+        ..sent
+    };
+    let found = hex(&digest(learner, &document));
+    if found != sha256 {
+        let given = sha256.to_owned();
+        return Err(ImportError::Altered { given, found });
+    }
+    Ok(document)
+}
+
+/// The parameters, once the rule that they make has hypotheses of this kind.
+fn learner_params(
+    name: &str,
+    sent: &ModelDocument,
+    hypothesis: &Hypothesis,
+) -> Result<Map<String, Value>, ImportError> {
+    let entry = learner(name).map_err(ImportError::UnknownLearner)?;
+    let parameters =
+        Parameters::from_json(entry.parameters, &sent.params).map_err(ImportError::Parameters)?;
+    let rule = (entry.build)(&mut Setup {
+        parameters: &parameters,
+        n: hypothesis.n(),
+        real: false,
+        random: &mut Seed(sent.seed).generator(Purpose::Learner),
+    });
+    let rule = rule.map_err(|error| ImportError::Parameters(vec![error]))?;
+    if discriminant(&rule.hypothesis()) != discriminant(hypothesis) {
+        let kind = sent.hypothesis.kind();
+        let own = HypothesisDocument::from(&rule.hypothesis()).kind();
+        return Err(wrong_kind(name, kind, own));
+    }
+    Ok(parameters.to_json())
+}
+
+fn wrong_kind(learner: &str, kind: &str, own: &str) -> ImportError {
+    let detail = format!("a hypothesis of the kind {kind} is none of {learner}, which makes {own}");
+    ImportError::Hypothesis(detail)
+}
+
+fn margin_params(
+    params: &Map<String, Value>,
+    hypothesis: &Hypothesis,
+) -> Result<Map<String, Value>, ImportError> {
+    if !matches!(hypothesis, Hypothesis::Linear(_)) {
+        let kind = HypothesisDocument::from(hypothesis).kind();
+        return Err(wrong_kind(MAXIMUM_MARGIN, kind, "linear"));
+    }
+    let read = MaximumMarginParams::deserialize(params).map_err(|error| {
+        ImportError::Parameters(vec![ParameterError {
+            name: String::new(),
+            detail: error.to_string(),
+            unknown: false,
+        }])
+    })?;
+    let value = serde_json::to_value(read).expect("a flag and a name");
+    Ok(value.as_object().cloned().unwrap_or_default())
+}
+
+impl Jobs {
+    /// Stores a checked model under a new id. When this returns it is on disk.
+    ///
+    /// # Errors
+    /// What the store says. No model exists then, except perhaps after
+    /// [`StoreError::Unavailable`]: nobody knows its id.
+    pub async fn store_model(
+        &self,
+        owner: Owner,
+        name: Option<String>,
+        learner: String,
+        document: &ModelDocument,
+    ) -> Result<Model, JobsError> {
+        let model = Model {
+            id: self.ids.id(),
+            owner,
+            job: None,
+            name,
+            learner,
+            kind: document.hypothesis.kind().to_owned(),
+            n: document.hypothesis.n() as u64,
+            document: super::ending::json(document),
+            created_at: self.ids.now(),
+        };
+        let mut stored = self.store.insert_model(&model).await;
+        if let Err(StoreError::Unavailable(_)) = stored {
+            // Perhaps only the answer is missing. A model that is stored already is left as it is.
+            stored = self.store.insert_model(&model).await;
+        }
+        stored?;
+        Ok(model)
+    }
+}

@@ -1,0 +1,196 @@
+//! A hypothesis on examples whose labels are known: how often it is wrong, which way, and where.
+
+use std::ops::ControlFlow;
+
+use super::data::{Data, Labels};
+use super::hypothesis::{Decision, Hypothesis};
+use super::predict::for_each_decisions;
+use super::run::{Counts, Interrupt, Run};
+
+/// Wrong examples that are named one by one.
+pub const WRONG_EXAMPLES_MAX: usize = 100;
+
+/// What came of holding a hypothesis against labels.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Evaluation {
+    /// The examples held against it, by label and prediction.
+    pub confusion: Confusion,
+    /// The first [`WRONG_EXAMPLES_MAX`] that it gets wrong, in the data's own order.
+    pub wrong: Vec<WrongExample>,
+    /// What ended it before all examples were counted.
+    pub interrupted: Option<Interrupt>,
+}
+
+/// Counts of examples by label and prediction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Confusion {
+    /// Positive, predicted so.
+    pub true_positives: u64,
+    /// Negative, predicted positive.
+    pub false_positives: u64,
+    /// Negative, predicted so.
+    pub true_negatives: u64,
+    /// Positive, predicted negative.
+    pub false_negatives: u64,
+}
+
+/// An example that the hypothesis gets wrong; its label is the other one than predicted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WrongExample {
+    /// Its place in the data, from 0.
+    pub index: u64,
+    /// What the hypothesis says of it.
+    pub decision: Decision,
+}
+
+impl Confusion {
+    /// Examples that are predicted wrong.
+    pub fn errors(&self) -> u64 {
+        self.false_positives + self.false_negatives
+    }
+
+    /// All examples.
+    pub fn examples(&self) -> u64 {
+        self.errors() + self.true_positives + self.true_negatives
+    }
+
+    fn count(&mut self, label_is_positive: bool, prediction_is_positive: bool) {
+        *match (label_is_positive, prediction_is_positive) {
+            (true, true) => &mut self.true_positives,
+            (false, true) => &mut self.false_positives,
+            (false, false) => &mut self.true_negatives,
+            (true, false) => &mut self.false_negatives,
+        } += 1;
+    }
+}
+
+/// Counts the errors of a hypothesis on all examples; half-space examples are positive. `zero` is
+/// what a 0 bit stands for: see [`for_each_decisions`].
+///
+/// A time limit or a cancellation ends it early, with what was counted until then.
+///
+/// # Errors
+/// [`Interrupt::Suspended`].
+///
+/// # Panics
+/// When the examples have no labels, or do not fit: see [`super::predict::check_fit`].
+pub fn evaluate(
+    hypothesis: &Hypothesis,
+    data: &Data,
+    zero: f64,
+    run: &Run,
+) -> Result<Evaluation, Interrupt> {
+    let is_positive = |row| match data.labels() {
+        Labels::HalfSpace => true,
+        Labels::Labelled(labels) => labels.get(row),
+        Labels::Unlabelled => panic!("examples without labels"),
+    };
+    let mut found = Evaluation::default();
+    let mut row = 0;
+    for_each_decisions(hypothesis, data, zero, |decisions| {
+        for decision in decisions {
+            let label = is_positive(row);
+            found.confusion.count(label, decision.is_positive);
+            if label != decision.is_positive && found.wrong.len() < WRONG_EXAMPLES_MAX {
+                found.wrong.push(WrongExample {
+                    index: row as u64,
+                    decision: decision.clone(),
+                });
+            }
+            row += 1;
+        }
+        run.progress.show(&counts(&found.confusion));
+        // What comes after the last example interrupts nothing.
+        found.interrupted = run.stop.raised().filter(|_| row < data.examples());
+        match found.interrupted {
+            None => ControlFlow::Continue(()),
+            Some(_) => ControlFlow::Break(()),
+        }
+    });
+    match found.interrupted {
+        Some(Interrupt::Suspended) => Err(Interrupt::Suspended),
+        _ => Ok(found),
+    }
+}
+
+/// An evaluation in the counts of a run: one pass, in which nothing is learnt.
+pub fn counts(confusion: &Confusion) -> Counts {
+    Counts {
+        examples: confusion.examples(),
+        mistakes: confusion.errors(),
+        updates: 0,
+        passes: 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::data::Features;
+
+    /// The half-space of the majority of three, on all eight examples, `rounds` times.
+    fn majority(labels: &str, rounds: usize) -> (Hypothesis, Data) {
+        let bits = |text: &str| BitVector::from_bit_string(text.as_bytes()).unwrap();
+        let mut matrix = BitMatrix::new(3);
+        for row in 0..8 * rounds {
+            matrix.push_row(bits(&format!("{:03b}", row % 8)).words());
+        }
+        let features = Features::Boolean(matrix);
+        let labels = Labels::Labelled(bits(&labels.repeat(rounds)));
+        (
+            Hypothesis::BinaryWeights(bits("111")),
+            Data::new(features, labels),
+        )
+    }
+
+    #[test]
+    fn every_kind_of_error_is_counted_and_placed() {
+        // By the majority 00010111; here 000 is called positive, 011 and 111 negative.
+        let (hypothesis, data) = majority("10000110", 1);
+        let found = evaluate(&hypothesis, &data, 0.0, &Run::default()).unwrap();
+        let expected = Confusion {
+            true_positives: 2,
+            false_positives: 2,
+            true_negatives: 3,
+            false_negatives: 1,
+        };
+        assert_eq!(found.confusion, expected);
+        assert_eq!((expected.errors(), expected.examples()), (3, 8));
+        let wrong: Vec<_> = found
+            .wrong
+            .iter()
+            .map(|wrong| (wrong.index, wrong.decision.clone()))
+            .collect();
+        let decision = Decision::from;
+        assert_eq!(
+            wrong,
+            [(0, decision(-3_i64)), (3, decision(1)), (7, decision(3)),]
+        );
+        assert_eq!(found.interrupted, None);
+    }
+
+    #[test]
+    fn the_first_wrong_examples_are_named_and_all_are_counted() {
+        let (hypothesis, data) = majority("11101000", 40);
+        let run = Run::default();
+        let found = evaluate(&hypothesis, &data, 0.0, &run).unwrap();
+        assert_eq!(found.confusion.errors(), 320);
+        assert_eq!(run.progress.counts(), counts(&found.confusion));
+        let places: Vec<u64> = found.wrong.iter().map(|wrong| wrong.index).collect();
+        assert_eq!(places, (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_evaluation_ends_when_it_is_told_to() {
+        let (hypothesis, data) = majority("00010111", 40);
+        let run = Run::default();
+        run.stop.raise(Interrupt::Cancelled);
+        let found = evaluate(&hypothesis, &data, 0.0, &run).unwrap();
+        assert_eq!(found.interrupted, Some(Interrupt::Cancelled));
+        assert!(found.confusion.examples() < 320);
+        run.stop.raise(Interrupt::Suspended);
+        let suspended = evaluate(&hypothesis, &data, 0.0, &run);
+        assert_eq!(suspended, Err(Interrupt::Suspended));
+    }
+}

@@ -1,0 +1,179 @@
+//! A model held against labelled examples: what was asked, and what came of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
+
+use crate::learners::evaluate::{Evaluation, WrongExample};
+use crate::learners::hypothesis::Score;
+use crate::learners::random::SEED_MAX;
+
+use super::id::ModelId;
+use super::train::Seconds;
+
+/// Bytes of all scores of one answer; the ones after are left out.
+const SCORE_BYTES_MAX: usize = 256 * 1024;
+
+/// Hold a model against examples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct EvaluateSpec {
+    /// The model.
+    pub model: ModelId,
+    /// Seconds of computing.
+    pub max_seconds: Option<Seconds>,
+}
+
+/// How a model does on examples whose labels are known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EvaluateResult {
+    /// The model.
+    pub model: ModelId,
+    /// Examples that it gets wrong.
+    pub errors: u64,
+    /// Of how many.
+    pub examples: u64,
+    /// The share that it gets right; null when no example was counted.
+    #[schema(minimum = 0, maximum = 1)]
+    pub accuracy: Option<f64>,
+    /// The examples by label and prediction.
+    pub confusion: ConfusionDocument,
+    /// The first 100 examples that it gets wrong, in order. Their features are not repeated here.
+    #[schema(max_items = 100)]
+    pub wrong: Vec<WrongDocument>,
+    /// Whether all examples were counted: a time limit or a cancellation may come first.
+    pub complete: bool,
+}
+
+/// Examples by label and prediction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ConfusionDocument {
+    /// Positive, predicted so.
+    pub true_positives: u64,
+    /// Negative, predicted positive.
+    pub false_positives: u64,
+    /// Negative, predicted so.
+    pub true_negatives: u64,
+    /// Positive, predicted negative.
+    pub false_negatives: u64,
+}
+
+/// An example that a model gets wrong.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct WrongDocument {
+    /// Its place in the data, from 0.
+    pub index: u64,
+    /// What it is: 1 or -1.
+    #[schema(minimum = -1, maximum = 1)]
+    pub label: i8,
+    /// What the model says: the other.
+    #[schema(minimum = -1, maximum = 1)]
+    pub prediction: i8,
+    /// The score that decided, exact, as in an answer to predict; null once the scores before it
+    /// fill 256 KiB.
+    #[schema(schema_with = score_schema)]
+    pub score: Value,
+}
+
+/// The schema of a score.
+fn score_schema() -> Schema {
+    let types = SchemaType::from_iter([Type::Number, Type::String, Type::Null]);
+    ObjectBuilder::new().schema_type(types).into()
+}
+
+/// A score in JSON: a number, or a decimal string where not every reader would hold the number, or
+/// `"p/q"`. JSON has no infinities: a sum of finite products may overflow to one, and is null.
+pub fn score_value(score: &Score) -> Value {
+    match score {
+        Score::Integer(score) if score.unsigned_abs() <= SEED_MAX => Value::from(*score),
+        Score::Integer(score) => Value::String(score.to_string()),
+        Score::Large(score) => Value::String(score.to_string()),
+        Score::Fraction {
+            numerator,
+            denominator,
+        } => Value::String(format!("{numerator}/{denominator}")),
+        Score::Real(score) => Number::from_f64(*score).map_or(Value::Null, Value::Number),
+    }
+}
+
+impl EvaluateResult {
+    /// The document of an evaluation of `model`.
+    pub fn new(model: ModelId, evaluation: &Evaluation) -> Self {
+        let confusion = evaluation.confusion;
+        let (errors, examples) = (confusion.errors(), confusion.examples());
+        let mut bytes_left = SCORE_BYTES_MAX;
+        let wrong = evaluation.wrong.iter();
+        Self {
+            model,
+            errors,
+            examples,
+            accuracy: (examples > 0).then(|| (examples - errors) as f64 / examples as f64),
+            confusion: ConfusionDocument {
+                true_positives: confusion.true_positives,
+                false_positives: confusion.false_positives,
+                true_negatives: confusion.true_negatives,
+                false_negatives: confusion.false_negatives,
+            },
+            wrong: wrong
+                .map(|wrong| wrong_document(wrong, &mut bytes_left))
+                .collect(),
+            complete: evaluation.interrupted.is_none(),
+        }
+    }
+}
+
+fn wrong_document(wrong: &WrongExample, bytes_left: &mut usize) -> WrongDocument {
+    let prediction = if wrong.decision.is_positive { 1 } else { -1 };
+    let mut score = Value::Null;
+    if *bytes_left > 0 {
+        let value = score_value(&wrong.decision.score);
+        let bytes = value.as_str().map_or(0, str::len);
+        if bytes <= *bytes_left {
+            score = value;
+        }
+        *bytes_left = bytes_left.saturating_sub(bytes);
+    }
+    WrongDocument {
+        index: wrong.index,
+        label: -prediction,
+        prediction,
+        score,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigInt;
+
+    use super::*;
+    use crate::learners::hypothesis::Decision;
+
+    #[test]
+    fn scores_are_told_until_they_fill_their_room() {
+        let large = Score::from(BigInt::from(1) << 600_000);
+        let wrong = |score: Score, index| WrongExample {
+            index,
+            decision: Decision {
+                score,
+                is_positive: index % 2 == 0,
+            },
+        };
+        let evaluation = Evaluation {
+            wrong: vec![
+                wrong(Score::Integer(-7), 0),
+                wrong(large.clone(), 1),
+                wrong(large, 2),
+                wrong(Score::Integer(-7), 3),
+            ],
+            ..Evaluation::default()
+        };
+        let id = "mdl_01890000000070008000000000000000";
+        let result = EvaluateResult::new(id.parse().unwrap(), &evaluation);
+        let kinds: Vec<_> = result.wrong.iter().map(|wrong| &wrong.score).collect();
+        assert_eq!(kinds[0], &Value::from(-7));
+        assert_eq!(kinds[1].as_str().map(str::len), Some(180_618));
+        assert!(kinds[2].is_null() && kinds[3].is_null());
+        assert_eq!((result.wrong[1].label, result.wrong[1].prediction), (1, -1));
+        assert_eq!(result.accuracy, None);
+    }
+}

@@ -9,12 +9,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use halfspace::bits::{Kernels, use_kernels};
+use halfspace::bits::{BitMatrix, BitVector, Kernels, use_kernels};
 use halfspace::formats::{self, DataForm, Format, Options};
 use halfspace::jobs::{Allowance, Found, resolve};
 use halfspace::learners::block::Block;
 use halfspace::learners::catalogue::{CATALOGUE, Entry, Setup};
-use halfspace::learners::data::{Data, Features, Labels};
+use halfspace::learners::course::Course;
+use halfspace::learners::data::{Data, Features, Labels, RealMatrix};
 use halfspace::learners::hypothesis::Hypothesis;
 use halfspace::learners::outcome::Outcome;
 use halfspace::learners::parameters::Parameters;
@@ -22,6 +23,7 @@ use halfspace::learners::predict::for_each_decisions;
 use halfspace::learners::random::{Purpose, Seed};
 use halfspace::learners::rule::Order;
 use halfspace::learners::run::{Counts, Interrupt, Limits, Run};
+use halfspace::learners::session::{Session, SessionPlan};
 use halfspace::learners::source::{MemorySample, Sample, Stream};
 use halfspace::learners::task::{Input, Task, TaskError, check};
 use halfspace::learners::train::train;
@@ -239,23 +241,131 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
         let mut steps = TrainLoop {
             rule: rule.as_mut(),
             run: &run,
-            limits: task.limits,
-            watch: None,
-            trace: None,
-            random,
+            course: Course {
+                limits: task.limits,
+                watch: None,
+                trace: None,
+                random,
+                counts: Counts::default(),
+                is_awaiting: false,
+            },
             order: task.seed.generator(Purpose::Order),
-            counts: Counts::default(),
-            is_awaiting: false,
         };
         let reason = steps.run_stream(&mut stream).unwrap();
         let outcome = learn(&task, data);
         let context = format!("{} on {name}", entry.name);
         assert_eq!(reason, outcome.termination.reason, "{context}");
-        assert_eq!(steps.counts, outcome.counts, "{context}");
+        assert_eq!(steps.course.counts, outcome.counts, "{context}");
         assert_eq!(steps.rule.hypothesis(), outcome.hypothesis, "{context}");
         stepped += 1;
     });
     assert!(stepped > 10);
+}
+
+/// A session over a sample, as a client that sends it row by row would open it.
+fn session_plan(entry: &'static Entry, data: &Data) -> SessionPlan {
+    let task = task(entry, &json!({}), 3);
+    SessionPlan {
+        task: Task {
+            limits: Limits::default(),
+            ..task
+        },
+        n: data.n(),
+        real: matches!(data.features(), Features::Real(_)),
+        assume: None,
+    }
+}
+
+/// Row `row` of a sample as data of their own.
+fn one_row(data: &Data, row: usize) -> Data {
+    let features = match data.features() {
+        Features::Boolean(matrix) => {
+            let mut one = BitMatrix::new(matrix.n());
+            one.push_row(matrix.row(row).words());
+            Features::Boolean(one)
+        }
+        Features::Real(matrix) => Features::Real(RealMatrix::from_values(
+            matrix.n(),
+            matrix.row(row).to_vec(),
+        )),
+    };
+    let labels = match data.labels() {
+        Labels::Labelled(labels) => {
+            Labels::Labelled(BitVector::from_words(1, vec![labels.get(row).into()]))
+        }
+        labels => labels.clone(),
+    };
+    Data::new(features, labels)
+}
+
+#[test]
+fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
+    let (mut sessions, mut batches_under_way) = (0, 0);
+    for_each(|entry, name, data| {
+        if !entry.on_line {
+            return;
+        }
+        let context = format!("{} on {name}", entry.name);
+        let (plan, run) = (session_plan(entry, data), Run::default());
+        let mut whole = Session::new(plan.clone()).unwrap();
+        let answers = whole.learn(data, &run).unwrap();
+        assert_eq!(answers.len(), data.examples(), "{context}");
+        let mut one_pass = task(entry, &json!({}), 3);
+        one_pass.limits.max_passes = Some(1);
+        let outcome = learn(&one_pass, data);
+        assert_eq!(whole.counts(), outcome.counts, "{context}");
+        assert_eq!(whole.hypothesis(), outcome.hypothesis, "{context}");
+        let mistakes = answers.iter().filter(|answer| answer.is_mistake).count();
+        assert_eq!(mistakes as u64, outcome.counts.mistakes, "{context}");
+        let end = whole.snapshot();
+        let mut stepped = Session::new(plan.clone()).unwrap();
+        for position in 0..data.examples() {
+            let snapshot = stepped.snapshot();
+            stepped = Session::restore(plan.clone(), &snapshot).unwrap();
+            assert_eq!(stepped.snapshot(), snapshot, "{context} at {position}");
+            let cut = Session::restore(plan.clone(), &snapshot[..snapshot.len() - 1]);
+            assert!(cut.is_err(), "{context} at {position}");
+            let answer = stepped.learn(&one_row(data, position), &run).unwrap();
+            assert_eq!(answer, answers[position..=position], "{context}");
+            batches_under_way += usize::from(answer[0].prediction.is_none());
+        }
+        assert_eq!(stepped.snapshot(), end, "{context}");
+        assert_eq!(stepped.hypothesis(), whole.hypothesis(), "{context}");
+        sessions += 1;
+    });
+    assert!(sessions > 10 && batches_under_way > 10);
+}
+
+#[test]
+fn learners_that_need_the_whole_sample_have_no_session() {
+    let samples = samples();
+    for entry in CATALOGUE {
+        let (_, data) = samples
+            .iter()
+            .find(|(_, data)| is_taken(entry, data))
+            .unwrap();
+        let mut plans = vec![session_plan(entry, data)];
+        if entry.on_line {
+            plans.clear();
+            if entry
+                .parameters
+                .iter()
+                .any(|parameter| parameter.name == "order")
+            {
+                let mut plan = session_plan(entry, data);
+                plan.task.parameters = task(entry, &json!({"order": "shuffled"}), 3).parameters;
+                plans.push(plan);
+            }
+        }
+        for plan in plans {
+            let refused = Session::new(plan).map(|_| ());
+            assert!(
+                matches!(refused, Err(TaskError::NotOnLine(_))),
+                "{}",
+                entry.name
+            );
+        }
+    }
 }
 
 #[test]

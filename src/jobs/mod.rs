@@ -11,8 +11,12 @@ mod ending;
 mod hub;
 mod ids;
 mod keeper;
+mod live_session;
 mod scheduler;
 mod service;
+mod session_journal;
+mod session_writer;
+mod sessions;
 mod submit;
 mod sweep;
 #[cfg(test)]
@@ -22,8 +26,11 @@ mod work;
 mod worker;
 
 pub use datasets::{NewDataset, StoredData};
+pub use ending::is_shown_inline;
 pub use ids::Ids;
 pub use service::{Jobs, JobsConfig, JobsError};
+pub use session_writer::{AtTheEnd, Learnt, SessionWriter};
+pub use sessions::SessionError;
 pub use submit::NewJob;
 pub use train_job::learner;
 pub use work::{Allowance, Found, ResolveError, Work, resolve};

@@ -13,7 +13,7 @@ use halfspace::bits::{BitMatrix, BitVector, Kernels, use_kernels};
 use halfspace::formats::{self, DataForm, Format, Options};
 use halfspace::jobs::{Allowance, Found, resolve};
 use halfspace::learners::block::Block;
-use halfspace::learners::catalogue::{CATALOGUE, Entry, Setup};
+use halfspace::learners::catalogue::{CATALOGUE, Entry, Setup, find};
 use halfspace::learners::course::Course;
 use halfspace::learners::data::{Data, Features, Labels, RealMatrix};
 use halfspace::learners::hypothesis::Hypothesis;
@@ -32,6 +32,7 @@ use halfspace::records::hypothesis::HypothesisDocument;
 use halfspace::records::task::JobSpec;
 use halfspace::records::train::TrainResult;
 use halfspace::records::{ModelId, Timestamp};
+use rand::RngExt;
 use serde_json::{Map, Value, json};
 
 /// Enough for every learner to settle on the small samples, or to be seen not to.
@@ -325,7 +326,17 @@ fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
             assert_eq!(stepped.snapshot(), snapshot, "{context} at {position}");
             let cut = Session::restore(plan.clone(), &snapshot[..snapshot.len() - 1]);
             assert!(cut.is_err(), "{context} at {position}");
-            let answer = stepped.learn(&one_row(data, position), &run).unwrap();
+            let (row, before) = (one_row(data, position), stepped.hypothesis());
+            let answer = stepped.learn(&row, &run).unwrap();
+            if let Some(prediction) = answer[0].prediction {
+                // On the example as it was sent, before any reflection.
+                let mut said = None;
+                for_each_decisions(&before, &row, 0.0, |decisions| {
+                    said = Some(decisions[0].is_positive);
+                    std::ops::ControlFlow::Continue(())
+                });
+                assert_eq!(said, Some(prediction), "{context} at {position}");
+            }
             assert_eq!(answer, answers[position..=position], "{context}");
             batches_under_way += usize::from(answer[0].prediction.is_none());
         }
@@ -334,6 +345,29 @@ fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
         sessions += 1;
     });
     assert!(sessions > 10 && batches_under_way > 10);
+}
+
+/// The promise of the paper: one hypothesis, n bits (another n are room to work in). Counters and
+/// generator are of one size whatever n.
+#[test]
+fn directed_drift_keeps_n_bits_of_state() {
+    let entry = find("directed-drift").unwrap();
+    let mut sizes = Vec::new();
+    for words in [1, 16, 256] {
+        let n = 64 * words;
+        let (mut matrix, mut random) = (BitMatrix::new(n), Seed(1).generator(Purpose::Examples));
+        for _ in 0..200 {
+            let row: Vec<u64> = (0..words).map(|_| random.random()).collect();
+            matrix.push_row(&row);
+        }
+        let data = Data::new(Features::Boolean(matrix), Labels::HalfSpace);
+        let mut session = Session::new(session_plan(entry, &data)).unwrap();
+        session.learn(&data, &Run::default()).unwrap();
+        assert!(session.counts().mistakes > 50);
+        sizes.push(session.snapshot().len() - n / 8);
+    }
+    // The digits of the generator's numbers vary by a few.
+    assert!(sizes.iter().all(|&beside| beside < 256), "{sizes:?}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! How fast text becomes data: LIBSVM and bit strings, in MB of text a second.
+//! How fast bodies become data, in MB of the body a second.
 //!
 //! Each figure is the best of several runs over a body in memory, beside the time that a bare scan
 //! for line feeds takes over the same bytes. `cargo bench --bench ingest`.
@@ -43,6 +43,8 @@ fn main() {
     );
     let real = csv(&mut random, |bit| format!("{:.4}", 0.1357 + f64::from(bit)));
     measure("CSV, 127 columns of reals", Format::Csv, &real);
+    measure_arff(&mut random);
+    measure_binary(&mut random);
     measure_json(&mut random);
     measure_digest(&mut random);
 }
@@ -114,16 +116,65 @@ fn megabytes_a_second(bytes: usize, time: Duration) -> f64 {
 }
 
 fn measure(name: &str, format: Format, body: &[u8]) {
-    let options = Options::default();
+    measure_with(name, format, body, &Options::default());
+}
+
+fn measure_with(name: &str, format: Format, body: &[u8], options: &Options) {
     let scan = best_of(|| {
         black_box(memchr_iter(b'\n', black_box(body)).count());
     });
     let read = best_of(|| {
-        black_box(parse(format, black_box(body), &options)).expect("a good body");
+        black_box(parse(format, black_box(body), options)).expect("a good body");
     });
     let ratio = read.as_secs_f64() / scan.as_secs_f64();
     let speed = megabytes_a_second(body.len(), read);
     println!("{name:<28} {speed:>8.0} {ratio:>16.1}");
+}
+
+/// 22 nominal attributes of five values each, and a class.
+fn measure_arff(random: &mut Xoshiro256PlusPlus) {
+    let mut body = "@relation r\n".to_owned();
+    for attribute in 0..22 {
+        body.push_str(&format!("@attribute a{attribute} {{p,q,r,s,t}}\n"));
+    }
+    body.push_str("@attribute class {e,n}\n@data\n");
+    while body.len() < BODY_BYTES {
+        for _ in 0..22 {
+            body.push(char::from(b"pqrst"[random.random_range(0..5_usize)]));
+            body.push(',');
+        }
+        body.push_str(if random.random() { "e\n" } else { "n\n" });
+    }
+    measure("ARFF, 22 nominal attributes", Format::Arff, body.as_bytes());
+}
+
+fn measure_binary(random: &mut Xoshiro256PlusPlus) {
+    let npy = |dtype: &str, rows: usize, columns: usize| {
+        let header = format!(
+            "{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
+        );
+        let mut body = b"\x93NUMPY\x01\x00".to_vec();
+        body.extend((header.len() as u16).to_le_bytes());
+        body.extend(header.bytes());
+        body
+    };
+    let mut bools = npy("|b1", BODY_BYTES / 257, 257);
+    bools.extend((0..BODY_BYTES / 257 * 257).map(|_| u8::from(random.random::<bool>())));
+    measure(".npy, bool, n = 256", Format::Npy, &bools);
+    let values = BODY_BYTES / 8 / 127 * 127;
+    let mut reals = npy("<f8", values / 127, 127);
+    for at in 0..values {
+        let real = f64::from(random.random_range(0..2));
+        let real = if at % 127 < 126 { real + 0.1357 } else { real };
+        reals.extend(real.to_le_bytes());
+    }
+    measure(".npy, float64, n = 126", Format::Npy, &reals);
+    let octets: Vec<u8> = (0..BODY_BYTES / 32 * 32).map(|_| random.random()).collect();
+    let options = Options {
+        n: Some(256),
+        ..Options::default()
+    };
+    measure_with("octets, n = 256", Format::Octets, &octets, &options);
 }
 
 fn measure_json(random: &mut Xoshiro256PlusPlus) {

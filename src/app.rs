@@ -93,11 +93,14 @@ impl Service {
         let blobs = Blobs::local(&data_dir.blobs_path()).map_err(named)?;
         let jobs = Jobs::new(store, blobs, ids, jobs_config(settings));
         let limits = settings.limits();
+        let permits = |limit: u64| {
+            let permits = usize::try_from(limit).unwrap_or(Semaphore::MAX_PERMITS);
+            Arc::new(Semaphore::new(permits))
+        };
         let app = App {
             jobs: Arc::clone(&jobs),
-            uploads: Arc::new(Semaphore::new(
-                usize::try_from(limits.uploads_max).unwrap_or(Semaphore::MAX_PERMITS),
-            )),
+            uploads: permits(limits.uploads_max),
+            constructions: permits(limits.constructions_max),
             limits: Arc::new(limits),
             allowed_hosts: allowed_hosts(settings),
             metrics: metrics_handle()?,

@@ -35,3 +35,14 @@ ALTER TABLE jobs ADD COLUMN dataset TEXT;
 
 -- What keeps a dataset: jobs that have not ended.
 CREATE INDEX jobs_pins ON jobs (dataset, id) WHERE dataset IS NOT NULL AND finished_at IS NULL;
+
+-- A request is a task and what is known of its data; schema 1 knew trainings only.
+UPDATE jobs SET spec = json_object(
+    'task', json_object('train', json_object(
+        'learner', json(spec -> '$.learner'),
+        'stop', json(spec -> '$.stop'),
+        'trace', json(spec -> '$.trace'))),
+    'data', json_object(
+        'assume', json(spec -> '$.assume'),
+        'generated', json(spec -> '$.generated')))
+WHERE spec -> '$.learner' IS NOT NULL;

@@ -2,7 +2,9 @@
 //! its solution is proved.
 //!
 //! Minimise |w|^2 / 2 subject to a_i.w >= 1. Most examples never matter, so the solver is given
-//! those nearest to the hyperplane, and then those that its answer gets nearest. Lower and upper
+//! those nearest to the hyperplane, and then those that its answer gets nearest. Where its answer
+//! is too far from the optimum, the exact method has its turn ([`super::exact_nearest_point`]), and
+//! only the rounding of the weights to f64 is left between the two. Lower and upper
 //! bounds on the margin are fractions of whole numbers:
 //!
 //! - *lower*: min a_i.w / |w| over the whole sample, with w the answer taken as the fractions that
@@ -14,16 +16,17 @@
 use std::collections::HashSet;
 
 use num_bigint::{BigInt, BigUint, Sign};
-use num_traits::{ToPrimitive, Zero};
+use num_traits::Zero;
 
-use crate::learners::data::Features;
 use crate::learners::run::{Interrupt, Run};
 
 use super::alternative::least_products;
-use super::examples::{SignedExamples, look, whole, whole_shift};
-use super::maximum_margin::RELATIVE_GAP_MAX;
+use super::exact_nearest_point::nearest_hull_point;
+use super::examples::{SignedExamples, look};
 use super::nearest_point::{Constraint, minimise};
+use super::proved_margin::{Fraction, Margin, Norm, nearer, proved, quotient};
 use super::separability::SOLVER_COORDINATES_MAX;
+use super::solver_units::SolverUnits;
 use super::undecided::Undecided;
 
 /// Rounds of the program.
@@ -32,74 +35,19 @@ const ROUNDS_MAX: usize = 60;
 /// Examples in the program.
 const PROGRAM_EXAMPLES_MAX: usize = 8192;
 
+/// Lengths of the exact optimum that are rounded, from 1 to 2, until one is near enough: the last
+/// place of f64 falls differently in each.
+const ROUNDINGS_MAX: u32 = 16;
+
 /// A gap that more rounds are not worth the time for.
 const RELATIVE_GAP_GOOD: f64 = 1e-9;
 
-/// Bits of the largest weight over Boolean examples, so that their scores are machine integers.
-const WEIGHT_BITS: i32 = 39;
-
-/// Support: examples farther than the nearest by at most one part in so many.
-const SUPPORT_PARTS: u32 = 1_000_000;
-
-/// Whether the bias is part of |w|.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Norm {
-    /// All coordinates of the vector count.
-    WithBias,
-    /// The last coordinate, the bias, does not.
-    WithoutBias,
-}
-
 /// How the program ended.
 pub enum Solved {
-    /// Near enough to the optimum, proved.
+    /// A hyperplane, and how near it is to the optimum at least, proved.
     Margin(Margin),
-    /// Not near enough.
+    /// None at all.
     Undecided(Undecided),
-}
-
-/// A hyperplane whose margin is near the largest.
-pub struct Margin {
-    /// The weights, the bias last.
-    pub weights: Vec<f64>,
-    /// The margin that they have.
-    pub value: f64,
-    /// By how much the largest margin may exceed it, relatively.
-    pub relative_gap: f64,
-    /// The same weights as whole numbers, times some power of two.
-    whole: Vec<BigInt>,
-    /// min a.w, in whole numbers.
-    least_product: BigInt,
-    /// |w|^2, in whole numbers.
-    norm_squared: BigUint,
-}
-
-impl Margin {
-    /// A number over the square of the margin, both times 4^shift, rounded up.
-    pub fn ratio_above(&self, numerator: &BigUint) -> f64 {
-        let product = self.least_product.magnitude();
-        let ratio = quotient(&(numerator * &self.norm_squared), &product.pow(2));
-        ratio.next_up()
-    }
-
-    /// The examples whose distance is the margin, to one part in [`SUPPORT_PARTS`].
-    ///
-    /// # Errors
-    /// The interrupt that cut it short.
-    pub fn support(
-        &self,
-        examples: &SignedExamples<'_>,
-        run: &Run,
-    ) -> Result<Vec<usize>, Interrupt> {
-        let limit = &self.least_product * (SUPPORT_PARTS + 1) / SUPPORT_PARTS;
-        let mut support = Vec::new();
-        examples.for_each_product(&self.whole, run, |index, product| {
-            if product <= limit {
-                support.push(index);
-            }
-        })?;
-        Ok(support)
-    }
 }
 
 /// The hyperplane of largest margin, given one of any margin.
@@ -119,53 +67,96 @@ pub fn largest_margin(
             coordinates_max: SOLVER_COORDINATES_MAX,
         }));
     }
+    let mut best = solved_in_f64(examples, separator, norm, run)?;
+    if !best.as_ref().is_some_and(Margin::is_optimal) {
+        best = nearer(best, solved_exactly(examples, separator, norm, run)?);
+    }
+    Ok(best.map_or(Solved::Undecided(Undecided::NoMargin), Solved::Margin))
+}
+
+/// The best of the solver's hyperplanes.
+fn solved_in_f64(
+    examples: &SignedExamples<'_>,
+    separator: &[BigInt],
+    norm: Norm,
+    run: &Run,
+) -> Result<Option<Margin>, Interrupt> {
+    let coordinates = examples.coordinates();
     let batch = coordinates.max(32);
-    let squared = coordinates - usize::from(norm == Norm::WithoutBias);
     let mut working = first_examples(examples, separator, batch, run)?;
     let mut known: HashSet<usize> = working.iter().copied().collect();
     let mut best: Option<Margin> = None;
     for _ in 0..ROUNDS_MAX {
-        let constraints: Vec<Constraint> =
-            working.iter().map(|&i| constraint(examples, i)).collect();
+        let units = SolverUnits::new(examples, &working, norm);
+        let constraints: Vec<Constraint> = working
+            .iter()
+            .map(|&index| units.constraint(examples, index))
+            .collect();
+        let is_finite = |constraint: &Constraint| constraint.values.iter().all(|x| x.is_finite());
+        if !constraints.iter().all(is_finite) {
+            break;
+        }
+        let squared = norm.squared(coordinates);
         let Some(proposal) = minimise(squared, &vec![0.0; coordinates], &constraints, run)? else {
             break;
         };
         let upper = upper_bound(examples, &working, &proposal.multipliers, norm, run)?;
-        let Some((weights, whole)) = fractions(examples, &proposal.variables) else {
+        let values = units.undo(&proposal.variables);
+        let Some((margin, nearest)) = proved(examples, values, norm, upper.as_ref(), batch, run)?
+        else {
             break;
         };
-        let nearest = least_products(examples, &whole, batch, run, |_, _| true)?;
-        if let (Some(upper), Some((least, _))) = (upper, nearest.first())
-            && least.sign() == Sign::Plus
-        {
-            let margin = proved(examples, weights, whole, least, squared, &upper);
-            if best
-                .as_ref()
-                .is_none_or(|best| margin.relative_gap < best.relative_gap)
-            {
-                best = Some(margin);
-            }
-        }
+        best = nearer(best, margin);
         let is_good = |margin: &Margin| margin.relative_gap <= RELATIVE_GAP_GOOD;
         let before = working.len();
-        working.extend(
-            nearest
-                .into_iter()
-                .map(|(_, i)| i)
-                .filter(|i| known.insert(*i)),
-        );
+        working.extend(nearest.into_iter().filter(|i| known.insert(*i)));
         let is_full = working.len() == before || working.len() > PROGRAM_EXAMPLES_MAX;
         if best.as_ref().is_some_and(is_good) || is_full {
             break;
         }
     }
-    let relative_gap = best
-        .as_ref()
-        .map_or(f64::INFINITY, |best| best.relative_gap);
-    Ok(match best {
-        Some(margin) if relative_gap <= RELATIVE_GAP_MAX => Solved::Margin(margin),
-        _ => Solved::Undecided(Undecided::Inaccurate { relative_gap }),
-    })
+    Ok(best)
+}
+
+/// The optimum in whole numbers, or what was reached of it, rounded.
+fn solved_exactly(
+    examples: &SignedExamples<'_>,
+    separator: &[BigInt],
+    norm: Norm,
+    run: &Run,
+) -> Result<Option<Margin>, Interrupt> {
+    let nearest = nearest_hull_point(examples, separator, norm, run)?;
+    // A vertex is an example, at 1, or the sum of two.
+    let ones: u32 = match norm {
+        Norm::WithBias => 1,
+        Norm::WithoutBias => 2,
+    };
+    let squares = nearest.point.iter().map(|x| x.magnitude().pow(2));
+    let upper = Fraction {
+        numerator: squares.sum(),
+        denominator: (nearest.total.magnitude() * ones).pow(2),
+    };
+    let mut best = None;
+    let denominator = nearest.least_product.magnitude() * ROUNDINGS_MAX;
+    for part in 0..ROUNDINGS_MAX {
+        let length = (BigUint::from(ones) * (ROUNDINGS_MAX + part)) << examples.shift();
+        let rounded = |x: &BigInt| {
+            let magnitude = quotient(&(x.magnitude() * &length), &denominator);
+            if x.sign() == Sign::Minus {
+                -magnitude
+            } else {
+                magnitude
+            }
+        };
+        let mut values: Vec<f64> = nearest.direction.iter().map(rounded).collect();
+        values.resize(examples.coordinates(), 0.0);
+        let judged = proved(examples, values, norm, Some(&upper), 1, run)?;
+        best = nearer(best, judged.and_then(|(margin, _)| margin));
+        if best.as_ref().is_some_and(Margin::is_optimal) {
+            break;
+        }
+    }
+    Ok(best)
 }
 
 /// The examples nearest to a separator, of both labels where there are two.
@@ -182,69 +173,6 @@ fn first_examples(
         indices.extend(nearest.into_iter().map(|(_, index)| index));
     }
     Ok(indices)
-}
-
-fn constraint(examples: &SignedExamples<'_>, index: usize) -> Constraint {
-    let mut values = Vec::new();
-    examples.values(index, &mut values);
-    Constraint { values, least: 1.0 }
-}
-
-/// Weights as f64 and, times one power of two, as the same whole numbers. Over Boolean examples
-/// they are rounded a little first.
-fn fractions(examples: &SignedExamples<'_>, values: &[f64]) -> Option<(Vec<f64>, Vec<BigInt>)> {
-    let largest = values
-        .iter()
-        .fold(0.0_f64, |largest, x| largest.max(x.abs()));
-    if largest == 0.0 || !largest.is_finite() {
-        return None;
-    }
-    let weights: Vec<f64> = match examples.data().features() {
-        Features::Real(_) => values.to_vec(),
-        Features::Boolean(_) => {
-            let step = libm::exp2(libm::ceil(libm::log2(largest)) - f64::from(WEIGHT_BITS));
-            values
-                .iter()
-                .map(|x| libm::round(x / step) * step)
-                .collect()
-        }
-    };
-    let shift = whole_shift(&weights);
-    let numbers = weights.iter().map(|&weight| whole(weight, shift)).collect();
-    Some((weights, numbers))
-}
-
-/// The margin of weights over the whole sample, beside an upper bound on all margins.
-fn proved(
-    examples: &SignedExamples<'_>,
-    weights: Vec<f64>,
-    whole: Vec<BigInt>,
-    least_product: &BigInt,
-    squared: usize,
-    upper: &Fraction,
-) -> Margin {
-    let squares = whole[..squared].iter().map(|w| w.magnitude().pow(2));
-    let norm_squared: BigUint = squares.sum();
-    let product_squared = least_product.magnitude().pow(2);
-    // (lower / upper)^2; the powers of two in both cancel.
-    let ratio = quotient(
-        &(&product_squared * &upper.denominator),
-        &(&norm_squared * &upper.numerator),
-    );
-    Margin {
-        value: root(&product_squared, &norm_squared, examples.shift()),
-        relative_gap: (1.0 / libm::sqrt(ratio) - 1.0).max(0.0),
-        weights,
-        whole,
-        least_product: least_product.clone(),
-        norm_squared,
-    }
-}
-
-/// A fraction of whole numbers.
-struct Fraction {
-    numerator: BigUint,
-    denominator: BigUint,
 }
 
 /// The square of an upper bound on every margin, times 4^shift, from multipliers of the examples
@@ -299,28 +227,4 @@ fn upper_bound(
         numerator,
         denominator,
     }))
-}
-
-/// The quotient of two whole numbers, to the precision of f64 and never less than it by more.
-fn quotient(numerator: &BigUint, denominator: &BigUint) -> f64 {
-    let (digits, places) = leading_digits(numerator, denominator);
-    libm::scalbn(digits, places)
-}
-
-/// The square root of a quotient of whole numbers, over 2^shift.
-pub fn root(numerator: &BigUint, denominator: &BigUint, shift: u32) -> f64 {
-    let (digits, places) = leading_digits(numerator, denominator);
-    let odd = places.rem_euclid(2);
-    let root = libm::sqrt(libm::scalbn(digits, odd));
-    libm::scalbn(root, (places - odd) / 2 - shift as i32)
-}
-
-/// A quotient as its first 66 binary digits or so, and the power of two that they count.
-fn leading_digits(numerator: &BigUint, denominator: &BigUint) -> (f64, i32) {
-    let places = 66 + denominator.bits() as i64 - numerator.bits() as i64;
-    let digits = match u64::try_from(places) {
-        Ok(left) => (numerator << left) / denominator,
-        Err(_) => numerator / (denominator << places.unsigned_abs()),
-    };
-    (digits.to_f64().unwrap_or(f64::INFINITY), -(places as i32))
 }

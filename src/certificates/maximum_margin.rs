@@ -15,8 +15,8 @@
 //! a refusal is proved. Then a solver in f64 proposes; the weights that are reported are taken as
 //! the fractions they are and their margin is computed over all examples in whole numbers, and so
 //! is an upper bound on any margin, from the solver's multipliers. Only what is within
-//! [`RELATIVE_GAP_MAX`] of it is reported, and Novikoff's bound uses the margin that was reached,
-//! rounded up: it holds in any case.
+//! [`RELATIVE_GAP_MAX`] of it is called optimal, and Novikoff's bound uses the margin that was
+//! reached, rounded up: it holds in any case.
 
 use num_bigint::{BigInt, BigUint};
 use num_traits::One;
@@ -27,7 +27,8 @@ use crate::learners::run::{Interrupt, Run};
 
 use super::alternative::Multiplier;
 use super::examples::SignedExamples;
-use super::margin_program::{Margin, Norm, Solved, largest_margin, root};
+use super::margin_program::{Solved, largest_margin};
+use super::proved_margin::{Margin, Norm, root};
 use super::separability::{Convention, Question, Verdict, check, decide};
 use super::undecided::Undecided;
 
@@ -39,6 +40,9 @@ pub const RELATIVE_GAP_MAX: f64 = 1e-6;
 pub enum Outcome {
     /// The optimal hyperplane.
     Optimal(MaximumMargin),
+    /// A separating hyperplane, where it or the one of Novikoff's bound may be farther from the
+    /// optimum than [`RELATIVE_GAP_MAX`]: both say how far.
+    Approximate(MaximumMargin),
     /// All examples have one label and there is a bias: hyperplanes without end lie ever farther
     /// from them. Novikoff's bound exists all the same.
     OneLabel(NovikoffBound),
@@ -48,7 +52,8 @@ pub enum Outcome {
     Undecided(Undecided),
 }
 
-/// The optimal hyperplane, scaled so that the least y (w.x + b) is 1 or nearly so.
+/// The hyperplane of largest margin that was found, scaled so that the least y (w.x + b) is 1 or
+/// nearly so: between 1 and 2 where f64 can hardly write it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaximumMargin {
     /// One weight a feature.
@@ -68,13 +73,15 @@ pub struct MaximumMargin {
 /// R^2/gamma^2 of perceptrons from w = 0, the bias coordinate included in both.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NovikoffBound {
-    /// At least R^2/gamma^2, and above it by 2e-6 relatively at most: an upper bound on the
-    /// mistakes.
+    /// At least R^2/gamma^2, with the margin below for gamma: an upper bound on the mistakes.
     pub value: f64,
     /// R, the greatest norm of an example.
     pub radius: f64,
     /// gamma, the greatest margin of a hyperplane through the origin of that space.
     pub margin: f64,
+    /// By how much, at most, the greatest margin exceeds it, relatively: at most
+    /// [`RELATIVE_GAP_MAX`] beside an optimum.
+    pub relative_gap: f64,
 }
 
 /// Finds the separating hyperplane of maximum margin. Half-space examples are all positive.
@@ -122,22 +129,16 @@ fn optimise(
         value: through_origin.ratio_above(&radius_squared),
         radius: root(&radius_squared, &BigUint::one(), examples.shift()),
         margin: through_origin.value,
+        relative_gap: through_origin.relative_gap,
     };
     if !examples.has_bias() {
-        return Ok(Outcome::Optimal(maximum_margin(
-            examples,
-            through_origin,
-            bound,
-            run,
-        )?));
+        return maximum_margin(examples, through_origin, bound, run);
     }
     if has_one_label(examples) {
         return Ok(Outcome::OneLabel(bound));
     }
     match largest_margin(examples, separator, Norm::WithoutBias, run)? {
-        Solved::Margin(margin) => Ok(Outcome::Optimal(maximum_margin(
-            examples, margin, bound, run,
-        )?)),
+        Solved::Margin(margin) => maximum_margin(examples, margin, bound, run),
         Solved::Undecided(why) => Ok(Outcome::Undecided(why)),
     }
 }
@@ -147,7 +148,7 @@ fn maximum_margin(
     margin: Margin,
     bound: NovikoffBound,
     run: &Run,
-) -> Result<MaximumMargin, Interrupt> {
+) -> Result<Outcome, Interrupt> {
     let support = margin.support(examples, run)?;
     let mut weights = margin.weights;
     let bias = if examples.has_bias() {
@@ -155,13 +156,18 @@ fn maximum_margin(
     } else {
         None
     };
-    Ok(MaximumMargin {
+    let found = MaximumMargin {
         weights,
         bias,
         margin: margin.value,
         relative_gap: margin.relative_gap,
         support,
         bound,
+    };
+    let gap = found.relative_gap.max(bound.relative_gap);
+    Ok(match gap <= RELATIVE_GAP_MAX {
+        true => Outcome::Optimal(found),
+        false => Outcome::Approximate(found),
     })
 }
 

@@ -8,14 +8,17 @@
 mod alternative;
 mod attempt;
 mod duplicates;
+mod exact_nearest_point;
 mod examples;
 mod lifting;
 mod margin_program;
 pub mod maximum_margin;
 mod nearest_point;
+mod proved_margin;
 mod rounding;
 pub mod separability;
 mod simplex;
+mod solver_units;
 pub mod undecided;
 pub mod version_space;
 

@@ -29,9 +29,9 @@ pub enum Undecided {
         coordinates: usize,
         coordinates_max: usize,
     },
-    /// The answer in f64 was not near enough to its optimum.
-    #[error("the solver's best margin is only known to a relative gap of {relative_gap:e}")]
-    Inaccurate { relative_gap: f64 },
+    /// No weights in f64 that separate were found.
+    #[error("the sample is separable, but by no weights that were found and that f64 can write")]
+    NoMargin,
 }
 
 impl TryFrom<Interrupt> for Undecided {

@@ -75,7 +75,11 @@ pub fn build(n: usize, size: u64, seed: u64, run: &Run) -> Result<Data, Adversar
     ))
 }
 
-fn check(n: usize, size: u64) -> Result<(), AdversaryError> {
+/// Whether there is such a sequence, as far as the numbers tell.
+///
+/// # Errors
+/// Parameters that make no such sequence.
+pub fn check(n: usize, size: u64) -> Result<(), AdversaryError> {
     if n == 0 || !n.is_multiple_of(20) {
         return Err(AdversaryError::WrongN { n });
     }

@@ -464,7 +464,16 @@ mod tests {
     }
 
     #[test]
+    fn it_counts_over_three_variables() {
+        // y1 or y2, and y3: three of eight assignments.
+        let clauses = [[1, 2], [3, 3]];
+        assert!(answer(&plan(3, &clauses, 3, 2)));
+        assert!(!answer(&plan(3, &clauses, 4, 2)));
+    }
+
+    #[test]
     fn it_counts_with_alpha_three_as_well() {
+        assert!(answer(&plan(2, &[[1, 2]], 1, 3)), "52,860 mistakes");
         assert!(answer(&plan(2, &[[1, 2]], 3, 3)));
         assert!(!answer(&plan(2, &[[1, 2]], 4, 3)));
     }

@@ -19,6 +19,11 @@ use super::{Header, LabelsColumn, Options, Parsed};
 type Misplaced = (usize, Fault);
 
 pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+    options.refuse_bit_order("CSV")?;
+    if options.labels == Some(LabelsColumn::Appended) {
+        let detail = "The labels `appended` are for octets; in CSV they stand in a column.";
+        return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
+    }
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let mut builder = SampleBuilder::dense(&options.limits, options.n)?;
     let mut fields = Fields::default();

@@ -19,15 +19,25 @@ pub enum Place {
     },
     /// An RFC 6901 JSON pointer.
     Pointer(String),
+    /// A byte of a binary body, from 0.
+    Byte(u64),
+    /// A value of a binary table; both from 1, labels counted among the columns.
+    Cell {
+        /// The row.
+        row: u64,
+        /// The column.
+        column: u64,
+    },
 }
 
 impl Place {
-    /// The same place seen from a document that holds this one at `prefix`; a line stays as it is.
+    /// The same place seen from a document that holds this one at `prefix`; any other place stays as
+    /// it is.
     #[must_use]
     pub fn under(self, prefix: &str) -> Self {
         match self {
             Self::Pointer(pointer) => Self::Pointer(format!("{prefix}{pointer}")),
-            line @ Self::Line { .. } => line,
+            other => other,
         }
     }
 }
@@ -37,6 +47,8 @@ impl fmt::Display for Place {
         match self {
             Self::Line { line, column } => write!(f, "line {line}, column {column}"),
             Self::Pointer(pointer) => f.write_str(pointer),
+            Self::Byte(offset) => write!(f, "byte {offset}"),
+            Self::Cell { row, column } => write!(f, "row {row}, column {column}"),
         }
     }
 }
@@ -72,6 +84,8 @@ pub enum FormatErrorKind {
     IndexOrder,
     /// Base64 that does not decode.
     BadBase64,
+    /// Something that the format has and that is not read here.
+    Unsupported,
     /// An option of the request that the format or this body cannot meet.
     BadOption,
     /// A limit is passed.
@@ -113,6 +127,7 @@ impl FormatErrorKind {
             Self::BadIndex => "bad-index",
             Self::IndexOrder => "index-order",
             Self::BadBase64 => "bad-base64",
+            Self::Unsupported => "unsupported",
             Self::BadOption => "bad-option",
             Self::TooLarge { .. } => "too-large",
             Self::TooDeep { .. } => "too-deep",

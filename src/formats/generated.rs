@@ -6,6 +6,7 @@ use serde::de::Deserializer;
 use serde::{Deserialize, Serialize};
 
 use super::error::{Fault, FormatErrorKind};
+use super::json::object;
 use super::json_data::feature_count;
 use super::json_scope as scope;
 use super::target::TargetSpec;
@@ -56,6 +57,7 @@ impl From<Sampling> for crate::learners::stopping::Sampling {
 struct GeneratedFields {
     #[serde(deserialize_with = "feature_count")]
     n: usize,
+    #[serde(deserialize_with = "object")]
     target: TargetSpec,
     sampling: Sampling,
     count: Option<u64>,
@@ -78,7 +80,7 @@ impl<'de> Deserialize<'de> for GeneratedSpec {
             count,
             noise,
             density,
-        } = GeneratedFields::deserialize(deserializer)?;
+        } = object(deserializer)?;
         let spec = Self {
             n,
             target,

@@ -3,11 +3,15 @@
 //! Typed faults come up from the visitors, and limits go down to them, through
 //! `json_scope`: `Deserialize` itself has room for neither.
 
+use std::fmt;
 use std::io::{BufReader, Read};
+use std::marker::PhantomData;
 
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::error::Category;
-use serde_path_to_error::{Path, Segment};
+use serde_path_to_error::{Path, Segment, Track};
 
 use super::Limits;
 use super::error::{Fault, FormatError, FormatErrorKind, Place};
@@ -20,7 +24,7 @@ const READ_BYTES: usize = 256 * 1024;
 /// Bytes of a body that an error repeats at a time.
 const SHOWN_BYTES_MAX: usize = 256;
 
-/// Reads one JSON document.
+/// Reads one JSON document, an object.
 ///
 /// Faults of the document carry the pointer of the value at fault; faults of the text (`Syntax`,
 /// `Truncated`, `TooDeep`) carry line and column; byte limits are [`super::decoder`]'s.
@@ -38,15 +42,33 @@ pub fn from_reader<T: DeserializeOwned>(
     let reader = BufReader::with_capacity(READ_BYTES, reader);
     let mut document = serde_json::Deserializer::from_reader(reader);
     let (parsed, raised) = scope::within(limits, || {
-        serde_path_to_error::deserialize::<_, T>(&mut document)
+        let mut track = Track::new();
+        let document = serde_path_to_error::Deserializer::new(&mut document, &mut track);
+        object::<_, T>(document).map_err(|error| (error, track.path()))
     });
-    let value = parsed.map_err(|error| {
-        let pointer = pointer(error.path());
-        explain(error.into_inner(), pointer, raised)
-    })?;
+    let value = parsed.map_err(|(error, path)| explain(error, pointer(&path), raised))?;
     let ended = document.end();
     ended.map_err(|error| explain(error, String::new(), None))?;
     Ok(value)
+}
+
+/// Reads an object: serde would take an array for a struct as well, its fields in their order.
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<T, D::Error> {
+    value.deserialize_map(Object(PhantomData))
+}
+
+struct Object<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
+    }
 }
 
 /// The error of a document that `serde_json` gave up at `pointer`.

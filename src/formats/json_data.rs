@@ -57,7 +57,9 @@ pub enum Assume {
 /// Reads a body that is one [`DataForm`]; an option that does not fit it is refused, not passed
 /// over.
 pub(super) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm, FormatError> {
-    options.refuse_table_options("JSON", false)?;
+    options.refuse_header("JSON")?;
+    options.refuse_labels("JSON")?;
+    options.refuse_bit_order("JSON")?;
     let mut form = json::from_reader(reader, &options.limits)?;
     let n = match &mut form {
         DataForm::Sample { parsed, assume } => {
@@ -79,14 +81,8 @@ pub(super) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
             return Ok(form);
         }
     };
-    match options.n.filter(|&expected| expected != n) {
-        None => Ok(form),
-        Some(expected) => {
-            let detail =
-                format!("The examples have {n} values, but the n asked for is {expected}.");
-            Err(Fault::new(FormatErrorKind::UnequalLength, detail).into())
-        }
-    }
+    options.check_n(n)?;
+    Ok(form)
 }
 
 /// Reads a body that is one [`DataForm`] with its examples.

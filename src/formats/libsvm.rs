@@ -19,11 +19,12 @@ const INDEX_DIGITS_MAX: usize = 18;
 type Misplaced = (usize, Fault);
 
 pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
-    options.refuse_table_options("LIBSVM", true)?;
+    options.refuse_header("LIBSVM")?;
+    options.refuse_bit_order("LIBSVM")?;
     let labelled = match &options.labels {
         None | Some(LabelsColumn::First) => true,
         Some(LabelsColumn::None) => false,
-        Some(LabelsColumn::Last | LabelsColumn::Named(_)) => {
+        Some(LabelsColumn::Last | LabelsColumn::Appended | LabelsColumn::Named(_)) => {
             let detail = "LIBSVM labels stand first; the option labels takes first or none here.";
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }

@@ -1,13 +1,16 @@
-//! Formats: bytes in, data out, errors with line and column or a JSON pointer.
+//! Formats: bytes in, data out, errors with their place in the body.
 //!
 //! Everything reads a synchronous `std::io::Read` as a stream: memory holds the packed examples,
-//! one read buffer and one line, never the body. Every reader feeds one
+//! one read buffer and one line or row, never the body. Every reader feeds one
 //! `SampleBuilder`, which alone decides whether the data are
 //! Boolean or real. Nothing here knows where the bytes come from or who asked.
 //!
 //! To add a format: one file with a function of the type `Parse`, one variant of [`Format`], one
 //! line in `FORMATS`.
 
+mod arff;
+mod arff_header;
+mod arff_scanner;
 mod block_range;
 mod blocks;
 mod content_coding;
@@ -24,9 +27,13 @@ mod labels;
 mod libsvm;
 mod lines;
 mod ndjson;
+mod npy;
+mod npy_header;
 mod numbers;
+mod octets;
 mod packed;
 mod repetitions;
+mod row_reader;
 mod rows;
 mod sample_builder;
 mod target;
@@ -41,9 +48,10 @@ pub use digest::digest;
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use generated::{GeneratedSpec, Sampling};
 pub use json_data::{Assume, DataForm};
+pub use packed::BitOrder;
 pub use repetitions::{EXAMPLES_MAX, RepetitionCounts, count_repetitions};
-pub use target::{LITERALS_MAX, TargetSpec};
-pub use write_examples::write_examples;
+pub use target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
+pub use write_examples::{TextFormat, write_examples};
 
 use crate::learners::data::Data;
 use error::Fault;
@@ -57,6 +65,9 @@ const FORMATS: &[(Format, &str, Parse)] = &[
     (Format::Csv, "text/csv", csv::parse),
     (Format::Libsvm, "text/x-libsvm", libsvm::parse),
     (Format::Json, "application/json", json_data::parse),
+    (Format::Arff, "text/x-arff", arff::parse),
+    (Format::Npy, "application/x-npy", npy::parse),
+    (Format::Octets, "application/octet-stream", octets::parse),
 ];
 
 const _: () = {
@@ -78,6 +89,12 @@ pub enum Format {
     Libsvm,
     /// One JSON document holding a [`DataForm`].
     Json,
+    /// Weka's attributes and rows; a nominal attribute is a feature a value.
+    Arff,
+    /// A two-dimensional NumPy array.
+    Npy,
+    /// Packed bits, each row padded to whole bytes.
+    Octets,
 }
 
 impl Format {
@@ -95,9 +112,20 @@ impl Format {
     }
 
     /// Whether every feature is written out, so that examples in memory take a small multiple of
-    /// their text.
+    /// their text. In ARFF one word can stand for a million features.
     pub fn is_dense(self) -> bool {
-        self != Self::Libsvm
+        !matches!(self, Self::Libsvm | Self::Arff)
+    }
+
+    /// Whether labels stand in a column that a body may well go without, so that a prediction
+    /// looks for them only when it is told to.
+    pub fn has_label_column(self) -> bool {
+        matches!(self, Self::Csv | Self::Arff | Self::Npy)
+    }
+
+    /// Whether a body does not tell how many features an example has.
+    pub fn leaves_n_open(self) -> bool {
+        matches!(self, Self::Libsvm | Self::Octets)
     }
 
     /// Every media type that is read.
@@ -119,6 +147,8 @@ pub enum LabelsColumn {
     Last,
     /// Nowhere.
     None,
+    /// One bit after the bits of each row.
+    Appended,
     /// In the column of this name.
     Named(String),
 }
@@ -178,12 +208,15 @@ impl Default for Limits {
 /// What a request says of its body beyond the media type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Where labels stand; `None` is the format's own default (CSV and LIBSVM: first).
+    /// Where labels stand; `None` is the format's own default (CSV and LIBSVM: first; ARFF and
+    /// `.npy`: last; octets: nowhere).
     pub labels: Option<LabelsColumn>,
     /// Whether a CSV table begins with names.
     pub header: Header,
     /// Features an example, when known: dense examples must have exactly as many.
     pub n: Option<usize>,
+    /// Which bit of an octet comes first; `None` is the most significant.
+    pub bit_order: Option<BitOrder>,
     /// What examples without labels are; JSON says it itself.
     pub unlabelled: UnlabelledMeans,
     /// What the sender declares of the examples' distribution.
@@ -193,18 +226,44 @@ pub struct Options {
 }
 
 impl Options {
-    /// Refuses options that only a table has.
-    fn refuse_table_options(&self, format: &str, labels_allowed: bool) -> Result<(), Fault> {
-        let kind = FormatErrorKind::BadOption;
-        if self.header != Header::Auto {
-            let detail = format!("The option header is for CSV; {format} has no header.");
-            return Err(Fault::new(kind, detail));
+    /// Refuses a header where the format has none.
+    fn refuse_header(&self, format: &str) -> Result<(), Fault> {
+        if self.header == Header::Auto {
+            return Ok(());
         }
-        if self.labels.is_some() && !labels_allowed {
-            let detail = format!("The option labels is for tables; {format} names its labels.");
-            return Err(Fault::new(kind, detail));
+        let detail = format!("The option header is for CSV; {format} has no such header.");
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Refuses a place of labels where the format says itself which they are.
+    fn refuse_labels(&self, format: &str) -> Result<(), Fault> {
+        if self.labels.is_none() {
+            return Ok(());
         }
-        Ok(())
+        let detail = format!("The option labels is for tables; {format} names its labels.");
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Refuses an order of bits where the format has no bytes of bits.
+    fn refuse_bit_order(&self, format: &str) -> Result<(), Fault> {
+        if self.bit_order.is_none() {
+            return Ok(());
+        }
+        let detail =
+            format!("The option bit_order is for octets; {format} has no bits in bytes to order.");
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Checks that a body whose examples have so many features is of the n asked for.
+    fn check_n(&self, features: usize) -> Result<(), Fault> {
+        match self.n.filter(|&n| n != features) {
+            None => Ok(()),
+            Some(n) => {
+                let detail =
+                    format!("The examples have {features} features, but the n asked for is {n}.");
+                Err(Fault::new(FormatErrorKind::UnequalLength, detail))
+            }
+        }
     }
 }
 
@@ -221,6 +280,21 @@ pub struct Parsed {
     pub zero_bit_value: f64,
     /// The names of the features, when the body gave them.
     pub feature_names: Option<Vec<String>>,
+    /// What the labels -1 and +1 were written as, when they had names.
+    pub class_names: Option<[String; 2]>,
+}
+
+impl Parsed {
+    /// Data that no body was read for: bits that mean 0 and 1, or reals, without names.
+    pub fn of(data: Data) -> Self {
+        Self {
+            data,
+            first_real: None,
+            zero_bit_value: 0.0,
+            feature_names: None,
+            class_names: None,
+        }
+    }
 }
 
 /// Reads a body as data, sent along or to be drawn.

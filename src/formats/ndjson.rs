@@ -54,7 +54,9 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de RawValue>,
 }
 
 pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
-    options.refuse_table_options("NDJSON", false)?;
+    options.refuse_header("NDJSON")?;
+    options.refuse_labels("NDJSON")?;
+    options.refuse_bit_order("NDJSON")?;
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let mut builder = SampleBuilder::dense(&options.limits, options.n)?;
     let mut first = None;

@@ -16,7 +16,7 @@ use super::{Limits, Parsed, UnlabelledMeans};
 /// Which bit of a byte comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum BitOrder {
+pub enum BitOrder {
     /// The most significant, as in `numpy.packbits`.
     #[default]
     Big,
@@ -110,7 +110,12 @@ fn read_rows(
 }
 
 /// Turns `n` bits in bytes to words of the packed layout.
-fn unpack(bytes: &[u8], n: usize, order: BitOrder, words: &mut Vec<u64>) -> Result<(), Fault> {
+pub(super) fn unpack(
+    bytes: &[u8],
+    n: usize,
+    order: BitOrder,
+    words: &mut Vec<u64>,
+) -> Result<(), Fault> {
     if bytes.len() != n.div_ceil(8) {
         let (found, expected) = (bytes.len(), n.div_ceil(8));
         let detail = format!("There are {found} bytes, but {n} bits take {expected}.");

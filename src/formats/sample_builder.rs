@@ -147,6 +147,32 @@ impl SampleBuilder {
         self.put(index, value)
     }
 
+    /// Gives the next `count` values of a dense row of a fixed n, all 0. Answers whether they made
+    /// the data real.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(super) fn zeros(&mut self, count: usize) -> Result<bool, Fault> {
+        debug_assert!(!self.sparse && self.row.filled + count <= self.n);
+        if count == 0 {
+            return Ok(false);
+        }
+        let index = self.row.filled;
+        let turns_real = self.packed() && self.minus_seen;
+        if turns_real {
+            self.become_real(index)?;
+        }
+        self.row.filled += count;
+        if self.packed() {
+            // The bits of a row not yet written are 0.
+            self.zero_seen = true;
+            self.row.ones.resize(words_for(self.n), 0);
+        } else {
+            self.row.real.resize(index + count, 0.0);
+        }
+        Ok(turns_real)
+    }
+
     /// Writes 1 at an index (from 0) of a sparse row, where that needs no thought; answers
     /// whether it was done.
     #[inline]
@@ -244,6 +270,7 @@ impl SampleBuilder {
             first_real: self.first_real,
             zero_bit_value,
             feature_names: None,
+            class_names: None,
         })
     }
 

@@ -8,6 +8,7 @@ use crate::learners::random::Seed;
 use crate::learners::target::{Draw, Literals, Target, WEIGHT_MAX};
 
 use super::error::{Fault, FormatErrorKind};
+use super::json::object;
 use super::json_scope as scope;
 
 /// Literals that a target may have in all: a block of examples is labelled by looking at each.
@@ -21,58 +22,70 @@ const DRAWN_SIZE_MAX: usize = 8;
 ///
 /// A literal is the number of a variable from 1, with a minus sign when negated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[serde(rename_all = "snake_case")]
 pub enum TargetSpec {
     /// A half-space whose weights are all 1 or -1.
-    BinaryWeights {
-        /// One bit a weight, 1 for +1.
-        #[serde(
-            default,
-            deserialize_with = "read_bits",
-            serialize_with = "write_bits",
-            skip_serializing_if = "Option::is_none"
-        )]
-        weights: Option<BitVector>,
-    },
+    BinaryWeights(#[serde(deserialize_with = "object")] BinaryWeightsSpec),
     /// True iff one of its literals is.
-    Disjunction {
-        /// The literals.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        variables: Option<Vec<i64>>,
-        /// How many variables to draw.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        size: Option<usize>,
-    },
+    Disjunction(#[serde(deserialize_with = "object")] VariablesSpec),
     /// True iff all literals of one of its terms are.
-    Dnf {
-        /// The terms, each a list of literals.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        terms: Option<Vec<Vec<i64>>>,
-        /// How many terms to draw.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        terms_count: Option<usize>,
-        /// How many variables to draw for each.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        size: Option<usize>,
-    },
+    Dnf(#[serde(deserialize_with = "object")] DnfSpec),
     /// True iff the weights of the ones add up to `theta` or more.
-    Threshold {
-        /// One integer a feature.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        weights: Option<Vec<i64>>,
-        /// What the sum must reach; half the sum of all weights when left out.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        theta: Option<i64>,
-    },
+    Threshold(#[serde(deserialize_with = "object")] ThresholdSpec),
     /// True iff an odd number of its variables are.
-    Parity {
-        /// The variables.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        variables: Option<Vec<i64>>,
-        /// How many to draw.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        size: Option<usize>,
-    },
+    Parity(#[serde(deserialize_with = "object")] VariablesSpec),
+}
+
+/// Weights 1 and -1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct BinaryWeightsSpec {
+    /// One bit a weight, 1 for +1.
+    #[serde(
+        deserialize_with = "read_bits",
+        serialize_with = "write_bits",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub weights: Option<BitVector>,
+}
+
+/// A set of variables, or of literals.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct VariablesSpec {
+    /// The variables or literals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub variables: Option<Vec<i64>>,
+    /// How many variables to draw.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<usize>,
+}
+
+/// Terms of literals.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct DnfSpec {
+    /// The terms, each a list of literals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Vec<Vec<i64>>>,
+    /// How many terms to draw.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub terms_count: Option<usize>,
+    /// How many variables to draw for each.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub size: Option<usize>,
+}
+
+/// Weights and what they must reach.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ThresholdSpec {
+    /// One integer a feature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weights: Option<Vec<i64>>,
+    /// What the sum must reach; half the sum of all weights when left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub theta: Option<i64>,
 }
 
 /// A fault, below the pointer of the data.
@@ -82,11 +95,11 @@ impl TargetSpec {
     /// The name of a class that labels any example but has no half-space of its own.
     pub(super) fn class_without_half_space(&self) -> Option<&'static str> {
         match self {
-            Self::BinaryWeights { .. } => None,
-            Self::Disjunction { .. } => Some("disjunction"),
-            Self::Dnf { .. } => Some("DNF"),
-            Self::Threshold { .. } => Some("threshold"),
-            Self::Parity { .. } => Some("parity"),
+            Self::BinaryWeights(_) => None,
+            Self::Disjunction(_) => Some("disjunction"),
+            Self::Dnf(_) => Some("DNF"),
+            Self::Threshold(_) => Some("threshold"),
+            Self::Parity(_) => Some("parity"),
         }
     }
 
@@ -104,28 +117,28 @@ impl TargetSpec {
             }
         };
         match self {
-            Self::BinaryWeights { weights } => {
+            Self::BinaryWeights(BinaryWeightsSpec { weights }) => {
                 let drawn = || Draw::new(n, seed).bits();
                 Target::BinaryWeights(weights.clone().unwrap_or_else(drawn))
             }
-            Self::Disjunction {
+            Self::Disjunction(VariablesSpec {
                 variables: given,
                 size,
-            } => Target::Disjunction {
+            }) => Target::Disjunction {
                 n,
                 literals: Literals::new(&variables(given, *size)),
             },
-            Self::Dnf {
+            Self::Dnf(DnfSpec {
                 terms: Some(terms), ..
-            } => Target::Dnf {
+            }) => Target::Dnf {
                 n,
                 terms: terms.iter().map(|term| Literals::new(term)).collect(),
             },
-            Self::Dnf {
+            Self::Dnf(DnfSpec {
                 terms: None,
                 terms_count,
                 size,
-            } => {
+            }) => {
                 let count = terms_count.unwrap_or_else(|| draw.size(DRAWN_SIZE_MAX));
                 let term = |_| {
                     let size = size.unwrap_or_else(|| draw.size(DRAWN_SIZE_MAX));
@@ -134,16 +147,16 @@ impl TargetSpec {
                 let terms = (0..count).map(term).collect();
                 Target::Dnf { n, terms }
             }
-            Self::Threshold { weights, theta } => {
+            Self::Threshold(ThresholdSpec { weights, theta }) => {
                 let weights = weights.clone().unwrap_or_else(|| draw.integers());
                 let half = || weights.iter().sum::<i64>().div_euclid(2);
                 let theta = theta.unwrap_or_else(half);
                 Target::Threshold { weights, theta }
             }
-            Self::Parity {
+            Self::Parity(VariablesSpec {
                 variables: given,
                 size,
-            } => {
+            }) => {
                 let mut bits = BitVector::zeros(n);
                 for variable in variables(given, *size) {
                     bits.set(variable.unsigned_abs() as usize - 1, true);
@@ -156,21 +169,21 @@ impl TargetSpec {
     /// Checks the fields against the number of features.
     pub(super) fn check(&self, n: usize) -> Result<(), At> {
         match self {
-            Self::BinaryWeights { weights } => {
+            Self::BinaryWeights(BinaryWeightsSpec { weights }) => {
                 let given = weights.as_ref().map(BitVector::n);
                 same_length("/target/binary_weights/weights", given, n)
             }
-            Self::Disjunction { variables, size } => {
+            Self::Disjunction(VariablesSpec { variables, size }) => {
                 let at = "/target/disjunction/variables";
                 one_of(at, variables.is_some(), size.is_some())?;
                 literals(at, variables.as_deref(), n, true)?;
                 drawn("/target/disjunction/size", *size, n.min(LITERALS_MAX))
             }
-            Self::Dnf {
+            Self::Dnf(DnfSpec {
                 terms,
                 terms_count,
                 size,
-            } => {
+            }) => {
                 let at = "/target/dnf/terms";
                 one_of(at, terms.is_some(), terms_count.or(*size).is_some())?;
                 let given = terms.as_deref();
@@ -180,13 +193,16 @@ impl TargetSpec {
                 for term in given.unwrap_or_default() {
                     literals(at, Some(term), n, true)?;
                 }
-                let literals_drawn = terms_count.unwrap_or(1).saturating_mul(size.unwrap_or(1));
+                let literals_drawn = terms_count
+                    .unwrap_or(DRAWN_SIZE_MAX)
+                    .saturating_mul(size.unwrap_or(DRAWN_SIZE_MAX));
                 let all = given.unwrap_or_default().iter().map(Vec::len).sum();
-                not_too_many(at, literals_drawn.max(all))?;
+                let drawn_here = if given.is_some() { all } else { literals_drawn };
+                not_too_many(at, drawn_here)?;
                 drawn("/target/dnf/terms_count", *terms_count, LITERALS_MAX)?;
                 drawn("/target/dnf/size", *size, n.min(LITERALS_MAX))
             }
-            Self::Threshold { weights, theta } => {
+            Self::Threshold(ThresholdSpec { weights, theta }) => {
                 let at = "/target/threshold/weights";
                 same_length(at, weights.as_ref().map(Vec::len), n)?;
                 let is_large = |w: &i64| w.unsigned_abs() > WEIGHT_MAX.unsigned_abs();
@@ -202,7 +218,7 @@ impl TargetSpec {
                 }
                 Ok(())
             }
-            Self::Parity { variables, size } => {
+            Self::Parity(VariablesSpec { variables, size }) => {
                 let at = "/target/parity/variables";
                 one_of(at, variables.is_some(), size.is_some())?;
                 literals(at, variables.as_deref(), n, false)?;

@@ -14,12 +14,41 @@ use crate::learners::data::{Data, Features, Labels};
 
 use super::Format;
 
+/// A format that examples are written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextFormat {
+    /// Items of a JSON list.
+    Json,
+    /// See [`Format::Ndjson`].
+    Ndjson,
+    /// See [`Format::Csv`].
+    Csv,
+    /// See [`Format::Libsvm`].
+    Libsvm,
+}
+
+impl TextFormat {
+    /// Every one of them.
+    pub const ALL: [Self; 4] = [Self::Json, Self::Ndjson, Self::Csv, Self::Libsvm];
+
+    /// The media type that names the format.
+    pub fn media_type(self) -> &'static str {
+        let format = match self {
+            Self::Json => Format::Json,
+            Self::Ndjson => Format::Ndjson,
+            Self::Csv => Format::Csv,
+            Self::Libsvm => Format::Libsvm,
+        };
+        format.media_type()
+    }
+}
+
 /// The text of examples in a format, for JSON the items of a list without its brackets; `None` when
 /// it would be longer than `bytes_max`.
 pub fn write_examples(
     data: &Data,
     zero_bit_value: i8,
-    format: Format,
+    format: TextFormat,
     bytes_max: u64,
 ) -> Option<String> {
     let mut text = String::new();
@@ -34,13 +63,13 @@ pub fn write_examples(
         };
         // Writing to a string does not fail.
         let _ = match format {
-            Format::Ndjson => push_object(&mut text, &values, label, "\n"),
-            Format::Json => {
+            TextFormat::Ndjson => push_object(&mut text, &values, label, "\n"),
+            TextFormat::Json => {
                 let end = if row + 1 < data.examples() { "," } else { "" };
                 push_object(&mut text, &values, label, end)
             }
-            Format::Csv => push_csv(&mut text, &values, label),
-            Format::Libsvm => push_libsvm(&mut text, &values, label),
+            TextFormat::Csv => push_csv(&mut text, &values, label),
+            TextFormat::Libsvm => push_libsvm(&mut text, &values, label),
         };
         if text.len() as u64 > bytes_max {
             return None;
@@ -163,21 +192,24 @@ mod tests {
             let parsed = read(Format::Ndjson, body, &Options::default());
             let zero = parsed.zero_bit_value as i8;
             let write = |format| write_examples(&parsed.data, zero, format, 1 << 20).unwrap();
-            assert_eq!(write(Format::Ndjson), body);
+            assert_eq!(write(TextFormat::Ndjson), body);
             let labelled = matches!(parsed.data.labels(), Labels::Labelled(_));
             let options = Options {
                 labels: (!labelled).then_some(LabelsColumn::None),
                 n: Some(parsed.data.n()),
                 ..Options::default()
             };
-            for format in [Format::Csv, Format::Libsvm] {
-                let text = write(format);
+            for (written, format) in [
+                (TextFormat::Csv, Format::Csv),
+                (TextFormat::Libsvm, Format::Libsvm),
+            ] {
+                let text = write(written);
                 let again = read(format, &text, &options);
                 assert_eq!(again.data, parsed.data, "{text}");
             }
-            let csv = read(Format::Csv, &write(Format::Csv), &options);
+            let csv = read(Format::Csv, &write(TextFormat::Csv), &options);
             assert_eq!(csv.zero_bit_value, parsed.zero_bit_value);
-            let items = format!("[{}]", write(Format::Json));
+            let items = format!("[{}]", write(TextFormat::Json));
             let items: Vec<serde_json::Value> = serde_json::from_str(&items).unwrap();
             assert_eq!(items.len(), parsed.data.examples());
         }
@@ -190,7 +222,7 @@ mod tests {
             ..Options::default()
         };
         let parsed = read(Format::Ndjson, "\"10\"\n\"11\"\n", &options);
-        let write = |bytes_max| write_examples(&parsed.data, 0, Format::Csv, bytes_max);
+        let write = |bytes_max| write_examples(&parsed.data, 0, TextFormat::Csv, bytes_max);
         assert_eq!(write(8).as_deref(), Some("1,0\n1,1\n"));
         assert_eq!(write(7), None);
     }

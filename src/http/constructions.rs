@@ -4,46 +4,33 @@
 //! What is answered as `data` is a form of data wherever data are accepted: the examples, or the
 //! dataset that keeps them.
 
-use std::sync::Arc;
-use std::time::Duration;
-
 use axum::Json;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use num_bigint::BigUint;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
-use tokio_util::task::AbortOnDropHandle;
 use utoipa::ToSchema;
 
 use crate::constructions::kernel_perceptron_adversary::{self as adversary, AdversaryError};
 use crate::constructions::monotone_cnf::{self, CnfError};
 use crate::constructions::winnow_counting::{Counting, Plan, Question, QuestionError};
-use crate::formats::{Format, Parsed, json, write_examples};
-use crate::jobs::NewDataset;
-use crate::learners::data::Data;
-use crate::learners::run::{Interrupt, Run};
-use crate::records::Owner;
+use crate::learners::kernel_winnow_weights::ACTIVE_MAX;
 use crate::records::certificates::WholeNumber;
 use crate::records::train::SeedNumber;
 
 use super::App;
-use super::body::Effort;
-use super::data_body::DataBody;
+use super::construct::{Keep, construct, interrupted, out_of_range, read};
 use super::data_schema;
 use super::extract::{Caller, NoQuery};
-use super::problem::{Code, FieldError, Problem};
-use super::submission::{check_name, refuse_idempotency_key};
+use super::problem::{Code, Problem};
+use super::submission::refuse_idempotency_key;
 
-/// How long a construction may be sought.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Clauses of a formula; over 8 variables there are 36 different ones.
+const CLAUSES_MAX: usize = 1000;
 
 /// Digits of a number: 2^1024 has 309.
 const DIGITS_MAX: usize = 400;
-
-/// Bytes of an example in JSON besides its bits: `{"x":"","y":-1},`.
-const EXAMPLE_BYTES: u64 = 16;
 
 /// Theorem 4: a sequence on which the monotone kernel perceptron errs every time.
 #[derive(Deserialize, ToSchema)]
@@ -73,8 +60,8 @@ pub struct CountingRequest {
     #[schema(minimum = 1, maximum = 8)]
     variables: u32,
     /// Its clauses, each of two variables, from 1, that need not differ.
-    #[schema(min_items = 1, max_items = 1000)]
-    clauses: Vec<[u32; 2]>,
+    #[schema(value_type = Vec<Vec<u32>>, min_items = 1, max_items = 1000)]
+    clauses: Vec<Clause>,
     /// How many satisfying assignments are asked for.
     #[schema(minimum = 1, maximum = 256)]
     at_least: u64,
@@ -87,6 +74,21 @@ pub struct CountingRequest {
     /// Free text, for the dataset.
     #[schema(max_length = 256)]
     name: Option<String>,
+}
+
+/// Two variables.
+#[derive(Deserialize)]
+#[serde(try_from = "Vec<u32>")]
+struct Clause([u32; 2]);
+
+impl TryFrom<Vec<u32>> for Clause {
+    type Error = String;
+
+    fn try_from(variables: Vec<u32>) -> Result<Self, String> {
+        let two = <[u32; 2]>::try_from(variables);
+        two.map(Self)
+            .map_err(|given| format!("a clause has two variables, not {}", given.len()))
+    }
 }
 
 /// Lemma 8: a monotone CNF with a given number of satisfying assignments.
@@ -162,23 +164,25 @@ pub async fn kernel_perceptron_adversary(
     request: Request,
 ) -> Result<Response, Problem> {
     refuse_idempotency_key(request.headers())?;
-    let (shared, fresh) = (app.clone(), app.jobs.ids().seed());
-    let found = construct(&app, request, move |reader, limits, run| {
-        let request: AdversaryRequest = json::from_reader(reader, limits)?;
-        let keep = Keep {
-            app: shared,
-            owner,
-            store: request.store,
-            name: request.name,
-        };
-        let examples = request.size.saturating_add(2);
-        keep.check(examples, request.n)?;
-        let seed = request.seed.map_or(fresh, SeedNumber::get);
-        let n = usize::try_from(request.n).unwrap_or(usize::MAX);
-        let data = adversary::build(n, request.size, seed, run).map_err(no_adversary)?;
-        Ok((keep, data, seed, examples))
+    let request: AdversaryRequest = read(&app, request).await?;
+    let keep = Keep {
+        app: app.clone(),
+        owner,
+        store: request.store,
+        name: request.name,
+    };
+    let (n, size) = (request.n, request.size);
+    let examples = size.saturating_add(2);
+    let features = usize::try_from(n).unwrap_or(usize::MAX);
+    adversary::check(features, size).map_err(no_adversary)?;
+    keep.check(examples, n)?;
+    let seed = request
+        .seed
+        .map_or_else(|| app.jobs.ids().seed(), SeedNumber::get);
+    let found = construct(&app, move |run| {
+        adversary::build(features, size, seed, run).map_err(no_adversary)
     });
-    let (keep, data, seed, examples) = found.await?;
+    let data = found.await?;
     let (status, data) = keep.answer(data).await?;
     let answer = AdversaryAnswer {
         data,
@@ -201,28 +205,38 @@ pub async fn winnow_counting(
     request: Request,
 ) -> Result<Response, Problem> {
     refuse_idempotency_key(request.headers())?;
-    let shared = app.clone();
-    let found = construct(&app, request, move |reader, limits, run| {
-        let request: CountingRequest = json::from_reader(reader, limits)?;
-        let keep = Keep {
-            app: shared,
-            owner,
-            store: request.store,
-            name: request.name,
-        };
-        let alpha = request.alpha.unwrap_or(2);
-        let question = Question {
-            variables: request.variables,
-            clauses: request.clauses,
-            at_least: request.at_least,
-            alpha,
-        };
-        let plan = Plan::new(question).map_err(|error| no_question(&error))?;
-        keep.check(plan.examples(), plan.numbers().m.into())?;
-        let counting = plan.build(run).map_err(interrupted)?;
-        Ok((keep, plan, counting, alpha))
+    let request: CountingRequest = read(&app, request).await?;
+    let keep = Keep {
+        app: app.clone(),
+        owner,
+        store: request.store,
+        name: request.name,
+    };
+    let clauses = request.clauses.len();
+    if clauses > CLAUSES_MAX {
+        let detail = format!("There are {clauses} clauses, more than {CLAUSES_MAX}.");
+        return Err(out_of_range("clauses", detail));
+    }
+    let alpha = request.alpha.unwrap_or(2);
+    let plan = Plan::new(Question {
+        variables: request.variables,
+        clauses: request.clauses.into_iter().map(|clause| clause.0).collect(),
+        at_least: request.at_least,
+        alpha,
     });
-    let (keep, plan, Counting { data, query }, alpha) = found.await?;
+    let plan = plan.map_err(|error| no_question(&error))?;
+    let active = plan.active();
+    if u64::from(active) > ACTIVE_MAX {
+        let detail = format!(
+            "With alpha = {alpha} an example has {active} active features, more than the \
+             {ACTIVE_MAX} that kernel Winnow can take; a smaller alpha needs fewer."
+        );
+        return Err(out_of_range("alpha", detail));
+    }
+    keep.check(plan.examples(), plan.numbers().m.into())?;
+    let building = plan.clone();
+    let found = construct(&app, move |run| building.build(run).map_err(interrupted));
+    let Counting { data, query } = found.await?;
     let (status, data) = keep.answer(data).await?;
     let numbers = plan.numbers();
     let answer = CountingAnswer {
@@ -254,128 +268,16 @@ pub async fn monotone_cnf(
     request: Request,
 ) -> Result<Json<CnfAnswer>, Problem> {
     refuse_idempotency_key(request.headers())?;
-    let body = DataBody::json(&app, request)?;
-    let (effort, limits) = (body.effort(), body.limits.clone());
-    let clauses = body.read(&app, effort, move |reader| {
-        let request: CnfRequest = json::from_reader(reader, &limits)?;
-        monotone_cnf::build(request.variables, &request.satisfying).map_err(|error| {
-            let field = match error {
-                CnfError::Variables(_) => "variables",
-                CnfError::Satisfying { .. } => "satisfying",
-            };
-            out_of_range(field, error.to_string())
-        })
+    let request: CnfRequest = read(&app, request).await?;
+    let clauses = monotone_cnf::build(request.variables, &request.satisfying);
+    let clauses = clauses.map_err(|error| {
+        let field = match error {
+            CnfError::Variables(_) => "variables",
+            CnfError::Satisfying { .. } => "satisfying",
+        };
+        out_of_range(field, error.to_string())
     });
-    Ok(Json(CnfAnswer {
-        clauses: clauses.await?,
-    }))
-}
-
-/// Reads a request and builds what it asks for where bodies are read: one permit each, in the
-/// blocking pool. The run is told to stop when the client leaves, or takes too long.
-async fn construct<T: Send + 'static>(
-    app: &App,
-    request: Request,
-    build: impl FnOnce(&mut dyn std::io::Read, &crate::formats::Limits, &Run) -> Result<T, Problem>
-    + Send
-    + 'static,
-) -> Result<T, Problem> {
-    let body = DataBody::json(app, request)?;
-    let limits = body.limits.clone();
-    let run = Arc::<Run>::default();
-    let timed = Arc::clone(&run);
-    let _timer = AbortOnDropHandle::new(tokio::spawn(async move {
-        tokio::time::sleep(PATIENCE).await;
-        timed.stop.raise(Interrupt::TimeLimit);
-    }));
-    let _left = StopOnDrop(Arc::clone(&run));
-    let built = body.read(app, Effort::Unknown, move |reader| {
-        build(reader, &limits, &run)
-    });
-    built.await
-}
-
-/// Stops a run when nobody waits for it any more.
-struct StopOnDrop(Arc<Run>);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.stop.raise(Interrupt::Cancelled);
-    }
-}
-
-/// What becomes of the data of a construction: the answer, or a dataset.
-struct Keep {
-    app: App,
-    owner: Owner,
-    store: bool,
-    name: Option<String>,
-}
-
-impl Keep {
-    /// Refuses a sequence that would be too long, before it is built.
-    fn check(&self, examples: u64, n: u64) -> Result<(), Problem> {
-        check_name(&self.app, self.name.as_deref(), |detail| at("name", detail))?;
-        let limits = &self.app.limits;
-        if self.store {
-            let bytes = examples.saturating_mul(n.div_ceil(64) * 8);
-            let limit = limits.state_bytes_max;
-            if bytes > limit {
-                let detail = format!(
-                    "{examples} examples of {n} bits take {bytes} bytes, more than \
-                     state_bytes_max: {limit}."
-                );
-                return Err(Problem::new(Code::TOO_LARGE, detail));
-            }
-            return Ok(());
-        }
-        let bytes = examples.saturating_mul(n + EXAMPLE_BYTES);
-        let limit = limits.json_body_bytes_max;
-        if bytes > limit {
-            let detail = format!(
-                "{examples} examples of {n} bits are {bytes} bytes of JSON, more than a body may \
-                 have (json_body_bytes_max: {limit}). With \"store\": true they are kept as a \
-                 dataset instead."
-            );
-            let field = at("store", detail.clone());
-            return Err(Problem::new(Code::ANSWER_TOO_LONG, detail).with(field));
-        }
-        Ok(())
-    }
-
-    /// The form of the data that is answered, and with which status.
-    async fn answer(self, data: Data) -> Result<(StatusCode, Box<RawValue>), Problem> {
-        if self.store {
-            let parsed = Parsed {
-                data,
-                first_real: None,
-                zero_bit_value: 0.0,
-                feature_names: None,
-            };
-            let new = NewDataset {
-                owner: self.owner,
-                name: self.name,
-                parsed,
-                assume: None,
-            };
-            let id = self.app.jobs.store_dataset(new).await?.summary.id;
-            let form = serde_json::json!({"dataset": id}).to_string();
-            return Ok((StatusCode::CREATED, raw(form)?));
-        }
-        let limit = self.app.limits.json_body_bytes_max;
-        let written = tokio::task::spawn_blocking(move || {
-            let examples = write_examples(&data, 0, Format::Json, limit)?;
-            Some(format!("{{\"labelled\":{{\"examples\":[{examples}]}}}}"))
-        });
-        let form = written.await.ok().flatten();
-        let form =
-            form.ok_or_else(|| Problem::new(Code::INTERNAL, "The answer was not written."))?;
-        Ok((StatusCode::OK, raw(form)?))
-    }
-}
-
-fn raw(form: String) -> Result<Box<RawValue>, Problem> {
-    RawValue::from_string(form).map_err(|_| Problem::new(Code::INTERNAL, "The answer is no JSON."))
+    Ok(Json(CnfAnswer { clauses: clauses? }))
 }
 
 /// A whole number as a JSON number or a decimal string.
@@ -396,19 +298,6 @@ fn whole_number<'de, D: Deserializer<'de>>(value: D) -> Result<BigUint, D::Error
     }
 }
 
-fn at(field: &str, detail: String) -> FieldError {
-    FieldError {
-        pointer: Some(format!("/{field}")),
-        detail,
-        ..FieldError::default()
-    }
-}
-
-fn out_of_range(field: &str, detail: String) -> Problem {
-    let field = at(field, detail.clone());
-    Problem::new(Code::OUT_OF_RANGE, detail).with(field)
-}
-
 fn no_adversary(error: AdversaryError) -> Problem {
     let detail = error.to_string();
     match error {
@@ -419,12 +308,6 @@ fn no_adversary(error: AdversaryError) -> Problem {
         AdversaryError::NotFound { .. } => Problem::new(Code::INTRACTABLE, detail),
         AdversaryError::Interrupted(interrupt) => interrupted(interrupt),
     }
-}
-
-fn interrupted(_: Interrupt) -> Problem {
-    let seconds = PATIENCE.as_secs();
-    let detail = format!("It was not found in {seconds} seconds; ask for less.");
-    Problem::new(Code::INTRACTABLE, detail)
 }
 
 fn no_question(error: &QuestionError) -> Problem {

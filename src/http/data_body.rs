@@ -6,8 +6,9 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use utoipa::ToSchema;
 
-use crate::formats::{self, Format, Header, LabelsColumn};
+use crate::formats::{self, BitOrder, Format, Header, LabelsColumn};
 
 use super::App;
 use super::body::{self, Effort};
@@ -59,7 +60,7 @@ impl DataBody {
     /// 415 for anything else.
     pub fn json(app: &App, request: Request) -> Result<Self, Problem> {
         if media_type(request.headers()) != Some(Format::Json) {
-            let detail = "The body of a job is application/json.";
+            let detail = "This body is application/json.";
             return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
         }
         Self::new(app, request)
@@ -115,6 +116,7 @@ pub fn labels(text: String) -> LabelsColumn {
         "first" => LabelsColumn::First,
         "last" => LabelsColumn::Last,
         "none" => LabelsColumn::None,
+        "appended" => LabelsColumn::Appended,
         _ => LabelsColumn::Named(text),
     }
 }
@@ -135,3 +137,25 @@ pub fn header_option(text: &str) -> Result<Header, Problem> {
         }
     }
 }
+
+/// Which bit of an octet the query says comes first.
+///
+/// # Errors
+/// 400 for any other text.
+pub fn bit_order(text: &str) -> Result<BitOrder, Problem> {
+    match text {
+        "big" => Ok(BitOrder::Big),
+        "little" => Ok(BitOrder::Little),
+        other => {
+            let detail = format!("`{other}` is none of big, little");
+            let code = Code::INVALID_PARAMETER;
+            Err(Problem::parameter(code, "bit_order", detail))
+        }
+    }
+}
+
+/// A binary body, as the OpenAPI document describes one.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "a shape: the body is read as a stream")]
+pub struct Octets(Vec<u8>);

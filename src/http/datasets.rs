@@ -13,9 +13,11 @@ use crate::formats::{
 use crate::jobs::{JobsError, NewDataset};
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
+use crate::records::train::SeedNumber;
 use crate::records::{Dataset, DatasetId, DatasetSummary, Timestamp};
 
-use super::data_body::{DataBody, header_option, labels};
+use super::body::Effort;
+use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
 use super::extract::{Caller, NoQuery, PathId, Query, page, query_pairs};
 use super::problem::{Code, FieldError, Problem, placed};
 use super::submission::{check_name, refuse_idempotency_key};
@@ -30,6 +32,8 @@ pub struct DatasetRequest {
     name: Option<String>,
     #[schema(schema_with = data_schema::reference)]
     data: DataForm,
+    /// Of generated data; drawn when absent.
+    seed: Option<SeedNumber>,
 }
 
 /// A dataset in a list.
@@ -81,9 +85,10 @@ pub struct DatasetList {
 pub struct DatasetAnswer {
     #[serde(flatten)]
     item: DatasetItem,
-    /// The names of the features, where the data came with names.
+    /// The names of the features, where the data came with names; `attribute=value` for a value of
+    /// a nominal attribute.
     features: Option<Vec<String>>,
-    /// The names of the labels, where they came with names.
+    /// The names of the labels -1 and +1, where they came with names.
     classes: Option<Vec<String>>,
 }
 
@@ -143,22 +148,27 @@ impl From<Dataset> for DatasetAnswer {
 
 /// Stores data, to be trained on by their id.
 ///
-/// In JSON the body holds the name and the data; in a line format the body is the data, and the
-/// query says the rest. Examples without labels are half-space examples, unless JSON calls them
+/// In JSON the body holds the name and the data; in any other format the body is the data, and
+/// the query says the rest. Examples without labels are half-space examples, unless JSON calls them
 /// `unlabelled`.
 #[utoipa::path(post, path = "/v1/datasets", tag = "datasets",
     params(
         ("name" = Option<String>, Query, description = "Free text; not with JSON"),
-        ("labels" = Option<String>, Query, description = "Where CSV labels stand: `first`, \
-            `last`, `none` or a column's name"),
+        ("labels" = Option<String>, Query, description = "Where labels stand: in CSV \
+            (`first` when left out), ARFF and .npy (`last`) `first`, `last`, `none` or a column's \
+            name; in octets `none` (when left out) or `appended`, a bit after those of each row"),
         ("header" = Option<String>, Query, description = "Whether CSV begins with names: `auto`, \
             `true` or `false`"),
-        ("n" = Option<u64>, Query, description = "Features an example; not with JSON"),
+        ("bit_order" = Option<String>, Query, description = "Of octets: whether the most \
+            significant bit comes first, `big` (when left out), or last, `little`"),
+        ("n" = Option<u64>, Query, description = "Features an example; octets \
+            need it; not with JSON"),
         ("assume" = Option<String>, Query, description = "Declares the data fresh and \
             independent: `uniform-positive`, `reflected` or `uniform`; not with JSON")),
     request_body(
         content((DatasetRequest = "application/json"), (String = "application/x-ndjson"),
-            (String = "text/csv"), (String = "text/x-libsvm")),
+            (String = "text/csv"), (String = "text/x-libsvm"), (String = "text/x-arff"),
+            (Octets = "application/x-npy"), (Octets = "application/octet-stream")),
         description = "The data"),
     responses((status = 201, description = "The data are stored", body = DatasetAnswer)))]
 pub async fn create(
@@ -216,11 +226,27 @@ async fn read_json(app: &App, body: DataBody) -> Result<Read, Problem> {
         let detail = "a JSON body has this among its fields, or not at all";
         return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
     }
-    let (effort, limits) = (body.effort(), body.limits.clone());
-    let read = body.read(app, effort, move |reader| {
-        Ok(json::from_reader::<DatasetRequest>(reader, &limits)?)
+    let limits = body.limits.clone();
+    let fresh = app.jobs.ids().seed();
+    let state_bytes_max = app.limits.state_bytes_max;
+    // A few bytes of a plan may stand for many examples.
+    let read = body.read(app, Effort::Unknown, move |reader| {
+        let mut request = json::from_reader::<DatasetRequest>(reader, &limits)?;
+        if let DataForm::Generated(spec) = &request.data {
+            let seed = request.seed.map_or(fresh, SeedNumber::get);
+            let data = crate::jobs::draw(spec, seed, state_bytes_max).map_err(|detail| {
+                let place = Place::Pointer("/data/generated/count".to_owned());
+                let field = placed(Some(place), detail.clone());
+                Problem::new(Code::WRONG_DATA, detail).with(field)
+            })?;
+            request.data = DataForm::Sample {
+                parsed: Parsed::of(data),
+                assume: None,
+            };
+        }
+        Ok(request)
     });
-    let DatasetRequest { name, data } = read.await?;
+    let DatasetRequest { name, data, .. } = read.await?;
     let at = |pointer: &str, detail: String| placed(Some(Place::Pointer(pointer.into())), detail);
     check_name(app, name.as_deref(), |detail| at("/name", detail))?;
     let refuse = |pointer: &str, detail: &str| {
@@ -229,10 +255,7 @@ async fn read_json(app: &App, body: DataBody) -> Result<Read, Problem> {
     };
     match data {
         DataForm::Sample { parsed, assume } => Ok((name, parsed, assume)),
-        DataForm::Generated(_) => refuse(
-            "/data/generated",
-            "Generated data are drawn when a job runs, from its seed; name them in the job.",
-        ),
+        DataForm::Generated(_) => unreachable!("drawn where the body was read"),
         DataForm::Dataset { .. } => refuse(
             "/data/dataset",
             "This is a dataset already; send examples to store another.",
@@ -260,6 +283,7 @@ fn line_options(
             "name" => name = Some(text),
             "labels" => options.labels = Some(labels(text)),
             "header" => options.header = header_option(&text)?,
+            "bit_order" => options.bit_order = Some(bit_order(&text)?),
             "n" => {
                 let n = text.parse().ok();
                 options.n = Some(n.ok_or_else(|| wrong("no whole number"))?);
@@ -271,7 +295,7 @@ fn line_options(
             }
             _ => {
                 return Err(wrong(
-                    "no such parameter; there are: name, labels, header, n, assume",
+                    "no such parameter; there are: name, labels, header, bit_order, n, assume",
                 ));
             }
         }

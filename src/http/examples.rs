@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::formats::{self, Format};
+use crate::formats::{self, TextFormat};
 use crate::records::id::DatasetKind;
 use crate::records::{DatasetId, DatasetSummary};
 
@@ -84,9 +84,10 @@ pub async fn examples(
     Query(query): Query<ExamplesQuery>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    const OFFERED: [Format; 4] = [Format::Json, Format::Ndjson, Format::Csv, Format::Libsvm];
-    let media_type = accepted(&headers, &OFFERED.map(Format::media_type))?;
-    let format = Format::from_media_type(media_type).unwrap_or(Format::Json);
+    let media_type = accepted(&headers, &TextFormat::ALL.map(TextFormat::media_type))?;
+    let chosen = |format: &TextFormat| format.media_type() == media_type;
+    let format = TextFormat::ALL.into_iter().find(chosen);
+    let format = format.unwrap_or(TextFormat::Json);
     let dataset = app.jobs.dataset(&owner, id).await.map_err(in_path)?.summary;
     let offset = query.offset.unwrap_or(0);
     let limit = page_limit(&app, &dataset, query.limit)?;
@@ -108,7 +109,7 @@ pub async fn examples(
         }
     };
     let text = match format {
-        Format::Json => {
+        TextFormat::Json => {
             let next = offset.saturating_add(limit.into());
             let next = (next < dataset.examples).then_some(next);
             let next = next.map_or_else(|| "null".to_owned(), |next| next.to_string());

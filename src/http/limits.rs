@@ -38,14 +38,17 @@ pub struct Limits {
     pub session_lines_max: u64,
     /// Seconds after which a stream into a session that brings nothing loses its turn.
     pub session_idle_seconds: u64,
+    /// Constructions built at once.
+    pub constructions_max: u64,
     /// Connections at once.
     pub connections_max: u64,
     /// Characters of a name.
     pub name_characters_max: u32,
     /// Seconds that `Prefer: wait` may ask for.
     pub wait_seconds_max: u64,
-    /// Bytes of an answer to predict: a document goes without scores when it would be longer with
-    /// them; what is too long even so, and lines that are, are refused.
+    /// Bytes of an answer to predict, and of the data of a construction that are answered: a
+    /// document goes without scores when it would be longer with them; what is too long even so,
+    /// and lines that are, are refused.
     pub prediction_bytes_max: u64,
     /// Bytes of a page of examples of a dataset, and values in it.
     pub examples_page_bytes_max: u64,
@@ -60,6 +63,10 @@ pub struct Limits {
     pub dichotomies_max: u64,
     /// Digits of a theta.
     pub theta_digits_max: u64,
+    /// Features for which a version space is enumerated.
+    pub version_space_n_max: u64,
+    /// Active features of an example that `max_active` of kernel Winnow may allow.
+    pub active_max: u64,
 }
 
 impl Default for Limits {
@@ -77,6 +84,7 @@ impl Default for Limits {
             sessions_max: 10_000,
             session_lines_max: LINES_MAX,
             session_idle_seconds: 30,
+            constructions_max: 2,
             connections_max: 1024,
             name_characters_max: 256,
             wait_seconds_max: WAIT_SECONDS_MAX,
@@ -86,7 +94,9 @@ impl Default for Limits {
             attempts_max: 5,
             exact_analysis_n_max: crate::learners::drift_chain::N_MAX as u64,
             dichotomies_max: crate::theory::cover::DICHOTOMIES_MAX,
-            theta_digits_max: crate::theory::winnow::THETA_DIGITS_MAX as u64,
+            theta_digits_max: crate::learners::decimal::DIGITS_MAX as u64,
+            version_space_n_max: crate::certificates::version_space::N_MAX as u64,
+            active_max: crate::learners::kernel_winnow_weights::ACTIVE_MAX,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 mod body;
 mod codes;
+mod construct;
 mod constructions;
 mod data_body;
 mod data_schema;
@@ -63,6 +64,8 @@ pub struct App {
     pub limits: Arc<Limits>,
     /// One permit a body that is read in the blocking pool.
     pub uploads: Arc<Semaphore>,
+    /// One permit a construction.
+    pub constructions: Arc<Semaphore>,
     /// The host names answered to; none for all.
     pub allowed_hosts: Option<Arc<[String]>>,
     /// The text of `/metrics`.

@@ -87,6 +87,8 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
             Some("assume") => json!({"type": "string",
                 "enum": ["uniform-positive", "reflected", "uniform"]}),
             Some("header") => json!({"type": "string", "enum": ["auto", "true", "false"]}),
+            Some("bit_order") => json!({"type": "string", "enum": ["big", "little"],
+                "default": "big"}),
             Some("labels") => json!({"type": "string", "minLength": 1}),
             Some("rule") => schema_of::<StopRuleName>(),
             Some("confidence") => json!({"type": "number",

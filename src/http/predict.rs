@@ -19,7 +19,7 @@ use crate::records::id::ModelKind;
 
 use super::App;
 use super::body::{self, Effort};
-use super::data_body::{DataBody, header_option, labels};
+use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
 use super::extract::{Caller, PathId, query_pairs};
 use super::models::document;
 use super::predictions_text::Writer;
@@ -56,13 +56,20 @@ fn scores_schema() -> Schema {
 /// is refused; send the examples in parts.
 #[utoipa::path(post, path = "/v1/models/{id}/predict", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
-        ("labels" = Option<String>, Query, description = "Where CSV labels stand: `first`, \
-            `last`, `none` (the default here) or a column's name; they are passed over"),
+        ("labels" = Option<String>, Query, description = "Where labels stand: in CSV, ARFF and \
+            .npy `first`, `last`, `none` (when left out) or a column's name; in octets `none` (when \
+            left out) or `appended`, a bit after those of each row. They are passed over"),
         ("header" = Option<String>, Query, description = "Whether CSV begins with names: `auto`, \
-            `true` or `false`")),
+            `true` or `false`"),
+        ("bit_order" = Option<String>, Query, description = "Of octets: whether the most \
+            significant bit comes first, `big` (when left out), or last, `little`"),
+        ("n" = Option<u64>, Query, description = "Features an example; the model's when left \
+            out")),
     request_body(
         content((String = "application/x-ndjson"), (String = "text/csv"),
-            (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json")),
+            (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json"),
+            (String = "text/x-arff"), (Octets = "application/x-npy"),
+            (Octets = "application/octet-stream")),
         description = "The examples; labels are passed over"),
     responses((status = 200, description = "The predictions", content(
         (Predictions = "application/json"), (String = "application/x-ndjson")))))]
@@ -107,8 +114,8 @@ pub async fn predict(
     Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
 }
 
-/// How the body is read: a sparse format takes its n from the model, a table has no labels unless
-/// they are named.
+/// How the body is read: a format that leaves n open takes it from the model, a table has no labels
+/// unless they are named.
 fn options(
     query: Option<&str>,
     format: Format,
@@ -116,8 +123,8 @@ fn options(
     limits: &formats::Limits,
 ) -> Result<Options, Problem> {
     let mut options = Options {
-        labels: (format == Format::Csv).then_some(LabelsColumn::None),
-        n: (format == Format::Libsvm).then_some(hypothesis.n()),
+        labels: format.has_label_column().then_some(LabelsColumn::None),
+        n: format.leaves_n_open().then_some(hypothesis.n()),
         unlabelled: UnlabelledMeans::Nothing,
         limits: limits.clone(),
         ..Options::default()
@@ -126,8 +133,13 @@ fn options(
         match name.as_str() {
             "labels" => options.labels = Some(labels(text)),
             "header" => options.header = header_option(&text)?,
+            "bit_order" => options.bit_order = Some(bit_order(&text)?),
+            "n" => {
+                let wrong = |_| Problem::parameter(Code::INVALID_PARAMETER, "n", "no whole number");
+                options.n = Some(text.parse().map_err(wrong)?);
+            }
             other => {
-                let detail = "no such parameter; there are: labels, header";
+                let detail = "no such parameter; there are: labels, header, bit_order, n";
                 return Err(Problem::parameter(Code::INVALID_PARAMETER, other, detail));
             }
         }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::learners::hypothesis::{Decision, Score};
 
 /// The largest integer that every JSON reader holds.
-const SAFE_INTEGER_MAX: i64 = (1 << 53) - 1;
+const SAFE_INTEGER_MAX: u64 = (1 << 53) - 1;
 
 const BEGIN: &str = "{\"predictions\":[";
 const BETWEEN: &str = "],\"scores\":[";
@@ -111,7 +111,9 @@ impl Writer {
 fn push_score(text: &mut String, score: &Score) {
     // Writing to a string does not fail.
     let _ = match score {
-        Score::Integer(score) if score.abs() <= SAFE_INTEGER_MAX => write!(text, "{score}"),
+        Score::Integer(score) if score.unsigned_abs() <= SAFE_INTEGER_MAX => {
+            write!(text, "{score}")
+        }
         Score::Integer(score) => write!(text, "\"{score}\""),
         Score::Large(score) => write!(text, "\"{score}\""),
         Score::Fraction {

@@ -43,9 +43,15 @@ pub struct FieldError {
     /// The line of the body, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The byte in that line, from 1.
+    /// The byte in that line, or the column of that row, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
+    /// The row of a binary table, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub row: Option<u64>,
+    /// The byte of a binary body, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub offset: Option<u64>,
     /// What is wrong and what would be right.
     pub detail: String,
 }
@@ -184,6 +190,15 @@ pub fn placed(place: Option<Place>, detail: String) -> FieldError {
         },
         Some(Place::Line { line, column }) => FieldError {
             line: Some(line),
+            column: Some(column),
+            ..error
+        },
+        Some(Place::Byte(offset)) => FieldError {
+            offset: Some(offset),
+            ..error
+        },
+        Some(Place::Cell { row, column }) => FieldError {
+            row: Some(row),
             column: Some(column),
             ..error
         },

@@ -124,6 +124,7 @@ pub fn parsed(summary: &DatasetSummary, data: Data) -> Parsed {
         first_real: None,
         zero_bit_value: summary.zero_bit_value.into(),
         feature_names: None,
+        class_names: None,
     }
 }
 

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
-use crate::formats::DataForm;
+use crate::formats::{DataForm, json};
 use crate::records::certificates::{
-    ConventionName, MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec,
+    ConventionName, ListLength, MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec,
 };
 use crate::records::hypothesis::ReadingName;
 use crate::records::task::TaskSpec;
@@ -13,9 +13,6 @@ use crate::records::train::{LearnerSpec, Seconds, SeedNumber, StopSpec, TrainSpe
 
 use super::data_schema;
 use super::problem::{Code, FieldError, Problem};
-
-/// Hypotheses of a version space that are listed when the request does not say how many.
-const LIST_DEFAULT: u32 = 100;
 
 /// A job to be made: exactly one task, and what is said of the job itself.
 #[derive(Deserialize, ToSchema)]
@@ -45,6 +42,7 @@ pub struct JobRequest {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrainRequest {
+    #[serde(deserialize_with = "json::object")]
     learner: LearnerSpec,
     #[schema(schema_with = data_schema::reference)]
     data: DataForm,
@@ -53,7 +51,7 @@ pub struct TrainRequest {
     /// Whether the mistake curve is kept.
     #[serde(default)]
     trace: bool,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::object")]
     stop: StopSpec,
 }
 
@@ -103,8 +101,8 @@ pub struct VersionSpaceRequest {
     #[schema(schema_with = data_schema::reference)]
     data: DataForm,
     /// How many are listed; 100 when absent.
-    #[schema(maximum = 10000)]
-    list: Option<u32>,
+    #[schema(value_type = Option<u32>, maximum = 10000)]
+    list: Option<ListLength>,
     /// Of generated data.
     seed: Option<SeedNumber>,
     /// Seconds of computing; 600 when absent.
@@ -112,9 +110,9 @@ pub struct VersionSpaceRequest {
     max_seconds: Option<Seconds>,
 }
 
-/// A field that is there: null is no task.
+/// A task that is there: null is none.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
-    T::deserialize(field).map(Some)
+    json::object(field).map(Some)
 }
 
 fn yes() -> bool {
@@ -126,6 +124,27 @@ pub struct Asked {
     pub task: TaskSpec,
     pub data: DataForm,
     pub seed: Option<SeedNumber>,
+}
+
+impl Asked {
+    /// Refuses a declaration that nothing would rest on.
+    fn check(self) -> Result<Self, Problem> {
+        let is_train = matches!(self.task, TaskSpec::Train(_));
+        match &self.data {
+            DataForm::Sample { assume, .. } | DataForm::Dataset { assume, .. }
+                if assume.is_some() && !is_train =>
+            {
+                let detail = "`assume` is for training; a certificate rests on no assumption.";
+                let field = FieldError {
+                    pointer: Some(format!("/{}/data", self.task.name())),
+                    detail: detail.to_owned(),
+                    ..FieldError::default()
+                };
+                Err(Problem::new(Code::WRONG_DATA, detail).with(field))
+            }
+            _ => Ok(self),
+        }
+    }
 }
 
 impl JobRequest {
@@ -145,7 +164,7 @@ impl JobRequest {
         ];
         let mut asked = tasks.into_iter().flatten();
         match (asked.next(), asked.next()) {
-            (Some(asked), None) => Ok(asked),
+            (Some(asked), None) => asked.check(),
             _ => {
                 let tasks = Self::TASKS.join(", ");
                 let detail = format!("A job has exactly one task, one of: {tasks}.");
@@ -207,7 +226,7 @@ impl From<VersionSpaceRequest> for Asked {
     fn from(request: VersionSpaceRequest) -> Self {
         Self {
             task: TaskSpec::VersionSpace(VersionSpaceSpec {
-                list: request.list.unwrap_or(LIST_DEFAULT),
+                list: request.list.unwrap_or_default(),
                 max_seconds: request.max_seconds,
             }),
             data: request.data,

@@ -315,11 +315,7 @@ pub struct WinnowQuery {
     #[param(default = 2, exclusive_minimum = 1, maximum = 4_294_967_296_i64)]
     alpha: Option<f64>,
     /// The threshold, n when absent: a positive plain decimal of at most 10,000 digits.
-    #[param(
-        pattern = "^([0-9]+[.]?[0-9]*|[.][0-9]+)$",
-        min_length = 1,
-        max_length = 10_001
-    )]
+    #[param(pattern = "^[0-9]+([.][0-9]+)?$")]
     theta: Option<String>,
 }
 
@@ -328,8 +324,7 @@ pub struct WinnowQuery {
     responses((status = 200, description = "The bound", body = BoundAnswer)))]
 pub async fn winnow(Query(query): Query<WinnowQuery>) -> Result<Json<BoundAnswer>, Problem> {
     let alpha = query.alpha.unwrap_or(ALPHA_DEFAULT);
-    let theta = query.theta.map(|text| text.parse()).transpose()?;
-    let bound = winnows::bound(query.n, query.relevant, alpha, theta.as_ref())?;
+    let bound = winnows::bound(query.n, query.relevant, alpha, query.theta.as_deref())?;
     Ok(bound.into())
 }
 

@@ -7,14 +7,16 @@ use axum::response::Response;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::formats::{self, Assume, Header, LabelsColumn, Options, Place, UnlabelledMeans};
+use crate::formats::{
+    self, Assume, BitOrder, Header, LabelsColumn, Options, Place, UnlabelledMeans,
+};
 use crate::jobs::learner;
 use crate::learners::catalogue::Entry;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainSpec};
 
 use super::App;
-use super::data_body::{DataBody, header_option, labels};
+use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
 use super::extract::{Caller, PathText, PreferWait, query_pairs};
 use super::jobs::{JobDocument, answer};
 use super::problem::{Code, FieldError, Problem, placed};
@@ -54,15 +56,20 @@ const STOP_FIELDS: [&str; 6] = [
         ("max_seconds" = Option<f64>, Query, description = "See `stop`"),
         ("assume" = Option<String>, Query, description = "Declares the data fresh and \
             independent: `uniform-positive`, `reflected` or `uniform`"),
-        ("labels" = Option<String>, Query, description = "Where CSV labels stand: `first`, \
-            `last`, `none` or a column's name"),
+        ("labels" = Option<String>, Query, description = "Where labels stand: in CSV \
+            (`first` when left out), ARFF and .npy (`last`) `first`, `last`, `none` or a column's \
+            name; in octets `none` (when left out) or `appended`, a bit after those of each row"),
         ("header" = Option<String>, Query, description = "Whether CSV begins with names: `auto`, \
             `true` or `false`"),
-        ("n" = Option<u64>, Query, description = "Features an example"),
+        ("bit_order" = Option<String>, Query, description = "Of octets: whether the most \
+            significant bit comes first, `big` (when left out), or last, `little`"),
+        ("n" = Option<u64>, Query, description = "Features an example; octets need it"),
         ("callback" = Option<String>, Query, description = "Needs a configured secret")),
     request_body(
         content((String = "application/x-ndjson"), (String = "text/csv"),
-            (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json")),
+            (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json"),
+            (String = "text/x-arff"), (Octets = "application/x-npy"),
+            (Octets = "application/octet-stream")),
         description = "The data"),
     responses(
         (status = 200, description = "The job ended in time", body = JobDocument),
@@ -125,6 +132,7 @@ struct TrainQuery {
     assume: Option<Assume>,
     labels: Option<LabelsColumn>,
     header: Header,
+    bit_order: Option<BitOrder>,
     n: Option<usize>,
 }
 
@@ -142,6 +150,7 @@ impl TrainQuery {
             assume: None,
             labels: None,
             header: Header::Auto,
+            bit_order: None,
             n: None,
         };
         for (name, text) in query_pairs(query)? {
@@ -154,6 +163,7 @@ impl TrainQuery {
                 "assume" => read.assume = Some(value(name, json!(text))?),
                 "labels" => read.labels = Some(labels(text)),
                 "header" => read.header = header_option(&text)?,
+                "bit_order" => read.bit_order = Some(bit_order(&text)?),
                 "n" => read.n = Some(value(name, literal(&text))?),
                 name if STOP_FIELDS.contains(&name) => {
                     stop.insert(name.to_owned(), literal(&text));
@@ -178,6 +188,7 @@ impl TrainQuery {
             labels: self.labels.clone(),
             header: self.header,
             n: self.n,
+            bit_order: self.bit_order,
             unlabelled: UnlabelledMeans::HalfSpace,
             assume: self.assume,
             limits: limits.clone(),

@@ -30,6 +30,12 @@ use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
 use super::ids::Ids;
 use super::work::ResolveError;
 
+/// A certificate longer than this, as JSON, is not kept.
+const CERTIFICATE_BYTES_MAX: usize = 4 << 20;
+
+/// More examples at the margin than this are only counted.
+const SUPPORT_MAX: usize = 100_000;
+
 /// A question about a sample.
 #[derive(Clone, Debug)]
 pub(super) struct CertificateJob {
@@ -61,14 +67,7 @@ impl CertificateJob {
     /// Checks the question against the data.
     pub(super) fn check(&self, input: Input<'_>, state_bytes_max: u64) -> Result<(), ResolveError> {
         match input {
-            Input::Sample { data, assume } => {
-                if assume.is_some() {
-                    return Err(refused(
-                        "assume is for training; this rests on no assumption",
-                    ));
-                }
-                self.check_data(data)
-            }
+            Input::Sample { data, .. } => self.check_data(data),
             Input::Generated(plan) => {
                 let Some(count) = plan.count else {
                     return Err(refused(
@@ -97,15 +96,11 @@ impl CertificateJob {
             Asked::Separability(spec) => spec.reading,
             Asked::MaximumMargin(spec) => spec.reading,
             Asked::VersionSpace(spec) => {
-                let list = spec.list as usize;
+                let list = spec.list.get();
                 return version_space::check(data, list).map_err(|error| match error {
                     VersionSpaceError::TooWide { .. } => {
                         ResolveError::Intractable(error.to_string())
                     }
-                    VersionSpaceError::ListTooLong { .. } => ResolveError::Field {
-                        field: "list",
-                        detail: error.to_string(),
-                    },
                     _ => refused(&error.to_string()),
                 });
             }
@@ -131,6 +126,10 @@ impl CertificateJob {
                 Cow::Owned(Generated::materialise(plan.clone(), self.seed, run))
             }
         };
+        if let Some(interrupt) = run.stop.raised() {
+            // Perhaps not all examples were drawn.
+            return Ok(self.undecided(interrupt.try_into()?));
+        }
         match &self.asked {
             Asked::Separability(spec) => {
                 let question = Question {
@@ -145,9 +144,20 @@ impl CertificateJob {
                 Ok(Certified::MaximumMargin(Box::new(outcome)))
             }
             Asked::VersionSpace(spec) => {
-                let list = spec.list as usize;
+                let list = spec.list.get();
                 version_space::enumerate(&data, list, run).map(Certified::VersionSpace)
             }
+        }
+    }
+
+    /// The answer when a limit came first.
+    fn undecided(&self, why: Undecided) -> Certified {
+        match &self.asked {
+            Asked::Separability(_) => Certified::Separability(Verdict::Undecided(why)),
+            Asked::MaximumMargin(_) => {
+                Certified::MaximumMargin(Box::new(maximum_margin::Outcome::Undecided(why)))
+            }
+            Asked::VersionSpace(_) => Certified::VersionSpace(Enumeration::Undecided(why)),
         }
     }
 
@@ -215,14 +225,31 @@ fn separability_ending(convention: ConventionName, verdict: &Verdict, seconds: f
         ),
         Verdict::Undecided(why) => (None, None, Some(why)),
     };
+    let (certificate, too_long) = shown(certificate);
     let result = SeparabilityResult {
         separable,
         certificate,
         convention,
-        detail: undecided.map(Undecided::to_string),
+        detail: undecided.map(Undecided::to_string).or(too_long),
         seconds,
     };
     ending(json(&result), undecided)
+}
+
+/// A certificate that is not too long to be shown, or why it is not shown. It was checked all the
+/// same.
+fn shown(
+    certificate: Option<CertificateDocument>,
+) -> (Option<CertificateDocument>, Option<String>) {
+    match certificate {
+        Some(long) if !is_within(&long, CERTIFICATE_BYTES_MAX) => {
+            let detail = format!(
+                "the certificate was checked, but is longer than {CERTIFICATE_BYTES_MAX} bytes"
+            );
+            (None, Some(detail))
+        }
+        certificate => (certificate, None),
+    }
 }
 
 fn separator_document(separator: &Separator) -> CertificateDocument {
@@ -268,16 +295,29 @@ fn margin_ending(
     let mut model = None;
     let mut undecided = None;
     match outcome {
-        Outcome::Optimal(optimum) => {
+        Outcome::Optimal(optimum) | Outcome::Approximate(optimum) => {
             let weights = RealWeights::new(reading, optimum.weights.clone(), optimum.bias);
             let hypothesis = Hypothesis::Linear(LinearWeights::Real(weights));
             let document = HypothesisDocument::from(&hypothesis);
             let is_short = is_within(&document, INLINE_HYPOTHESIS_BYTES_MAX);
             result.hypothesis = is_short.then(|| document.clone());
             result.margin = Some(optimum.margin);
-            result.margin_at_most = Some(optimum.margin * (1.0 + optimum.relative_gap));
-            result.support = Some(optimum.support.iter().map(|&index| index as u64).collect());
+            // Upwards, whatever rounding does.
+            let above = optimum.margin * (1.0 + optimum.relative_gap);
+            result.margin_at_most = Some(above.next_up().next_up());
+            let is_listed = optimum.support.len() <= SUPPORT_MAX;
+            let listed = || optimum.support.iter().map(|&index| index as u64).collect();
+            result.support = is_listed.then(listed);
+            let count = optimum.support.len();
+            result.detail = (!is_listed).then(|| format!("{count} examples lie at the margin"));
             result.bound = Some(bound(&optimum.bound));
+            result.detail = matches!(outcome, Outcome::Approximate(_)).then(|| {
+                format!(
+                    "the hyperplane separates, but is not proved to be the optimum: the largest \
+                     margin may exceed its own by {:e} relatively, and gamma by {:e}",
+                    optimum.relative_gap, optimum.bound.relative_gap
+                )
+            });
             let made = margin_model(ids, job, spec, document);
             result.model = Some(made.id);
             model = Some(made);
@@ -292,11 +332,14 @@ fn margin_ending(
         }
         Outcome::NotSeparable(multipliers) => {
             result.separable = Some(false);
-            result.certificate = Some(alternative(ConventionName::Strict, multipliers));
-            result.detail = Some("no hyperplane separates the examples strictly".to_owned());
+            let (certificate, too_long) =
+                shown(Some(alternative(ConventionName::Strict, multipliers)));
+            let detail = || "no hyperplane separates the examples strictly".to_owned();
+            result.certificate = certificate;
+            result.detail = Some(too_long.unwrap_or_else(detail));
         }
         Outcome::Undecided(why) => {
-            result.separable = None;
+            result.separable = (*why == Undecided::NoMargin).then_some(true);
             result.detail = Some(why.to_string());
             undecided = Some(why);
         }

@@ -69,8 +69,7 @@ impl Jobs {
             let dataset = Dataset {
                 summary,
                 features: new.parsed.feature_names,
-                // Labels are numbers in every format that is read so far.
-                classes: None,
+                classes: new.parsed.class_names.map(Vec::from),
             };
             Ok::<_, BlocksError>((dataset, Bytes::from(bytes)))
         });

@@ -33,5 +33,5 @@ pub use session_writer::{AtTheEnd, Learnt, SessionWriter};
 pub use sessions::SessionError;
 pub use submit::NewJob;
 pub use train_job::learner;
-pub use work::{Allowance, Found, ResolveError, Work, resolve};
+pub use work::{Allowance, Found, ResolveError, Work, draw, resolve};
 pub(crate) use worker::hex;

@@ -75,13 +75,16 @@ impl TrainJob {
         self.check_seconds(input, allowance.seconds)
     }
 
-    /// Refuses a search that is sure to be cut off, where the chain of Directed Drift tells how
-    /// many examples it takes, and no limit of the client's own makes it end.
+    /// Refuses a search that is expected to be cut off, where the chain of Directed Drift tells how
+    /// many examples it takes from a random start, and no limit of the client's own, nor a rule
+    /// that stops falsely, makes it end.
     fn check_seconds(&self, input: Input<'_>, seconds: f64) -> Result<(), ResolveError> {
         let Input::Generated(plan) = input else {
             return Ok(());
         };
         let is_of_the_chain = self.task.entry.confidence_rules.contains(&StopRule::Exact)
+            && self.task.rule != Some(StopRule::PerHypothesis)
+            && !self.task.parameters.is_given("initial")
             && plan.sampling == Sampling::UniformPositive
             && plan.is_clean();
         let is_limited = self.task.ends_by_time

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::formats::{Assume, GeneratedSpec};
 use crate::learners::data::Data;
-use crate::learners::generate::Plan;
+use crate::learners::generate::{Generated, Plan};
 use crate::learners::outcome::Outcome;
 use crate::learners::parameters::ParameterError;
 use crate::learners::random::Seed;
@@ -146,6 +146,25 @@ pub(super) fn assumed_sampling(assume: Assume) -> Sampling {
         Assume::Reflected => Sampling::Reflected,
         Assume::Uniform => Sampling::Uniform,
     }
+}
+
+/// The examples that a finite plan and a seed define, as a sample: those that a job of this seed
+/// would draw.
+///
+/// # Errors
+/// When there is no count, or they would take more than `bytes_max`.
+pub fn draw(spec: &GeneratedSpec, seed: u64, bytes_max: u64) -> Result<Data, String> {
+    let Some(count) = spec.count else {
+        return Err("these examples have no end; give a count to store them".to_owned());
+    };
+    let bytes = count.saturating_mul(spec.n.div_ceil(64) as u64 * 8);
+    if bytes > bytes_max {
+        return Err(format!(
+            "{count} examples take {bytes} bytes, more than state_bytes_max: {bytes_max}"
+        ));
+    }
+    let plan = plan(spec, Seed(seed));
+    Ok(Generated::materialise(plan, Seed(seed), &Run::default()))
 }
 
 /// The plan of generated data; a target that was left out is drawn from the seed.

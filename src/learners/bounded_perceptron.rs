@@ -9,7 +9,7 @@
 //! They prove that linearly separable examples (by a hyperplane through the origin) are learnt if
 //! the inhibition g is above 0 and eta and the threshold are small enough; how many mistakes that
 //! takes is not said. "Small enough" depends on the data, so the result names what is met: the
-//! inhibition between 0 and 1, eta and the threshold at most [`SMALL`]. Without inhibition every
+//! inhibition between 0 and 1, eta and the threshold at most 0.01. Without inhibition every
 //! score is at least -threshold, and with g >= 1 none is above it: then nothing is claimed.
 //!
 //! An example without an active feature scores -threshold, and no update changes that: at

@@ -146,12 +146,11 @@ fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
     let distance = match hypothesis {
         Hypothesis::BinaryWeights(weights) => weights.hamming_distance(target),
         Hypothesis::Linear(weights) => weights.signs().hamming_distance(target),
-        // Other concepts altogether: they have no sign for each weight.
-        Hypothesis::Winnow(_) | Hypothesis::KernelWinnow(_) => return None,
-        // It has no weight a feature.
-        Hypothesis::Kernel(_) => return None,
-        // Its weights are not in the reading of the target's.
-        Hypothesis::Bounded(_) => return None,
+        // They have no sign a feature, or none in the reading of the target.
+        Hypothesis::Winnow(_)
+        | Hypothesis::KernelWinnow(_)
+        | Hypothesis::Kernel(_)
+        | Hypothesis::Bounded(_) => return None,
     };
     Some(Recovery {
         recovered: distance == 0,

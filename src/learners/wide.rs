@@ -19,14 +19,6 @@ impl Wide {
         self.0.fill(0);
     }
 
-    /// Takes the value of another of the same width.
-    ///
-    /// # Panics
-    /// When the widths differ.
-    pub fn copy_from(&mut self, other: &Self) {
-        self.0.copy_from_slice(&other.0);
-    }
-
     /// Words it takes.
     pub fn words(&self) -> usize {
         self.0.len()

@@ -247,6 +247,10 @@ impl Rule for Winnow {
             detail: Some(detail),
             ..bound.clone()
         };
+        let open = |detail: String| Bound {
+            detail: Some(detail),
+            ..bound.clone()
+        };
         // The value is right to some 50 bits.
         if counts.mistakes as f64 > value * (1.0 + 1e-9) {
             return Ok(Some(unmet(format!(
@@ -266,14 +270,14 @@ impl Rule for Winnow {
             Ok(Verdict::NoneSoShort) => unmet(format!(
                 "a disjunction labels the examples so, but none of at most {relevant} features"
             )),
-            Ok(Verdict::Open) => met(format!(
-                "this rests on the request's word that at most {relevant} features are relevant; \
-                 the examples show nothing against it"
+            Ok(Verdict::Open) => open(format!(
+                "whether at most {relevant} features are relevant was not found out; the examples \
+                 show nothing against it"
             )),
             Err(Interrupt::Suspended) => return Err(Interrupt::Suspended),
-            Err(_) => met(format!(
-                "this rests on the request's word that at most {relevant} features are relevant; \
-                 the run ended before the examples were looked at again"
+            Err(_) => open(format!(
+                "whether at most {relevant} features are relevant was not looked at: the run was \
+                 to end"
             )),
         }))
     }

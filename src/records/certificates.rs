@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use utoipa::ToSchema;
 
+use crate::certificates::version_space::LIST_MAX;
 use crate::learners::random::SEED_MAX;
 
 use super::hypothesis::{HypothesisDocument, ReadingName};
@@ -51,9 +52,39 @@ pub struct MaximumMarginSpec {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VersionSpaceSpec {
     /// How many are listed.
-    pub list: u32,
+    pub list: ListLength,
     /// Seconds of computing.
     pub max_seconds: Option<Seconds>,
+}
+
+/// How many hypotheses are listed, at most 10,000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u32")]
+pub struct ListLength(u32);
+
+impl ListLength {
+    /// The number.
+    pub fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Default for ListLength {
+    fn default() -> Self {
+        Self(100)
+    }
+}
+
+impl TryFrom<u32> for ListLength {
+    type Error = String;
+
+    fn try_from(length: u32) -> Result<Self, String> {
+        if length as usize <= LIST_MAX {
+            Ok(Self(length))
+        } else {
+            Err(format!("{length} is no whole number from 0 to {LIST_MAX}"))
+        }
+    }
 }
 
 /// Whether a hyperplane separates the examples, with a certificate that was checked in integers.

@@ -108,8 +108,13 @@ pub struct CountedExample {
     pub x: String,
     /// 1 where promotions prevail, -1 where demotions do.
     pub y: i8,
-    /// By how many.
+    /// By how many; 1 when absent.
+    #[serde(default = "one")]
     pub count: u32,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// How a Boolean example is read.
@@ -375,7 +380,7 @@ fn linear(
     let all = || weights.iter().chain(bias);
     let is_integer = |number: &Number| {
         let whole = number.as_i64();
-        whole.is_some_and(|whole| whole.abs() <= INTEGER_WEIGHT_MAX)
+        whole.is_some_and(|whole| whole.unsigned_abs() <= INTEGER_WEIGHT_MAX.unsigned_abs())
     };
     if let Some(reading) = reading.filter(|_| all().all(is_integer)) {
         let weights = weights.iter().filter_map(Number::as_i64).collect();

@@ -8,6 +8,7 @@ mod certificates;
 mod constructions;
 mod datasets;
 mod events;
+mod formats;
 mod jobs;
 mod kernel_perceptron;
 mod learners;

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use halfspace::bits::{BitMatrix, BitVector};
 use halfspace::certificates::maximum_margin::{Outcome, RELATIVE_GAP_MAX, solve};
 use halfspace::certificates::separability::{Convention, Question, Separator, Verdict, decide};
 use halfspace::formats::{Format, Options, parse};
@@ -32,49 +31,11 @@ fn agaricus() -> Option<Data> {
     Some(parsed.data)
 }
 
-/// Nominal attributes, one bit a declared value, the class last: `won` is +1.
 fn kr_vs_kp() -> Option<Data> {
-    let text = std::fs::read_to_string(data_file("kr.vs.kp.arff")?).unwrap();
-    let lines = || {
-        text.lines()
-            .map(str::trim)
-            .filter(|line| !line.starts_with('%'))
-    };
-    let values = |line: &str| -> Vec<String> {
-        let list = line.split(['{', '}']).nth(1).unwrap();
-        list.split(',')
-            .map(|value| value.trim().trim_matches('\'').to_owned())
-            .collect()
-    };
-    let is_attribute = |line: &&str| line.to_lowercase().starts_with("@attribute");
-    let mut attributes: Vec<Vec<String>> = lines().filter(is_attribute).map(values).collect();
-    attributes.pop();
-    let n = attributes.iter().map(Vec::len).sum();
-    let (mut matrix, mut labels) = (BitMatrix::new(n), Vec::new());
-    for line in lines().filter(|line| !line.is_empty() && !line.starts_with('@')) {
-        let mut fields: Vec<&str> = line
-            .split(',')
-            .map(|f| f.trim().trim_matches('\''))
-            .collect();
-        labels.push(fields.pop() == Some("won"));
-        let (mut row, mut first) = (BitVector::zeros(n), 0);
-        for (field, values) in fields.iter().zip(&attributes) {
-            row.set(
-                first + values.iter().position(|value| value == field).unwrap(),
-                true,
-            );
-            first += values.len();
-        }
-        matrix.push_row(row.words());
-    }
-    let mut bits = BitVector::zeros(labels.len());
-    labels
-        .iter()
-        .enumerate()
-        .for_each(|(index, label)| bits.set(index, *label));
-    assert_eq!((matrix.rows(), n), (3196, 74));
-    assert_eq!(labels.iter().filter(|label| **label).count(), 1669);
-    Some(Data::new(Features::Boolean(matrix), Labels::Labelled(bits)))
+    let mut file = File::open(data_file("kr.vs.kp.arff")?).unwrap();
+    let parsed = parse(Format::Arff, &mut file, &Options::default()).unwrap();
+    assert_eq!((parsed.data.examples(), parsed.data.n()), (3196, 74));
+    Some(parsed.data)
 }
 
 /// The coordinates of an example in the reading, with the bias, and its label as a sign.

@@ -6,6 +6,7 @@
 //! joins by its line in the catalogue; its file of cases is asked for by name.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -20,11 +21,11 @@ use halfspace::learners::hypothesis::Hypothesis;
 use halfspace::learners::outcome::Outcome;
 use halfspace::learners::parameters::Parameters;
 use halfspace::learners::predict::for_each_decisions;
-use halfspace::learners::random::{Purpose, Seed};
-use halfspace::learners::rule::Order;
-use halfspace::learners::run::{Counts, Interrupt, Limits, Run};
+use halfspace::learners::random::{Generator, Purpose, Seed};
+use halfspace::learners::rule::{Order, Rule, Update};
+use halfspace::learners::run::{Counts, Interrupt, Limits, Run, StopFlag};
 use halfspace::learners::session::{Session, SessionPlan};
-use halfspace::learners::source::{MemorySample, Sample, Stream};
+use halfspace::learners::source::{MemorySample, Presentation, Sample, Stream};
 use halfspace::learners::task::{Input, Task, TaskError, check};
 use halfspace::learners::train::train;
 use halfspace::learners::train_loop::{Reason, TrainLoop};
@@ -398,6 +399,75 @@ fn learners_that_need_the_whole_sample_have_no_session() {
                 "{}",
                 entry.name
             );
+        }
+    }
+}
+
+/// A rule during whose look at the examples somebody asks for the end. As rules may, it then says
+/// anything: here, that there is no mistake.
+struct Disturbed {
+    by: Interrupt,
+    order: Order,
+}
+
+impl Rule for Disturbed {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn first_mistake(&mut self, _: &Block<'_>, _: Range<usize>, stop: &StopFlag) -> Option<usize> {
+        stop.raise(self.by);
+        None
+    }
+
+    fn mistakes(&mut self, _: &Block<'_>, stop: &StopFlag) -> u64 {
+        stop.raise(self.by);
+        0
+    }
+
+    fn update(&mut self, _: &Block<'_>, _: usize, _: &mut Generator) -> Update {
+        Update::Changed
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::BinaryWeights(BitVector::zeros(10))
+    }
+}
+
+#[test]
+fn what_a_rule_says_when_told_to_stop_is_not_believed() {
+    let samples = samples();
+    let (_, data) = samples
+        .iter()
+        .find(|(name, _)| name == "disjunction")
+        .unwrap();
+    for (interrupt, expected) in [
+        (Interrupt::Cancelled, Ok(Reason::Cancelled)),
+        (Interrupt::TimeLimit, Ok(Reason::Limit("max_seconds"))),
+        (Interrupt::Suspended, Err(Interrupt::Suspended)),
+    ] {
+        for order in [Order::RandomMistake, Order::Cyclic] {
+            let run = Run::default();
+            let mut rule = Disturbed {
+                by: interrupt,
+                order,
+            };
+            let mut train_loop = TrainLoop {
+                rule: &mut rule,
+                run: &run,
+                course: Course {
+                    limits: Limits::default(),
+                    watch: None,
+                    trace: None,
+                    random: Seed(1).generator(Purpose::Learner),
+                    counts: Counts::default(),
+                    is_awaiting: false,
+                },
+                order: Seed(1).generator(Purpose::Order),
+            };
+            let mut sample = MemorySample::new(data, Presentation::Labelled);
+            let reason = train_loop.run_sample(&mut sample);
+            assert_eq!(reason, expected, "{interrupt:?} {order:?}");
         }
     }
 }

@@ -206,6 +206,7 @@ fn the_bound_is_never_below_the_mistakes_of_a_perceptron() {
                 found.bound.value
             }
             Outcome::OneLabel(bound) => bound.value,
+            Outcome::Approximate(found) => panic!("{found:?} {data:?}"),
             // Separable as signed and without a bias need not be as unsigned.
             Outcome::NotSeparable(_) => continue,
             Outcome::Undecided(why) => panic!("{why} {data:?}"),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::*;
 use crate::formats::json::from_reader;
-use crate::formats::{Assume, DataForm, GeneratedSpec, Sampling, TargetSpec};
+use crate::formats::{Assume, BinaryWeightsSpec, DataForm, GeneratedSpec, Sampling, TargetSpec};
 
 /// A request such as the service has: the form stands two levels down.
 #[derive(Debug, Deserialize)]
@@ -114,7 +114,7 @@ fn generated_data_are_a_plain_specification() {
     let body = r#"{"generated":{"n":3,"target":{"binary_weights":{}},"sampling":"reflected"}}"#;
     let expected = GeneratedSpec {
         n: 3,
-        target: TargetSpec::BinaryWeights { weights: None },
+        target: TargetSpec::BinaryWeights(BinaryWeightsSpec::default()),
         sampling: Sampling::Reflected,
         count: None,
         noise: 0.0,

@@ -1,5 +1,7 @@
 //! Every rule and every bad input, with its exact place.
 
+mod arff;
+mod binary;
 mod blocks;
 mod coding;
 mod json;
@@ -9,8 +11,8 @@ mod properties;
 use crate::learners::data::{Data, Features, Labels};
 
 use super::{
-    Format, FormatError, FormatErrorKind, Header, LabelsColumn, Limits, Options, Parsed, Place,
-    UnlabelledMeans, parse,
+    BitOrder, Format, FormatError, FormatErrorKind, Header, LabelsColumn, Limits, Options, Parsed,
+    Place, UnlabelledMeans, parse,
 };
 
 fn read(format: Format, body: &str) -> Result<Parsed, FormatError> {
@@ -51,6 +53,9 @@ fn media_types_name_formats() {
         ("text/csv; charset=utf-8", Some(Format::Csv)),
         ("Text/X-LibSVM", Some(Format::Libsvm)),
         ("application/json;charset=utf-8", Some(Format::Json)),
+        ("text/x-arff", Some(Format::Arff)),
+        ("application/x-npy", Some(Format::Npy)),
+        ("application/octet-stream", Some(Format::Octets)),
         ("text/plain", None),
         ("", None),
     ];
@@ -68,7 +73,9 @@ fn places_move_under_a_prefix() {
     let pointer = Place::Pointer("/labelled/examples/3".to_owned());
     let moved = Place::Pointer("/train/data/labelled/examples/3".to_owned());
     assert_eq!(pointer.under("/train/data"), moved);
-    assert_eq!(at(1, 2).under("/train"), at(1, 2));
+    for other in [at(1, 2), Place::Byte(3), Place::Cell { row: 1, column: 2 }] {
+        assert_eq!(other.clone().under("/train"), other);
+    }
 }
 
 #[test]
@@ -87,6 +94,7 @@ fn kinds_have_distinct_codes() {
         FormatErrorKind::BadIndex,
         FormatErrorKind::IndexOrder,
         FormatErrorKind::BadBase64,
+        FormatErrorKind::Unsupported,
         FormatErrorKind::BadOption,
         FormatErrorKind::TooLarge {
             limit: "x",

@@ -47,6 +47,66 @@ fn json(rows: &[(bool, Vec<i32>)]) -> String {
     format!("{{\"labelled\":{{\"examples\":[{examples}]}}}}")
 }
 
+/// The labels last, as 0 and 1.
+fn arff(rows: &[(bool, Vec<i32>)]) -> String {
+    let n = rows[0].1.len();
+    let attributes: String = (0..n)
+        .map(|j| format!("@attribute a{j} numeric\n"))
+        .collect();
+    let row = |(label, values): &(bool, Vec<i32>)| {
+        let fields: String = values.iter().map(|value| format!("{value},")).collect();
+        format!("{fields}{}\n", u8::from(*label))
+    };
+    let rows: String = rows.iter().map(row).collect();
+    format!("@relation r\n{attributes}@attribute y {{0,1}}\n@data\n{rows}")
+}
+
+/// The same, each row's zeros left out.
+fn sparse_arff(rows: &[(bool, Vec<i32>)]) -> String {
+    let dense = arff(rows);
+    let (head, _) = dense.split_once("@data\n").expect("a head");
+    let row = |(label, values): &(bool, Vec<i32>)| {
+        let with_label = values.iter().copied().chain([i32::from(*label)]);
+        let given = with_label.enumerate().filter(|(_, value)| *value != 0);
+        let given: Vec<_> = given.map(|(j, value)| format!("{j} {value}")).collect();
+        format!("{{{}}}\n", given.join(", "))
+    };
+    let rows: String = rows.iter().map(row).collect();
+    format!("{head}@data\n{rows}")
+}
+
+/// The labels last, as 0 and 1, in bytes.
+fn npy(rows: &[(bool, Vec<i32>)]) -> Vec<u8> {
+    let row = |(label, values): &(bool, Vec<i32>)| {
+        let values = values.iter().map(|&value| value as u8);
+        values.chain([u8::from(*label)]).collect::<Vec<_>>()
+    };
+    let values: Vec<u8> = rows.iter().flat_map(row).collect();
+    binary::npy("|i1", rows.len(), rows[0].1.len() + 1, &values)
+}
+
+/// Each row's bits and its label.
+fn octets(rows: &[(bool, Vec<i32>)], bit_order: BitOrder) -> Vec<u8> {
+    let mut body = Vec::new();
+    for (label, values) in rows {
+        let bits: Vec<bool> = values
+            .iter()
+            .map(|&value| value == 1)
+            .chain([*label])
+            .collect();
+        body.extend(bits.chunks(8).map(|chunk| {
+            chunk.iter().enumerate().fold(0, |byte, (at, &bit)| {
+                let place = match bit_order {
+                    BitOrder::Big => 7 - at,
+                    BitOrder::Little => at,
+                };
+                byte | u8::from(bit) << place
+            })
+        }));
+    }
+    body
+}
+
 fn with_n(n: usize) -> Options {
     Options {
         n: Some(n),
@@ -86,11 +146,14 @@ proptest! {
             }
         }
         for (format, body) in [
-            (Format::Libsvm, libsvm(&rows)),
-            (Format::Ndjson, ndjson(&rows)),
-            (Format::Json, json(&rows)),
+            (Format::Libsvm, libsvm(&rows).into_bytes()),
+            (Format::Ndjson, ndjson(&rows).into_bytes()),
+            (Format::Json, json(&rows).into_bytes()),
+            (Format::Arff, arff(&rows).into_bytes()),
+            (Format::Arff, sparse_arff(&rows).into_bytes()),
+            (Format::Npy, npy(&rows)),
         ] {
-            let data = parse(format, body.as_bytes(), &options).expect("good").data;
+            let data = parse(format, body.as_slice(), &options).expect("good").data;
             // LIBSVM leaves zeros out, so that rows of -1, 0 and 1 without other values may be
             // read as Boolean; then the digests differ as the data do.
             if matches!(data.features(), Features::Boolean(_))
@@ -111,15 +174,35 @@ proptest! {
     ) {
         let rows = &rows[..rows.len().min(10)];
         for (format, body) in [
-            (Format::Libsvm, libsvm(rows)),
-            (Format::Csv, csv(rows)),
-            (Format::Ndjson, ndjson(rows)),
-            (Format::Json, json(rows)),
+            (Format::Libsvm, libsvm(rows).into_bytes()),
+            (Format::Csv, csv(rows).into_bytes()),
+            (Format::Ndjson, ndjson(rows).into_bytes()),
+            (Format::Json, json(rows).into_bytes()),
+            (Format::Arff, arff(rows).into_bytes()),
+            (Format::Npy, npy(rows)),
+            (Format::Octets, octets(rows, BitOrder::Big)),
         ] {
-            let pieces = Pieces { body: body.as_bytes(), piece };
+            let pieces = Pieces { body: &body, piece };
             let options = with_n(rows[0].1.len());
             let parsed = parse(format, pieces, &options);
-            prop_assert_eq!(parsed, parse(format, body.as_bytes(), &options));
+            prop_assert_eq!(parsed, parse(format, body.as_slice(), &options));
+        }
+    }
+
+    #[test]
+    fn octets_are_the_bit_strings_that_they_pack(rows in sample(&[0, 1])) {
+        let n = rows[0].1.len();
+        let expected = parse(Format::Csv, csv(&rows).as_bytes(), &with_n(n)).expect("CSV").data;
+        for bit_order in [BitOrder::Big, BitOrder::Little] {
+            let options = Options {
+                labels: Some(LabelsColumn::Appended),
+                bit_order: Some(bit_order),
+                ..with_n(n)
+            };
+            let body = octets(&rows, bit_order);
+            let data = parse(Format::Octets, body.as_slice(), &options).expect("good").data;
+            prop_assert_eq!(digest(&data), digest(&expected));
+            prop_assert_eq!(data, expected.clone());
         }
     }
 
@@ -146,7 +229,8 @@ proptest! {
 
     #[test]
     fn arbitrary_text_of_the_formats_own_characters_never_panics(
-        text in "([01:,\"{}\\[\\]xye. \n\r#+\\-\\\\9]|half_space|labelled|examples|packed|nan){0,120}",
+        text in "([01:,\"{}\\[\\]xye. \n\r#+\\-\\\\9]|half_space|labelled|examples|packed|nan|@relation a|\
+            @attribute |@data){0,120}",
     ) {
         try_everything(text.as_bytes());
     }
@@ -158,8 +242,15 @@ proptest! {
         byte in any::<u8>(),
     ) {
         let rows = &rows[..rows.len().min(5)];
-        for body in [libsvm(rows), csv(rows), ndjson(rows), json(rows)] {
-            let mut bytes = body.into_bytes();
+        for mut bytes in [
+            libsvm(rows).into_bytes(),
+            csv(rows).into_bytes(),
+            ndjson(rows).into_bytes(),
+            json(rows).into_bytes(),
+            arff(rows).into_bytes(),
+            sparse_arff(rows).into_bytes(),
+            npy(rows),
+        ] {
             let at = at.index(bytes.len());
             bytes[at] = byte;
             try_everything(&bytes);
@@ -179,9 +270,18 @@ fn try_everything(bytes: &[u8]) {
         None,
         Some(LabelsColumn::None),
         Some(LabelsColumn::Last),
+        Some(LabelsColumn::Appended),
         Some(LabelsColumn::Named("y".to_owned())),
     ];
-    for format in [Format::Ndjson, Format::Csv, Format::Libsvm, Format::Json] {
+    for format in [
+        Format::Ndjson,
+        Format::Csv,
+        Format::Libsvm,
+        Format::Json,
+        Format::Arff,
+        Format::Npy,
+        Format::Octets,
+    ] {
         for labels in labels.clone() {
             for n in [None, Some(3)] {
                 let options = Options {

@@ -19,6 +19,7 @@ fn new_dataset() -> NewDataset {
             first_real: None,
             zero_bit_value: 0.0,
             feature_names: None,
+            class_names: None,
         },
         assume: None,
     }

@@ -82,6 +82,7 @@ async fn refuse_newer(connection: &mut SqliteConnection) -> Result<()> {
 mod tests {
     use super::*;
     use crate::records::dataset::{DatasetSummary, Repetitions};
+    use crate::records::task::{DataSpec, JobSpec, TaskSpec};
     use crate::records::{Dataset, DatasetId, Job, JobId, ModelId, Owner, Status, Timestamp};
     use crate::storage::sqlite::connect;
     use crate::storage::{DatasetDeletion, SqliteStore, Store};
@@ -93,7 +94,8 @@ mod tests {
             cancel_requested, lease_owner, lease_until, claims, event_sequence)
         VALUES
         ('job_018bcfe568007000b333333333333333', 'anonymous', 'train', 'perceptron', NULL, 'queued',
-            '{}', 'jobs/1/0/data', 'ab', 7, 0, 0, 1700000000000, NULL, NULL,
+            '{\"learner\":{\"name\":\"perceptron\",\"params\":{\"eta\":0.1}},\"stop\":{},\"trace\":true,
+            \"assume\":null,\"generated\":null}', 'jobs/1/0/data', 'ab', 7, 0, 0, 1700000000000, NULL, NULL,
             '{\"examples\":0,\"mistakes\":0,\"passes\":0,\"fraction\":null}', NULL, NULL, NULL,
             0, NULL, NULL, 0, 1),
         ('job_018bcfe568017000b333333333333333', 'anonymous', 'train', 'perceptron', 'old',
@@ -158,6 +160,12 @@ mod tests {
         let queued: Job = queued.unwrap().unwrap();
         assert_eq!((queued.status, queued.seed), (Status::Queued, 7));
         assert_eq!(queued.dataset, None);
+        let spec: JobSpec = serde_json::from_value(queued.spec.clone()).unwrap();
+        let TaskSpec::Train(train) = spec.task else {
+            panic!("schema 1 knew trainings only");
+        };
+        assert_eq!(train.learner.params["eta"], 0.1);
+        assert!(train.trace && spec.data == DataSpec::default());
         let ended = store
             .job(&owner, id("job_018bcfe568017000b333333333333333"))
             .await;

@@ -106,7 +106,6 @@ fn targets() -> Vec<Case> {
     let range = |name, body: Value, pointer| {
         Case(name, target(body), 400, "out-of-range", Pointer(pointer))
     };
-    let below = "/train/data/generated/target";
     vec![
         range(
             "variable 0",
@@ -170,7 +169,21 @@ fn targets() -> Vec<Case> {
             target(json!({"majority": {}})),
             400,
             "schema",
-            Pointer(below),
+            Pointer("/train/data/generated/target/majority"),
+        ),
+        Case(
+            "no class",
+            target(json!({})),
+            400,
+            "schema",
+            Pointer("/train/data/generated/target"),
+        ),
+        Case(
+            "a list in place of a class's fields",
+            target(json!({"parity": [null, null]})),
+            400,
+            "schema",
+            Pointer("/train/data/generated/target/parity"),
         ),
         Case(
             "half-spaces of a disjunction",

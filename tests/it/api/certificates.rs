@@ -202,8 +202,8 @@ async fn what_cannot_be_asked_is_refused_at_its_place() {
         ),
         (
             json!({"version_space": {"data": exclusive_or(), "list": 10001}}),
-            422,
-            "wrong-data",
+            400,
+            "schema",
             "/version_space/list",
         ),
         (

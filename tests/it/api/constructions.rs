@@ -129,7 +129,7 @@ async fn what_cannot_be_built_is_refused_at_its_place() {
         (adversary, json!({"n": 400}), 400, "schema", ""),
         (
             adversary,
-            json!({"n": 100_000, "size": 100_000}),
+            json!({"n": 100_000, "size": 10_000}),
             422,
             "answer-too-long",
             "/store",
@@ -189,6 +189,34 @@ async fn what_cannot_be_built_is_refused_at_its_place() {
             422,
             "answer-too-long",
             "/store",
+        ),
+        (
+            adversary,
+            json!({"n": 1_048_580, "size": 10, "store": true}),
+            400,
+            "out-of-range",
+            "/n",
+        ),
+        (
+            adversary,
+            json!([400, 5, null, false, null]),
+            400,
+            "schema",
+            "",
+        ),
+        (
+            "winnow-counting",
+            formula(json!({"alpha": 1000})),
+            400,
+            "out-of-range",
+            "/alpha",
+        ),
+        (
+            "winnow-counting",
+            formula(json!({"clauses": [[1, 2, 2]]})),
+            400,
+            "schema",
+            "/clauses/0",
         ),
         (
             "monotone-cnf",

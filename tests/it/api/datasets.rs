@@ -439,7 +439,7 @@ async fn pages_are_bounded() {
 async fn bad_datasets_are_refused_and_nothing_is_stored() {
     let service = Service::start().await;
     let generated = r#"{"data": {"generated": {"n": 3, "target": {"parity": {}},
-        "sampling": "uniform", "count": 5}}}"#;
+        "sampling": "uniform"}}}"#;
     let long = "x".repeat(257);
     let long_json = format!(r#"{{"name": "{long}", "data": {SEPARABLE}}}"#);
     let cases: [(&str, &str, &str, u16, &str); 19] = [
@@ -524,4 +524,38 @@ async fn bad_datasets_are_refused_and_nothing_is_stored() {
         service.get("/v1/datasets/ds_x").await.problem(404),
         "not-found"
     );
+}
+
+#[tokio::test]
+async fn generated_data_are_stored_as_a_job_of_that_seed_draws_them() {
+    let service = Service::start().await;
+    let plan = json!({"generated": {"n": 12, "target": {"disjunction": {"size": 2}},
+        "sampling": "uniform", "density": 0.3, "count": 500}});
+    let body = json!({"name": "drawn", "data": plan, "seed": 11}).to_string();
+    let dataset = service
+        .post_as("/v1/datasets", JSON, body)
+        .await
+        .expect(201)
+        .json();
+    assert_eq!(dataset["examples"], 500);
+    let mut results = Vec::new();
+    for data in [json!({"dataset": dataset["id"]}), plan] {
+        let job = json!({"train": {"learner": {"name": "winnow"}, "data": data, "seed": 11}});
+        let result = service.run(&job).await["result"].clone();
+        results.push((result["mistakes"].clone(), result["hypothesis"].clone()));
+    }
+    assert_eq!(results[0], results[1]);
+}
+
+#[tokio::test]
+async fn a_declaration_kept_with_a_dataset_is_no_bar_to_a_certificate() {
+    let service = Service::start().await;
+    let body = json!({"data": {"half_space": {"examples": ["111", "110", "101"],
+        "assume": "uniform-positive"}}});
+    let answer = service
+        .post_as("/v1/datasets", JSON, body.to_string())
+        .await;
+    let id = answer.expect(201).json()["id"].clone();
+    let job = json!({"version_space": {"data": {"dataset": id}}});
+    assert_eq!(service.run(&job).await["result"]["count"], "1");
 }

@@ -11,6 +11,7 @@ use super::boards;
 use crate::service::{Service, request};
 
 const NDJSON: &str = "application/x-ndjson";
+const ARFF: &str = "text/x-arff";
 
 /// The three kernels of the documented figures, as queries.
 const MONOTONE: &str = "kernel.conjunctions=monotone";
@@ -19,8 +20,13 @@ const MONOTONE_3: &str = "kernel.conjunctions=monotone&kernel.max_literals=3";
 
 /// The job of a training on NDJSON.
 async fn train(service: &Service, query: &str, body: String) -> Value {
+    train_as(service, query, NDJSON, body.into_bytes()).await
+}
+
+/// The job of a training on a body of this media type.
+async fn train_as(service: &Service, query: &str, media_type: &str, body: Vec<u8>) -> Value {
     let path = format!("/v1/learners/kernel-perceptron/train?{query}");
-    let headers = [("content-type", NDJSON), ("prefer", "wait=60")];
+    let headers = [("content-type", media_type), ("prefer", "wait=60")];
     let answer = service.send(request("POST", &path, &headers, body)).await;
     answer.expect(200).json()
 }
@@ -69,53 +75,31 @@ async fn who_won_at_tic_tac_toe_is_learnt_in_the_documented_figures() {
     }
 }
 
-/// The examples of an ARFF file whose attributes are all nominal: each value one-hot in the
-/// declared order, the last attribute the class.
-fn nominal(text: &str, positive: &str) -> Vec<(String, bool)> {
-    let mut attributes: Vec<Vec<String>> = Vec::new();
-    let mut examples = Vec::new();
-    let unquoted = |text: &'_ str| text.trim().trim_matches('\'').to_owned();
-    let is_plain = |line: &&str| !line.is_empty() && !line.starts_with('%');
-    for line in text.lines().map(str::trim).filter(is_plain) {
-        if line.to_lowercase().starts_with("@attribute") {
-            let values = line.split(['{', '}']).nth(1).unwrap();
-            attributes.push(values.split(',').map(unquoted).collect());
-        } else if !line.starts_with('@') {
-            let fields: Vec<_> = line.split(',').map(unquoted).collect();
-            assert_eq!(fields.len(), attributes.len(), "{line}");
-            let (class, features) = fields.split_last().unwrap();
-            let mut x = String::new();
-            for (values, field) in attributes.iter().zip(features) {
-                assert!(values.contains(field), "{line}");
-                x.extend(
-                    values
-                        .iter()
-                        .map(|value| if value == field { '1' } else { '0' }),
-                );
-            }
-            examples.push((x, *class == positive));
-        }
-    }
-    examples
-}
-
 #[tokio::test]
 async fn the_chess_endgame_is_learnt_in_the_documented_figures() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/kr.vs.kp.arff");
-    let Ok(text) = std::fs::read_to_string(&file) else {
+    let Ok(body) = std::fs::read(&file) else {
         println!("skipped: there is no {}", file.display());
         return;
     };
-    let examples = nominal(&text, "won");
-    assert_eq!((examples.len(), examples[0].0.len()), (3196, 74));
     let service = Service::start().await;
+    let dataset = service.post_as("/v1/datasets", ARFF, body.clone()).await;
+    let dataset = dataset.expect(201).json();
+    assert_eq!(
+        (&dataset["examples"], &dataset["n"]),
+        (&json!(3196), &json!(74))
+    );
+    assert_eq!(dataset["positives"], 1669);
+    assert_eq!(dataset["classes"], json!(["nowin", "won"]));
+    assert_eq!(dataset["features"][73], "wtoeg=f");
     for (query, expected) in [
         (MONOTONE, [331, 10, 0]),
         (ALL, [396, 6, 0]),
         (MONOTONE_3, [1289, 173, 0]),
     ] {
-        let job = train(&service, query, lines(&examples)).await;
+        let job = train_as(&service, query, ARFF, body.clone()).await;
         assert_eq!(figures(&job), expected, "{query}");
+        assert_eq!(job["data_sha256"], dataset["sha256"]);
     }
 }
 

@@ -1,0 +1,87 @@
+//! The units in which the solver of the maximum margin sees real values.
+//!
+//! Its tolerances are absolute in part, so values are scaled by a power of two to 1 at most, and
+//! moved to their middle where the bias is not in the norm. Neither is remembered by what is
+//! proved: that is computed on the sample itself.
+
+use crate::learners::data::Features;
+
+use super::examples::SignedExamples;
+use super::nearest_point::Constraint;
+use super::proved_margin::Norm;
+
+/// A translation, then a division by a power of two.
+pub struct SolverUnits {
+    /// Taken from the features, and empty where nothing is.
+    centre: Vec<f64>,
+    /// The power of two.
+    exponent: i32,
+}
+
+impl SolverUnits {
+    /// The units for the examples at hand; Boolean ones are as they should be.
+    pub fn new(examples: &SignedExamples<'_>, working: &[usize], norm: Norm) -> Self {
+        let Features::Real(matrix) = examples.data().features() else {
+            return Self {
+                centre: Vec::new(),
+                exponent: 0,
+            };
+        };
+        let middle = |feature: usize| {
+            let values = working.iter().map(|&index| matrix.row(index)[feature]);
+            let (least, most) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), x| {
+                (a.min(x), b.max(x))
+            });
+            least / 2.0 + most / 2.0
+        };
+        let centre: Vec<f64> = match norm {
+            Norm::WithBias => Vec::new(),
+            Norm::WithoutBias => (0..matrix.n()).map(middle).collect(),
+        };
+        let mut largest: f64 = match norm {
+            Norm::WithBias if examples.has_bias() => 1.0,
+            _ => 0.0,
+        };
+        for &index in working {
+            for (feature, value) in matrix.row(index).iter().enumerate() {
+                let moved = value - centre.get(feature).unwrap_or(&0.0);
+                largest = largest.max(moved.abs());
+            }
+        }
+        let exponent = match largest > 0.0 && largest.is_finite() {
+            true => libm::ilogb(largest) + 1,
+            false => 0,
+        };
+        Self { centre, exponent }
+    }
+
+    /// a.w >= 1 for example `index`, in these units.
+    pub fn constraint(&self, examples: &SignedExamples<'_>, index: usize) -> Constraint {
+        let mut values = Vec::new();
+        examples.values(index, &mut values);
+        let sign = if examples.is_negative(index) {
+            -1.0
+        } else {
+            1.0
+        };
+        for (value, centre) in values.iter_mut().zip(&self.centre) {
+            *value -= sign * centre;
+        }
+        let scaled = match self.centre.is_empty() {
+            true => values.len(),
+            // A bias that is not in the norm may have any unit.
+            false => self.centre.len(),
+        };
+        for value in &mut values[..scaled] {
+            *value = libm::scalbn(*value, -self.exponent);
+        }
+        Constraint { values, least: 1.0 }
+    }
+
+    /// Weights in the units of the sample, but for the bias of moved examples: that is to be
+    /// chosen anew.
+    pub fn undo(&self, variables: &[f64]) -> Vec<f64> {
+        let scaled = variables.iter();
+        scaled.map(|w| libm::scalbn(*w, -self.exponent)).collect()
+    }
+}

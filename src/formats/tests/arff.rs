@@ -1,0 +1,349 @@
+//! ARFF.
+
+use super::*;
+
+/// Two nominal attributes, a number and a class.
+const HEAD: &str = "% a comment\n@RELATION 'any thing'\n\n@attribute colour {red, 'dark blue', \
+                    \"it's\"}\n@Attribute only {x} % one\n@attribute size REAL\n@attribute class \
+                    {yes,no}\n@DATA\n";
+
+fn with_head(rows: &str) -> String {
+    format!("{HEAD}{rows}")
+}
+
+fn labelled_by(labels: LabelsColumn) -> Options {
+    Options {
+        labels: Some(labels),
+        ..Options::default()
+    }
+}
+
+/// The kind, line and column of what is wrong.
+fn fault(body: &str, options: &Options) -> (FormatErrorKind, Option<Place>) {
+    let parsed = parse(Format::Arff, body.as_bytes(), options);
+    let error = parsed.map(|parsed| parsed.data).expect_err(body);
+    assert!(error.detail.ends_with('.'), "{error}");
+    (error.kind, error.place)
+}
+
+#[test]
+fn nominal_attributes_have_a_feature_a_value() {
+    let body = with_head(
+        "red,x,1,yes\n% between\n 'dark blue' , x ,0, \"no\" % after\n\n\"it's\",x,1,no\r\n",
+    );
+    let parsed = read(Format::Arff, &body).expect("good");
+    assert_eq!(rows(&parsed.data), ["10011", "01010", "00111"]);
+    assert_eq!(labels(&parsed.data), "100");
+    assert_eq!(parsed.zero_bit_value, 0.0);
+    let names = [
+        "colour=red",
+        "colour=dark blue",
+        "colour=it's",
+        "only=x",
+        "size",
+    ];
+    assert_eq!(parsed.feature_names.expect("names"), names);
+    assert_eq!(parsed.class_names.expect("names"), ["no", "yes"]);
+}
+
+#[test]
+fn a_sparse_row_leaves_out_zeros_and_first_values() {
+    let dense = with_head("red,x,0,yes\n'dark blue',x,1,no\nred,x,1,yes\nred,x,0,no\n");
+    let sparse = with_head("{}\n{0 'dark blue', 2 1, 3 no}\n { 2 1 } % c\n{3 no}\n");
+    let (dense, sparse) = (read(Format::Arff, &dense), read(Format::Arff, &sparse));
+    assert_eq!(dense.expect("good"), sparse.expect("good"));
+    let wide: String = (0..200)
+        .map(|j| format!("@attribute a{j} numeric\n"))
+        .collect();
+    let wide = format!("@relation r\n{wide}@data\n{{3 1, 198 1, 199 1}}\n{{199 -1}}\n");
+    let parsed = read(Format::Arff, &wide).expect("good");
+    assert_eq!(
+        (parsed.data.n(), labels(&parsed.data)),
+        (199, "10".to_owned())
+    );
+    assert_eq!(
+        rows(&parsed.data)[0]
+            .match_indices('1')
+            .map(|(at, _)| at)
+            .collect::<Vec<_>>(),
+        [3, 198]
+    );
+}
+
+#[test]
+fn numbers_are_read_as_they_are() {
+    let parsed = read(Format::Arff, &with_head("red,x,2.5,yes\n{2 '-1'}\n")).expect("good");
+    assert_eq!(rows(&parsed.data)[0], "[1.0, 0.0, 0.0, 1.0, 2.5]");
+    assert_eq!(rows(&parsed.data)[1], "[1.0, 0.0, 0.0, 1.0, -1.0]");
+    assert_eq!(parsed.first_real, Some(at(9, 7)));
+    let signed = "@relation r\n@attribute a integer\n@attribute b numeric\n@attribute y real\n\
+                  @data\n1,-1,1\n-1,-1,0\n";
+    let parsed = read(Format::Arff, signed).expect("good");
+    assert_eq!(rows(&parsed.data), ["10", "00"]);
+    assert_eq!(labels(&parsed.data), "10");
+    assert_eq!(parsed.zero_bit_value, -1.0);
+    assert_eq!(parsed.class_names, None);
+    // What is left out is 0, which with -1 and 1 makes three values; and so does a nominal one.
+    let parsed = read(Format::Arff, &format!("{signed}{{0 1}}\n")).expect("good");
+    assert_eq!(
+        rows(&parsed.data),
+        ["[1.0, -1.0]", "[-1.0, -1.0]", "[1.0, 0.0]"]
+    );
+    assert_eq!(parsed.first_real, Some(at(8, 1)));
+    let mixed = "@relation r\n@attribute a real\n@attribute b {u,v}\n@attribute y {1,0}\n@data\n\
+                 -1,v,1\n";
+    let parsed = read(Format::Arff, mixed).expect("good");
+    assert_eq!(rows(&parsed.data), ["[-1.0, 0.0, 1.0]"]);
+    assert_eq!(parsed.first_real, Some(at(6, 4)));
+}
+
+#[test]
+fn the_first_declared_value_of_a_class_is_positive_unless_they_are_numbers() {
+    let coded = |values: &str, row: &str| {
+        let body =
+            format!("@relation r\n@attribute a real\n@attribute y {{{values}}}\n@data\n{row}");
+        let parsed = read(Format::Arff, &body).unwrap_or_else(|error| panic!("{values}: {error}"));
+        (labels(&parsed.data), parsed.class_names)
+    };
+    let named = |negative: &str, positive: &str| Some([negative.to_owned(), positive.to_owned()]);
+    assert_eq!(
+        coded("won,nowin", "1,won\n1,nowin\n"),
+        ("10".to_owned(), named("nowin", "won"))
+    );
+    assert_eq!(coded("0,1", "1,0\n1,1\n"), ("01".to_owned(), None));
+    assert_eq!(coded("1,0", "1,0\n1,1\n"), ("01".to_owned(), None));
+    assert_eq!(coded("-1,'+1'", "1,-1\n1,+1\n"), ("01".to_owned(), None));
+    assert_eq!(
+        coded("2,1", "1,2\n1,1\n"),
+        ("10".to_owned(), named("1", "2"))
+    );
+}
+
+#[test]
+fn the_class_is_the_attribute_that_the_options_name() {
+    let body = "@relation r\n@attribute a {1,0}\n@attribute b {u,v}\n@attribute c {p,q,r}\n@data\n\
+                1,v,q\n0,u,r\n";
+    let parsed = |labels| parse(Format::Arff, body.as_bytes(), &labelled_by(labels)).expect("good");
+    let first = parsed(LabelsColumn::First);
+    assert_eq!(
+        (rows(&first.data), labels(&first.data)),
+        (vec!["01010".into(), "10001".into()], "10".into())
+    );
+    assert_eq!(first.class_names, None);
+    let named = parsed(LabelsColumn::Named("b".to_owned()));
+    assert_eq!(
+        (rows(&named.data), labels(&named.data)),
+        (vec!["10010".into(), "01001".into()], "01".into())
+    );
+    assert_eq!(named.class_names, Some(["v".to_owned(), "u".to_owned()]));
+    let none = parsed(LabelsColumn::None);
+    assert_eq!(
+        (rows(&none.data), labels(&none.data)),
+        (
+            vec!["1001010".into(), "0110001".into()],
+            "half-space".into()
+        )
+    );
+    assert_eq!(none.class_names, None);
+    use FormatErrorKind as Kind;
+    for (labels, expected) in [
+        (LabelsColumn::Last, (Kind::BadLabel, Some(at(4, 12)))),
+        (LabelsColumn::Appended, (Kind::BadOption, None)),
+        (LabelsColumn::Named("d".to_owned()), (Kind::BadOption, None)),
+    ] {
+        assert_eq!(fault(body, &labelled_by(labels)), expected);
+    }
+    let header = Options {
+        header: Header::True,
+        ..Options::default()
+    };
+    let order = Options {
+        bit_order: Some(BitOrder::Big),
+        ..Options::default()
+    };
+    for options in [header, order] {
+        assert_eq!(fault(body, &options), (Kind::BadOption, None));
+    }
+    let four = Options {
+        n: Some(4),
+        ..labelled_by(LabelsColumn::First)
+    };
+    assert_eq!(fault(body, &four), (Kind::UnequalLength, None));
+}
+
+#[test]
+fn bad_rows_are_refused_at_their_place() {
+    use FormatErrorKind as Kind;
+    // Rows begin on line 9.
+    let cases = [
+        ("red,x,1,yes\nred,?,1,no\n", Kind::BadValue, 10, 5),
+        ("red,x,?,yes\n", Kind::BadValue, 9, 7),
+        ("red,x,1,?\n", Kind::BadValue, 9, 9),
+        ("{2 ?}\n", Kind::BadValue, 9, 4),
+        ("red,x,1,'?'\n", Kind::BadValue, 9, 9),
+        ("green,x,1,yes\n", Kind::BadValue, 9, 1),
+        ("Red,x,1,yes\n", Kind::BadValue, 9, 1),
+        ("red,x,big,yes\n", Kind::BadValue, 9, 7),
+        ("red,x,nan,yes\n", Kind::BadValue, 9, 7),
+        ("red,x,1e999,yes\n", Kind::BadValue, 9, 7),
+        ("red,x,1,maybe\n", Kind::BadValue, 9, 9),
+        ("red,x,1\n", Kind::UnequalLength, 9, 8),
+        ("red,x,1,yes,no\n", Kind::UnequalLength, 9, 12),
+        ("red x 1 yes\n", Kind::Syntax, 9, 5),
+        ("dark blue,x,1,yes\n", Kind::BadValue, 9, 1),
+        ("red,,1,yes\n", Kind::Syntax, 9, 5),
+        ("'red,x,1,yes\n", Kind::Syntax, 9, 1),
+        ("red,x,1,yes}\n", Kind::Syntax, 9, 12),
+        ("red,x,1,yes,{2}\n", Kind::Unsupported, 9, 13),
+        ("{3 no}, {0.5}\n", Kind::Unsupported, 9, 9),
+        ("{4 1}\n", Kind::BadIndex, 9, 2),
+        ("{x 1}\n", Kind::BadIndex, 9, 2),
+        ("{-1 1}\n", Kind::BadIndex, 9, 2),
+        ("{99999999999999999999 1}\n", Kind::BadIndex, 9, 2),
+        ("{2 1, 0 red}\n", Kind::IndexOrder, 9, 7),
+        ("{2 1, 2 1}\n", Kind::IndexOrder, 9, 7),
+        ("{2 1\n", Kind::Syntax, 9, 5),
+        ("{2}\n", Kind::Syntax, 9, 3),
+        ("{2 1 3 no}\n", Kind::Syntax, 9, 6),
+        ("{2 1} red\n", Kind::Syntax, 9, 7),
+    ];
+    for (rows, kind, line, column) in cases {
+        let found = fault(&with_head(rows), &Options::default());
+        assert_eq!(found, (kind, Some(at(line, column))), "{rows}");
+    }
+    assert_eq!(fault(HEAD, &Options::default()), (Kind::EmptyData, None));
+    let class = "@relation r\n@attribute a real\n@attribute y real\n@data\n";
+    for (rows, kind) in [
+        ("1,2\n", Kind::BadLabel),
+        ("1,x\n", Kind::BadLabel),
+        ("1,1\n1,0\n1,-1\n", Kind::MixedLabels),
+    ] {
+        assert_eq!(
+            fault(&format!("{class}{rows}"), &Options::default()).0,
+            kind,
+            "{rows}"
+        );
+    }
+}
+
+#[test]
+fn bad_declarations_are_refused_at_their_place() {
+    use FormatErrorKind as Kind;
+    let cases = [
+        ("@attribute a string\n", Kind::Unsupported, 2, 14),
+        ("@attribute a DATE 'yyyy'\n", Kind::Unsupported, 2, 14),
+        ("@attribute a relational\n", Kind::Unsupported, 2, 14),
+        ("@attribute a real {2}\n", Kind::Unsupported, 2, 19),
+        ("@attribute a {u,v} {2}\n", Kind::Unsupported, 2, 20),
+        ("@attribute a nominal\n", Kind::Syntax, 2, 14),
+        ("@attribute a\n", Kind::Syntax, 2, 13),
+        ("@attribute\n", Kind::Syntax, 2, 11),
+        ("@attribute a real 5\n", Kind::Syntax, 2, 19),
+        ("@attribute a {}\n", Kind::Syntax, 2, 15),
+        ("@attribute a {u,}\n", Kind::Syntax, 2, 17),
+        ("@attribute a {u v}\n", Kind::Syntax, 2, 17),
+        ("@attribute a {u,v\n", Kind::Syntax, 2, 18),
+        ("@attribute a {u,v,'u'}\n", Kind::Schema, 2, 19),
+        (
+            "@attribute a real\n@attribute a real\n",
+            Kind::Schema,
+            3,
+            12,
+        ),
+        ("@relation s\n", Kind::Syntax, 2, 1),
+        ("@data\n", Kind::Syntax, 2, 1),
+        ("1,2\n", Kind::Syntax, 2, 1),
+        ("@attribute a real\n@data 1\n", Kind::Syntax, 3, 7),
+        (
+            "@attribute a real\n@attribute y {u}\n@data\n",
+            Kind::BadLabel,
+            3,
+            12,
+        ),
+        (
+            "@attribute a real\n@attribute y {u,v,w}\n@data\n",
+            Kind::BadLabel,
+            3,
+            12,
+        ),
+    ];
+    for (head, kind, line, column) in cases {
+        let body = format!("@relation r\n{head}");
+        let found = fault(&body, &Options::default());
+        assert_eq!(found, (kind, Some(at(line, column))), "{head}");
+    }
+    let whole = |body: &str| fault(body, &Options::default());
+    assert_eq!(whole(""), (Kind::Truncated, None));
+    assert_eq!(
+        whole("@relation r\n@attribute a real\n"),
+        (Kind::Truncated, None)
+    );
+    assert_eq!(whole("@attribute a real\n"), (Kind::Syntax, Some(at(1, 1))));
+    assert_eq!(
+        whole("@relation r\n@attribute y {u,v}\n@data\nu\n"),
+        (Kind::EmptyData, None)
+    );
+}
+
+#[test]
+fn limits_hold_before_anything_is_made_of_a_declaration() {
+    let options = Options {
+        limits: Limits {
+            n_max: 4,
+            line_bytes_max: 40,
+            ..Limits::default()
+        },
+        ..Options::default()
+    };
+    let n_max = FormatErrorKind::TooLarge {
+        limit: "n_max",
+        value: 4,
+    };
+    let line_bytes_max = FormatErrorKind::TooLarge {
+        limit: "line_bytes_max",
+        value: 40,
+    };
+    let cases = [
+        ("@attribute a {1,2,3,4,5}\n", n_max, at(2, 23)),
+        (
+            "@attribute a {1,2,3,4}\n@attribute b {1,2,3}\n",
+            n_max,
+            at(3, 12),
+        ),
+        (
+            "@attribute a0123456789 {1,2,3,4}\n",
+            line_bytes_max,
+            at(2, 12),
+        ),
+        (
+            "@attribute a {1,2,3}\n@attribute c real\n@attribute b {1,2}\n@data\n1,1,x\n",
+            FormatErrorKind::BadValue,
+            at(6, 5),
+        ),
+    ];
+    for (head, kind, place) in cases {
+        assert_eq!(
+            fault(&format!("@relation r\n{head}"), &options),
+            (kind, Some(place)),
+            "{head}"
+        );
+    }
+    let six = "@relation r\n@attribute a {1,2,3}\n@attribute c real\n@attribute b {1,2}\n@data\n";
+    let unlabelled = Options {
+        labels: Some(LabelsColumn::None),
+        ..options
+    };
+    assert_eq!(fault(six, &unlabelled).0, n_max);
+}
+
+#[test]
+fn every_prefix_is_refused_or_read_as_the_rows_that_are_whole() {
+    let body = with_head("red,x,1,yes\n'dark blue',x,0,no\n{0 \"it's\", 3 no}\n");
+    let whole = rows(&read(Format::Arff, &body).expect("good").data);
+    for end in 0..body.len() {
+        if let Ok(parsed) = read(Format::Arff, &body[..end]) {
+            let read = rows(&parsed.data);
+            assert_eq!(read, whole[..read.len()], "{end}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! How a construction is built for a request: few at a time, for so long, and what becomes of its
+//! data.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::Request;
+use axum::http::StatusCode;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::formats::{Parsed, TextFormat, json, write_examples};
+use crate::jobs::NewDataset;
+use crate::learners::data::Data;
+use crate::learners::run::{Interrupt, Run};
+use crate::records::Owner;
+
+use super::App;
+use super::data_body::DataBody;
+use super::problem::{Code, FieldError, Problem};
+use super::submission::check_name;
+
+/// How long a construction may be sought.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long one waits until others are built.
+const TURN_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Bytes of an example in JSON besides its bits: `{"x":"","y":-1},`.
+const EXAMPLE_BYTES: u64 = 16;
+
+/// Reads the request of a construction.
+///
+/// # Errors
+/// What is wrong with the body.
+pub async fn read<T: DeserializeOwned + Send + 'static>(
+    app: &App,
+    request: Request,
+) -> Result<T, Problem> {
+    let body = DataBody::json(app, request)?;
+    let (effort, limits) = (body.effort(), body.limits.clone());
+    let read = body.read(app, effort, move |reader| {
+        Ok(json::from_reader::<T>(reader, &limits)?)
+    });
+    read.await
+}
+
+/// Builds in the blocking pool when it is this request's turn. The run is told to stop when the
+/// client leaves, or it takes too long.
+///
+/// # Errors
+/// What `build` says, or 503 when too many are being built.
+pub async fn construct<T: Send + 'static>(
+    app: &App,
+    build: impl FnOnce(&Run) -> Result<T, Problem> + Send + 'static,
+) -> Result<T, Problem> {
+    let permit = Arc::clone(&app.constructions).acquire_owned();
+    let Ok(Ok(permit)) = tokio::time::timeout(TURN_PATIENCE, permit).await else {
+        let limit = app.limits.constructions_max;
+        let detail =
+            format!("{limit} constructions are being built, as many as constructions_max allows.");
+        return Err(Problem::new(Code::QUEUE_FULL, detail));
+    };
+    let run = Arc::<Run>::default();
+    let timed = Arc::clone(&run);
+    let _timer = AbortOnDropHandle::new(tokio::spawn(async move {
+        tokio::time::sleep(PATIENCE).await;
+        timed.stop.raise(Interrupt::TimeLimit);
+    }));
+    let _left = StopOnDrop(Arc::clone(&run));
+    let built = tokio::task::spawn_blocking(move || {
+        let _permit = permit;
+        build(&run)
+    });
+    let built = built.await;
+    built.map_err(|_| Problem::new(Code::INTERNAL, "The construction met a defect."))?
+}
+
+/// Stops a run when nobody waits for it any more.
+struct StopOnDrop(Arc<Run>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.stop.raise(Interrupt::Cancelled);
+    }
+}
+
+/// What becomes of the data of a construction: the answer, or a dataset.
+pub struct Keep {
+    pub app: App,
+    pub owner: Owner,
+    pub store: bool,
+    pub name: Option<String>,
+}
+
+impl Keep {
+    /// Refuses a sequence that would be too long, before it is built.
+    ///
+    /// # Errors
+    /// Which limit, and what would do.
+    pub fn check(&self, examples: u64, n: u64) -> Result<(), Problem> {
+        check_name(&self.app, self.name.as_deref(), |detail| at("name", detail))?;
+        let limits = &self.app.limits;
+        let n_max = limits.n_max;
+        if n > n_max {
+            let detail = format!("n is {n}, more than n_max: {n_max}.");
+            return Err(out_of_range("n", detail));
+        }
+        // While they are made, the room of a growing vector.
+        let bytes = examples.saturating_mul(2 * n.div_ceil(64) * 8);
+        let limit = limits.state_bytes_max;
+        if bytes > limit {
+            let detail = format!(
+                "{examples} examples of {n} bits take {bytes} bytes while they are built, more \
+                 than state_bytes_max: {limit}."
+            );
+            return Err(Problem::new(Code::TOO_LARGE, detail));
+        }
+        let bytes = examples.saturating_mul(n + EXAMPLE_BYTES);
+        let limit = limits.prediction_bytes_max;
+        if !self.store && bytes > limit {
+            let detail = format!(
+                "{examples} examples of {n} bits are {bytes} bytes of JSON, more than an answer \
+                 may have (prediction_bytes_max: {limit}). With \"store\": true they are kept as \
+                 a dataset instead."
+            );
+            let field = at("store", detail.clone());
+            return Err(Problem::new(Code::ANSWER_TOO_LONG, detail).with(field));
+        }
+        Ok(())
+    }
+
+    /// The form of the data that is answered, and with which status.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn answer(self, data: Data) -> Result<(StatusCode, Box<RawValue>), Problem> {
+        if self.store {
+            let parsed = Parsed::of(data);
+            let new = NewDataset {
+                owner: self.owner,
+                name: self.name,
+                parsed,
+                assume: None,
+            };
+            let id = self.app.jobs.store_dataset(new).await?.summary.id;
+            let form = serde_json::json!({"dataset": id}).to_string();
+            return Ok((StatusCode::CREATED, raw(form)?));
+        }
+        let limit = self.app.limits.prediction_bytes_max;
+        let written = tokio::task::spawn_blocking(move || {
+            let examples = write_examples(&data, 0, TextFormat::Json, limit);
+            let examples = examples
+                .ok_or_else(|| Problem::new(Code::INTERNAL, "The answer was not written."))?;
+            raw(format!("{{\"labelled\":{{\"examples\":[{examples}]}}}}"))
+        });
+        let form = written.await;
+        let form = form.map_err(|_| Problem::new(Code::INTERNAL, "The writer met a defect."))?;
+        Ok((StatusCode::OK, form?))
+    }
+}
+
+fn raw(form: String) -> Result<Box<RawValue>, Problem> {
+    RawValue::from_string(form).map_err(|_| Problem::new(Code::INTERNAL, "The answer is no JSON."))
+}
+
+/// A fault at a field of the body.
+pub fn at(field: &str, detail: String) -> FieldError {
+    FieldError {
+        pointer: Some(format!("/{field}")),
+        detail,
+        ..FieldError::default()
+    }
+}
+
+/// A field of the body that is out of its range.
+pub fn out_of_range(field: &str, detail: String) -> Problem {
+    let field = at(field, detail.clone());
+    Problem::new(Code::OUT_OF_RANGE, detail).with(field)
+}
+
+/// A construction that took too long.
+pub fn interrupted(_: Interrupt) -> Problem {
+    let seconds = PATIENCE.as_secs();
+    let detail = format!("It was not found in {seconds} seconds; ask for less.");
+    Problem::new(Code::INTRACTABLE, detail)
+}

@@ -154,6 +154,14 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
         value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub uploads_max: u64,
+    /// Sessions of one owner.
+    #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    pub sessions_max: u64,
+    /// Seconds after which a stream into a session that brings nothing loses its turn.
+    #[arg(long, env = "HALFSPACE_SESSION_IDLE_SECONDS", default_value_t = 30, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=3600))]
+    pub session_idle_seconds: u64,
     /// Connections at once.
     #[arg(long, env = "HALFSPACE_CONNECTIONS_MAX", default_value_t = 1024, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
@@ -190,6 +198,8 @@ impl Settings {
             seconds_max: set.seconds_max,
             jobs_queued_max: set.jobs_queued_max,
             uploads_max: set.uploads_max,
+            sessions_max: set.sessions_max,
+            session_idle_seconds: set.session_idle_seconds,
             connections_max: set.connections_max,
             attempts_max: set.attempts_max,
             ..Limits::default()

@@ -75,6 +75,11 @@ impl DataBody {
         }
     }
 
+    /// The body as it comes in, for who reads it in a way of his own.
+    pub fn into_parts(self) -> (formats::Limits, Parts, Body) {
+        (self.limits, self.parts, self.body)
+    }
+
     /// Reads the body: see [`body::read`].
     ///
     /// # Errors

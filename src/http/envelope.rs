@@ -16,10 +16,15 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The longest id of a client that is taken over.
 const REQUEST_ID_LENGTH_MAX: usize = 64;
 
+/// The id of the request at hand, for an answer that tells of an error after its head.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub String);
+
 /// Names the request, lets it be answered, and completes the answer.
-pub async fn envelop(State(app): State<App>, request: Request, next: Next) -> Response {
+pub async fn envelop(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let id = request_id(&app, &request);
+    request.extensions_mut().insert(RequestId(id.clone()));
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
     let mut response = next.run(request).await;

@@ -9,6 +9,7 @@ use crate::formats;
 
 use super::App;
 use super::extract::{NoQuery, WAIT_SECONDS_MAX};
+use super::session_examples::LINES_MAX;
 
 /// The limits in force. Every refusal names its limit as here.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -31,6 +32,12 @@ pub struct Limits {
     pub jobs_queued_max: u64,
     /// Larger bodies read at once; each may take as much memory as `state_bytes_max` says.
     pub uploads_max: u64,
+    /// Sessions of one owner.
+    pub sessions_max: u64,
+    /// Lines of one stream into a session.
+    pub session_lines_max: u64,
+    /// Seconds after which a stream into a session that brings nothing loses its turn.
+    pub session_idle_seconds: u64,
     /// Constructions built at once.
     pub constructions_max: u64,
     /// Connections at once.
@@ -76,6 +83,9 @@ impl Default for Limits {
             seconds_max: 86_400.0,
             jobs_queued_max: 10_000,
             uploads_max: 8,
+            sessions_max: 10_000,
+            session_lines_max: LINES_MAX,
+            session_idle_seconds: 30,
             constructions_max: 2,
             connections_max: 1024,
             name_characters_max: 256,

@@ -28,6 +28,10 @@ mod predict;
 mod predictions_text;
 mod problem;
 mod serve;
+mod session_answers;
+mod session_documents;
+mod session_examples;
+mod sessions;
 mod submission;
 mod tasks;
 mod theory;
@@ -89,6 +93,11 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(models::get, models::delete))
         .routes(routes!(predict::predict))
         .routes(routes!(evaluate::evaluate))
+        .routes(routes!(sessions::create, sessions::list))
+        .routes(routes!(sessions::get, sessions::delete))
+        .routes(routes!(session_examples::learn))
+        .routes(routes!(sessions::predict))
+        .routes(routes!(sessions::save))
         .routes(routes!(theory::cover))
         .routes(routes!(theory::directed_drift))
         .routes(routes!(theory::stopping))

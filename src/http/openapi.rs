@@ -138,6 +138,15 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
             Code::WRONG_DATA,
         ]);
     }
+    if path.starts_with("/v1/sessions") {
+        codes.push(Code::WRONG_DATA);
+    }
+    if path == "/v1/sessions" && method == "post" {
+        codes.push(Code::TOO_MANY_SESSIONS);
+    }
+    if path == "/v1/sessions/{id}/examples" {
+        codes.extend([Code::SESSION_ENDED, Code::STALE_POSITION]);
+    }
     if method != "get" {
         codes.push(Code::STORAGE_FULL);
     }

@@ -23,6 +23,9 @@ pub struct Problem {
     /// The first [`ERRORS_MAX`].
     errors: Vec<FieldError>,
     errors_found: usize,
+    /// Where the session at hand stands. In a box, since it is rare, and results carry problems
+    /// around by value.
+    position: Option<Box<u64>>,
 }
 
 /// How many things wrong with one request are told apart.
@@ -75,6 +78,9 @@ pub struct ProblemDocument {
     pub request_id: String,
     /// The things wrong with the request, the first 20 of them.
     pub errors: Vec<FieldError>,
+    /// Where the session stands, when the request expected another place or it has ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub position: Option<u64>,
 }
 
 impl Problem {
@@ -85,7 +91,15 @@ impl Problem {
             detail: detail.into(),
             errors: Vec::new(),
             errors_found: 0,
+            position: None,
         }
+    }
+
+    /// Tells where the session at hand stands.
+    #[must_use]
+    pub fn at_position(mut self, position: u64) -> Self {
+        self.position = Some(Box::new(position));
+        self
     }
 
     /// Adds one thing wrong with the request. The first [`ERRORS_MAX`] are shown.
@@ -124,6 +138,7 @@ impl Problem {
             code: self.code.name().to_owned(),
             request_id: request_id.to_owned(),
             errors: self.errors.clone(),
+            position: self.position.as_deref().copied(),
         }
     }
 
@@ -141,7 +156,11 @@ impl Problem {
         let mut headers = HeaderMap::new();
         let media_type = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, media_type);
-        if self.code.status() == StatusCode::SERVICE_UNAVAILABLE {
+        let passes = [
+            StatusCode::SERVICE_UNAVAILABLE,
+            StatusCode::TOO_MANY_REQUESTS,
+        ];
+        if passes.contains(&self.code.status()) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         headers

@@ -321,6 +321,10 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
             let field = at.data(detail.clone());
             Problem::new(Code::INTRACTABLE, detail).with(field)
         }
+        ResolveError::Task(TaskError::NotOnLine(detail)) => {
+            let field = at.learner(detail.clone());
+            Problem::new(Code::NOT_ON_LINE, detail).with(field)
+        }
         ResolveError::Task(TaskError::WrongStop { field, detail }) => {
             let field = at.stop(field, detail.clone());
             Problem::new(Code::WRONG_STOP, detail).with(field)

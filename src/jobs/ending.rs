@@ -95,6 +95,11 @@ pub(super) fn json(document: &impl Serialize) -> Value {
     serde_json::to_value(document).expect("documents have string keys")
 }
 
+/// Whether a hypothesis is short enough to be shown with what it came of.
+pub fn is_shown_inline(hypothesis: &impl Serialize) -> bool {
+    is_within(hypothesis, INLINE_HYPOTHESIS_BYTES_MAX)
+}
+
 /// Whether a document, as JSON, has at most so many bytes; no more of them are made.
 pub(super) fn is_within(document: &impl Serialize, bytes_max: usize) -> bool {
     serde_json::to_writer(Room(bytes_max), document).is_ok()

@@ -13,9 +13,13 @@ mod hub;
 mod ids;
 mod import;
 mod keeper;
+mod live_session;
 mod models;
 mod scheduler;
 mod service;
+mod session_journal;
+mod session_writer;
+mod sessions;
 mod submit;
 mod sweep;
 #[cfg(test)]
@@ -26,10 +30,13 @@ mod work;
 mod worker;
 
 pub use datasets::{NewDataset, StoredData};
+pub use ending::is_shown_inline;
 pub use evaluate_job::check_labels;
 pub use ids::Ids;
 pub use import::{ImportError, check_import};
 pub use service::{Jobs, JobsConfig, JobsError};
+pub use session_writer::{AtTheEnd, Learnt, SessionWriter};
+pub use sessions::SessionError;
 pub use submit::NewJob;
 pub use train_job::learner;
 pub use work::{Allowance, Found, ResolveError, Work, draw, resolve};

@@ -14,6 +14,7 @@ use crate::storage::{Blobs, CancelOutcome, DeleteOutcome, Store, StoreError, Wor
 
 use super::hub::{self, Hub};
 use super::ids::Ids;
+use super::sessions::Sessions;
 
 /// How often a waiter looks at the store, since other processes change it too.
 const POLL: Duration = Duration::from_millis(500);
@@ -109,6 +110,7 @@ pub struct Jobs {
     pub(super) config: JobsConfig,
     pub(super) stopping: CancellationToken,
     pub(super) tasks: TaskTracker,
+    pub(super) sessions: Sessions,
 }
 
 impl Jobs {
@@ -125,6 +127,7 @@ impl Jobs {
             hub: Hub::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
+            sessions: Sessions::new(Arc::clone(&store), config.workers),
             store,
             blobs,
             ids,
@@ -136,6 +139,7 @@ impl Jobs {
     pub fn start(self: &Arc<Self>) {
         self.tasks.spawn(Arc::clone(self).schedule());
         self.tasks.spawn(Arc::clone(self).sweep_regularly());
+        self.tasks.spawn(Arc::clone(self).forget_idle_sessions());
     }
 
     /// Stops claiming, gives up what runs without charging the attempt, and waits until all of it

@@ -160,7 +160,8 @@ fn input(spec: &DataSpec, seed: Seed, data: Option<Arc<Data>>) -> Result<OwnedIn
     }
 }
 
-fn assumed_sampling(assume: Assume) -> Sampling {
+/// The distribution that a client declares.
+pub(super) fn assumed_sampling(assume: Assume) -> Sampling {
     match assume {
         Assume::UniformPositive => Sampling::UniformPositive,
         Assume::Reflected => Sampling::Reflected,

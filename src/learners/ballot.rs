@@ -8,12 +8,13 @@ use crate::bits::{BitVector, Tally};
 
 use super::block::Block;
 use super::catalogue::Setup;
-use super::directed_drift::{first_half_space_mistake, first_hypothesis};
+use super::directed_drift::{first_half_space_mistake, first_hypothesis, read_weights};
 use super::hypothesis::Hypothesis;
 use super::parameters::{Kind, Parameter, ParameterError};
 use super::random::Generator;
 use super::rule::{Rule, Update};
 use super::run::StopFlag;
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
 /// The largest batch: votes are counted in 32 bits.
 const BATCH_SIZE_MAX: u64 = u32::MAX as u64;
@@ -98,6 +99,16 @@ impl Rule for BatchDrift {
     fn hypothesis(&self) -> Hypothesis {
         Hypothesis::BinaryWeights(self.weights.clone())
     }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.numbers(self.weights.words().iter().copied());
+        self.ballot.snapshot(snapshot);
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.weights = read_weights(self.weights.n(), snapshot)?;
+        self.ballot.restore(snapshot)
+    }
 }
 
 /// Counts, for each coordinate, in how many examples of a batch it differs from the hypothesis.
@@ -131,6 +142,31 @@ impl Ballot {
         assert!(rows.len() as u64 <= self.awaits);
         self.awaits -= rows.len() as u64;
         self.tally.add(block.bits(), rows);
+    }
+
+    /// Writes the votes of a batch under way.
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.awaits);
+        if self.awaits > 0 {
+            snapshot.numbers(self.tally.counts().iter().map(|&ones| ones.into()));
+        }
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.awaits = snapshot.number()?;
+        if self.awaits >= self.size {
+            return Err(SnapshotError);
+        }
+        if self.awaits == 0 {
+            return Ok(());
+        }
+        let rows = u32::try_from(self.size - self.awaits).map_err(|_| SnapshotError)?;
+        let counts = snapshot.numbers(self.tally.n())?.into_iter().map(|ones| {
+            let ones = u32::try_from(ones).ok().filter(|&ones| ones <= rows);
+            ones.ok_or(SnapshotError)
+        });
+        self.tally = Tally::from_counts(rows, counts.collect::<Result<_, _>>()?);
+        Ok(())
     }
 
     /// How many examples the batch still lacks.

@@ -55,6 +55,7 @@ use super::parameters::{Kind, Minimum, Parameter, ParameterError, Weights};
 use super::random::Generator;
 use super::rule::{Rule, Update};
 use super::run::{Counts, Interrupt, Run, StopFlag};
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::{Presentation, Stream};
 use super::task::{Input, TaskError};
 use super::train_loop::Reason;
@@ -232,6 +233,22 @@ impl Rule for BoundedPerceptron {
 
     fn hypothesis(&self) -> Hypothesis {
         Hypothesis::Bounded(self.weights.clone())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.met_unlearnable.into());
+        let weights = self.weights.weights().iter();
+        snapshot.numbers(weights.map(|weight| weight.to_bits()));
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.met_unlearnable = snapshot.number()? == 1;
+        let numbers = snapshot.numbers(self.weights.weights().len())?;
+        let weights = numbers.into_iter().map(f64::from_bits).collect();
+        let (inhibition, threshold) = (self.weights.inhibition(), self.weights.threshold());
+        let restored = BoundedWeights::from_numbers(weights, inhibition, threshold);
+        self.weights = restored.ok_or(SnapshotError)?;
+        Ok(())
     }
 
     fn bound(

@@ -45,6 +45,7 @@ use super::parameters::{Kind, Parameter, ParameterError};
 use super::random::Generator;
 use super::rule::{Rule, Update};
 use super::run::StopFlag;
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Presentation;
 use super::stopping::StopRule;
 
@@ -110,6 +111,24 @@ pub fn first_hypothesis(setup: &mut Setup<'_>) -> Result<BitVector, ParameterErr
     }
 }
 
+/// Reads a hypothesis of `n` bits.
+///
+/// # Errors
+/// When it is cut off, or a bit past its end is set.
+pub fn read_weights(
+    n: usize,
+    snapshot: &mut SnapshotReader<'_>,
+) -> Result<BitVector, SnapshotError> {
+    let words = snapshot.numbers(bits::words_for(n))?;
+    let stray = words
+        .last()
+        .is_some_and(|last| last & !bits::last_word_mask(n) != 0);
+    if stray {
+        return Err(SnapshotError);
+    }
+    Ok(BitVector::from_words(n, words))
+}
+
 /// The first of `rows` that binary weights get wrong, shared by all three variants.
 pub fn first_half_space_mistake(
     weights: &BitVector,
@@ -141,5 +160,14 @@ impl Rule for DirectedDrift {
 
     fn hypothesis(&self) -> Hypothesis {
         Hypothesis::BinaryWeights(self.weights.clone())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.numbers(self.weights.words().iter().copied());
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.weights = read_weights(self.weights.n(), snapshot)?;
+        Ok(())
     }
 }

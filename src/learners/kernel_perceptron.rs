@@ -46,6 +46,7 @@ use std::ops::Range;
 use super::block::Block;
 use super::bound::Bound;
 use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
+use super::directed_drift::read_weights;
 use super::hypothesis::Hypothesis;
 use super::kernel::{Conjunctions, Kernel};
 use super::kernel_bound;
@@ -56,6 +57,7 @@ use super::perceptron::{ORDER, order};
 use super::random::Generator;
 use super::rule::{Order, Rule, Update};
 use super::run::{Counts, Interrupt, Run, StopFlag};
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::{Presentation, Stream};
 use super::train_loop::Reason;
 
@@ -176,6 +178,29 @@ impl Rule for KernelPerceptron {
 
     fn hypothesis(&self) -> Hypothesis {
         Hypothesis::Kernel(self.expansion.clone())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.expansion.len() as u64);
+        for index in 0..self.expansion.len() {
+            snapshot.number(self.expansion.is_positive(index).into());
+            snapshot.numbers(self.expansion.support().row(index).words().iter().copied());
+        }
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let mut expansion = KernelExpansion::new(self.expansion.kernel().clone());
+        let n = expansion.kernel().n();
+        for _ in 0..snapshot.count()? {
+            let is_positive = snapshot.number()? == 1;
+            let example = read_weights(n, snapshot)?;
+            let added = expansion.push(example.words(), is_positive);
+            added.map_err(|_| SnapshotError)?;
+        }
+        // What is known of scores is only saved work.
+        self.scores = KernelScores::new(&expansion);
+        self.expansion = expansion;
+        Ok(())
     }
 
     fn bound(

@@ -45,6 +45,7 @@ use super::power_sum::{BASE_MAX, Base};
 use super::random::Generator;
 use super::rule::{Rule, Update};
 use super::run::StopFlag;
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Presentation;
 use super::task::{Input, TaskError};
 use super::winnow_weights::active;
@@ -268,6 +269,34 @@ impl Rule for KernelWinnow {
 
     fn hypothesis(&self) -> Hypothesis {
         Hypothesis::KernelWinnow(self.weights.without_cancelled())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.weights.support().len() as u64);
+        for example in self.weights.support() {
+            snapshot.number(i64::from(example.net).cast_unsigned());
+            snapshot.number(example.active.len() as u64);
+            snapshot.numbers(example.active.iter().map(|&feature| feature.into()));
+        }
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let (base, theta) = (self.weights.base(), self.weights.theta().clone());
+        let (n, most) = (self.weights.n(), self.weights.active_max());
+        let mut weights = KernelWinnowWeights::new(base, theta, n, most);
+        for _ in 0..snapshot.count()? {
+            let net = i32::try_from(snapshot.number()?.cast_signed()).map_err(|_| SnapshotError)?;
+            let count = snapshot.count()?;
+            let features = snapshot.numbers(count)?.into_iter().map(|feature| {
+                let feature = u32::try_from(feature).ok();
+                let feature = feature.filter(|&feature| (feature as usize) < n);
+                feature.ok_or(SnapshotError)
+            });
+            let features = features.collect::<Result<Vec<_>, _>>()?;
+            weights.add(&features, net).map_err(|_| SnapshotError)?;
+        }
+        self.weights = weights;
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use crate::bits::{self, BitVector};
 
 use super::block::{Block, BlockFeatures};
 use super::hypothesis::Decision;
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
 /// How a Boolean example is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -220,6 +221,59 @@ impl LinearWeights {
         match self {
             Self::Integer(weights) => weights.weights.len(),
             Self::Real(weights) => weights.weights.len(),
+        }
+    }
+
+    /// Writes the weights, and the bias if there is one, as the bits of their numbers.
+    pub fn snapshot(&self, snapshot: &mut SnapshotWriter) {
+        match self {
+            Self::Integer(own) => {
+                let numbers = own.weights.iter().chain(&own.bias);
+                snapshot.numbers(numbers.map(|weight| weight.cast_unsigned()));
+            }
+            Self::Real(own) => {
+                let numbers = own.weights.iter().chain(&own.bias);
+                snapshot.numbers(numbers.map(|weight| weight.to_bits()));
+            }
+        }
+    }
+
+    /// Weights of the same kind and number out of a snapshot.
+    ///
+    /// # Errors
+    /// When it is cut off, or a weight is out of its range.
+    pub fn restored(&self, snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
+        match self {
+            Self::Integer(own) => {
+                let count = own.weights.len() + usize::from(own.bias.is_some());
+                let numbers = snapshot.numbers(count)?.into_iter().map(u64::cast_signed);
+                let mut weights: Vec<i64> = numbers.collect();
+                let is_in_range = |weight: &i64| weight.unsigned_abs() <= INTEGER_WEIGHT_MAX as u64;
+                if !weights.iter().all(is_in_range) {
+                    return Err(SnapshotError);
+                }
+                let bias = if own.bias.is_some() {
+                    weights.pop()
+                } else {
+                    None
+                };
+                let weights = IntegerWeights::new(own.reading, weights, bias);
+                Ok(Self::Integer(weights))
+            }
+            Self::Real(own) => {
+                let count = own.weights.len() + usize::from(own.bias.is_some());
+                let numbers = snapshot.numbers(count)?.into_iter().map(f64::from_bits);
+                let mut weights: Vec<f64> = numbers.collect();
+                if !weights.iter().all(|weight| weight.is_finite()) {
+                    return Err(SnapshotError);
+                }
+                let bias = if own.bias.is_some() {
+                    weights.pop()
+                } else {
+                    None
+                };
+                Ok(Self::Real(RealWeights::new(own.reading, weights, bias)))
+            }
         }
     }
 

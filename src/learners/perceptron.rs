@@ -49,6 +49,7 @@ use super::parameters::{Kind, Minimum, Parameter, ParameterError, Parameters, We
 use super::random::Generator;
 use super::rule::{Order, Rule, Update};
 use super::run::{Counts, Interrupt, Run, StopFlag};
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::{Presentation, Stream};
 use super::train_loop::Reason;
 
@@ -272,6 +273,17 @@ impl Rule for Perceptron {
 
     fn hypothesis(&self) -> Hypothesis {
         Hypothesis::Linear(self.weights.clone())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.updates_left);
+        self.weights.snapshot(snapshot);
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.updates_left = snapshot.number()?;
+        self.weights = self.weights.restored(snapshot)?;
+        Ok(())
     }
 
     fn bound(

@@ -100,8 +100,8 @@ fn shown(
     flow
 }
 
-/// The values of one Boolean example.
-fn spell_out(matrix: &BitMatrix, row: usize, zero: f64, values: &mut Vec<f64>) {
+/// The values of one Boolean example, in place of what `values` held: bit 1 is 1, bit 0 is `zero`.
+pub fn spell_out(matrix: &BitMatrix, row: usize, zero: f64, values: &mut Vec<f64>) {
     let block = matrix.block(row / BLOCK_ROWS);
     values.clear();
     values.extend((0..matrix.n()).map(|j| {

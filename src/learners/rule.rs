@@ -11,6 +11,7 @@ use super::bound::Bound;
 use super::hypothesis::Hypothesis;
 use super::random::Generator;
 use super::run::{Counts, Interrupt, Run, StopFlag};
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Stream;
 use super::train_loop::Reason;
 
@@ -82,6 +83,21 @@ pub trait Rule: Send {
 
     /// The hypothesis to answer with.
     fn hypothesis(&self) -> Hypothesis;
+
+    /// Writes the state, but for what the parameters say of it. Asked only of learners that are
+    /// on-line.
+    fn snapshot(&mut self, _: &mut SnapshotWriter) {
+        unreachable!("a learner that is not on-line has no session")
+    }
+
+    /// Takes over the state that [`Self::snapshot`] wrote, the rule having been built from the same
+    /// parameters: it then goes on exactly as the one that wrote it.
+    ///
+    /// # Errors
+    /// When it is no such state; the rule is of no use then.
+    fn restore(&mut self, _: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        unreachable!("a learner that is not on-line has no session")
+    }
 
     /// The theorem's bound, once the run has ended on `stream` with `counts` for this reason.
     ///

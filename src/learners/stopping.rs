@@ -144,6 +144,21 @@ impl Watch {
         }
     }
 
+    /// What has changed since [`Self::new`]: the run, its length, and the threshold last computed.
+    pub fn state(&self) -> [u64; 3] {
+        [self.run, self.run_length, self.threshold]
+    }
+
+    /// Goes on from an earlier [`Self::state`]; none when it cannot be one.
+    pub fn with_state(self, [run, run_length, threshold]: [u64; 3]) -> Option<Self> {
+        (run > 0 && run_length <= threshold).then_some(Self {
+            run,
+            run_length,
+            threshold,
+            ..self
+        })
+    }
+
     /// The rule watched for.
     pub fn rule(&self) -> StopRule {
         self.rule

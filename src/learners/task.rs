@@ -81,6 +81,9 @@ pub enum TaskError {
     /// The stop conditions do not fit the learner or the data.
     #[error("{detail}")]
     WrongStop { field: &'static str, detail: String },
+    /// The learner cannot learn one example at a time.
+    #[error("{0}")]
+    NotOnLine(String),
     /// A parameter does not fit the data.
     #[error("parameter {}: {}", .0.name, .0.detail)]
     Parameter(ParameterError),
@@ -107,7 +110,7 @@ pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), 
     build(task, input).map(|_| ()).map_err(TaskError::Parameter)
 }
 
-fn check_data(entry: &Entry, input: Input<'_>) -> Result<(), TaskError> {
+pub(super) fn check_data(entry: &Entry, input: Input<'_>) -> Result<(), TaskError> {
     let (labelled, real) = match input {
         Input::Generated(plan) => (plan.sampling == Sampling::Uniform, false),
         Input::Sample { data, .. } => match data.labels() {
@@ -141,7 +144,13 @@ fn check_data(entry: &Entry, input: Input<'_>) -> Result<(), TaskError> {
     Ok(())
 }
 
-fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+/// That confidence is asked only of a learner that has a rule for it, and by one that it has for
+/// such examples.
+pub(super) fn check_confidence(
+    task: &Task,
+    n: usize,
+    sampling: Result<Sampling, &'static str>,
+) -> Result<(), TaskError> {
     let name = task.entry.name;
     for (field, is_given) in [
         ("confidence", task.confidence.is_some()),
@@ -152,7 +161,12 @@ fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
             return Err(TaskError::WrongStop { field, detail });
         }
     }
-    check_rule(task, input)?;
+    check_rule(task, n, sampling)
+}
+
+fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    let name = task.entry.name;
+    check_confidence(task, input.n(), fresh_sampling(input))?;
     if let Input::Sample { data, assume } = input {
         let labelled = matches!(data.labels(), Labels::Labelled(_));
         if assume.is_some_and(|sampling| (sampling == Sampling::Uniform) != labelled) {
@@ -193,7 +207,11 @@ fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
 
 /// A rule that the client named is one of the learner's; `exact` also needs what its chain is of,
 /// where the other rules would just claim nothing.
-fn check_rule(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+fn check_rule(
+    task: &Task,
+    n: usize,
+    sampling: Result<Sampling, &'static str>,
+) -> Result<(), TaskError> {
     let Some(rule) = task.rule else {
         return Ok(());
     };
@@ -211,13 +229,12 @@ fn check_rule(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     if rule != StopRule::Exact {
         return Ok(());
     }
-    let n = input.n();
     if n > drift_chain::N_MAX {
         let limit = drift_chain::N_MAX;
         let detail = format!("exact goes up to n = {limit}, and n is {n}; anytime has no limit");
         return Err(wrong(detail));
     }
-    let why = match fresh_sampling(input) {
+    let why = match sampling {
         Ok(Sampling::UniformPositive) => return Ok(()),
         Ok(_) => "these are drawn otherwise",
         Err(why) => why,
@@ -250,6 +267,11 @@ pub(super) fn build(task: &Task, input: Input<'_>) -> Result<Built, ParameterErr
         Input::Sample { data, .. } => (data.n(), matches!(data.features(), Features::Real(_))),
         Input::Generated(plan) => (plan.target.n(), false),
     };
+    build_for(task, n, real)
+}
+
+/// The rule of a task for `n` features, real or not.
+pub(super) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, ParameterError> {
     let mut random = task.seed.generator(Purpose::Learner);
     let rule = (task.entry.build)(&mut Setup {
         parameters: &task.parameters,
@@ -276,10 +298,14 @@ pub(super) fn fresh_sampling(input: Input<'_>) -> Result<Sampling, &'static str>
 }
 
 pub(super) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
+    watch_for(task, input.n(), fresh_sampling(input).ok()?)
+}
+
+/// The watch over fresh examples that are drawn so.
+pub(super) fn watch_for(task: &Task, n: usize, sampling: Sampling) -> Option<Watch> {
     if task.entry.confidence_rules.is_empty() {
         return None;
     }
-    let sampling = fresh_sampling(input).ok()?;
     let confidence = match (task.confidence, task.entry.default_stop) {
         (Some(confidence), _) => confidence,
         (None, DefaultStop::Confidence) => 0.99,
@@ -288,7 +314,7 @@ pub(super) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
     Some(Watch::new(
         task.rule.unwrap_or(StopRule::Anytime),
         confidence,
-        input.n(),
+        n,
         sampling,
     ))
 }

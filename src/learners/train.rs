@@ -1,6 +1,7 @@
 //! Runs a task: builds the rule and the source, hands them to the loop, and reports.
 
 use super::block::{Block, row_mask};
+use super::course::Course;
 use super::generate::Generated;
 use super::hypothesis::Hypothesis;
 use super::outcome::{Outcome, Recovery, Termination, Training};
@@ -33,14 +34,16 @@ pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interr
         _ => None,
     };
     let mut train_loop = TrainLoop {
-        watch: task::watch(task, input),
-        trace: task.trace.then(Trace::default),
+        course: Course {
+            watch: task::watch(task, input),
+            trace: task.trace.then(Trace::default),
+            counts: Counts::default(),
+            is_awaiting: false,
+            limits: task::limits(task),
+            random,
+        },
         order: task.seed.generator(Purpose::Order),
-        counts: Counts::default(),
-        is_awaiting: false,
-        limits: task::limits(task),
         rule: rule.as_mut(),
-        random,
         run,
     };
     let presentation = task.entry.presentation;
@@ -66,11 +69,11 @@ fn report(
     mut train_loop: TrainLoop<'_>,
     stream: &mut dyn Stream,
 ) -> Result<Outcome, Interrupt> {
-    let end = train_loop.point();
-    if let Some(trace) = &mut train_loop.trace {
+    let end = train_loop.course.point();
+    if let Some(trace) = &mut train_loop.course.trace {
         trace.end(end);
     }
-    let counts = train_loop.counts;
+    let counts = train_loop.course.counts;
     let run = train_loop.run;
     let hypothesis = train_loop.rule.hypothesis();
     let target = recovery(&hypothesis, input);
@@ -87,11 +90,11 @@ fn report(
     Ok(Outcome {
         hypothesis,
         counts,
-        termination: termination(task, input, reason, train_loop.watch.as_ref()),
+        termination: termination(task, input, reason, train_loop.course.watch.as_ref()),
         training,
         bound,
         target,
-        trace: train_loop.trace,
+        trace: train_loop.course.trace,
     })
 }
 

@@ -51,6 +51,7 @@ use super::power_sum::{BASE_MAX, Base};
 use super::random::Generator;
 use super::rule::{Rule, Update};
 use super::run::{Counts, Interrupt, Run, StopFlag};
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::{Presentation, Stream};
 use super::train_loop::Reason;
 use super::winnow_bound;
@@ -187,6 +188,25 @@ impl Rule for Winnow {
 
     fn hypothesis(&self) -> Hypothesis {
         Hypothesis::Winnow(self.weights.clone())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        let exponents = self.weights.exponents().iter();
+        snapshot.numbers(exponents.map(|&exponent| i64::from(exponent).cast_unsigned()));
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let most = self.weights.base().exponent_max();
+        let numbers = snapshot.numbers(self.weights.exponents().len())?;
+        let exponents = numbers.into_iter().map(|number| {
+            let exponent = i32::try_from(number.cast_signed()).ok();
+            let exponent = exponent.filter(|exponent| (-most..=most).contains(exponent));
+            exponent.ok_or(SnapshotError)
+        });
+        let exponents = exponents.collect::<Result<_, _>>()?;
+        let (base, theta) = (self.weights.base(), self.weights.theta().clone());
+        self.weights = WinnowWeights::new(base, theta, self.weights.n(), exponents);
+        Ok(())
     }
 
     fn bound(

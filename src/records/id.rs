@@ -57,12 +57,24 @@ impl Kind for DatasetKind {
     const SCHEMA: &'static str = "DatasetId";
 }
 
+/// Marks the ids of sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SessionKind {}
+
+impl Kind for SessionKind {
+    const PREFIX: &'static str = "ses_";
+    const NOUN: &'static str = "session";
+    const SCHEMA: &'static str = "SessionId";
+}
+
 /// The id of a job, `job_` and 32 hex digits.
 pub type JobId = Id<JobKind>;
 /// The id of a model, `mdl_` and 32 hex digits.
 pub type ModelId = Id<ModelKind>;
 /// The id of a dataset, `ds_` and 32 hex digits.
 pub type DatasetId = Id<DatasetKind>;
+/// The id of a session, `ses_` and 32 hex digits.
+pub type SessionId = Id<SessionKind>;
 
 /// The id of a thing of kind `K`. Ordered by the time of making.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

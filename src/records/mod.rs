@@ -17,13 +17,14 @@ pub mod model;
 pub mod model_file;
 pub mod owner;
 pub mod page;
+pub mod session;
 pub mod task;
 pub mod time;
 pub mod train;
 
 pub use dataset::{Dataset, DatasetSummary};
 pub use event::{Event, EventKind};
-pub use id::{DatasetId, Id, JobId, ModelId, ParseIdError};
+pub use id::{DatasetId, Id, JobId, ModelId, ParseIdError, SessionId};
 pub use job::{Job, JobError, Progress, Status};
 pub use model::{Model, ModelSummary};
 pub use owner::Owner;

@@ -30,10 +30,11 @@ pub use lease::{
 };
 pub use sqlite::SqliteStore;
 
-use crate::records::id::{DatasetKind, JobKind, ModelKind};
+use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
+use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
     Dataset, DatasetId, DatasetSummary, Event, Job, JobId, Model, ModelId, ModelSummary, Owner,
-    Page, Progress, Slice, Status, Timestamp,
+    Page, Progress, SessionId, Slice, Status, Timestamp,
 };
 
 /// The result of a store's method.
@@ -63,7 +64,18 @@ pub struct ClaimTerms {
     pub attempts_max: u32,
 }
 
-/// Keeps jobs, their events and traces, models and datasets.
+/// What became of an attempt to remember what a session has learnt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// It is on disk.
+    Done,
+    /// The session stands at another position: nothing was written.
+    Elsewhere { position: u64 },
+    /// There is no such session, or it is another owner's.
+    NotFound,
+}
+
+/// Keeps jobs, their events and traces, models, datasets and sessions.
 ///
 /// Every write is one transaction that is on disk when the method returns. Writes of workers are
 /// fenced by their [`Lease`]; the others may be repeated after [`StoreError::Unavailable`]. Leases
@@ -209,6 +221,30 @@ pub trait Store: Send + Sync {
 
     /// Removes the owner's dataset, unless a job that has not ended reads it.
     async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<DatasetDeletion>;
+
+    /// Stores a session that has learnt nothing yet, unless its owner has `sessions_max`; whether it
+    /// was stored.
+    async fn insert_session(&self, session: &SessionRecord, sessions_max: u64) -> Result<bool>;
+
+    /// The owner's session of this id, without its state.
+    async fn session(&self, owner: &Owner, id: SessionId) -> Result<Option<SessionRecord>>;
+
+    /// The owner's session of this id with its state, all of one moment.
+    async fn session_state(&self, owner: &Owner, id: SessionId) -> Result<Option<StoredSession>>;
+
+    /// A page of the owner's sessions, without their states, newest first.
+    async fn sessions(
+        &self,
+        owner: &Owner,
+        page: &Page<SessionKind>,
+    ) -> Result<Slice<SessionRecord, SessionKind>>;
+
+    /// Remembers what sessions have learnt, each if it stands where the append says; the outcomes
+    /// in the same order. All that is done is on disk when this returns.
+    async fn append_examples(&self, appends: &[SessionAppend]) -> Result<Vec<Appended>>;
+
+    /// Removes the owner's session; whether there was one.
+    async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool>;
 
     /// Whether the database answers.
     async fn ping(&self) -> Result<()>;

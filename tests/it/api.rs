@@ -19,6 +19,7 @@ mod models;
 mod ops;
 mod problems;
 mod serve;
+mod sessions;
 mod theory;
 mod trace;
 mod train;

@@ -371,3 +371,102 @@ async fn the_service_answers_while_twice_as_many_jobs_as_cores_compute() {
         .json();
     assert_eq!(running["items"].as_array().unwrap().len(), 2 * cores);
 }
+
+/// Examples of one session, and kills while they are fed.
+const SESSION_EXAMPLES: usize = 20_000;
+const SESSION_KILLS: usize = 5;
+
+fn session_lines() -> Vec<String> {
+    let mut random = Generator::seed_from_u64(4);
+    let line = |_| {
+        let bits: Vec<bool> = (0..24).map(|_| random.random_range(0..4) == 0).collect();
+        let x: String = bits
+            .iter()
+            .map(|&bit| if bit { '1' } else { '0' })
+            .collect();
+        let y = if bits[..3].contains(&true) { 1 } else { -1 };
+        format!("{{\"x\":\"{x}\",\"y\":{y}}}\n")
+    };
+    (0..SESSION_EXAMPLES).map(line).collect()
+}
+
+/// Opens a session; its path.
+async fn open_session(client: Client, learner: &str) -> String {
+    let asked = json!({"learner": {"name": learner}, "n": 24, "seed": 9});
+    let answer = client.post("/v1/sessions", &asked, None).await.unwrap();
+    answer.expect(201).header("location").unwrap().to_owned()
+}
+
+/// Sends all lines from where the session stands, in several requests.
+async fn feed_session(client: Client, path: &str, lines: &[String]) -> std::io::Result<()> {
+    let session = client.send("GET", path, &[], b"").await?.expect(200).json();
+    let mut stands = session["position"].as_u64().unwrap() as usize;
+    while stands < lines.len() {
+        let part = &lines[stands..lines.len().min(stands + 500)];
+        let if_match = format!("\"{stands}\"");
+        let headers = [
+            ("content-type", "application/x-ndjson"),
+            ("if-match", if_match.as_str()),
+        ];
+        let target = format!("{path}/examples");
+        let answer = client
+            .send("POST", &target, &headers, part.concat().as_bytes())
+            .await?
+            .expect(200);
+        stands += answer.text().lines().count();
+        assert!(!answer.text().contains("error"), "{}", answer.text());
+    }
+    Ok(())
+}
+
+/// What a session came to, but for its name and age.
+async fn session_end(client: Client, path: &str) -> Value {
+    let mut session = client.get(path).await.expect(200).json();
+    assert_eq!(session["position"], SESSION_EXAMPLES);
+    session["id"] = Value::Null;
+    session["created_at"] = Value::Null;
+    session
+}
+
+#[tokio::test]
+async fn a_session_fed_through_kills_equals_one_undisturbed() {
+    let learners = [
+        "directed-drift",
+        "perceptron",
+        "winnow",
+        "kernel-perceptron",
+    ];
+    let lines = session_lines();
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(directory.path(), &SETTINGS);
+    let mut undisturbed = Vec::new();
+    for learner in learners {
+        let path = open_session(program.client(), learner).await;
+        feed_session(program.client(), &path, &lines).await.unwrap();
+        undisturbed.push(session_end(program.client(), &path).await);
+    }
+    let mut paths = Vec::new();
+    for learner in learners {
+        paths.push(open_session(program.client(), learner).await);
+    }
+    program.kill();
+    let mut random = Generator::seed_from_u64(5);
+    let mut interrupted = 0;
+    for _ in 0..SESSION_KILLS {
+        let program = Program::start(directory.path(), &SETTINGS);
+        let client = program.client();
+        let moment = Duration::from_millis(random.random_range(50..400));
+        let feeds = paths.iter().map(|path| feed_session(client, path, &lines));
+        let fed = timeout(moment, join_all(feeds));
+        // The moment of the kill is all that this sleep settles.
+        let (fed, ()) = tokio::join!(fed, sleep(moment));
+        program.kill();
+        interrupted += usize::from(fed.is_err());
+    }
+    assert!(interrupted > 0, "the kills disturbed nothing");
+    let program = Program::start(directory.path(), &SETTINGS);
+    for (path, expected) in paths.iter().zip(&undisturbed) {
+        feed_session(program.client(), path, &lines).await.unwrap();
+        assert_eq!(&session_end(program.client(), path).await, expected);
+    }
+}

@@ -10,12 +10,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use halfspace::bits::{BitVector, Kernels, use_kernels};
+use halfspace::bits::{BitMatrix, BitVector, Kernels, use_kernels};
 use halfspace::formats::{self, DataForm, Format, Options};
 use halfspace::jobs::{Allowance, Found, resolve};
 use halfspace::learners::block::Block;
-use halfspace::learners::catalogue::{CATALOGUE, Entry, Setup};
-use halfspace::learners::data::{Data, Features, Labels};
+use halfspace::learners::catalogue::{CATALOGUE, Entry, Setup, find};
+use halfspace::learners::course::Course;
+use halfspace::learners::data::{Data, Features, Labels, RealMatrix};
 use halfspace::learners::hypothesis::Hypothesis;
 use halfspace::learners::outcome::Outcome;
 use halfspace::learners::parameters::Parameters;
@@ -23,6 +24,7 @@ use halfspace::learners::predict::for_each_decisions;
 use halfspace::learners::random::{Generator, Purpose, Seed};
 use halfspace::learners::rule::{Order, Rule, Update};
 use halfspace::learners::run::{Counts, Interrupt, Limits, Run, StopFlag};
+use halfspace::learners::session::{Session, SessionPlan};
 use halfspace::learners::source::{MemorySample, Presentation, Sample, Stream};
 use halfspace::learners::task::{Input, Task, TaskError, check};
 use halfspace::learners::train::train;
@@ -31,6 +33,7 @@ use halfspace::records::hypothesis::HypothesisDocument;
 use halfspace::records::task::JobSpec;
 use halfspace::records::train::TrainResult;
 use halfspace::records::{ModelId, Timestamp};
+use rand::RngExt;
 use serde_json::{Map, Value, json};
 
 /// Enough for every learner to settle on the small samples, or to be seen not to.
@@ -240,23 +243,164 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
         let mut steps = TrainLoop {
             rule: rule.as_mut(),
             run: &run,
-            limits: task.limits,
-            watch: None,
-            trace: None,
-            random,
+            course: Course {
+                limits: task.limits,
+                watch: None,
+                trace: None,
+                random,
+                counts: Counts::default(),
+                is_awaiting: false,
+            },
             order: task.seed.generator(Purpose::Order),
-            counts: Counts::default(),
-            is_awaiting: false,
         };
         let reason = steps.run_stream(&mut stream).unwrap();
         let outcome = learn(&task, data);
         let context = format!("{} on {name}", entry.name);
         assert_eq!(reason, outcome.termination.reason, "{context}");
-        assert_eq!(steps.counts, outcome.counts, "{context}");
+        assert_eq!(steps.course.counts, outcome.counts, "{context}");
         assert_eq!(steps.rule.hypothesis(), outcome.hypothesis, "{context}");
         stepped += 1;
     });
     assert!(stepped > 10);
+}
+
+/// A session over a sample, as a client that sends it row by row would open it.
+fn session_plan(entry: &'static Entry, data: &Data) -> SessionPlan {
+    let task = task(entry, &json!({}), 3);
+    SessionPlan {
+        task: Task {
+            limits: Limits::default(),
+            ..task
+        },
+        n: data.n(),
+        real: matches!(data.features(), Features::Real(_)),
+        assume: None,
+    }
+}
+
+/// Row `row` of a sample as data of their own.
+fn one_row(data: &Data, row: usize) -> Data {
+    let features = match data.features() {
+        Features::Boolean(matrix) => {
+            let mut one = BitMatrix::new(matrix.n());
+            one.push_row(matrix.row(row).words());
+            Features::Boolean(one)
+        }
+        Features::Real(matrix) => Features::Real(RealMatrix::from_values(
+            matrix.n(),
+            matrix.row(row).to_vec(),
+        )),
+    };
+    let labels = match data.labels() {
+        Labels::Labelled(labels) => {
+            Labels::Labelled(BitVector::from_words(1, vec![labels.get(row).into()]))
+        }
+        labels => labels.clone(),
+    };
+    Data::new(features, labels)
+}
+
+#[test]
+fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
+    let (mut sessions, mut batches_under_way) = (0, 0);
+    for_each(|entry, name, data| {
+        if !entry.on_line {
+            return;
+        }
+        let context = format!("{} on {name}", entry.name);
+        let (plan, run) = (session_plan(entry, data), Run::default());
+        let mut whole = Session::new(plan.clone()).unwrap();
+        let answers = whole.learn(data, &run).unwrap();
+        assert_eq!(answers.len(), data.examples(), "{context}");
+        let mut one_pass = task(entry, &json!({}), 3);
+        one_pass.limits.max_passes = Some(1);
+        let outcome = learn(&one_pass, data);
+        assert_eq!(whole.counts(), outcome.counts, "{context}");
+        assert_eq!(whole.hypothesis(), outcome.hypothesis, "{context}");
+        let mistakes = answers.iter().filter(|answer| answer.is_mistake).count();
+        assert_eq!(mistakes as u64, outcome.counts.mistakes, "{context}");
+        let end = whole.snapshot();
+        let mut stepped = Session::new(plan.clone()).unwrap();
+        for position in 0..data.examples() {
+            let snapshot = stepped.snapshot();
+            stepped = Session::restore(plan.clone(), &snapshot).unwrap();
+            assert_eq!(stepped.snapshot(), snapshot, "{context} at {position}");
+            let cut = Session::restore(plan.clone(), &snapshot[..snapshot.len() - 1]);
+            assert!(cut.is_err(), "{context} at {position}");
+            let (row, before) = (one_row(data, position), stepped.hypothesis());
+            let answer = stepped.learn(&row, &run).unwrap();
+            if let Some(prediction) = answer[0].prediction {
+                // On the example as it was sent, before any reflection.
+                let mut said = None;
+                for_each_decisions(&before, &row, 0.0, |decisions| {
+                    said = Some(decisions[0].is_positive);
+                    std::ops::ControlFlow::Continue(())
+                });
+                assert_eq!(said, Some(prediction), "{context} at {position}");
+            }
+            assert_eq!(answer, answers[position..=position], "{context}");
+            batches_under_way += usize::from(answer[0].prediction.is_none());
+        }
+        assert_eq!(stepped.snapshot(), end, "{context}");
+        assert_eq!(stepped.hypothesis(), whole.hypothesis(), "{context}");
+        sessions += 1;
+    });
+    assert!(sessions > 10 && batches_under_way > 10);
+}
+
+/// The promise of the paper: one hypothesis, n bits (another n are room to work in). Counters and
+/// generator are of one size whatever n.
+#[test]
+fn directed_drift_keeps_n_bits_of_state() {
+    let entry = find("directed-drift").unwrap();
+    let mut sizes = Vec::new();
+    for words in [1, 16, 256] {
+        let n = 64 * words;
+        let (mut matrix, mut random) = (BitMatrix::new(n), Seed(1).generator(Purpose::Examples));
+        for _ in 0..200 {
+            let row: Vec<u64> = (0..words).map(|_| random.random()).collect();
+            matrix.push_row(&row);
+        }
+        let data = Data::new(Features::Boolean(matrix), Labels::HalfSpace);
+        let mut session = Session::new(session_plan(entry, &data)).unwrap();
+        session.learn(&data, &Run::default()).unwrap();
+        assert!(session.counts().mistakes > 50);
+        sizes.push(session.snapshot().len() - n / 8);
+    }
+    // The digits of the generator's numbers vary by a few.
+    assert!(sizes.iter().all(|&beside| beside < 256), "{sizes:?}");
+}
+
+#[test]
+fn learners_that_need_the_whole_sample_have_no_session() {
+    let samples = samples();
+    for entry in CATALOGUE {
+        let (_, data) = samples
+            .iter()
+            .find(|(_, data)| is_taken(entry, data))
+            .unwrap();
+        let mut plans = vec![session_plan(entry, data)];
+        if entry.on_line {
+            plans.clear();
+            if entry
+                .parameters
+                .iter()
+                .any(|parameter| parameter.name == "order")
+            {
+                let mut plan = session_plan(entry, data);
+                plan.task.parameters = task(entry, &json!({"order": "shuffled"}), 3).parameters;
+                plans.push(plan);
+            }
+        }
+        for plan in plans {
+            let refused = Session::new(plan).map(|_| ());
+            assert!(
+                matches!(refused, Err(TaskError::NotOnLine(_))),
+                "{}",
+                entry.name
+            );
+        }
+    }
 }
 
 /// A rule during whose look at the examples somebody asks for the end. As rules may, it then says
@@ -311,13 +455,15 @@ fn what_a_rule_says_when_told_to_stop_is_not_believed() {
             let mut train_loop = TrainLoop {
                 rule: &mut rule,
                 run: &run,
-                limits: Limits::default(),
-                watch: None,
-                trace: None,
-                random: Seed(1).generator(Purpose::Learner),
+                course: Course {
+                    limits: Limits::default(),
+                    watch: None,
+                    trace: None,
+                    random: Seed(1).generator(Purpose::Learner),
+                    counts: Counts::default(),
+                    is_awaiting: false,
+                },
                 order: Seed(1).generator(Purpose::Order),
-                counts: Counts::default(),
-                is_awaiting: false,
             };
             let mut sample = MemorySample::new(data, Presentation::Labelled);
             let reason = train_loop.run_sample(&mut sample);

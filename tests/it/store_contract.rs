@@ -7,6 +7,7 @@ mod database;
 mod datasets;
 mod leases;
 mod reading;
+mod sessions;
 mod status;
 
 use std::collections::HashSet;
@@ -345,6 +346,12 @@ contract!(sqlite, super::Sqlite::new(), [
         an_ended_job_needs_no_dataset
         deleting_a_dataset_and_reading_it_do_not_both_win
         blobs_of_datasets_are_in_use;
+    sessions:
+        a_session_is_kept_listed_and_deleted
+        what_a_session_learnt_is_fenced_by_its_position
+        a_snapshot_takes_the_place_of_the_log
+        many_sessions_are_written_at_once
+        an_owner_has_so_many_sessions;
     database:
         data_survive_reopening
         data_survive_a_process_that_did_not_close

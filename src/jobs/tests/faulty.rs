@@ -4,14 +4,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use async_trait::async_trait;
 
-use crate::records::id::{DatasetKind, JobKind, ModelKind};
+use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
+use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
     Dataset, DatasetId, DatasetSummary, Event, Job, JobId, Model, ModelId, ModelSummary, Owner,
-    Page, Progress, Slice, Timestamp,
+    Page, Progress, SessionId, Slice, Timestamp,
 };
 use crate::storage::{
-    CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
-    JobFilter, Lease, ModelFilter, Result, SqliteStore, Store, StoreError, Swept, WorkerId,
+    Appended, CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat,
+    JobEnd, JobFilter, Lease, ModelFilter, Result, SqliteStore, Store, StoreError, Swept, WorkerId,
 };
 
 /// Fails so many of the next inserts and ends, after they were written, and returns of jobs,
@@ -164,6 +165,30 @@ impl Store for Faulty {
         let done = self.inner.delete_dataset(owner, id).await;
         self.fault()?;
         done
+    }
+    async fn insert_session(&self, session: &SessionRecord, sessions_max: u64) -> Result<bool> {
+        self.inner.insert_session(session, sessions_max).await
+    }
+    async fn session(&self, owner: &Owner, id: SessionId) -> Result<Option<SessionRecord>> {
+        self.inner.session(owner, id).await
+    }
+    async fn session_state(&self, owner: &Owner, id: SessionId) -> Result<Option<StoredSession>> {
+        self.inner.session_state(owner, id).await
+    }
+    async fn sessions(
+        &self,
+        owner: &Owner,
+        page: &Page<SessionKind>,
+    ) -> Result<Slice<SessionRecord, SessionKind>> {
+        self.inner.sessions(owner, page).await
+    }
+    async fn append_examples(&self, appends: &[SessionAppend]) -> Result<Vec<Appended>> {
+        let done = self.inner.append_examples(appends).await;
+        self.fault()?;
+        done
+    }
+    async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool> {
+        self.inner.delete_session(owner, id).await
     }
     async fn ping(&self) -> Result<()> {
         self.inner.ping().await

@@ -8,7 +8,7 @@ use sqlx::{Row, SqlSafeStr, SqliteConnection, SqlitePool};
 use super::super::{Result, StoreError};
 
 /// Version, description, statements. The newest last.
-const MIGRATIONS: [(i64, &str, &str); 2] = [
+const MIGRATIONS: [(i64, &str, &str); 3] = [
     (
         1,
         "jobs and models",
@@ -18,6 +18,11 @@ const MIGRATIONS: [(i64, &str, &str); 2] = [
         2,
         "datasets",
         include_str!("../../../migrations/sqlite/0002_datasets.sql"),
+    ),
+    (
+        3,
+        "sessions",
+        include_str!("../../../migrations/sqlite/0003_sessions.sql"),
     ),
 ];
 

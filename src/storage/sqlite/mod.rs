@@ -16,6 +16,7 @@ mod migrate;
 mod models;
 mod queue;
 mod rows;
+mod sessions;
 
 use std::future::Future;
 use std::path::Path;
@@ -25,13 +26,14 @@ use async_trait::async_trait;
 use sqlx::SqlitePool;
 
 use super::{
-    CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
-    JobFilter, Lease, ModelFilter, Result, Store, StoreError, Swept, WorkerId,
+    Appended, CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat,
+    JobEnd, JobFilter, Lease, ModelFilter, Result, Store, StoreError, Swept, WorkerId,
 };
-use crate::records::id::{DatasetKind, JobKind, ModelKind};
+use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
+use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
     Dataset, DatasetId, DatasetSummary, Event, Job, JobId, Model, ModelId, ModelSummary, Owner,
-    Page, Progress, Slice, Timestamp,
+    Page, Progress, SessionId, Slice, Timestamp,
 };
 
 /// How long a method may take, waiting for a connection and for other processes included.
@@ -229,6 +231,34 @@ impl Store for SqliteStore {
 
     async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<DatasetDeletion> {
         timed(datasets::delete(self, owner, id)).await
+    }
+
+    async fn insert_session(&self, session: &SessionRecord, sessions_max: u64) -> Result<bool> {
+        timed(sessions::insert(self, session, sessions_max)).await
+    }
+
+    async fn session(&self, owner: &Owner, id: SessionId) -> Result<Option<SessionRecord>> {
+        timed(sessions::one(&self.readers, owner, id)).await
+    }
+
+    async fn session_state(&self, owner: &Owner, id: SessionId) -> Result<Option<StoredSession>> {
+        timed(sessions::whole(&self.readers, owner, id)).await
+    }
+
+    async fn sessions(
+        &self,
+        owner: &Owner,
+        page: &Page<SessionKind>,
+    ) -> Result<Slice<SessionRecord, SessionKind>> {
+        timed(sessions::list(&self.readers, owner, page)).await
+    }
+
+    async fn append_examples(&self, appends: &[SessionAppend]) -> Result<Vec<Appended>> {
+        timed(sessions::append(self, appends)).await
+    }
+
+    async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool> {
+        timed(sessions::delete(self, owner, id)).await
     }
 
     async fn ping(&self) -> Result<()> {

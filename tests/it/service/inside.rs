@@ -1,5 +1,6 @@
 //! The service inside this process: requests go through its router, without a socket.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -19,7 +20,7 @@ use crate::contract;
 /// A service with a directory of its own, computing jobs.
 pub struct Service {
     service: app::Service,
-    _directory: TempDir,
+    _directory: Arc<TempDir>,
 }
 
 impl Service {
@@ -42,7 +43,17 @@ impl Service {
 
     /// A service that accepts jobs and never computes them.
     pub async fn idle(settings: &[&str]) -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        Self::in_directory(Arc::new(tempfile::tempdir().unwrap()), settings).await
+    }
+
+    /// Two services over one directory, as two processes would be.
+    pub async fn two() -> (Self, Self) {
+        let directory = Arc::new(tempfile::tempdir().unwrap());
+        let one = Self::in_directory(Arc::clone(&directory), &[]).await;
+        (one, Self::in_directory(directory, &[]).await)
+    }
+
+    async fn in_directory(directory: Arc<TempDir>, settings: &[&str]) -> Self {
         let data_dir = directory.path().to_str().unwrap();
         let line = ["halfspace", "--data-dir", data_dir];
         let line = CommandLine::try_parse_from(line.iter().chain(settings)).unwrap();
@@ -56,6 +67,11 @@ impl Service {
     /// Begins to stop, as at SIGTERM.
     pub async fn stop(&self) {
         self.service.jobs().stop(Duration::from_secs(5)).await;
+    }
+
+    /// Lets go of the sessions in memory.
+    pub fn forget_sessions(&self) {
+        self.service.jobs().forget_sessions();
     }
 
     /// Sends a request whose answer ends, and holds both against the contract.

@@ -1,0 +1,163 @@
+//! How many examples a second sessions learn, each on disk before it is answered, beside how often
+//! this disk takes a write.
+//!
+//! `cargo bench --bench sessions` starts the program on a free port of the loopback and sends NDJSON:
+//! one stream into one session, and 64 at once into 64; then single lines, a request each, from one
+//! client and from 64. The baseline is a write of 4 KiB with `fdatasync`, again and again, in the same
+//! directory.
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Result, Write};
+use std::net::{Shutdown, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+const LEARNERS: [&str; 4] = [
+    "directed-drift",
+    "perceptron",
+    "winnow",
+    "kernel-perceptron",
+];
+const SESSIONS: usize = 64;
+const STREAM_LINES: usize = 50_000;
+const LINES_OF_EACH: usize = 5_000;
+const SINGLE_LINES: usize = 40;
+const SYNCS: usize = 300;
+
+/// Features an example.
+const N: usize = 64;
+
+fn main() -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    let mut child = Command::new(env!("CARGO_BIN_EXE_halfspace"))
+        .args(["--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
+        .arg(directory.path())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let measured = measure(&mut child, directory.path());
+    child.kill()?;
+    child.wait()?;
+    measured
+}
+
+fn measure(child: &mut Child, directory: &Path) -> Result<()> {
+    let mut banner = BufReader::new(child.stdout.take().ok_or(std::io::ErrorKind::BrokenPipe)?);
+    let mut line = String::new();
+    banner.read_line(&mut line)?;
+    let address = line.trim_end().rsplit('/').next().unwrap_or_default();
+    println!("n = {N}; a second:");
+    report("baseline: 4 KiB written and synced", SYNCS, || {
+        syncs(directory)
+    })?;
+    let stream = lines(STREAM_LINES);
+    for learner in LEARNERS {
+        let path = open(address, learner)?;
+        let name = format!("examples, one stream, {learner}");
+        report(&name, STREAM_LINES, || learn(address, &path, &stream))?;
+    }
+    let paths: Result<Vec<String>> = (0..SESSIONS).map(|_| open(address, "perceptron")).collect();
+    let paths = paths?;
+    let each = lines(LINES_OF_EACH);
+    let name = format!("examples, {SESSIONS} streams, perceptron");
+    report(&name, SESSIONS * LINES_OF_EACH, || {
+        at_once(&paths, |path| learn(address, path, &each))
+    })?;
+    let single = |path: &str| {
+        let line = lines(1);
+        (0..SINGLE_LINES).try_for_each(|_| learn(address, path, &line))
+    };
+    report("requests of one line, one client", SINGLE_LINES, || {
+        single(&paths[0])
+    })?;
+    let name = format!("requests of one line, {SESSIONS} clients");
+    report(&name, SESSIONS * SINGLE_LINES, || at_once(&paths, single))
+}
+
+fn report(name: &str, count: usize, work: impl FnOnce() -> Result<()>) -> Result<()> {
+    let begun = Instant::now();
+    work()?;
+    let rate = count as f64 / begun.elapsed().as_secs_f64();
+    println!("{name:48} {rate:>12.0}");
+    Ok(())
+}
+
+/// The same work on every session, each in a thread of its own.
+fn at_once(paths: &[String], work: impl Fn(&str) -> Result<()> + Sync) -> Result<()> {
+    std::thread::scope(|scope| {
+        let work = &work;
+        let threads: Vec<_> = paths
+            .iter()
+            .map(|path| scope.spawn(move || work(path)))
+            .collect();
+        let mut ends = threads.into_iter().map(|thread| thread.join());
+        ends.try_for_each(|end| end.expect("a thread that does not panic"))
+    })
+}
+
+fn syncs(directory: &Path) -> Result<()> {
+    let mut file = File::create(directory.join("baseline"))?;
+    for _ in 0..SYNCS {
+        file.write_all(&[1; 4096])?;
+        file.sync_data()?;
+    }
+    Ok(())
+}
+
+/// Examples of a disjunction of three features.
+fn lines(count: usize) -> Vec<u8> {
+    let mut state = 1_u64;
+    let mut text = String::new();
+    for _ in 0..count {
+        let mut word = u64::MAX;
+        for _ in 0..2 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            word &= state;
+        }
+        let label = if word & 0b111 == 0 { -1 } else { 1 };
+        let bits: String = (0..N)
+            .map(|j| if word >> j & 1 == 1 { '1' } else { '0' })
+            .collect();
+        text.push_str(&format!("{{\"x\":\"{bits}\",\"y\":{label}}}\n"));
+    }
+    text.into_bytes()
+}
+
+/// Opens a session; its path.
+fn open(address: &str, learner: &str) -> Result<String> {
+    let body = format!(r#"{{"learner": {{"name": "{learner}"}}, "n": {N}, "seed": 1}}"#);
+    let answer = post(address, "/v1/sessions", "application/json", body.as_bytes())?;
+    let head = answer.lines().find(|line| line.starts_with("location: "));
+    Ok(head.expect("an open session")["location: ".len()..].to_owned())
+}
+
+fn learn(address: &str, path: &str, lines: &[u8]) -> Result<()> {
+    let answer = post(
+        address,
+        &format!("{path}/examples"),
+        "application/x-ndjson",
+        lines,
+    )?;
+    let sent = lines.iter().filter(|&&byte| byte == b'\n').count();
+    assert_eq!(answer.matches("\"position\"").count(), sent);
+    Ok(())
+}
+
+/// Sends a request on a connection of its own; the whole answer.
+fn post(address: &str, path: &str, media_type: &str, body: &[u8]) -> Result<String> {
+    let mut connection = TcpStream::connect(address)?;
+    let length = body.len();
+    let head = format!(
+        "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\
+         content-type: {media_type}\r\ncontent-length: {length}\r\n\r\n"
+    );
+    connection.write_all(head.as_bytes())?;
+    connection.write_all(body)?;
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer)?;
+    connection.shutdown(Shutdown::Both).ok();
+    Ok(answer)
+}

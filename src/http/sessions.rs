@@ -1,0 +1,336 @@
+//! `/v1/sessions`: create, list, look, predict, save, delete. How they learn is in
+//! `session_examples`.
+
+use std::ops::ControlFlow;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::{StatusCode, header};
+use serde::Deserialize;
+use utoipa::{IntoParams, ToSchema};
+
+use crate::formats::{self, Assume, DataForm, Format, Options, RowsKind, UnlabelledMeans, json};
+use crate::jobs::SessionError;
+use crate::learners::data::Features;
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::predict::for_each_decisions;
+use crate::learners::task::TaskError;
+use crate::records::SessionId;
+use crate::records::id::SessionKind;
+use crate::records::session::SessionSpec;
+use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
+
+use super::App;
+use super::body::Effort;
+use super::data_body::DataBody;
+use super::extract::{Caller, NoQuery, PathId, Query, page, query_pairs};
+use super::problem::{Code, FieldError, Problem, placed};
+use super::session_documents::{
+    SavedModel, SessionAnswer, SessionItem, SessionList, SessionPredictions, answer,
+};
+use super::submission::{Whereabouts, check_name, refuse_idempotency_key, unresolvable};
+
+/// A session to be opened.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionRequest {
+    learner: LearnerSpec,
+    /// Features an example.
+    n: Positive,
+    /// What the features are; `boolean` when absent.
+    values: Option<RowsKind>,
+    /// Declares the examples fresh and independent, drawn so; without it no confidence is claimed.
+    assume: Option<Assume>,
+    /// Of every random choice; drawn, and reported, when absent.
+    seed: Option<SeedNumber>,
+    /// When the session ends; it has neither passes nor a time.
+    #[serde(default)]
+    stop: StopSpec,
+}
+
+/// Which part of the list.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct ListQuery {
+    /// Items a page, 20 when absent.
+    #[param(minimum = 1, maximum = 100)]
+    limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    cursor: Option<String>,
+}
+
+/// What the model is called.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct SaveQuery {
+    /// Free text.
+    name: Option<String>,
+}
+
+impl From<SessionError> for Problem {
+    fn from(error: SessionError) -> Self {
+        let detail = error.to_string();
+        match error {
+            SessionError::Store(error) => error.into(),
+            SessionError::NotFound => Self::not_found("session"),
+            SessionError::Unresolvable(error) => unresolvable(error, &SessionPlace),
+            SessionError::Unfit(TaskError::Intractable(detail)) => {
+                Self::new(Code::INTRACTABLE, detail)
+            }
+            SessionError::Unfit(_) => Self::new(Code::WRONG_DATA, detail),
+            SessionError::Elsewhere { position } => {
+                Self::new(Code::STALE_POSITION, detail).at_position(position)
+            }
+            SessionError::Ended { position } => {
+                Self::new(Code::SESSION_ENDED, detail).at_position(position)
+            }
+            SessionError::EndsWithin { .. } => Self::new(Code::SESSION_ENDED, detail),
+            SessionError::Busy => Self::new(Code::SESSION_BUSY, detail),
+            SessionError::TooLong { .. } => Self::new(Code::INTRACTABLE, detail),
+            SessionError::TooMany { .. } => Self::new(Code::TOO_MANY_SESSIONS, detail),
+            SessionError::Broken => Self::new(Code::INTERNAL, detail),
+            SessionError::Stopping => Self::new(Code::STOPPING, detail),
+        }
+    }
+}
+
+/// Places in the body that opens a session.
+struct SessionPlace;
+
+impl Whereabouts for SessionPlace {
+    fn job(&self, field: &str, detail: String) -> FieldError {
+        self.task(field, detail)
+    }
+
+    fn learner(&self, detail: String) -> FieldError {
+        self.task("learner/name", detail)
+    }
+
+    fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
+        let escaped = name.replace('~', "~0").replace('/', "~1");
+        self.task(
+            &format!("learner/params/{}", escaped.replace('.', "/")),
+            detail,
+        )
+    }
+
+    fn stop(&self, field: &str, detail: String) -> FieldError {
+        match field {
+            "assume" => self.task(field, detail),
+            field => self.task(&format!("stop/{field}"), detail),
+        }
+    }
+
+    fn task(&self, field: &str, detail: String) -> FieldError {
+        placed(Some(formats::Place::Pointer(format!("/{field}"))), detail)
+    }
+
+    fn data(&self, detail: String) -> FieldError {
+        self.task("values", detail)
+    }
+}
+
+fn etag(position: u64) -> String {
+    format!("\"{position}\"")
+}
+
+/// Opens a session, in which a learner learns one example at a time.
+#[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
+    request_body(content = SessionRequest, description = "What it learns, and until when"),
+    responses((status = 201, description = "The session is open", body = SessionAnswer)))]
+pub async fn create(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    request: Request,
+) -> Result<
+    (
+        StatusCode,
+        [(header::HeaderName, String); 2],
+        Json<SessionAnswer>,
+    ),
+    Problem,
+> {
+    refuse_idempotency_key(request.headers())?;
+    let body = DataBody::json(&app, request)?;
+    let (effort, limits) = (body.effort(), body.limits.clone());
+    let read = body.read(&app, effort, move |reader| {
+        Ok(json::from_reader::<SessionRequest>(reader, &limits)?)
+    });
+    let asked = read.await?;
+    let n = asked.n.get();
+    if n > app.limits.n_max {
+        let detail = format!("{n} features are more than n_max: {}.", app.limits.n_max);
+        let field = SessionPlace.task("n", detail.clone());
+        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
+    }
+    let seed = asked
+        .seed
+        .map_or_else(|| app.jobs.ids().seed(), SeedNumber::get);
+    let spec = SessionSpec {
+        learner: asked.learner,
+        n,
+        values: asked.values.unwrap_or(RowsKind::Boolean),
+        assume: asked.assume,
+        seed,
+        stop: asked.stop,
+    };
+    let created = app
+        .jobs
+        .create_session(&owner, spec, app.limits.sessions_max);
+    let id = created.await?.id;
+    let answer = app.jobs.look_at_session(&owner, id, answer).await?;
+    let headers = [
+        (header::LOCATION, format!("/v1/sessions/{id}")),
+        (header::ETAG, etag(answer.position)),
+    ];
+    Ok((StatusCode::CREATED, headers, Json(answer)))
+}
+
+/// The sessions, newest first.
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListQuery),
+    responses((status = 200, description = "A page of sessions", body = SessionList)))]
+pub async fn list(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Query(query): Query<ListQuery>,
+) -> Result<Json<SessionList>, Problem> {
+    let page = page::<SessionKind>(query.limit, query.cursor.as_deref())?;
+    let slice = app.jobs.sessions(&owner, &page).await?;
+    Ok(Json(SessionList {
+        items: slice.items.into_iter().map(SessionItem::from).collect(),
+        next_cursor: slice.next.map(|cursor| cursor.to_string()),
+    }))
+}
+
+/// One session, as it stands.
+#[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
+    params(("id" = SessionId, Path, description = "The session")),
+    responses((status = 200, description = "The session", body = SessionAnswer)))]
+pub async fn get(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<SessionKind>,
+) -> Result<([(header::HeaderName, String); 1], Json<SessionAnswer>), Problem> {
+    let answer = app.jobs.look_at_session(&owner, id, answer).await?;
+    Ok(([(header::ETAG, etag(answer.position))], Json(answer)))
+}
+
+/// Deletes a session. Models that were saved of it stay.
+#[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions",
+    params(("id" = SessionId, Path, description = "The session")),
+    responses((status = 204, description = "It is gone")))]
+pub async fn delete(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<SessionKind>,
+) -> Result<StatusCode, Problem> {
+    app.jobs.delete_session(&owner, id).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Saves what the session has learnt so far as a model.
+#[utoipa::path(post, path = "/v1/sessions/{id}/model", tag = "sessions",
+    params(("id" = SessionId, Path, description = "The session"), SaveQuery),
+    responses((status = 201, description = "The model is stored", body = SavedModel)))]
+pub async fn save(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    Query(query): Query<SaveQuery>,
+    PathId(id): PathId<SessionKind>,
+    request: Request,
+) -> Result<
+    (
+        StatusCode,
+        [(header::HeaderName, String); 1],
+        Json<SavedModel>,
+    ),
+    Problem,
+> {
+    refuse_idempotency_key(request.headers())?;
+    check_name(&app, query.name.as_deref(), |detail| FieldError {
+        parameter: Some("name".to_owned()),
+        detail,
+        ..FieldError::default()
+    })?;
+    let model = app.jobs.save_session(&owner, id, query.name).await?;
+    let location = [(header::LOCATION, format!("/v1/models/{}", model.id))];
+    Ok((StatusCode::CREATED, location, Json(model.into())))
+}
+
+/// Predicts without learning. The session stays where it stands.
+#[utoipa::path(post, path = "/v1/sessions/{id}/predict", tag = "sessions",
+    params(("id" = SessionId, Path, description = "The session")),
+    request_body(
+        content((crate::http::data_schema::Data = "application/json"),
+            (String = "application/x-ndjson"), (String = "text/csv"), (String = "text/x-libsvm")),
+        description = "The examples; labels are passed over, a table has none"),
+    responses((status = 200, description = "The predictions", body = SessionPredictions)))]
+pub async fn predict(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathId(id): PathId<SessionKind>,
+    request: Request,
+) -> Result<Json<SessionPredictions>, Problem> {
+    let hypothesis = app.jobs.session_hypothesis(&owner, id).await?;
+    let body = DataBody::new(&app, request)?;
+    if let Some((name, _)) = query_pairs(body.parts.uri.query())?.first() {
+        let detail = "this operation has no query parameters";
+        return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
+    }
+    let format = body.format;
+    let options = Options {
+        labels: (format == Format::Csv).then_some(formats::LabelsColumn::None),
+        n: (format == Format::Libsvm).then_some(hypothesis.n()),
+        unlabelled: UnlabelledMeans::Nothing,
+        limits: body.limits.clone(),
+        ..Options::default()
+    };
+    // Scoring is more work than reading, and is done where the body is read.
+    let read = body.read(&app, Effort::Unknown, move |reader| {
+        predictions(&hypothesis, formats::read(format, reader, &options)?)
+    });
+    Ok(Json(read.await?))
+}
+
+fn predictions(hypothesis: &Hypothesis, form: DataForm) -> Result<SessionPredictions, Problem> {
+    let DataForm::Sample {
+        parsed,
+        assume: None,
+    } = form
+    else {
+        let detail = "Send the examples to predict along, without `assume`.";
+        return Err(Problem::new(Code::WRONG_DATA, detail));
+    };
+    let (n, own) = (parsed.data.n(), hypothesis.n());
+    if n != own {
+        let detail = format!("The examples have {n} features, but the session has n = {own}.");
+        return Err(Problem::new(Code::WRONG_DATA, detail));
+    }
+    let is_real = matches!(parsed.data.features(), Features::Real(_));
+    if is_real && !hypothesis.takes_real() {
+        let detail = "The session is over Boolean examples: values all 0/1 or all -1/1.";
+        let field = placed(parsed.first_real, detail.to_owned());
+        return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
+    }
+    let checked = hypothesis.check_examples(&parsed.data);
+    checked.map_err(|detail| Problem::new(Code::INTRACTABLE, detail))?;
+    let mut predictions = Vec::with_capacity(parsed.data.examples());
+    for_each_decisions(
+        hypothesis,
+        &parsed.data,
+        parsed.zero_bit_value,
+        |decisions| {
+            let signs = decisions
+                .iter()
+                .map(|one| if one.is_positive { 1 } else { -1 });
+            predictions.extend(signs);
+            ControlFlow::Continue(())
+        },
+    );
+    Ok(SessionPredictions { predictions })
+}

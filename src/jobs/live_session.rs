@@ -1,0 +1,120 @@
+//! One session in memory: how it comes back from the store, and what the store is to remember.
+
+use crate::formats::{Parsed, RowsKind};
+use crate::learners::data::{Data, Features, RealMatrix};
+use crate::learners::predict::spell_out;
+use crate::learners::random::Seed;
+use crate::learners::run::Run;
+use crate::learners::session::{LearnError, Session, SessionPlan};
+use crate::records::session::{LogEntry, SessionRecord, SessionSpec, StoredSession, pack, unpack};
+use crate::records::train::TrainSpec;
+
+use super::train_job::TrainJob;
+use super::work::{ResolveError, assumed_sampling};
+
+/// A snapshot is due when the log since the last one is so long, by either measure, and not small
+/// beside the snapshot.
+const LOG_EXAMPLES_MAX: u64 = 4096;
+const LOG_BYTES_MAX: usize = 1 << 20;
+const LOG_EXAMPLES_IN_ANY_CASE: u64 = 65_536;
+
+/// A session in memory, and what of it is in the store.
+pub(super) struct Live {
+    pub(super) session: Session,
+    pub(super) record: SessionRecord,
+    log_examples: u64,
+    log_bytes: usize,
+    snapshot_bytes: usize,
+}
+
+impl Live {
+    /// Examples learnt.
+    pub(super) fn position(&self) -> u64 {
+        self.session.counts().examples
+    }
+
+    /// What the store is to remember of the first `rows` of these examples, just learnt.
+    pub(super) fn log_entry(&mut self, data: &Data, rows: usize) -> LogEntry {
+        let packed = pack(data, rows);
+        self.log_examples += rows as u64;
+        self.log_bytes += packed.len();
+        let is_long = self.log_examples >= LOG_EXAMPLES_MAX || self.log_bytes >= LOG_BYTES_MAX;
+        let is_worth_it = 4 * self.log_bytes >= self.snapshot_bytes
+            || self.log_examples >= LOG_EXAMPLES_IN_ANY_CASE;
+        if !(is_long && is_worth_it) {
+            return LogEntry::Examples(packed);
+        }
+        let snapshot = self.session.snapshot();
+        (self.log_examples, self.log_bytes) = (0, 0);
+        self.snapshot_bytes = snapshot.len();
+        LogEntry::Snapshot(snapshot)
+    }
+}
+
+/// What a stored session learns, checked.
+pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
+    let train = TrainSpec {
+        learner: spec.learner.clone(),
+        stop: spec.stop.clone(),
+        trace: false,
+    };
+    Ok(SessionPlan {
+        task: TrainJob::new(&train, Seed(spec.seed))?.task,
+        n: usize::try_from(spec.n).unwrap_or(usize::MAX),
+        real: spec.values == RowsKind::Real,
+        assume: spec.assume.map(assumed_sampling),
+    })
+}
+
+/// A session as it was when its last append was stored; none when what is stored is damaged.
+pub(super) fn revived(stored: StoredSession, run: &Run) -> Result<Option<Live>, LearnError> {
+    let StoredSession {
+        record,
+        snapshot,
+        log,
+    } = stored;
+    let Ok(plan) = plan(&record.spec) else {
+        return Ok(None);
+    };
+    let n = plan.n;
+    let restored = match &snapshot {
+        None => Session::new(plan).ok(),
+        Some(snapshot) => Session::restore(plan, snapshot).ok(),
+    };
+    let Some(mut session) = restored else {
+        return Ok(None);
+    };
+    let mut log_examples = 0;
+    for bytes in &log {
+        let Some(data) = unpack(n, bytes) else {
+            return Ok(None);
+        };
+        log_examples += data.examples() as u64;
+        session.learn(&data, run)?;
+    }
+    let live = Live {
+        session,
+        log_examples,
+        log_bytes: log.iter().map(Vec::len).sum(),
+        snapshot_bytes: snapshot.map_or(0, |snapshot| snapshot.len()),
+        record,
+    };
+    Ok((live.position() == live.record.position).then_some(live))
+}
+
+/// The examples as a session of such values reads them: Boolean ones spelled out for real ones.
+pub(super) fn as_values(parsed: Parsed, values: RowsKind) -> Data {
+    let Features::Boolean(matrix) = parsed.data.features() else {
+        return parsed.data;
+    };
+    if values == RowsKind::Boolean {
+        return parsed.data;
+    }
+    let (mut all, mut row_values) = (Vec::new(), Vec::new());
+    for row in 0..matrix.rows() {
+        spell_out(matrix, row, parsed.zero_bit_value, &mut row_values);
+        all.extend_from_slice(&row_values);
+    }
+    let features = Features::Real(RealMatrix::from_values(matrix.n(), all));
+    Data::new(features, parsed.data.labels().clone())
+}

@@ -1,0 +1,97 @@
+//! What sessions have learnt, on its way to the disk: writes that wait at the same time share one
+//! transaction, and so one wait for the disk.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::oneshot;
+
+use crate::records::session::SessionAppend;
+use crate::storage::{Appended, Store, StoreError};
+
+/// Appends of one transaction, at most.
+const BATCH_MAX: usize = 256;
+
+/// The writes that wait.
+pub(super) struct Journal {
+    store: Arc<dyn Store>,
+    waiting: Mutex<Vec<Waiting>>,
+    /// Held by the one that writes for all.
+    writing: tokio::sync::Mutex<()>,
+}
+
+struct Waiting {
+    append: SessionAppend,
+    done: oneshot::Sender<Result<Appended, StoreError>>,
+}
+
+impl Journal {
+    pub(super) fn new(store: Arc<dyn Store>) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            waiting: Mutex::default(),
+            writing: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// Remembers what a session has learnt; on disk when this returns `Done`.
+    ///
+    /// # Errors
+    /// What the store says; whether it was written is not known after
+    /// [`StoreError::Unavailable`].
+    pub(super) async fn append(
+        self: &Arc<Self>,
+        append: SessionAppend,
+    ) -> Result<Appended, StoreError> {
+        let (done, outcome) = oneshot::channel();
+        self.queue().push(Waiting { append, done });
+        // In a task of its own: others may wait for what this one writes, even if its request goes
+        // away.
+        let journal = Arc::clone(self);
+        tokio::spawn(async move { journal.write_waiting().await });
+        let lost = |_| Err(StoreError::unavailable("the writer went away"));
+        outcome.await.unwrap_or_else(lost)
+    }
+
+    async fn write_waiting(&self) {
+        let _writing = self.writing.lock().await;
+        let batch: Vec<Waiting> = {
+            let mut queue = self.queue();
+            let count = queue.len().min(BATCH_MAX);
+            queue.drain(..count).collect()
+        };
+        // Another may have written it meanwhile.
+        if batch.is_empty() {
+            return;
+        }
+        let (appends, answers): (Vec<_>, Vec<_>) =
+            batch.into_iter().map(|one| (one.append, one.done)).unzip();
+        match self.store.append_examples(&appends).await {
+            Ok(outcomes) => {
+                for (done, outcome) in answers.into_iter().zip(outcomes) {
+                    // Whoever asked may be gone.
+                    let _ = done.send(Ok(outcome));
+                }
+            }
+            Err(error) => {
+                for done in answers {
+                    let _ = done.send(Err(again(&error)));
+                }
+            }
+        }
+    }
+
+    fn queue(&self) -> std::sync::MutexGuard<'_, Vec<Waiting>> {
+        // A list is whole whatever its holder was doing when it panicked.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The same error for another of those that it met.
+fn again(error: &StoreError) -> StoreError {
+    let text = error.to_string();
+    match error {
+        StoreError::Full(_) => StoreError::Full(text.into()),
+        StoreError::Corrupt(_) => StoreError::corrupt(text),
+        _ => StoreError::unavailable(text),
+    }
+}

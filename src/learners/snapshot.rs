@@ -1,0 +1,109 @@
+//! The state of a rule as bytes, and back: what a session keeps while nobody computes it.
+//!
+//! Numbers stand as eight bytes, little-endian, in an order that writer and reader agree on. What
+//! the parameters say is not in a snapshot: a rule is built from them first, then restored.
+
+/// The bytes are no snapshot of such a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a snapshot of a session is damaged")]
+pub struct SnapshotError;
+
+/// Writes a snapshot.
+#[derive(Clone, Debug, Default)]
+pub struct SnapshotWriter {
+    bytes: Vec<u8>,
+}
+
+impl SnapshotWriter {
+    /// Adds a number.
+    pub fn number(&mut self, number: u64) {
+        self.bytes.extend_from_slice(&number.to_le_bytes());
+    }
+
+    /// Adds numbers whose count the reader knows.
+    pub fn numbers(&mut self, numbers: impl IntoIterator<Item = u64>) {
+        for number in numbers {
+            self.number(number);
+        }
+    }
+
+    /// Adds bytes with their length.
+    pub fn bytes(&mut self, bytes: &[u8]) {
+        self.number(bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The snapshot.
+    pub fn finish(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// Reads a snapshot.
+#[derive(Clone, Debug)]
+pub struct SnapshotReader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> SnapshotReader<'a> {
+    /// Begins at the first byte.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// The next number.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn number(&mut self) -> Result<u64, SnapshotError> {
+        let (number, rest) = self.bytes.split_first_chunk().ok_or(SnapshotError)?;
+        self.bytes = rest;
+        Ok(u64::from_le_bytes(*number))
+    }
+
+    /// The next `count` numbers.
+    ///
+    /// # Errors
+    /// When there are fewer.
+    pub fn numbers(&mut self, count: usize) -> Result<Vec<u64>, SnapshotError> {
+        if self.bytes.len() / size_of::<u64>() < count {
+            return Err(SnapshotError);
+        }
+        (0..count).map(|_| self.number()).collect()
+    }
+
+    /// The next number, as a count of things that take at least eight bytes each.
+    ///
+    /// # Errors
+    /// When so many cannot follow.
+    pub fn count(&mut self) -> Result<usize, SnapshotError> {
+        let count = usize::try_from(self.number()?).map_err(|_| SnapshotError)?;
+        if count > self.bytes.len() / size_of::<u64>() {
+            return Err(SnapshotError);
+        }
+        Ok(count)
+    }
+
+    /// The next bytes that were written with their length.
+    ///
+    /// # Errors
+    /// When there are fewer.
+    pub fn bytes(&mut self) -> Result<&'a [u8], SnapshotError> {
+        let length = usize::try_from(self.number()?).map_err(|_| SnapshotError)?;
+        let (bytes, rest) = self.bytes.split_at_checked(length).ok_or(SnapshotError)?;
+        self.bytes = rest;
+        Ok(bytes)
+    }
+
+    /// That nothing follows.
+    ///
+    /// # Errors
+    /// When something does.
+    pub fn end(self) -> Result<(), SnapshotError> {
+        if self.bytes.is_empty() {
+            Ok(())
+        } else {
+            Err(SnapshotError)
+        }
+    }
+}

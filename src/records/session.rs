@@ -1,0 +1,181 @@
+//! A stored session: what it learns, where it stands, and the examples since its last snapshot.
+
+use serde::{Deserialize, Serialize};
+
+use crate::bits::{BitMatrix, BitVector, words_for};
+use crate::formats::{Assume, RowsKind};
+use crate::learners::data::{Data, Features, Labels, RealMatrix};
+
+use super::id::SessionId;
+use super::owner::Owner;
+use super::time::Timestamp;
+use super::train::{LearnerSpec, StopSpec};
+
+/// What a session learns: all that is needed, with the examples, to learn it again.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SessionSpec {
+    /// The learner and its parameters.
+    pub learner: LearnerSpec,
+    /// Features an example.
+    pub n: u64,
+    /// What the features are.
+    pub values: RowsKind,
+    /// What is declared of the distribution of the examples.
+    pub assume: Option<Assume>,
+    /// Of every random choice.
+    pub seed: u64,
+    /// When it ends.
+    pub stop: StopSpec,
+}
+
+/// A session without its state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionRecord {
+    pub id: SessionId,
+    pub owner: Owner,
+    /// What it learns.
+    pub spec: SessionSpec,
+    /// Examples learnt.
+    pub position: u64,
+    pub created_at: Timestamp,
+}
+
+/// A session with all that brings it back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StoredSession {
+    pub record: SessionRecord,
+    /// The state at some position; none for the one before the first example.
+    pub snapshot: Option<Vec<u8>>,
+    /// The packed examples since then, in order: see [`pack`].
+    pub log: Vec<Vec<u8>>,
+}
+
+/// Examples that a session has learnt, on their way to the store.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SessionAppend {
+    pub id: SessionId,
+    pub owner: Owner,
+    /// Where the session stood before them: the write is void when it stands elsewhere.
+    pub position: u64,
+    /// How many they are.
+    pub examples: u64,
+    /// The examples.
+    pub entry: LogEntry,
+}
+
+/// How the store is to remember what was learnt.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LogEntry {
+    /// The packed examples, to be learnt again when the session comes back.
+    Examples(Vec<u8>),
+    /// The state after them, in place of the log so far.
+    Snapshot(Vec<u8>),
+}
+
+/// The bits of a kind.
+const LABELLED: u8 = 1;
+const REAL: u8 = 2;
+
+/// The first `rows` examples of some data as bytes: their kind (1 byte), their number (4), the
+/// labels a bit each, then the rows, bits in bytes or doubles; all little-endian.
+#[must_use]
+pub fn pack(data: &Data, rows: usize) -> Vec<u8> {
+    let is_labelled = matches!(data.labels(), Labels::Labelled(_));
+    let is_real = matches!(data.features(), Features::Real(_));
+    let mut bytes = vec![u8::from(is_labelled) + 2 * u8::from(is_real)];
+    bytes.extend_from_slice(&(rows as u32).to_le_bytes());
+    if let Labels::Labelled(labels) = data.labels() {
+        let mut kept = BitVector::zeros(rows);
+        (0..rows).for_each(|row| kept.set(row, labels.get(row)));
+        push_bits(&mut bytes, &kept);
+    }
+    match data.features() {
+        Features::Boolean(matrix) => {
+            (0..rows).for_each(|row| push_bits(&mut bytes, &matrix.row(row)));
+        }
+        Features::Real(matrix) => {
+            let values = &matrix.values()[..rows * matrix.n()];
+            values
+                .iter()
+                .for_each(|value| bytes.extend_from_slice(&value.to_le_bytes()));
+        }
+    }
+    bytes
+}
+
+fn push_bits(bytes: &mut Vec<u8>, bits: &BitVector) {
+    let words = bits.words().iter().flat_map(|word| word.to_le_bytes());
+    bytes.extend(words.take(bits.n().div_ceil(8)));
+}
+
+/// What [`pack`] packed, for rows of `n` features; none when the bytes are not that.
+#[must_use]
+pub fn unpack(n: usize, bytes: &[u8]) -> Option<Data> {
+    let (&kind, rest) = bytes.split_first()?;
+    let (rows, mut rest) = rest.split_first_chunk()?;
+    let rows = u32::from_le_bytes(*rows) as usize;
+    if rows == 0 || kind > (LABELLED | REAL) {
+        return None;
+    }
+    let labels = match kind & LABELLED {
+        0 => Labels::HalfSpace,
+        _ => Labels::Labelled(take_bits(&mut rest, rows)?),
+    };
+    let features = if kind & REAL == 0 {
+        let mut matrix = BitMatrix::new(n);
+        for _ in 0..rows {
+            matrix.push_row(take_bits(&mut rest, n)?.words());
+        }
+        Features::Boolean(matrix)
+    } else {
+        let (values, after) = rest.split_at_checked(rows.checked_mul(n)?.checked_mul(8)?)?;
+        rest = after;
+        let (values, _) = values.as_chunks();
+        let values = values.iter().map(|eight| f64::from_le_bytes(*eight));
+        Features::Real(RealMatrix::from_values(n, values.collect()))
+    };
+    rest.is_empty().then(|| Data::new(features, labels))
+}
+
+fn take_bits(bytes: &mut &[u8], n: usize) -> Option<BitVector> {
+    let (bits, rest) = bytes.split_at_checked(n.div_ceil(8))?;
+    *bytes = rest;
+    let mut words = vec![0_u64; words_for(n)];
+    for (index, byte) in bits.iter().enumerate() {
+        words[index / 8] |= u64::from(*byte) << (8 * (index % 8));
+    }
+    Some(BitVector::from_words(n, words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn examples_come_back_as_they_were_packed() {
+        for n in [1, 7, 8, 9, 64, 65, 130] {
+            let mut matrix = BitMatrix::new(n);
+            let mut values = Vec::new();
+            let rows = 11;
+            for row in 0..rows {
+                let mut bits = BitVector::zeros(n);
+                (0..n).for_each(|j| bits.set(j, (row * 7 + j * j) % 3 == 1));
+                matrix.push_row(bits.words());
+                values.extend((0..n).map(|j| (row as f64) / 3.0 - j as f64));
+            }
+            let labels = BitVector::from_words(rows, vec![0b101_1001_0110]);
+            let real = RealMatrix::from_values(n, values);
+            for features in [Features::Boolean(matrix.clone()), Features::Real(real)] {
+                for labels in [Labels::HalfSpace, Labels::Labelled(labels.clone())] {
+                    let data = Data::new(features.clone(), labels);
+                    let bytes = pack(&data, rows);
+                    assert_eq!(unpack(n, &bytes), Some(data.clone()));
+                    assert_eq!(unpack(n, &bytes[..bytes.len() - 1]), None);
+                    let first = unpack(n, &pack(&data, 1)).expect("one row");
+                    assert_eq!(first.examples(), 1);
+                }
+            }
+        }
+        assert_eq!(unpack(3, &[]), None);
+    }
+}

@@ -1,0 +1,699 @@
+//! Sessions: learning one example at a time.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use axum::body::Body;
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use halfspace::learners::random::Generator;
+use rand::{RngExt, SeedableRng};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::service::{Answer, Service, request};
+
+const LEARNERS: [&str; 7] = [
+    "directed-drift",
+    "directed-drift-async",
+    "directed-drift-sync",
+    "perceptron",
+    "winnow",
+    "kernel-perceptron",
+    "bounded-perceptron",
+];
+
+/// Examples of a disjunction of the first three of `n` features, positive about half the time.
+fn examples(n: usize, count: usize, seed: u64) -> Vec<(String, i8)> {
+    let mut random = Generator::seed_from_u64(seed);
+    let one = |_| {
+        let bits: Vec<bool> = (0..n).map(|_| random.random_range(0..4) == 0).collect();
+        let text = bits
+            .iter()
+            .map(|&bit| if bit { '1' } else { '0' })
+            .collect();
+        let label = if bits[..3].contains(&true) { 1 } else { -1 };
+        (text, label)
+    };
+    (0..count).map(one).collect()
+}
+
+fn lines(examples: &[(String, i8)]) -> String {
+    let mut text = String::new();
+    for (x, y) in examples {
+        writeln!(text, r#"{{"x":"{x}","y":{y}}}"#).unwrap();
+    }
+    text
+}
+
+fn body(examples: &[(String, i8)]) -> Value {
+    let list: Vec<_> = examples
+        .iter()
+        .map(|(x, y)| json!({"x": x, "y": y}))
+        .collect();
+    json!({"labelled": {"examples": list}})
+}
+
+async fn opened(service: &Service, body: &Value) -> String {
+    let answer = service.post_json("/v1/sessions", body).await.expect(201);
+    assert_eq!(answer.header("etag"), Some("\"0\""));
+    answer.header("location").unwrap().to_owned()
+}
+
+async fn of(service: &Service, learner: &str, n: usize) -> String {
+    let asked = json!({"learner": {"name": learner}, "n": n, "seed": 7});
+    opened(service, &asked).await
+}
+
+async fn send(service: &Service, path: &str, text: &str, if_match: Option<&str>) -> Answer {
+    let mut headers = vec![("content-type", "application/x-ndjson")];
+    headers.extend(if_match.map(|value| ("if-match", value)));
+    let path = format!("{path}/examples");
+    service
+        .send(request("POST", &path, &headers, text.to_owned()))
+        .await
+}
+
+async fn send_json(service: &Service, path: &str, body: &Value, if_match: &str) -> Answer {
+    let headers = [("content-type", "application/json"), ("if-match", if_match)];
+    let path = format!("{path}/examples");
+    service
+        .send(request("POST", &path, &headers, body.to_string()))
+        .await
+}
+
+fn answers(answer: &Answer) -> Vec<Value> {
+    let lines = answer.text().lines();
+    lines
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+/// What must be the same however a session was fed.
+async fn settled(service: &Service, path: &str) -> Value {
+    let answer = service.get(path).await.expect(200);
+    let mut session = answer.json();
+    let tag = format!("\"{}\"", session["position"]);
+    assert_eq!(answer.header("etag"), Some(tag.as_str()));
+    session["id"] = Value::Null;
+    session["created_at"] = Value::Null;
+    session
+}
+
+#[tokio::test]
+async fn every_example_is_answered_and_counted() {
+    let service = Service::start().await;
+    let path = of(&service, "perceptron", 3).await;
+    // From w = 0 and bias 0 all is positive; 000 is then a mistake.
+    let text = r#"{"x": "111", "y": 1}
+        {"x": [0, 0, 0], "y": -1}
+
+        {"x": "111", "y": 1}
+"#;
+    let answer = send(&service, &path, text, None).await.expect(200);
+    assert_eq!(answer.header("content-type"), Some("application/x-ndjson"));
+    let expected = [
+        json!({"position": 1, "prediction": 1, "mistake": false, "run_length": 1,
+            "terminated": false}),
+        json!({"position": 2, "prediction": 1, "mistake": true, "run_length": 0,
+            "terminated": false}),
+        json!({"position": 3, "prediction": 1, "mistake": false, "run_length": 1,
+            "terminated": false}),
+    ];
+    assert_eq!(answers(&answer), expected);
+    let session = settled(&service, &path).await;
+    for (field, value) in [
+        ("position", json!(3)),
+        ("examples", json!(3)),
+        ("mistakes", json!(1)),
+        ("updates", json!(1)),
+        ("run_length", json!(1)),
+        ("termination", Value::Null),
+        ("seed", json!(7)),
+    ] {
+        assert_eq!(session[field], value, "{field}");
+    }
+    assert_eq!(session["hypothesis"]["weights"], json!([1, 1, 1]));
+}
+
+#[tokio::test]
+async fn lines_documents_and_interruptions_come_to_the_same() {
+    let service = Service::start().await;
+    let all = examples(12, 300, 1);
+    for learner in LEARNERS {
+        let (streamed, posted) = (
+            of(&service, learner, 12).await,
+            of(&service, learner, 12).await,
+        );
+        let answer = send(&service, &streamed, &lines(&all), None)
+            .await
+            .expect(200);
+        let streamed_answers = answers(&answer);
+        assert_eq!(streamed_answers.len(), all.len(), "{learner}");
+        let mut posted_answers = Vec::new();
+        for (index, part) in all.chunks(7).enumerate() {
+            if index % 5 == 4 {
+                // It comes back from what is stored.
+                service.forget_sessions();
+            }
+            let stands = format!("\"{}\"", posted_answers.len());
+            let answer = send_json(&service, &posted, &body(part), &stands)
+                .await
+                .expect(200);
+            posted_answers.extend(answer.json()["answers"].as_array().unwrap().clone());
+            let stands = format!("\"{}\"", posted_answers.len());
+            assert_eq!(answer.header("etag"), Some(stands.as_str()));
+        }
+        assert_eq!(streamed_answers, posted_answers, "{learner}");
+        let ends = (
+            settled(&service, &streamed).await,
+            settled(&service, &posted).await,
+        );
+        assert_eq!(ends.0, ends.1, "{learner}");
+        let untested = posted_answers
+            .iter()
+            .filter(|one| one["prediction"].is_null());
+        let is_batch = learner.ends_with("sync");
+        assert_eq!(untested.count() > 0, is_batch, "{learner}");
+    }
+}
+
+#[tokio::test]
+async fn a_long_session_comes_back_from_its_snapshot() {
+    let service = Service::start().await;
+    let all = examples(20, 10_000, 2);
+    for learner in ["directed-drift-sync", "perceptron", "kernel-perceptron"] {
+        let (whole, parts) = (
+            of(&service, learner, 20).await,
+            of(&service, learner, 20).await,
+        );
+        send(&service, &whole, &lines(&all), None).await.expect(200);
+        for part in all.chunks(2_999) {
+            send(&service, &parts, &lines(part), None).await.expect(200);
+            service.forget_sessions();
+        }
+        let ends = (
+            settled(&service, &whole).await,
+            settled(&service, &parts).await,
+        );
+        assert_eq!(ends.0, ends.1, "{learner}");
+        assert_eq!(ends.0["position"], 10_000);
+    }
+}
+
+#[tokio::test]
+async fn a_stale_position_is_refused_and_told() {
+    let service = Service::start().await;
+    let path = of(&service, "perceptron", 3).await;
+    let one = json!({"labelled": {"examples": [{"x": "101", "y": 1}]}});
+    send_json(&service, &path, &one, "\"0\"").await.expect(200);
+    // A retry of what was learnt.
+    let again = send_json(&service, &path, &one, "\"0\"").await;
+    assert_eq!(again.problem(412), "stale-position");
+    assert_eq!(again.json()["position"], 1);
+    let line = send(
+        &service,
+        &path,
+        "{\"x\": \"101\", \"y\": 1}\n",
+        Some("\"0\""),
+    )
+    .await;
+    assert_eq!(line.problem(412), "stale-position");
+    for garbage in [
+        "1",
+        "\"one\"",
+        "\"\"",
+        "W/\"1\"",
+        "\"1\", \"2\"",
+        "\"-1\"",
+        "\"+1\"",
+    ] {
+        let answer = send_json(&service, &path, &one, garbage).await;
+        assert_eq!(answer.problem(400), "invalid-parameter", "{garbage}");
+    }
+    send_json(&service, &path, &one, "*").await.expect(200);
+    assert_eq!(settled(&service, &path).await["position"], 2);
+}
+
+#[tokio::test]
+async fn a_document_is_learnt_whole_or_not_at_all() {
+    let service = Service::start().await;
+    let path = of(&service, "perceptron", 3).await;
+    let bad = json!({"labelled": {"examples": [{"x": "101", "y": 1}, {"x": "1x1", "y": 1}]}});
+    let answer = service.post_json(&format!("{path}/examples"), &bad).await;
+    assert_eq!(answer.problem(400), "bad-bit");
+    assert_eq!(settled(&service, &path).await["position"], 0);
+    let asked = json!({"learner": {"name": "perceptron"}, "n": 3, "stop": {"max_examples": 2}});
+    let path = opened(&service, &asked).await;
+    let three = json!({"labelled": {"examples": [
+        {"x": "101", "y": 1}, {"x": "111", "y": 1}, {"x": "001", "y": 1}]}});
+    let answer = service.post_json(&format!("{path}/examples"), &three).await;
+    assert_eq!(answer.problem(409), "session-ended");
+    assert!(answer.text().contains("the first 2"), "{}", answer.text());
+    assert_eq!(settled(&service, &path).await["position"], 0);
+}
+
+#[tokio::test]
+async fn a_late_error_is_the_last_line_and_what_came_before_stays_learnt() {
+    let service = Service::start().await;
+    for (bad, code, line) in [
+        ("{\"x\": \"10\", \"y\": 1}", "wrong-data", 4),
+        ("{\"x\": \"1010\", \"y\": 1}", "wrong-data", 4),
+        ("\"101\"", "wrong-data", 4),
+        ("{\"x\": [0.5, 1, 0], \"y\": 1}", "wrong-data", 4),
+        ("{\"x\": \"101\", \"y\": 2}", "bad-label", 4),
+        ("{\"x\": \"101\", \"y\": 1, \"z\": 1}", "schema", 4),
+        ("no example", "bad-bit", 4),
+    ] {
+        let path = of(&service, "perceptron", 3).await;
+        let good = "{\"x\": \"101\", \"y\": 1}\n{\"x\": \"000\", \"y\": -1}\n";
+        let text = format!("{good}\n{bad}\n{good}");
+        let answer = send(&service, &path, &text, None).await.expect(200);
+        let all = answers(&answer);
+        assert_eq!(all.len(), 3, "{bad}: {all:?}");
+        let problem = &all[2]["error"];
+        assert_eq!(problem["code"], code, "{bad}: {problem}");
+        assert_eq!(problem["errors"][0]["line"], line, "{bad}: {problem}");
+        assert_eq!(
+            problem["request_id"].as_str(),
+            answer.header("x-request-id")
+        );
+        crate::contract::assert_valid("/components/schemas/Problem", problem);
+        assert_eq!(settled(&service, &path).await["position"], 2, "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn after_its_end_a_session_learns_no_more() {
+    let service = Service::start().await;
+    let asked = json!({"learner": {"name": "directed-drift", "params": {"initial": "111"}}, "n": 3,
+        "assume": "uniform-positive", "stop": {"confidence": 0.9}});
+    let path = opened(&service, &asked).await;
+    let answer = send(&service, &path, &"\"110\"\n".repeat(50), None)
+        .await
+        .expect(200);
+    let all = answers(&answer);
+    let (error, learnt) = all.split_last().unwrap();
+    assert_eq!(error["error"]["code"], "session-ended");
+    assert_eq!(error["error"]["position"], learnt.len());
+    let (last, before) = learnt.split_last().unwrap();
+    assert_eq!(last["terminated"], true);
+    assert!(before.iter().all(|one| one["terminated"] == false));
+    // (1/2)^T <= 0.1 / 2.
+    assert_eq!(learnt.len(), 5);
+    let session = settled(&service, &path).await;
+    assert_eq!(session["position"], 5);
+    assert_eq!(session["termination"]["reason"], "confident");
+    assert_eq!(session["termination"]["confidence"], 0.9);
+    service.forget_sessions();
+    assert_eq!(settled(&service, &path).await, session);
+    let more = send(&service, &path, "\"110\"\n", None).await;
+    assert_eq!(more.problem(409), "session-ended");
+    assert_eq!(more.json()["position"], 5);
+    let more = json!({"half_space": {"examples": ["110"]}});
+    let more = service.post_json(&format!("{path}/examples"), &more).await;
+    assert_eq!(more.problem(409), "session-ended");
+    // It still predicts and can be saved.
+    let asked = json!({"unlabelled": {"examples": ["110", "001"]}});
+    let said = service
+        .post_json(&format!("{path}/predict"), &asked)
+        .await
+        .expect(200);
+    assert_eq!(said.json()["predictions"], json!([1, -1]));
+}
+
+#[tokio::test]
+async fn without_a_declaration_nothing_is_claimed() {
+    let service = Service::start().await;
+    let asked = json!({"learner": {"name": "directed-drift", "params": {"initial": "111"}}, "n": 3,
+        "stop": {"max_examples": 60}});
+    let path = opened(&service, &asked).await;
+    let answer = send(&service, &path, &"\"110\"\n".repeat(60), None)
+        .await
+        .expect(200);
+    assert_eq!(answers(&answer).last().unwrap()["terminated"], true);
+    let termination = settled(&service, &path).await["termination"].clone();
+    assert_eq!(termination["reason"], "limit");
+    assert_eq!(termination["detail"], "max_examples");
+    assert_eq!(termination["confidence"], Value::Null);
+    assert!(
+        termination["confidence_detail"]
+            .as_str()
+            .unwrap()
+            .contains("assume")
+    );
+}
+
+#[tokio::test]
+async fn predicting_learns_nothing_and_a_saved_model_predicts_the_same() {
+    let service = Service::start().await;
+    let all = examples(8, 200, 3);
+    let unlabelled: Vec<_> = all.iter().map(|(x, _)| x).collect();
+    let unlabelled = json!({"unlabelled": {"examples": unlabelled}});
+    for learner in LEARNERS {
+        let path = of(&service, learner, 8).await;
+        send(&service, &path, &lines(&all), None).await.expect(200);
+        let before = settled(&service, &path).await;
+        let predict = format!("{path}/predict");
+        let said = service
+            .post_json(&predict, &unlabelled)
+            .await
+            .expect(200)
+            .json();
+        assert_eq!(settled(&service, &path).await, before, "{learner}");
+        let saved = service
+            .post(&format!("{path}/model?name=mine"))
+            .await
+            .expect(201);
+        assert_eq!(saved.json()["name"], "mine");
+        let model = saved.header("location").unwrap().to_owned();
+        // The model outlives the session.
+        service.delete(&path).await.expect(204);
+        assert_eq!(service.get(&path).await.problem(404), "not-found");
+        assert_eq!(service.delete(&path).await.problem(404), "not-found");
+        let again = service
+            .post_json(&format!("{model}/predict"), &unlabelled)
+            .await
+            .expect(200);
+        assert_eq!(
+            again.json()["predictions"],
+            said["predictions"],
+            "{learner}"
+        );
+        let kept = service.get(&model).await.expect(200).json();
+        assert_eq!(kept["hypothesis"], before["hypothesis"], "{learner}");
+        assert_eq!(kept["mistakes"], before["mistakes"], "{learner}");
+    }
+}
+
+#[tokio::test]
+async fn real_examples_are_learnt_as_they_are() {
+    let service = Service::start().await;
+    let asked = json!({"learner": {"name": "perceptron"}, "n": 2, "values": "real"});
+    let path = opened(&service, &asked).await;
+    let text = "{\"x\": [0.5, -1.5], \"y\": -1}\n{\"x\": [-1, 1], \"y\": -1}\n\
+                {\"x\": [0, 1], \"y\": 1}\n{\"x\": \"01\", \"y\": 1}\n";
+    let whole = answers(&send(&service, &path, text, None).await.expect(200));
+    let other = opened(&service, &asked).await;
+    let mut stepped = Vec::new();
+    for line in text.lines() {
+        stepped.extend(answers(
+            &send(&service, &other, line, None).await.expect(200),
+        ));
+        service.forget_sessions();
+    }
+    assert_eq!(whole, stepped);
+    assert_eq!(whole.len(), 4);
+    let ends = (
+        settled(&service, &path).await,
+        settled(&service, &other).await,
+    );
+    assert_eq!(ends.0["hypothesis"], ends.1["hypothesis"]);
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_session_is_refused() {
+    let service = Service::start().await;
+    for (body, status, code, pointer) in [
+        (
+            json!({"learner": {"name": "pocket"}, "n": 3}),
+            422,
+            "not-on-line",
+            "/learner/name",
+        ),
+        (
+            json!({"learner": {"name": "perceptron", "params": {"order": "shuffled"}}, "n": 3}),
+            422,
+            "not-on-line",
+            "/learner/name",
+        ),
+        (
+            json!({"learner": {"name": "perceptrom"}, "n": 3}),
+            422,
+            "unknown-learner",
+            "/learner/name",
+        ),
+        (
+            json!({"learner": {"name": "perceptron", "params": {"eta": -1}}, "n": 3}),
+            400,
+            "invalid-parameter",
+            "/learner/params/eta",
+        ),
+        (
+            json!({"learner": {"name": "winnow"}, "n": 3, "values": "real"}),
+            422,
+            "wrong-data",
+            "/values",
+        ),
+        (
+            json!({"learner": {"name": "perceptron"}, "n": 3, "stop": {"max_passes": 3}}),
+            422,
+            "wrong-stop",
+            "/stop/max_passes",
+        ),
+        (
+            json!({"learner": {"name": "perceptron"}, "n": 3, "stop": {"max_seconds": 3}}),
+            422,
+            "wrong-stop",
+            "/stop/max_seconds",
+        ),
+        (
+            json!({"learner": {"name": "perceptron"}, "n": 3, "stop": {"confidence": 0.9}}),
+            422,
+            "wrong-stop",
+            "/stop/confidence",
+        ),
+        (
+            json!({"learner": {"name": "perceptron"}, "n": 3, "assume": "reflected"}),
+            422,
+            "wrong-stop",
+            "/assume",
+        ),
+        (
+            json!({"learner": {"name": "directed-drift"}, "n": 3, "stop": {"rule": "exact"}}),
+            422,
+            "wrong-stop",
+            "/stop/rule",
+        ),
+        (
+            json!({"learner": {"name": "directed-drift", "params": {"initial": "1"}}, "n": 3}),
+            422,
+            "wrong-data",
+            "/learner/params/initial",
+        ),
+        (
+            json!({"learner": {"name": "perceptron"}, "n": 1_048_577}),
+            400,
+            "out-of-range",
+            "/n",
+        ),
+    ] {
+        let answer = service.post_json("/v1/sessions", &body).await;
+        assert_eq!(answer.problem(status), code, "{body}");
+        assert_eq!(answer.json()["errors"][0]["pointer"], pointer, "{body}");
+    }
+    for body in [
+        json!({"learner": {"name": "perceptron"}}),
+        json!({"learner": {"name": "perceptron"}, "n": 0}),
+        json!({"learner": {"name": "perceptron"}, "n": 3, "order": "cyclic"}),
+        json!({"learner": {"name": "perceptron"}, "n": 3, "stop": {"max_time": 1}}),
+        json!({"n": 3}),
+    ] {
+        let answer = service.post_json("/v1/sessions", &body).await;
+        assert_eq!(answer.problem(400), "schema", "{body}");
+    }
+}
+
+#[tokio::test]
+async fn examples_that_do_not_fit_are_refused() {
+    let service = Service::start().await;
+    let path = format!("{}/examples", of(&service, "perceptron", 3).await);
+    for (body, status, code) in [
+        (
+            json!({"half_space": {"examples": ["101"]}}),
+            422,
+            "wrong-data",
+        ),
+        (
+            json!({"unlabelled": {"examples": ["101"]}}),
+            422,
+            "wrong-data",
+        ),
+        (
+            json!({"labelled": {"examples": [{"x": "1", "y": 1}]}}),
+            422,
+            "wrong-data",
+        ),
+        (
+            json!({"labelled": {"examples": [{"x": [0.5, 1, 2], "y": 1}]}}),
+            422,
+            "wrong-data",
+        ),
+        (
+            json!({"dataset": "ds_018bcfe568007000b333333333333333"}),
+            422,
+            "wrong-data",
+        ),
+        (json!({"labelled": {"examples": []}}), 400, "empty-data"),
+        (json!({"labelled": {"example": []}}), 400, "schema"),
+    ] {
+        let answer = service.post_json(&path, &body).await;
+        assert_eq!(answer.problem(status), code, "{body}");
+    }
+    let answer = service.post_as(&path, "text/csv", "1,0,1,1").await;
+    assert_eq!(answer.problem(415), "unsupported-media-type");
+    let missing = "/v1/sessions/ses_018bcfe568007000b333333333333333/examples";
+    let one = json!({"labelled": {"examples": [{"x": "101", "y": 1}]}});
+    assert_eq!(
+        service.post_json(missing, &one).await.problem(404),
+        "not-found"
+    );
+    let many = of(&service, "kernel-winnow", 40).await;
+    let dense = json!({"labelled": {"examples": [{"x": "1".repeat(40), "y": 1}]}});
+    let answer = service.post_json(&format!("{many}/examples"), &dense).await;
+    assert_eq!(answer.problem(422), "intractable");
+}
+
+#[tokio::test]
+async fn lines_are_answered_while_the_body_is_still_coming_in() {
+    let service = Service::start().await;
+    let path = of(&service, "perceptron", 3).await;
+    let (sender, receiver) = mpsc::unbounded_channel::<Result<Bytes, std::io::Error>>();
+    let frames = futures_util::stream::unfold(receiver, async |mut receiver| {
+        let frame = receiver.recv().await?;
+        Some((frame, receiver))
+    });
+    let headers = [("content-type", "application/x-ndjson")];
+    let body = Body::from_stream(frames);
+    let answer = service
+        .open(request("POST", &format!("{path}/examples"), &headers, body))
+        .await;
+    let mut answers = answer.into_body().into_data_stream();
+    for position in 1..=3 {
+        // In two pieces: a line is learnt when it is whole.
+        for piece in ["{\"x\": \"10", "1\", \"y\": 1}\n"] {
+            sender
+                .send(Ok(Bytes::from_static(piece.as_bytes())))
+                .unwrap();
+        }
+        let line = answers.next().await.unwrap().unwrap();
+        let line: Value = serde_json::from_slice(&line).unwrap();
+        assert_eq!(line["position"], position);
+    }
+    drop(sender);
+    assert!(answers.next().await.is_none());
+}
+
+#[tokio::test]
+async fn an_idle_stream_loses_its_turn() {
+    let service = Service::with(&["--session-idle-seconds", "1"]).await;
+    let path = of(&service, "perceptron", 3).await;
+    let (sender, receiver) = mpsc::unbounded_channel::<Result<Bytes, std::io::Error>>();
+    let frames = futures_util::stream::unfold(receiver, async |mut receiver| {
+        let frame = receiver.recv().await?;
+        Some((frame, receiver))
+    });
+    let headers = [("content-type", "application/x-ndjson")];
+    let body = Body::from_stream(frames);
+    let answer = service
+        .open(request("POST", &format!("{path}/examples"), &headers, body))
+        .await;
+    let mut answers = answer.into_body().into_data_stream();
+    // Another waits for its turn, and has it in the end.
+    let line = "{\"x\": \"101\", \"y\": 1}\n";
+    let other = send(&service, &path, line, None).await.expect(200);
+    assert_eq!(other.text().lines().count(), 1);
+    let last = answers.next().await.unwrap().unwrap();
+    let last: Value = serde_json::from_slice(&last).unwrap();
+    assert_eq!(last["error"]["code"], "timeout");
+    drop(sender);
+}
+
+#[tokio::test]
+async fn sixteen_writers_lose_no_update() {
+    const WRITERS: usize = 16;
+    const EACH: usize = 70;
+    let service = Service::start().await;
+    let path = of(&service, "perceptron", 16).await;
+    let (service, path) = (&service, path.as_str());
+    let writers = (0..WRITERS).map(async |writer| {
+        let mut accepted = Vec::new();
+        let mut stands = 0;
+        for example in examples(16, EACH, writer as u64) {
+            loop {
+                let one = body(std::slice::from_ref(&example));
+                let answer = send_json(service, path, &one, &format!("\"{stands}\"")).await;
+                if answer.status.is_success() {
+                    stands = answer.json()["answers"][0]["position"].as_u64().unwrap();
+                    accepted.push((stands, example));
+                    break;
+                }
+                assert_eq!(answer.problem(412), "stale-position");
+                stands = answer.json()["position"].as_u64().unwrap();
+            }
+        }
+        accepted
+    });
+    let mut accepted: Vec<_> = join_all(writers).await.into_iter().flatten().collect();
+    accepted.sort();
+    let positions: Vec<u64> = accepted.iter().map(|(position, _)| *position).collect();
+    assert!(positions.iter().copied().eq(1..=(WRITERS * EACH) as u64));
+    let in_order: Vec<_> = accepted.into_iter().map(|(_, example)| example).collect();
+    let serial = of(service, "perceptron", 16).await;
+    send(service, &serial, &lines(&in_order), None)
+        .await
+        .expect(200);
+    let ends = (
+        settled(service, path).await,
+        settled(service, &serial).await,
+    );
+    assert_eq!(ends.0, ends.1);
+}
+
+#[tokio::test]
+async fn sessions_are_listed_and_so_many() {
+    let service = Service::with(&["--sessions-max", "3"]).await;
+    let mut paths = Vec::new();
+    for _ in 0..3 {
+        paths.push(of(&service, "winnow", 5).await);
+    }
+    let asked = json!({"learner": {"name": "winnow"}, "n": 5});
+    let refused = service.post_json("/v1/sessions", &asked).await;
+    assert_eq!(refused.problem(429), "too-many-sessions");
+    assert!(refused.header("retry-after").is_some());
+    let first = service.get("/v1/sessions?limit=2").await.expect(200).json();
+    let cursor = first["next_cursor"].as_str().unwrap();
+    let rest = service
+        .get(&format!("/v1/sessions?cursor={cursor}"))
+        .await
+        .expect(200)
+        .json();
+    let items = [&first["items"], &rest["items"]];
+    let items = items.iter().flat_map(|items| items.as_array().unwrap());
+    let listed: Vec<String> = items
+        .map(|item| format!("/v1/sessions/{}", item["id"].as_str().unwrap()))
+        .collect();
+    paths.reverse();
+    assert_eq!(listed, paths);
+    service.delete(&paths[0]).await.expect(204);
+    opened(&service, &asked).await;
+}
+
+#[tokio::test]
+async fn two_processes_on_one_store_take_turns() {
+    let (one, other) = Service::two().await;
+    let path = of(&one, "directed-drift", 12).await;
+    let serial = of(&one, "directed-drift", 12).await;
+    let all = examples(12, 200, 5);
+    for (index, part) in all.chunks(10).enumerate() {
+        let service = if index % 2 == 0 { &one } else { &other };
+        send(service, &path, &lines(part), None).await.expect(200);
+    }
+    send(&one, &serial, &lines(&all), None).await.expect(200);
+    assert_eq!(settled(&one, &path).await, settled(&one, &serial).await);
+    assert_eq!(settled(&other, &path).await, settled(&one, &path).await);
+    tokio::time::timeout(Duration::from_secs(10), other.stop())
+        .await
+        .unwrap();
+}

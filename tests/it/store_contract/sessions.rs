@@ -1,0 +1,174 @@
+//! Sessions: where they stand, and what brings them back there.
+
+use super::*;
+use halfspace::records::SessionId;
+use halfspace::records::id::SessionKind;
+use halfspace::records::session::{LogEntry, SessionAppend, SessionRecord, SessionSpec};
+use halfspace::records::train::{LearnerSpec, StopSpec};
+use halfspace::storage::Appended;
+
+const MANY: u64 = 1_000;
+
+fn session(number: i64) -> SessionRecord {
+    let mut random = [0x44; 10];
+    random[..8].copy_from_slice(&number.to_be_bytes());
+    SessionRecord {
+        id: SessionId::new(at(number), random),
+        owner: owner(),
+        spec: SessionSpec {
+            learner: LearnerSpec {
+                name: "perceptron".into(),
+                params: serde_json::Map::new(),
+            },
+            n: 3,
+            values: RowsKind::Boolean,
+            assume: Some(Assume::Uniform),
+            seed: (1 << 53) - 1,
+            stop: StopSpec::default(),
+        },
+        position: 0,
+        created_at: at(number),
+    }
+}
+
+fn append(number: i64, position: u64, examples: u64, bytes: &[u8]) -> SessionAppend {
+    SessionAppend {
+        id: session(number).id,
+        owner: owner(),
+        position,
+        examples,
+        entry: LogEntry::Examples(bytes.to_vec()),
+    }
+}
+
+async fn appended(store: &dyn Store, one: SessionAppend) -> Appended {
+    store.append_examples(&[one]).await.unwrap()[0]
+}
+
+pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let all = [session(1), session(2), session(3)];
+    for session in &all {
+        assert!(store.insert_session(session, MANY).await.unwrap());
+        let found = store.session(&owner(), session.id).await.unwrap();
+        assert_eq!(found.as_ref(), Some(session));
+    }
+    let page = Page::<SessionKind>::new(2, None);
+    let slice = store.sessions(&owner(), &page).await.unwrap();
+    assert_eq!(slice.items, [all[2].clone(), all[1].clone()]);
+    let slice = store
+        .sessions(&owner(), &Page::new(2, slice.next))
+        .await
+        .unwrap();
+    assert_eq!((slice.items, slice.next), (vec![all[0].clone()], None));
+    let (stranger, id) = (Owner::new("other"), all[0].id);
+    assert_eq!(store.session(&stranger, id).await.unwrap(), None);
+    assert_eq!(store.session_state(&stranger, id).await.unwrap(), None);
+    assert!(!store.delete_session(&stranger, id).await.unwrap());
+    let mut foreign = append(1, 0, 1, b"x");
+    foreign.owner = stranger.clone();
+    assert_eq!(appended(&*store, foreign).await, Appended::NotFound);
+    assert_eq!(
+        appended(&*store, append(1, 0, 1, b"x")).await,
+        Appended::Done
+    );
+    assert!(store.delete_session(&owner(), id).await.unwrap());
+    assert!(!store.delete_session(&owner(), id).await.unwrap());
+    assert_eq!(store.session_state(&owner(), id).await.unwrap(), None);
+    assert_eq!(
+        appended(&*store, append(1, 1, 1, b"x")).await,
+        Appended::NotFound
+    );
+    // What it had learnt went with it.
+    assert!(store.insert_session(&all[0], MANY).await.unwrap());
+    let again = store.session_state(&owner(), id).await.unwrap().unwrap();
+    assert_eq!((again.record.position, again.log.len()), (0, 0));
+}
+
+pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dyn Backend) {
+    let store = open(backend).await;
+    store.insert_session(&session(1), MANY).await.unwrap();
+    assert_eq!(
+        appended(&*store, append(1, 0, 5, b"first")).await,
+        Appended::Done
+    );
+    for position in [0, 4, 6] {
+        let refused = appended(&*store, append(1, position, 1, b"late")).await;
+        assert_eq!(refused, Appended::Elsewhere { position: 5 });
+    }
+    assert_eq!(
+        appended(&*store, append(1, 5, 2, b"second")).await,
+        Appended::Done
+    );
+    // Another process sees it at once.
+    let other = open(backend).await;
+    let id = session(1).id;
+    let state = other.session_state(&owner(), id).await.unwrap().unwrap();
+    assert_eq!(state.record.position, 7);
+    assert_eq!(state.snapshot, None);
+    assert_eq!(state.log, [b"first".to_vec(), b"second".to_vec()]);
+}
+
+pub(super) async fn a_snapshot_takes_the_place_of_the_log(backend: &dyn Backend) {
+    let store = open(backend).await;
+    store.insert_session(&session(1), MANY).await.unwrap();
+    let id = session(1).id;
+    for (position, state) in [(1, b"one".as_slice()), (4, b"two")] {
+        let before = append(1, position - 1, 1, b"logged");
+        assert_eq!(appended(&*store, before).await, Appended::Done);
+        let mut snapshot = append(1, position, 2, b"");
+        snapshot.entry = LogEntry::Snapshot(state.to_vec());
+        let mut late = snapshot.clone();
+        late.position -= 1;
+        let elsewhere = Appended::Elsewhere { position };
+        assert_eq!(appended(&*store, late).await, elsewhere);
+        assert_eq!(appended(&*store, snapshot).await, Appended::Done);
+        let stored = store.session_state(&owner(), id).await.unwrap().unwrap();
+        assert_eq!(stored.record.position, position + 2);
+        assert_eq!(stored.snapshot.as_deref(), Some(state));
+        assert!(stored.log.is_empty());
+    }
+}
+
+pub(super) async fn many_sessions_are_written_at_once(backend: &dyn Backend) {
+    let store = open(backend).await;
+    for number in 1..=3 {
+        store.insert_session(&session(number), MANY).await.unwrap();
+    }
+    let appends = [
+        append(1, 0, 1, b"a"),
+        append(2, 7, 1, b"b"),
+        append(1, 1, 1, b"c"),
+        append(9, 0, 1, b"d"),
+        append(3, 0, 4, b"e"),
+    ];
+    let elsewhere = Appended::Elsewhere { position: 0 };
+    let expected = [
+        Appended::Done,
+        elsewhere,
+        Appended::Done,
+        Appended::NotFound,
+        Appended::Done,
+    ];
+    assert_eq!(store.append_examples(&appends).await.unwrap(), expected);
+    let mut positions = Vec::new();
+    for number in 1..=3 {
+        let record = store.session(&owner(), session(number).id).await.unwrap();
+        positions.push(record.unwrap().position);
+    }
+    assert_eq!(positions, [2, 0, 4]);
+}
+
+pub(super) async fn an_owner_has_so_many_sessions(backend: &dyn Backend) {
+    let store = open(backend).await;
+    assert!(store.insert_session(&session(1), 2).await.unwrap());
+    assert!(store.insert_session(&session(2), 2).await.unwrap());
+    assert!(!store.insert_session(&session(3), 2).await.unwrap());
+    let other = SessionRecord {
+        owner: Owner::new("other"),
+        ..session(4)
+    };
+    assert!(store.insert_session(&other, 2).await.unwrap());
+    assert!(store.delete_session(&owner(), session(1).id).await.unwrap());
+    assert!(store.insert_session(&session(3), 2).await.unwrap());
+}

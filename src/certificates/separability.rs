@@ -2,18 +2,18 @@
 //!
 //! The seeds end on "we cannot tell slow from not separable". Here the question is decided:
 //!
-//! 1. contradictory examples, found by hashing ([`super::duplicates`]);
-//! 2. a bounded run of the perceptron: clean, or in a cycle ([`super::attempt`]);
-//! 3. a quadratic program on a growing set of examples, in f64 ([`super::nearest_point`]): its
+//! 1. contradictory examples, found by hashing (`duplicates`);
+//! 2. a bounded run of the perceptron: clean, or in a cycle (`attempt`);
+//! 3. a quadratic program on a growing set of examples, in f64 (`nearest_point`): its
 //!    hyperplane, rounded to whole numbers, may be right on all, or its multipliers say which
 //!    examples may exclude every hyperplane;
-//! 4. the coefficients of a dependency among these, exactly ([`super::lifting`]), if none is
+//! 4. the coefficients of a dependency among these, exactly (`lifting`), if none is
 //!    below 0;
-//! 5. else the simplex method in exact integers ([`super::simplex`]), with every example that its
+//! 5. else the simplex method in exact integers (`simplex`), with every example that its
 //!    hyperplanes get wrong added, until one is right on all, or multipliers are found.
 //!
 //! What any step proposes is checked on the sample itself in whole numbers of unlimited size
-//! ([`super::alternative`]); only what passed is reported. Step 5 always comes to an end, so
+//! (`alternative`); only what passed is reported. Step 5 always comes to an end, so
 //! `Undecided` means that a limit came first: time, a cancel, or [`SOLVER_COORDINATES_MAX`].
 //!
 //! With a bias the two conventions have the same answer (move the hyperplane a little towards the

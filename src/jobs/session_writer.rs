@@ -91,7 +91,7 @@ impl SessionWriter {
     /// With a position the session must stand there. Without, it learns wherever it stands.
     ///
     /// # Errors
-    /// Nothing was learnt then, except perhaps after [`StoreError::Unavailable`].
+    /// Nothing was learnt then, except perhaps after `StoreError::Unavailable`.
     pub async fn learn(
         &self,
         parsed: Parsed,

@@ -34,6 +34,7 @@ use super::submission::{Whereabouts, check_name, refuse_idempotency_key, unresol
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRequest {
+    #[serde(deserialize_with = "json::object")]
     learner: LearnerSpec,
     /// Features an example.
     n: Positive,
@@ -44,7 +45,7 @@ pub struct SessionRequest {
     /// Of every random choice; drawn, and reported, when absent.
     seed: Option<SeedNumber>,
     /// When the session ends; it has neither passes nor a time.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::object")]
     stop: StopSpec,
 }
 

@@ -4,20 +4,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::Request;
 use axum::http::StatusCode;
-use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::formats::{Parsed, TextFormat, json, write_examples};
+use crate::formats::{Parsed, TextFormat, write_examples};
 use crate::jobs::NewDataset;
 use crate::learners::data::Data;
 use crate::learners::run::{Interrupt, Run};
 use crate::records::Owner;
 
 use super::App;
-use super::data_body::DataBody;
 use super::problem::{Code, FieldError, Problem};
 use super::submission::check_name;
 
@@ -29,22 +26,6 @@ const TURN_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Bytes of an example in JSON besides its bits: `{"x":"","y":-1},`.
 const EXAMPLE_BYTES: u64 = 16;
-
-/// Reads the request of a construction.
-///
-/// # Errors
-/// What is wrong with the body.
-pub async fn read<T: DeserializeOwned + Send + 'static>(
-    app: &App,
-    request: Request,
-) -> Result<T, Problem> {
-    let body = DataBody::json(app, request)?;
-    let (effort, limits) = (body.effort(), body.limits.clone());
-    let read = body.read(app, effort, move |reader| {
-        Ok(json::from_reader::<T>(reader, &limits)?)
-    });
-    read.await
-}
 
 /// Builds in the blocking pool when it is this request's turn. The run is told to stop when the
 /// client leaves, or it takes too long.
@@ -165,13 +146,8 @@ fn raw(form: String) -> Result<Box<RawValue>, Problem> {
     RawValue::from_string(form).map_err(|_| Problem::new(Code::INTERNAL, "The answer is no JSON."))
 }
 
-/// A fault at a field of the body.
-pub fn at(field: &str, detail: String) -> FieldError {
-    FieldError {
-        pointer: Some(format!("/{field}")),
-        detail,
-        ..FieldError::default()
-    }
+fn at(field: &str, detail: String) -> FieldError {
+    FieldError::at_pointer(format!("/{field}"), detail)
 }
 
 /// A field of the body that is out of its range.

@@ -20,7 +20,8 @@ use crate::records::certificates::WholeNumber;
 use crate::records::train::SeedNumber;
 
 use super::App;
-use super::construct::{Keep, construct, interrupted, out_of_range, read};
+use super::construct::{Keep, construct, interrupted, out_of_range};
+use super::data_body::read_json;
 use super::data_schema;
 use super::extract::{Caller, NoQuery};
 use super::problem::{Code, Problem};
@@ -164,7 +165,7 @@ pub async fn kernel_perceptron_adversary(
     request: Request,
 ) -> Result<Response, Problem> {
     refuse_idempotency_key(request.headers())?;
-    let request: AdversaryRequest = read(&app, request).await?;
+    let request: AdversaryRequest = read_json(&app, request).await?;
     let keep = Keep {
         app: app.clone(),
         owner,
@@ -176,9 +177,7 @@ pub async fn kernel_perceptron_adversary(
     let features = usize::try_from(n).unwrap_or(usize::MAX);
     adversary::check(features, size).map_err(no_adversary)?;
     keep.check(examples, n)?;
-    let seed = request
-        .seed
-        .map_or_else(|| app.jobs.ids().seed(), SeedNumber::get);
+    let seed = app.seed(request.seed);
     let found = construct(&app, move |run| {
         adversary::build(features, size, seed, run).map_err(no_adversary)
     });
@@ -205,7 +204,7 @@ pub async fn winnow_counting(
     request: Request,
 ) -> Result<Response, Problem> {
     refuse_idempotency_key(request.headers())?;
-    let request: CountingRequest = read(&app, request).await?;
+    let request: CountingRequest = read_json(&app, request).await?;
     let keep = Keep {
         app: app.clone(),
         owner,
@@ -245,7 +244,7 @@ pub async fn winnow_counting(
         theta: plan.theta().to_string(),
         alpha,
         examples: plan.examples(),
-        active: plan.active(),
+        active,
         parameters: CountingNumbers {
             u: numbers.u,
             v: numbers.v,
@@ -268,7 +267,7 @@ pub async fn monotone_cnf(
     request: Request,
 ) -> Result<Json<CnfAnswer>, Problem> {
     refuse_idempotency_key(request.headers())?;
-    let request: CnfRequest = read(&app, request).await?;
+    let request: CnfRequest = read_json(&app, request).await?;
     let clauses = monotone_cnf::build(request.variables, &request.satisfying);
     let clauses = clauses.map_err(|error| {
         let field = match error {

@@ -6,9 +6,10 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
-use crate::formats::{self, BitOrder, Format, Header, LabelsColumn};
+use crate::formats::{self, BitOrder, Format, Header, LabelsColumn, json};
 
 use super::App;
 use super::body::{self, Effort};
@@ -100,6 +101,22 @@ impl DataBody {
         )
         .await
     }
+}
+
+/// Reads a body that is one JSON document.
+///
+/// # Errors
+/// What is wrong with the body.
+pub async fn read_json<T: DeserializeOwned + Send + 'static>(
+    app: &App,
+    request: Request,
+) -> Result<T, Problem> {
+    let body = DataBody::json(app, request)?;
+    let (effort, limits) = (body.effort(), body.limits.clone());
+    let read = body.read(app, effort, move |reader| {
+        Ok(json::from_reader::<T>(reader, &limits)?)
+    });
+    read.await
 }
 
 fn given(headers: &HeaderMap) -> Option<&str> {

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::ToSchema;
 
 use crate::formats::{
     self, Assume, DataForm, Format, Header, LabelsKind, Options, Parsed, Place, RowsKind,
@@ -18,7 +18,7 @@ use crate::records::{Dataset, DatasetId, DatasetSummary, Timestamp};
 
 use super::body::Effort;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
-use super::extract::{Caller, NoQuery, PathId, Query, page, query_pairs};
+use super::extract::{Caller, NoQuery, PageQuery, PathId, Query, page, query_pairs};
 use super::problem::{Code, FieldError, Problem, placed};
 use super::submission::{check_name, refuse_idempotency_key};
 use super::{App, data_schema};
@@ -90,18 +90,6 @@ pub struct DatasetAnswer {
     features: Option<Vec<String>>,
     /// The names of the labels -1 and +1, where they came with names.
     classes: Option<Vec<String>>,
-}
-
-/// Which part of the list.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct ListQuery {
-    /// Items a page, 20 when absent.
-    #[param(minimum = 1, maximum = 100)]
-    limit: Option<u32>,
-    /// The `next_cursor` of the page before.
-    cursor: Option<String>,
 }
 
 impl From<DatasetSummary> for DatasetItem {
@@ -190,10 +178,8 @@ pub async fn create(
         Format::Json => read_json(&app, body).await?,
         format => {
             let (name, options) = line_options(query, &body.limits)?;
-            check_name(&app, name.as_deref(), |detail| FieldError {
-                parameter: Some("name".to_owned()),
-                detail,
-                ..FieldError::default()
+            check_name(&app, name.as_deref(), |detail| {
+                FieldError::at_parameter("name", detail)
             })?;
             let effort = body.effort();
             let assume = options.assume;
@@ -319,12 +305,12 @@ fn check_assume(parsed: &Parsed, assume: Option<Assume>) -> Result<(), Problem> 
 }
 
 /// The datasets, newest first, without the names of their features.
-#[utoipa::path(get, path = "/v1/datasets", tag = "datasets", params(ListQuery),
+#[utoipa::path(get, path = "/v1/datasets", tag = "datasets", params(PageQuery),
     responses((status = 200, description = "A page of datasets", body = DatasetList)))]
 pub async fn list(
     State(app): State<App>,
     Caller(owner): Caller,
-    Query(query): Query<ListQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Result<Json<DatasetList>, Problem> {
     let page = page::<DatasetKind>(query.limit, query.cursor.as_deref())?;
     let slice = app.jobs.store().datasets(&owner, &page).await?;

@@ -5,7 +5,9 @@ use std::time::Duration;
 use axum::extract::{FromRequestParts, OptionalFromRequestParts, Path};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, header};
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use utoipa::IntoParams;
 
 use crate::records::id::{Id, Kind};
 use crate::records::{Cursor, Owner, Page};
@@ -168,6 +170,18 @@ pub fn accepted(headers: &HeaderMap, offered: &[&'static str]) -> Result<&'stati
         let detail = format!("The answer is one of {}.", offered.join(", "));
         Problem::new(Code::NOT_ACCEPTABLE, detail)
     })
+}
+
+/// Which part of a list that has no filters.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub struct PageQuery {
+    /// Items a page, 20 when absent.
+    #[param(minimum = 1, maximum = 100)]
+    pub limit: Option<u32>,
+    /// The `next_cursor` of the page before.
+    pub cursor: Option<String>,
 }
 
 /// A page of a list from its query parameters.

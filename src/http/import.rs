@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 
-use crate::formats::{self, Place, json};
+use crate::formats::{self, json};
 use crate::jobs::{ImportError, check_import};
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::model_file::{Claim, FORMAT, ModelFile, unknown_member};
@@ -17,8 +17,8 @@ use super::body::Effort;
 use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery};
 use super::models::ModelAnswer;
-use super::problem::{Code, FieldError, Problem, placed};
-use super::submission::{check_name, refuse_idempotency_key};
+use super::problem::{Code, FieldError, Problem};
+use super::submission::{check_name, nested, refuse_idempotency_key};
 
 /// Imports a model, as `GET /v1/models/{id}` gave it, under a new id.
 ///
@@ -49,7 +49,9 @@ pub async fn import(
         checked(reader, &limits)
     });
     let (name, learner, document) = read.await?;
-    check_name(&app, name.as_deref(), |detail| at("/name", detail))?;
+    check_name(&app, name.as_deref(), |detail| {
+        FieldError::at_pointer("/name", detail)
+    })?;
     let stored = app.jobs.store_model(owner, name, learner, &document);
     let model = stored.await?;
     let location = format!("/v1/models/{}", model.id);
@@ -59,12 +61,8 @@ pub async fn import(
     Ok((StatusCode::CREATED, headers, Json(answer)))
 }
 
-fn at(pointer: &str, detail: String) -> FieldError {
-    placed(Some(Place::Pointer(pointer.to_owned())), detail)
-}
-
 fn refused(code: Code, pointer: &str, detail: String) -> Problem {
-    let field = at(pointer, detail.clone());
+    let field = FieldError::at_pointer(pointer, detail.clone());
     Problem::new(code, detail).with(field)
 }
 
@@ -153,9 +151,11 @@ fn unfit(error: ImportError) -> Problem {
         ImportError::Parameters(errors) => {
             let problem = Problem::new(Code::WRONG_MODEL, detail);
             errors.into_iter().fold(problem, |problem, error| {
-                let name = error.name.replace('~', "~0").replace('/', "~1");
-                let pointer = format!("/params/{}", name.replace('.', "/"));
-                problem.with(at(pointer.trim_end_matches('/'), error.detail))
+                let pointer = format!("/params/{}", nested(&error.name));
+                problem.with(FieldError::at_pointer(
+                    pointer.trim_end_matches('/'),
+                    error.detail,
+                ))
             })
         }
     }

@@ -24,7 +24,7 @@ use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
 use super::problem::{FieldError, Problem, placed};
 use super::submission::{
-    JobFields, Whereabouts, find_data, find_model, new_job, refuse_idempotency_key, sha256,
+    JobFields, Whereabouts, find_data, find_model, nested, new_job, refuse_idempotency_key, sha256,
 };
 use super::tasks::{Asked, JobRequest};
 
@@ -208,9 +208,7 @@ impl Whereabouts for JsonPlace {
     }
 
     fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
-        let escaped = name.replace('~', "~0").replace('/', "~1");
-        let pointer = format!("learner/params/{}", escaped.replace('.', "/"));
-        self.below(&pointer, detail)
+        self.below(&format!("learner/params/{}", nested(name)), detail)
     }
 
     fn stop(&self, field: &str, detail: String) -> FieldError {

@@ -52,6 +52,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::jobs::Jobs;
+use crate::records::train::SeedNumber;
 
 use limits::Limits;
 use problem::{Code, Problem};
@@ -73,6 +74,13 @@ pub struct App {
     pub allowed_hosts: Option<Arc<[String]>>,
     /// The text of `/metrics`.
     pub metrics: PrometheusHandle,
+}
+
+impl App {
+    /// The seed that a request gives, or one drawn for it.
+    fn seed(&self, given: Option<SeedNumber>) -> u64 {
+        given.map_or_else(|| self.jobs.ids().seed(), SeedNumber::get)
+    }
 }
 
 /// Every route, with its documentation.

@@ -115,11 +115,7 @@ impl Problem {
     /// A problem with one query parameter or header.
     pub fn parameter(code: Code, name: &str, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        Self::new(code, format!("{name}: {detail}")).with(FieldError {
-            parameter: Some(name.to_owned()),
-            detail,
-            ..FieldError::default()
-        })
+        Self::new(code, format!("{name}: {detail}")).with(FieldError::at_parameter(name, detail))
     }
 
     /// Nothing at this path.
@@ -173,6 +169,22 @@ impl IntoResponse for Problem {
         let mut response = self.code.status().into_response();
         response.extensions_mut().insert(self);
         response
+    }
+}
+
+impl FieldError {
+    /// Something wrong at a pointer into the body.
+    pub fn at_pointer(pointer: impl Into<String>, detail: String) -> Self {
+        placed(Some(Place::Pointer(pointer.into())), detail)
+    }
+
+    /// Something wrong with a query parameter or header.
+    pub fn at_parameter(name: &str, detail: String) -> Self {
+        Self {
+            parameter: Some(name.to_owned()),
+            detail,
+            ..Self::default()
+        }
     }
 }
 

@@ -11,9 +11,8 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::formats::{self, Assume, DataForm, Format, Options, RowsKind, UnlabelledMeans, json};
 use crate::jobs::SessionError;
-use crate::learners::data::Features;
 use crate::learners::hypothesis::Hypothesis;
-use crate::learners::predict::for_each_decisions;
+use crate::learners::predict::{Misfit, check_fit, for_each_decisions};
 use crate::learners::task::TaskError;
 use crate::records::SessionId;
 use crate::records::id::SessionKind;
@@ -22,13 +21,13 @@ use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
 
 use super::App;
 use super::body::Effort;
-use super::data_body::DataBody;
-use super::extract::{Caller, NoQuery, PathId, Query, page, query_pairs};
+use super::data_body::{DataBody, read_json};
+use super::extract::{Caller, NoQuery, PageQuery, PathId, Query, page, query_pairs};
 use super::problem::{Code, FieldError, Problem, placed};
 use super::session_documents::{
     SavedModel, SessionAnswer, SessionItem, SessionList, SessionPredictions, answer,
 };
-use super::submission::{Whereabouts, check_name, refuse_idempotency_key, unresolvable};
+use super::submission::{Whereabouts, check_name, nested, refuse_idempotency_key, unresolvable};
 
 /// A session to be opened.
 #[derive(Deserialize, ToSchema)]
@@ -47,18 +46,6 @@ pub struct SessionRequest {
     /// When the session ends; it has neither passes nor a time.
     #[serde(default, deserialize_with = "json::object")]
     stop: StopSpec,
-}
-
-/// Which part of the list.
-#[derive(Deserialize, IntoParams)]
-#[serde(deny_unknown_fields)]
-#[into_params(parameter_in = Query)]
-pub struct ListQuery {
-    /// Items a page, 20 when absent.
-    #[param(minimum = 1, maximum = 100)]
-    limit: Option<u32>,
-    /// The `next_cursor` of the page before.
-    cursor: Option<String>,
 }
 
 /// What the model is called.
@@ -110,11 +97,7 @@ impl Whereabouts for SessionPlace {
     }
 
     fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
-        let escaped = name.replace('~', "~0").replace('/', "~1");
-        self.task(
-            &format!("learner/params/{}", escaped.replace('.', "/")),
-            detail,
-        )
+        self.task(&format!("learner/params/{}", nested(name)), detail)
     }
 
     fn stop(&self, field: &str, detail: String) -> FieldError {
@@ -125,7 +108,7 @@ impl Whereabouts for SessionPlace {
     }
 
     fn task(&self, field: &str, detail: String) -> FieldError {
-        placed(Some(formats::Place::Pointer(format!("/{field}"))), detail)
+        FieldError::at_pointer(format!("/{field}"), detail)
     }
 
     fn data(&self, detail: String) -> FieldError {
@@ -155,27 +138,19 @@ pub async fn create(
     Problem,
 > {
     refuse_idempotency_key(request.headers())?;
-    let body = DataBody::json(&app, request)?;
-    let (effort, limits) = (body.effort(), body.limits.clone());
-    let read = body.read(&app, effort, move |reader| {
-        Ok(json::from_reader::<SessionRequest>(reader, &limits)?)
-    });
-    let asked = read.await?;
+    let asked: SessionRequest = read_json(&app, request).await?;
     let n = asked.n.get();
     if n > app.limits.n_max {
         let detail = format!("{n} features are more than n_max: {}.", app.limits.n_max);
         let field = SessionPlace.task("n", detail.clone());
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
     }
-    let seed = asked
-        .seed
-        .map_or_else(|| app.jobs.ids().seed(), SeedNumber::get);
     let spec = SessionSpec {
         learner: asked.learner,
         n,
         values: asked.values.unwrap_or(RowsKind::Boolean),
         assume: asked.assume,
-        seed,
+        seed: app.seed(asked.seed),
         stop: asked.stop,
     };
     let created = app
@@ -191,12 +166,12 @@ pub async fn create(
 }
 
 /// The sessions, newest first.
-#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(ListQuery),
+#[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(PageQuery),
     responses((status = 200, description = "A page of sessions", body = SessionList)))]
 pub async fn list(
     State(app): State<App>,
     Caller(owner): Caller,
-    Query(query): Query<ListQuery>,
+    Query(query): Query<PageQuery>,
 ) -> Result<Json<SessionList>, Problem> {
     let page = page::<SessionKind>(query.limit, query.cursor.as_deref())?;
     let slice = app.jobs.sessions(&owner, &page).await?;
@@ -253,10 +228,8 @@ pub async fn save(
     Problem,
 > {
     refuse_idempotency_key(request.headers())?;
-    check_name(&app, query.name.as_deref(), |detail| FieldError {
-        parameter: Some("name".to_owned()),
-        detail,
-        ..FieldError::default()
+    check_name(&app, query.name.as_deref(), |detail| {
+        FieldError::at_parameter("name", detail)
     })?;
     let model = app.jobs.save_session(&owner, id, query.name).await?;
     let location = [(header::LOCATION, format!("/v1/models/{}", model.id))];
@@ -307,19 +280,19 @@ fn predictions(hypothesis: &Hypothesis, form: DataForm) -> Result<SessionPredict
         let detail = "Send the examples to predict along, without `assume`.";
         return Err(Problem::new(Code::WRONG_DATA, detail));
     };
-    let (n, own) = (parsed.data.n(), hypothesis.n());
-    if n != own {
-        let detail = format!("The examples have {n} features, but the session has n = {own}.");
-        return Err(Problem::new(Code::WRONG_DATA, detail));
-    }
-    let is_real = matches!(parsed.data.features(), Features::Real(_));
-    if is_real && !hypothesis.takes_real() {
-        let detail = "The session is over Boolean examples: values all 0/1 or all -1/1.";
-        let field = placed(parsed.first_real, detail.to_owned());
-        return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
-    }
-    let checked = hypothesis.check_examples(&parsed.data);
-    checked.map_err(|detail| Problem::new(Code::INTRACTABLE, detail))?;
+    check_fit(hypothesis, &parsed.data).map_err(|misfit| match misfit {
+        Misfit::Length { given, own } => {
+            let detail =
+                format!("The examples have {given} features, but the session has n = {own}.");
+            Problem::new(Code::WRONG_DATA, detail)
+        }
+        Misfit::Real => {
+            let detail = "The session is over Boolean examples: values all 0/1 or all -1/1.";
+            let field = placed(parsed.first_real.clone(), detail.to_owned());
+            Problem::new(Code::WRONG_DATA, detail).with(field)
+        }
+        Misfit::Intractable(detail) => Problem::new(Code::INTRACTABLE, detail),
+    })?;
     let mut predictions = Vec::with_capacity(parsed.data.examples());
     for_each_decisions(
         hypothesis,

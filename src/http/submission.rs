@@ -196,9 +196,7 @@ pub fn new_job<W: Whereabouts>(
     };
     let at = whereabouts(first_real);
     check_fields(app, &fields, &at)?;
-    let seed = fields
-        .seed
-        .map_or_else(|| app.jobs.ids().seed(), SeedNumber::get);
+    let seed = app.seed(fields.seed);
     let allowance = Allowance {
         state_bytes: app.limits.state_bytes_max,
         seconds: app.jobs.config().seconds_default,
@@ -269,6 +267,12 @@ pub fn refuse_idempotency_key(headers: &HeaderMap) -> Result<(), Problem> {
         ));
     }
     Ok(())
+}
+
+/// The end of the pointer of a learner's parameter, whose dotted name stands for nested fields.
+pub fn nested(name: &str) -> String {
+    let escaped = name.replace('~', "~0").replace('/', "~1");
+    escaped.replace('.', "/")
 }
 
 /// Where the parts of a job stand in the request at hand.

@@ -155,11 +155,8 @@ impl Asked {
                 if assume.is_some() && !is_train =>
             {
                 let detail = "`assume` is for training; a certificate rests on no assumption.";
-                let field = FieldError {
-                    pointer: Some(format!("/{}/data", self.task.name())),
-                    detail: detail.to_owned(),
-                    ..FieldError::default()
-                };
+                let pointer = format!("/{}/data", self.task.name());
+                let field = FieldError::at_pointer(pointer, detail.to_owned());
                 Err(Problem::new(Code::WRONG_DATA, detail).with(field))
             }
             _ => Ok(self),
@@ -195,11 +192,7 @@ impl JobRequest {
             _ => {
                 let tasks = Self::TASKS.join(", ");
                 let detail = format!("A job has exactly one task, one of: {tasks}.");
-                let field = FieldError {
-                    pointer: Some(String::new()),
-                    detail: detail.clone(),
-                    ..FieldError::default()
-                };
+                let field = FieldError::at_pointer("", detail.clone());
                 Err(Problem::new(Code::SCHEMA, detail).with(field))
             }
         }

@@ -222,11 +222,7 @@ struct QueryPlace {
 
 impl QueryPlace {
     fn at(name: &str, detail: String) -> FieldError {
-        FieldError {
-            parameter: Some(name.to_owned()),
-            detail,
-            ..FieldError::default()
-        }
+        FieldError::at_parameter(name, detail)
     }
 }
 

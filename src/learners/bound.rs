@@ -30,7 +30,7 @@ pub fn ratio(numerator: &BigUint, denominator: &BigUint) -> (Option<f64>, Option
 }
 
 /// A whole number as the number of its first 64 bits times a power of two.
-fn leading(number: &BigUint) -> (f64, i64) {
+pub fn leading(number: &BigUint) -> (f64, i64) {
     let shift = number.bits().saturating_sub(64);
     let first = (number >> shift).iter_u64_digits().next().unwrap_or(0);
     (first as f64, shift as i64)

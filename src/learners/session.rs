@@ -14,7 +14,7 @@ use super::rule::{Order, Rule};
 use super::run::{Counts, Limits, Run};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::{MemorySample, Stream};
-use super::stopping::{Sampling, StopRule, Watch};
+use super::stopping::{Sampling, Watch};
 use super::task::{self, Input, Task, TaskError};
 use super::train_loop::Reason;
 
@@ -299,19 +299,13 @@ impl Session {
 
     /// The paper's claim about one hypothesis, under its own rule only.
     pub fn per_hypothesis_confidence(&self) -> Option<f64> {
-        let watch = self.course.watch.as_ref()?;
-        let is_its_own = watch.rule() == StopRule::PerHypothesis;
-        is_its_own.then(|| watch.per_hypothesis_confidence())
+        self.watch()?.own_claim()
     }
 
     /// What is claimed of the run as a whole; none where nothing may be claimed.
     pub fn confidence(&self) -> Option<f64> {
-        let watch = self.course.watch.as_ref()?;
         let is_accepted = self.end == Some(SessionEnd::Confident);
-        Some(match watch.rule() {
-            StopRule::Anytime | StopRule::Exact if is_accepted => watch.requested(),
-            _ => watch.confidence(),
-        })
+        Some(self.watch()?.claim(is_accepted))
     }
 }
 

@@ -164,16 +164,26 @@ impl Watch {
         self.rule
     }
 
-    /// The confidence asked for.
-    pub fn requested(&self) -> f64 {
-        self.confidence
-    }
-
     /// What may be claimed of the present hypothesis: over whole runs, a claim of c is wrong at
     /// most 1 - c of the time.
     pub fn confidence(&self) -> f64 {
         let run = self.run as f64;
         (1.0 - libm::exp(libm::log(run) + libm::log(run + 1.0) + self.ln_doubt())).max(0.0)
+    }
+
+    /// What is claimed of the run as a whole, accepted or not: a run that a rule accepts which keeps
+    /// its word has the confidence that was asked for.
+    pub fn claim(&self, is_accepted: bool) -> f64 {
+        match self.rule {
+            StopRule::Anytime | StopRule::Exact if is_accepted => self.confidence,
+            _ => self.confidence(),
+        }
+    }
+
+    /// The paper's claim, under its own rule only.
+    pub fn own_claim(&self) -> Option<f64> {
+        let is_its_own = self.rule == StopRule::PerHypothesis;
+        is_its_own.then(|| self.per_hypothesis_confidence())
     }
 
     /// The paper's claim: right for one hypothesis fixed before the data were seen.

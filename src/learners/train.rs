@@ -115,18 +115,12 @@ fn termination(
             Ok(_) => "the data were read more than once",
         }),
     };
-    let accepted = reason == Reason::Confident;
-    let confidence = |watch: &Watch| match watch.rule() {
-        StopRule::Anytime | StopRule::Exact if accepted => watch.requested(),
-        _ => watch.confidence(),
-    };
+    let is_accepted = reason == Reason::Confident;
     Termination {
         reason,
         rule: watch.map(Watch::rule),
-        confidence: watch.map(confidence),
-        per_hypothesis_confidence: watch
-            .filter(|watch| watch.rule() == StopRule::PerHypothesis)
-            .map(Watch::per_hypothesis_confidence),
+        confidence: watch.map(|watch| watch.claim(is_accepted)),
+        per_hypothesis_confidence: watch.and_then(Watch::own_claim),
         run_length: watch.map(Watch::run_length),
         threshold: watch.map(Watch::threshold),
         detail: match reason {

@@ -8,6 +8,8 @@
 
 use num_bigint::BigUint;
 
+use crate::learners::bound::leading;
+
 use super::{OutOfRange, check_whole};
 
 /// The largest number of points, and of dimensions: an answer has some 3,000 digits.
@@ -36,7 +38,7 @@ pub fn dichotomies(points: u64, dimension: u64) -> Result<Dichotomies, OutOfRang
     check_whole("points", points, limit)?;
     check_whole("dimension", dimension, limit)?;
     let count = count(points, dimension);
-    let (leading, exponent) = leading_bits(&count);
+    let (leading, exponent) = leading(&count);
     let of_all = exponent - points as i64;
     Ok(Dichotomies {
         log2: exponent as f64 + libm::log2(leading),
@@ -69,14 +71,6 @@ fn binomial_sum(m: u64, terms: u64) -> BigUint {
         binomial = binomial * (m - k) / (k + 1);
     }
     sum
-}
-
-/// A positive number as a float of its leading 64 bits and the power of 2 that belongs to it.
-fn leading_bits(number: &BigUint) -> (f64, i64) {
-    let exponent = number.bits().saturating_sub(64);
-    let digits = (number >> exponent).to_u64_digits();
-    let leading = digits.first().copied().unwrap_or_default();
-    (leading as f64, exponent as i64)
 }
 
 #[cfg(test)]

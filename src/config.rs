@@ -306,6 +306,11 @@ mod tests {
     fn a_secret_is_not_shown_right_or_wrong() {
         let key = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
         let good = format!("whsec_{key},whsec_{key}");
+        let command = CommandLine::command();
+        let mut arguments = command.get_arguments();
+        let argument = arguments.find(|argument| argument.get_long() == Some("callback-secret"));
+        // Or `--help` would print the variable's value.
+        assert!(argument.is_some_and(clap::Arg::is_hide_env_values_set));
         let line = ["halfspace", "--callback-secret", &good];
         let read = CommandLine::try_parse_from(line).expect("a command line");
         assert_eq!(read.settings.callback_secret.len(), 2);

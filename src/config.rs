@@ -1,10 +1,14 @@
 //! Every setting: its flag, environment variable, default and check, in one place.
 
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::callbacks::{Network, Secret};
 use crate::http::limits::Limits;
 
 /// Learning as a service: named learners run as durable jobs over HTTP.
@@ -71,6 +75,18 @@ pub struct Settings {
         global = true
     )]
     pub allowed_hosts: Vec<String>,
+    /// Secrets that sign callbacks, `whsec_` and 24 to 64 bytes in base64; none are sent without one.
+    #[arg(long, env = "HALFSPACE_CALLBACK_SECRET", hide_env_values = true, value_delimiter = ',',
+        global = true, value_parser = SecretParser)]
+    pub callback_secret: Vec<Secret>,
+    /// Networks, such as `10.0.0.0/8`, that callbacks may dial besides the public Internet.
+    #[arg(
+        long,
+        env = "HALFSPACE_CALLBACK_ALLOW",
+        value_delimiter = ',',
+        global = true
+    )]
+    pub callback_allow: Vec<Network>,
     /// What to log: a level, or directives such as `info,halfspace=debug`.
     #[arg(long, env = "HALFSPACE_LOG", default_value = "info", global = true)]
     pub log: String,
@@ -172,6 +188,27 @@ pub struct LimitSettings {
     pub attempts_max: u32,
 }
 
+/// Reads a secret. A refusal tells what is wrong without the secret, which clap's own would repeat.
+#[derive(Clone)]
+struct SecretParser;
+
+impl TypedValueParser for SecretParser {
+    type Value = Secret;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        _: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Secret, clap::Error> {
+        let read = value.to_string_lossy().parse::<Secret>();
+        read.map_err(|error| {
+            let message = format!("invalid value for '--callback-secret': {error}\n");
+            clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
+        })
+    }
+}
+
 fn positive(text: &str) -> Result<f64, String> {
     let number = text.parse().ok();
     let positive = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
@@ -251,9 +288,42 @@ mod tests {
             (["halfspace", "--lease-seconds", "x"], "--lease-seconds"),
             (["halfspace", "--seconds-max", "NaN"], "--seconds-max"),
             (["halfspace", "--wrkers", "1"], "--wrkers"),
+            (
+                ["halfspace", "--callback-allow", "10/8"],
+                "--callback-allow",
+            ),
+            (
+                ["halfspace", "--callback-allow", "10.0.0.1/8"],
+                "10.0.0.0/8",
+            ),
         ] {
             let error = CommandLine::try_parse_from(line).expect_err("a bad setting");
             assert!(error.to_string().contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_not_shown_right_or_wrong() {
+        let key = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        let good = format!("whsec_{key},whsec_{key}");
+        let command = CommandLine::command();
+        let mut arguments = command.get_arguments();
+        let argument = arguments.find(|argument| argument.get_long() == Some("callback-secret"));
+        // Or `--help` would print the variable's value.
+        assert!(argument.is_some_and(clap::Arg::is_hide_env_values_set));
+        let line = ["halfspace", "--callback-secret", &good];
+        let read = CommandLine::try_parse_from(line).expect("a command line");
+        assert_eq!(read.settings.callback_secret.len(), 2);
+        assert!(!format!("{read:?}").contains(key));
+        for bad in [
+            key.to_owned(),
+            format!("whsec_{key}{key}{key}"),
+            format!("whsec_{key}!"),
+        ] {
+            let line = ["halfspace", "--callback-secret", &bad];
+            let error = CommandLine::try_parse_from(line).expect_err("a bad secret");
+            assert!(error.to_string().contains("--callback-secret"), "{error}");
+            assert!(!format!("{error} {error:?}").contains(key), "{error}");
         }
     }
 

@@ -334,7 +334,7 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
             }
         }
     }
-    if !words.is_at_end()? {
+    if !words.ends()? {
         return Err(BlocksError::Trailing);
     }
     let features = match header.kind {

@@ -78,7 +78,7 @@ impl<R: Read> WordReader<R> {
     ///
     /// # Errors
     /// When the source does.
-    pub(super) fn is_at_end(mut self) -> io::Result<bool> {
+    pub(super) fn ends(mut self) -> io::Result<bool> {
         match self.from.read_exact(&mut self.chunk[..1]) {
             Ok(()) => Ok(false),
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(true),

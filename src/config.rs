@@ -151,6 +151,9 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_LINE_BYTES_MAX", default_value_t = 32 << 20, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     pub line_bytes_max: u64,
+    /// Bytes that the examples of a dataset may take stored, packed or as doubles.
+    #[arg(long, env = "HALFSPACE_DATASET_BYTES_MAX", default_value_t = 4 << 30, global = true)]
+    pub dataset_bytes_max: u64,
     /// Bytes of the packed data of a job, and of its state beside them.
     #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = 1 << 30, global = true)]
     pub state_bytes_max: u64,
@@ -166,10 +169,15 @@ pub struct LimitSettings {
         global = true
     )]
     pub jobs_queued_max: u64,
-    /// Larger bodies read at once; each may take as much memory as the limit of state bytes says.
+    /// Larger bodies read at once; each may take as much memory as the limit of state bytes says,
+    /// but that of a dataset.
     #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
         value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub uploads_max: u64,
+    /// Bytes that the examples of a dataset take in memory while they come in; more wait on disk.
+    #[arg(long, env = "HALFSPACE_UPLOAD_MEMORY_BYTES_MAX", default_value_t = 16 << 20,
+        global = true)]
+    pub upload_memory_bytes_max: u64,
     /// Sessions of one owner.
     #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -231,10 +239,12 @@ impl Settings {
             json_body_bytes_max: set.json_body_bytes_max,
             json_depth_max: set.json_depth_max,
             line_bytes_max: set.line_bytes_max,
+            dataset_bytes_max: set.dataset_bytes_max,
             state_bytes_max: set.state_bytes_max,
             seconds_max: set.seconds_max,
             jobs_queued_max: set.jobs_queued_max,
             uploads_max: set.uploads_max,
+            upload_memory_bytes_max: set.upload_memory_bytes_max,
             sessions_max: set.sessions_max,
             session_idle_seconds: set.session_idle_seconds,
             connections_max: set.connections_max,

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use crate::bits::{BLOCK_ROWS, BitBlock};
 use crate::learners::data::{Data, Features, Labels};
 
-use super::blocks::{LabelsKind, RowsKind};
+use super::blocks::BlocksHeader;
 
 const TAG: &[u8; 16] = b"halfspace-data-1";
 
@@ -24,25 +24,45 @@ const CHUNK_BYTES: usize = 64 * 1024;
 
 /// The digest of the canonical rows.
 pub fn digest(data: &Data) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    hash.update(TAG);
-    hash.update([
-        RowsKind::of(data.features()).code(),
-        LabelsKind::of(data.labels()).code(),
-    ]);
-    hash.update((data.n() as u64).to_le_bytes());
-    hash.update((data.examples() as u64).to_le_bytes());
-    let mut chunk = Vec::with_capacity(CHUNK_BYTES);
-    for_each_row(data, |row, label| {
-        chunk.extend_from_slice(row);
-        chunk.extend(label.map(u8::from));
-        if chunk.len() >= CHUNK_BYTES {
-            hash.update(&chunk);
-            chunk.clear();
-        }
-    });
-    hash.update(&chunk);
-    hash.finalize().into()
+    let mut digest = RowsDigest::new(&BlocksHeader::of(data));
+    digest.add(data);
+    digest.finish()
+}
+
+/// The digest of data that are at hand one part after the other.
+pub(super) struct RowsDigest {
+    hash: Sha256,
+    chunk: Vec<u8>,
+}
+
+impl RowsDigest {
+    /// Of the data with this header, none of which was added.
+    pub(super) fn new(header: &BlocksHeader) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(TAG);
+        hash.update([header.kind.code(), header.labels.code()]);
+        hash.update((header.n as u64).to_le_bytes());
+        hash.update((header.rows as u64).to_le_bytes());
+        let chunk = Vec::with_capacity(CHUNK_BYTES);
+        Self { hash, chunk }
+    }
+
+    /// Adds the next rows.
+    pub(super) fn add(&mut self, rows: &Data) {
+        for_each_row(rows, |row, label| {
+            self.chunk.extend_from_slice(row);
+            self.chunk.extend(label.map(u8::from));
+            if self.chunk.len() >= CHUNK_BYTES {
+                self.hash.update(&self.chunk);
+                self.chunk.clear();
+            }
+        });
+    }
+
+    pub(super) fn finish(mut self) -> [u8; 32] {
+        self.hash.update(&self.chunk);
+        self.hash.finalize().into()
+    }
 }
 
 /// Shows the canonical bytes of every row, in order, and its label where there are labels.

@@ -36,6 +36,7 @@ mod repetitions;
 mod row_reader;
 mod rows;
 mod sample_builder;
+mod stored_examples;
 mod target;
 mod write_examples;
 
@@ -50,6 +51,7 @@ pub use generated::{GeneratedSpec, Sampling};
 pub use json_data::{Assume, DataForm};
 pub use packed::BitOrder;
 pub use repetitions::{EXAMPLES_MAX, RepetitionCounts, count_repetitions};
+pub use stored_examples::{Buffers, ReadAt, StoredExamples};
 pub use target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
 pub use write_examples::{TextFormat, write_examples};
 

@@ -26,6 +26,9 @@ pub struct Limits {
     pub line_bytes_max: u64,
     /// Bytes of the packed data of a job, and of its state beside them.
     pub state_bytes_max: u64,
+    /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts as it
+    /// needs them.
+    pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     pub seconds_max: f64,
     /// Jobs that wait at once.
@@ -80,6 +83,7 @@ impl Default for Limits {
             json_depth_max: 32,
             line_bytes_max: 32 << 20,
             state_bytes_max: 1 << 30,
+            resident_bytes_max: 64 << 20,
             seconds_max: 86_400.0,
             jobs_queued_max: 10_000,
             uploads_max: 8,

@@ -128,7 +128,7 @@ fn new_train(stop: Value) -> NewJob {
     });
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = Some(hex(&formats::digest(&data)));
-    let work = resolve(&spec, 1, Some(Arc::new(data)), None, Allowance::UNLIMITED).unwrap();
+    let work = resolve(&spec, 1, Some(data.into()), None, Allowance::UNLIMITED).unwrap();
     NewJob {
         owner: Owner::anonymous(),
         name: None,

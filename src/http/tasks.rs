@@ -60,6 +60,7 @@ pub struct TrainRequest {
     /// drawn from the seed, of this share rounded to whole examples, on which the errors of the
     /// hypothesis are counted in the end. Where the examples are independent, as `assume` declares
     /// and generated ones are, the rest is so too, and confidence rules hold as ever.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     holdout: Option<Share>,
     #[serde(default, deserialize_with = "json::object")]
     stop: StopSpec,

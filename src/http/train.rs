@@ -47,7 +47,7 @@ const STOP_FIELDS: [&str; 6] = [
         ("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds"),
         ("seed" = Option<SeedNumber>, Query, description = "Of every random choice"),
         ("trace" = Option<bool>, Query, description = "Whether the mistake curve is kept"),
-        ("holdout" = Option<Share>, Query, description = "The share of the examples that the \
+        ("holdout" = Option<f64>, Query, description = "The share of the examples that the \
             learner is not shown, and on which its errors are counted in the end"),
         ("name" = Option<String>, Query, description = "Free text"),
         ("confidence" = Option<f64>, Query, description = "See `stop`"),

@@ -45,6 +45,7 @@ pub struct LearnerSpec {
 #[serde(deny_unknown_fields, default)]
 pub struct StopSpec {
     /// The confidence that the hypothesis is the target, between 0 and 1, without either.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub confidence: Option<Share>,
     /// The rule that judges it; `anytime` when absent.
     pub rule: Option<StopRuleName>,
@@ -159,18 +160,6 @@ impl TryFrom<f64> for Share {
         }
     }
 }
-
-impl PartialSchema for Share {
-    fn schema() -> RefOr<Schema> {
-        ObjectBuilder::new()
-            .schema_type(Type::Number)
-            .exclusive_minimum(Some(0.0))
-            .exclusive_maximum(Some(1.0))
-            .into()
-    }
-}
-
-impl ToSchema for Share {}
 
 /// A positive, finite number of seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

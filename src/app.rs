@@ -194,6 +194,7 @@ fn jobs_config(settings: &Settings) -> JobsConfig {
         attempts_max: limits.attempts_max,
         seconds_default: limits.seconds_max.min(600.0),
         queue_max: limits.jobs_queued_max,
+        resident_bytes_max: limits.resident_bytes_max,
         retention_days: settings.retention_days,
         ..JobsConfig::default()
     }

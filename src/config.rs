@@ -157,6 +157,10 @@ pub struct LimitSettings {
     /// Bytes of the packed data of a job, and of its state beside them.
     #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = 1 << 30, global = true)]
     pub state_bytes_max: u64,
+    /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts as it needs
+    /// them, so that data larger than memory train.
+    #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX", default_value_t = 64 << 20, global = true)]
+    pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
         value_parser = positive)]
@@ -241,6 +245,7 @@ impl Settings {
             line_bytes_max: set.line_bytes_max,
             dataset_bytes_max: set.dataset_bytes_max,
             state_bytes_max: set.state_bytes_max,
+            resident_bytes_max: set.resident_bytes_max,
             seconds_max: set.seconds_max,
             jobs_queued_max: set.jobs_queued_max,
             uploads_max: set.uploads_max,

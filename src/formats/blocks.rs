@@ -104,6 +104,9 @@ pub enum BlocksError {
     /// A real value is infinite or no number.
     #[error("a value of the stored data is not finite")]
     NotFinite,
+    /// The digest is another than the one recorded.
+    #[error("the stored data do not have the digest that was recorded")]
+    Digest,
     /// The data could not be read or written.
     #[error("the stored data could not be read or written")]
     Io(#[source] io::Error),
@@ -153,19 +156,31 @@ impl BlocksHeader {
     /// Bytes of every block but the last, which may be shorter when the rows are real; `None`
     /// when they pass 64 bits.
     pub fn block_bytes(&self) -> Option<u64> {
+        self.bytes_of_block(BLOCK_ROWS)
+    }
+
+    /// Bytes of a block of so many rows.
+    fn bytes_of_block(&self, rows: usize) -> Option<u64> {
         let words = match self.kind {
-            RowsKind::Boolean => words_for(self.n),
-            RowsKind::Real => self.n,
+            RowsKind::Boolean => words_for(self.n).checked_mul(BLOCK_ROWS)?,
+            RowsKind::Real => self.n.checked_mul(rows)?,
         };
         let label = u64::from(self.labels == LabelsKind::Labelled);
-        let words = (words as u64).checked_mul(BLOCK_ROWS as u64)?;
-        words.checked_add(label)?.checked_mul(WORD_BYTES as u64)
+        let words = (words as u64).checked_add(label)?;
+        words.checked_mul(WORD_BYTES as u64)
     }
 
     /// Where block `index` stands; `None` past 64 bits.
     pub fn block_offset(&self, index: usize) -> Option<u64> {
         let before = self.block_bytes()?.checked_mul(index as u64)?;
         before.checked_add(Self::BYTES as u64)
+    }
+
+    /// Bytes of the stored data, header and all; `None` past 64 bits.
+    pub fn stored_bytes(&self) -> Option<u64> {
+        let last = self.blocks() - 1;
+        let last_bytes = self.bytes_of_block(self.rows - last * BLOCK_ROWS)?;
+        self.block_offset(last)?.checked_add(last_bytes)
     }
 
     /// Reads and checks a header.
@@ -312,6 +327,18 @@ impl<W: Write> BlockWriter<W> {
 pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
     let header = BlocksHeader::read(&mut from)?;
     let mut words = WordReader::new(from);
+    let data = read_rows(&header, &mut words)?;
+    if !words.ends()? {
+        return Err(BlocksError::Trailing);
+    }
+    Ok(data)
+}
+
+/// Reads as many blocks as the header has rows for.
+pub(super) fn read_rows(
+    header: &BlocksHeader,
+    words: &mut WordReader<impl Read>,
+) -> Result<Data, BlocksError> {
     let mut features: Vec<u64> = Vec::new();
     let mut values: Vec<f64> = Vec::new();
     let mut labels = Vec::new();
@@ -320,22 +347,17 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
         match header.kind {
             RowsKind::Boolean => {
                 let count = words_for(header.n) * BLOCK_ROWS;
-                words.read(count, |word| features.push(word))?;
+                words.read(count, &mut features, |word| word)?;
             }
-            RowsKind::Real => {
-                words.read(rows * header.n, |word| values.push(f64::from_bits(word)))?;
-            }
+            RowsKind::Real => words.read(rows * header.n, &mut values, f64::from_bits)?,
         }
         if header.labels == LabelsKind::Labelled {
-            words.read(1, |word| labels.push(word))?;
+            words.read(1, &mut labels, |word| word)?;
             let stray = |word: &u64| rows < BLOCK_ROWS && word >> rows != 0;
             if labels.last().is_some_and(stray) {
                 return Err(BlocksError::StrayBits);
             }
         }
-    }
-    if !words.ends()? {
-        return Err(BlocksError::Trailing);
     }
     let features = match header.kind {
         RowsKind::Boolean => {

@@ -27,12 +27,7 @@ const CHUNK_BYTES: usize = 64 * 1024;
 /// The digest of the canonical rows.
 pub fn digest(data: &Data) -> [u8; 32] {
     let mut digest = RowsDigest::new(&BlocksHeader::of(data));
-    let mut bytes = Vec::new();
-    let see = |part: Part<'_>| {
-        part.for_each_row(&mut bytes, |row, label| digest.push(row, label));
-        Ok::<(), Infallible>(())
-    };
-    let Ok(()) = for_each_part(data, see);
+    digest.add(data);
     digest.finish()
 }
 
@@ -43,6 +38,7 @@ pub(super) struct RowsDigest {
 }
 
 impl RowsDigest {
+    /// Of the data with this header, no row of which was added.
     pub(super) fn new(header: &BlocksHeader) -> Self {
         let mut hash = Sha256::new();
         hash.update(TAG);
@@ -53,7 +49,17 @@ impl RowsDigest {
         Self { hash, chunk }
     }
 
-    /// Takes the canonical bytes of the next row, and its label where there are labels.
+    /// Adds the next rows.
+    pub(super) fn add(&mut self, rows: &Data) {
+        let mut bytes = Vec::new();
+        let see = |part: Part<'_>| {
+            part.for_each_row(&mut bytes, |row, label| self.push(row, label));
+            Ok::<(), Infallible>(())
+        };
+        let Ok(()) = for_each_part(rows, see);
+    }
+
+    /// Adds the canonical bytes of the next row, and its label where there are labels.
     pub(super) fn push(&mut self, row: &[u8], label: Option<bool>) {
         self.chunk.extend_from_slice(row);
         self.chunk.extend(label.map(u8::from));

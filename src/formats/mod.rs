@@ -40,6 +40,7 @@ mod rows;
 mod sample_builder;
 mod spool;
 mod store;
+mod stored_examples;
 mod target;
 mod words;
 mod write_examples;
@@ -57,6 +58,7 @@ pub use json_data::{Assume, DataForm};
 pub use packed::BitOrder;
 pub use repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use spool::{Spool, SpoolFile};
+pub use stored_examples::{Buffers, ReadAt, StoredExamples};
 pub use target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
 pub use write_examples::{TextFormat, write_examples};
 

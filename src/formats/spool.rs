@@ -204,7 +204,7 @@ impl<R: Read> PieceReader<R> {
     /// Reads the head of the next piece, which has at most `left` rows.
     fn begin(&mut self, left: usize) -> Result<PieceHeader, BlocksError> {
         let mut head = Vec::with_capacity(3);
-        self.words.read(3, |word| head.push(word))?;
+        self.words.read(3, &mut head, |word| word)?;
         let kind = match (head[0] as u8, self.header.kind) {
             (0, _) => PieceKind::Packed,
             (1, _) => PieceKind::PackedSigned,
@@ -233,11 +233,11 @@ impl<R: Read> PieceReader<R> {
         let words = piece.width * BLOCK_ROWS;
         let whole = words_for(self.header.n) * BLOCK_ROWS;
         self.ones.clear();
-        self.words.read(words, |word| self.ones.push(word))?;
+        self.words.read(words, &mut self.ones, |word| word)?;
         self.ones.resize(whole, 0);
         self.minus.clear();
         if piece.kind == PieceKind::PackedSigned {
-            self.words.read(words, |word| self.minus.push(word))?;
+            self.words.read(words, &mut self.minus, |word| word)?;
             self.minus.resize(whole, 0);
         }
         Ok(())
@@ -271,8 +271,8 @@ impl<R: Read> PieceReader<R> {
     ) -> Result<(), BlocksError> {
         for row in 0..piece.rows {
             self.values.clear();
-            let take = |word| self.values.push(f64::from_bits(word));
-            self.words.read(piece.width, take)?;
+            self.words
+                .read(piece.width, &mut self.values, f64::from_bits)?;
             self.values.resize(self.header.n, 0.0);
             see(Part::Row(&self.values, self.label(piece, row)))?;
         }

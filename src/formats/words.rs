@@ -55,20 +55,23 @@ impl<R: Read> WordReader<R> {
         Self { from, chunk }
     }
 
-    /// Takes the next `count` words, one by one.
+    /// Appends the next `count` words, each as `make` has it.
     ///
     /// # Errors
     /// When the source does, or ends before.
-    pub(super) fn read(&mut self, count: usize, mut take: impl FnMut(u64)) -> io::Result<()> {
+    pub(super) fn read<T>(
+        &mut self,
+        count: usize,
+        to: &mut Vec<T>,
+        make: impl Fn(u64) -> T,
+    ) -> io::Result<()> {
         let mut left = count;
         while left > 0 {
             let words = left.min(CHUNK_BYTES / WORD_BYTES);
             let chunk = &mut self.chunk[..words * WORD_BYTES];
             self.from.read_exact(chunk)?;
             let (longs, _) = chunk.as_chunks::<WORD_BYTES>();
-            longs
-                .iter()
-                .for_each(|&bytes| take(u64::from_le_bytes(bytes)));
+            to.extend(longs.iter().map(|&bytes| make(u64::from_le_bytes(bytes))));
             left -= words;
         }
         Ok(())

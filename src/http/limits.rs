@@ -29,6 +29,9 @@ pub struct Limits {
     pub dataset_bytes_max: u64,
     /// Bytes of the packed data of a job, and of its state beside them.
     pub state_bytes_max: u64,
+    /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts as it
+    /// needs them.
+    pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     pub seconds_max: f64,
     /// Jobs that wait at once.
@@ -87,6 +90,7 @@ impl Default for Limits {
             line_bytes_max: 32 << 20,
             dataset_bytes_max: 4 << 30,
             state_bytes_max: 1 << 30,
+            resident_bytes_max: 64 << 20,
             seconds_max: 86_400.0,
             jobs_queued_max: 10_000,
             uploads_max: 8,

@@ -4,6 +4,7 @@
 //! that nobody names, which the sweep removes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -12,12 +13,14 @@ use crate::formats::{
     Stored,
 };
 use crate::learners::data::Data;
+use crate::learners::run::StopFlag;
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary, Owner, Timestamp};
 use crate::storage::{Blobs, DatasetDeletion, StoreError};
 
 use super::service::{Jobs, JobsError};
+use super::stored_data::ReadError;
 use super::worker::hex;
 
 /// Examples that were read to be kept, and what their sender says of them.
@@ -39,19 +42,6 @@ pub struct StoredData {
     pub dataset: Dataset,
     /// The examples.
     pub data: Data,
-}
-
-/// Why the blob of some data could not be read.
-#[derive(Debug)]
-pub(super) enum ReadError {
-    /// Not now.
-    Store(StoreError),
-    /// There is none.
-    Missing(String),
-    /// It is not what was written.
-    Corrupt(String),
-    /// The reader broke down: a defect of this program.
-    Broken(String),
 }
 
 impl Jobs {
@@ -108,7 +98,7 @@ impl Jobs {
         dataset.ok_or(JobsError::DatasetMissing)
     }
 
-    /// The owner's dataset with all its examples, their digest compared.
+    /// The owner's dataset with all its examples in memory, their digest compared.
     ///
     /// # Errors
     /// [`JobsError::DatasetMissing`], or what the store says.
@@ -118,19 +108,13 @@ impl Jobs {
         id: DatasetId,
     ) -> Result<StoredData, JobsError> {
         let dataset = self.dataset(owner, id).await?;
-        let summary = &dataset.summary;
-        match self.read_data(&summary.data_key, &summary.sha256).await {
-            Ok(data) => Ok(StoredData { dataset, data }),
-            Err(ReadError::Store(error)) => Err(error.into()),
-            // Row first, blob second: perhaps it was deleted in between.
-            Err(ReadError::Missing(detail)) => match self.store.dataset(owner, id).await? {
-                None => Err(JobsError::DatasetMissing),
-                Some(_) => Err(StoreError::corrupt(detail).into()),
-            },
-            Err(ReadError::Corrupt(detail) | ReadError::Broken(detail)) => {
-                Err(StoreError::corrupt(detail).into())
-            }
-        }
+        let (_, examples) = self.open_dataset(owner, id, StopFlag::default()).await?;
+        let examples = Arc::into_inner(examples).ok_or(JobsError::Stopping)?;
+        let read = tokio::task::spawn_blocking(move || examples.into_whole()).await;
+        let data = read
+            .map_err(|_| JobsError::Stopping)?
+            .map_err(|error| ReadError::from(&error))?;
+        Ok(StoredData { dataset, data })
     }
 
     /// At most `count` examples of a dataset from example `first` on, from 0, read by position;
@@ -185,28 +169,6 @@ impl Jobs {
             }
             DatasetDeletion::Pinned { job } => Err(JobsError::DatasetPinned { job }),
             DatasetDeletion::NotFound => Err(JobsError::DatasetMissing),
-        }
-    }
-
-    /// Data out of their blob, whole, their digest compared.
-    ///
-    /// This is where data larger than memory will be read block by block instead: the stored form
-    /// has its blocks at known places, see [`RowRange`].
-    pub(super) async fn read_data(&self, key: &str, sha256: &str) -> Result<Data, ReadError> {
-        let bytes = self.blobs.get(key).await.map_err(ReadError::Store)?;
-        let missing = || ReadError::Missing(format!("the stored data {key} are gone"));
-        let bytes = bytes.ok_or_else(missing)?;
-        let read = tokio::task::spawn_blocking(move || {
-            formats::read_blocks(bytes.as_ref()).map(|data| (hex(&formats::digest(&data)), data))
-        });
-        match read.await {
-            Ok(Ok((digest, data))) if digest == sha256 => Ok(data),
-            Ok(Ok(_)) => {
-                let detail = "the stored data do not have the digest that was recorded";
-                Err(ReadError::Corrupt(detail.to_owned()))
-            }
-            Ok(Err(error)) => Err(ReadError::Corrupt(error.to_string())),
-            Err(error) => Err(ReadError::Broken(error.to_string())),
         }
     }
 }

@@ -68,6 +68,7 @@ impl TrainJob {
             },
             ends_by_time: stop.max_seconds.is_some(),
             trace: spec.trace,
+            holdout: spec.holdout.map(|share| share.get()),
         };
         Ok(Self { task })
     }

@@ -4,6 +4,8 @@
 //! deleted after it, so a crash leaves at worst a blob that nobody names.
 
 use std::fmt;
+use std::fs::File;
+use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,13 +17,14 @@ use object_store::{ObjectStore, ObjectStoreExt, path};
 
 use super::data_dir::make_private_directory;
 use super::error::{StoreError, is_full};
+use crate::formats::ReadAt;
 use crate::records::{DatasetId, JobId, Timestamp};
 
 /// A place for blobs.
 #[derive(Clone)]
 pub struct Blobs {
     pub(super) store: Arc<dyn ObjectStore>,
-    /// Where the blobs are, when they are files.
+    /// Where the blobs are files, the directory of all of them.
     directory: Option<PathBuf>,
 }
 
@@ -98,6 +101,28 @@ impl Blobs {
         }
     }
 
+    /// A blob to be read here and there, if there is one: a file is opened; out of an object store,
+    /// which answers too slowly for that, the blob is fetched first.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when it cannot be opened.
+    pub async fn open(&self, key: &str) -> Result<Option<Box<dyn ReadAt>>, StoreError> {
+        let Some(directory) = &self.directory else {
+            // Into memory, for want of a place for files beside an object store.
+            let bytes = self.get(key).await?;
+            return Ok(bytes.map(|bytes| Box::new(bytes) as Box<dyn ReadAt>));
+        };
+        let path = directory.join(parsed(key)?.as_ref());
+        match tokio::fs::File::open(path).await {
+            Ok(file) => {
+                let file = BlobFile(file.into_std().await);
+                Ok(Some(Box::new(file)))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// These parts of a blob, in order, if there is one. Each lies within the blob: what is cut off
     /// by its end is an error.
     ///
@@ -152,6 +177,35 @@ impl Blobs {
         let inside = above.take_while(|above| *above != directory);
         // One that is not empty stays, and with it those above.
         let _ = inside.map(std::fs::remove_dir).find(Result::is_err);
+    }
+}
+
+/// A blob that is a file.
+#[derive(Debug)]
+struct BlobFile(File);
+
+impl ReadAt for BlobFile {
+    #[cfg(unix)]
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.0, buffer, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !buffer.is_empty() {
+            match std::os::windows::fs::FileExt::seek_read(&self.0, buffer, offset)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => {
+                    buffer = &mut buffer[read..];
+                    offset += read as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
     }
 }
 

@@ -10,4 +10,5 @@ mod openapi;
 mod readme;
 mod service;
 mod store_contract;
+mod stored_examples;
 mod tidy;

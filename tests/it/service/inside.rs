@@ -54,6 +54,13 @@ impl Service {
         (one, Self::in_directory(directory, &[]).await)
     }
 
+    /// Another service over the same directory, with other settings, computing jobs.
+    pub async fn beside(&self, settings: &[&str]) -> Self {
+        let service = Self::in_directory(Arc::clone(&self.directory), settings).await;
+        service.compute();
+        service
+    }
+
     async fn in_directory(directory: Arc<TempDir>, settings: &[&str]) -> Self {
         let data_dir = directory.path().to_str().unwrap();
         let line = ["halfspace", "--data-dir", data_dir];

@@ -11,6 +11,7 @@ use crate::jobs::{
     Allowance, JobSample, JobsError, NewJob, ReadError, ResolveError, StoredData, resolve,
 };
 use crate::learners::data::Data;
+use crate::learners::examples::Examples;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::run::StopFlag;
 use crate::learners::task::TaskError;
@@ -127,11 +128,12 @@ pub async fn find_model(
     }
 }
 
-/// The dataset of this name in a body, read under a permit, since a short request may name much.
+/// The dataset of this name in a body, read as a whole under a permit, since a short request may name
+/// much.
 ///
 /// # Errors
-/// [`Code::UNKNOWN_DATASET`], also for what is no id, with its place in the body; what the store
-/// says.
+/// [`Code::UNKNOWN_DATASET`], also for what is no id, with its place in the body;
+/// [`Code::TOO_LARGE`]; what the store says.
 pub async fn stored_data(
     app: &App,
     owner: &Owner,
@@ -139,10 +141,18 @@ pub async fn stored_data(
     pointer: &str,
 ) -> Result<(StoredData, OwnedSemaphorePermit), Problem> {
     let permit = body::permit(app).await?;
-    let read = match id.parse::<DatasetId>() {
-        Ok(id) => app.jobs.read_dataset(owner, id).await,
-        Err(_) => Err(JobsError::DatasetMissing),
-    };
+    let (summary, examples) = stored_examples(app, owner, id, pointer).await?;
+    let needed = examples.shape().memory_bytes();
+    drop(examples);
+    let limit = app.limits.state_bytes_max;
+    if needed > limit {
+        let detail = format!(
+            "This reads the dataset as a whole: {needed} bytes, more than state_bytes_max: {limit}. \
+             A job of the task `evaluate` reads it as it goes."
+        );
+        return Err(Problem::new(Code::TOO_LARGE, detail));
+    }
+    let read = app.jobs.read_dataset(owner, summary.id).await;
     read.map(|stored| (stored, permit))
         .map_err(|error| no_dataset(error, pointer))
 }
@@ -150,7 +160,7 @@ pub async fn stored_data(
 /// The dataset of this name in a body, opened.
 ///
 /// # Errors
-/// As for [`stored_data`].
+/// As for [`stored_data`], whatever its size.
 pub async fn stored_examples(
     app: &App,
     owner: &Owner,

@@ -358,6 +358,7 @@ fn margin_model(
         mistakes: 0,
         updates: 0,
         passes: 0,
+        held_out: None,
         hypothesis,
     };
     Model {

@@ -312,6 +312,9 @@ pub struct ModelDocument {
     pub updates: u64,
     /// Passes begun.
     pub passes: u64,
+    /// Examples that were held out of the training; not there when none were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out: Option<u64>,
     /// All that is needed to predict.
     pub hypothesis: HypothesisDocument,
 }

@@ -5,6 +5,7 @@ mod certificates;
 mod contract;
 mod determinism;
 mod faults;
+mod larger_than_memory;
 mod learner_suite;
 mod openapi;
 mod readme;

@@ -6,11 +6,13 @@
 mod answer;
 mod client;
 mod inside;
+mod memory_limit;
 mod program;
 
 pub use answer::Answer;
 pub use client::Client;
 pub use inside::{Service, request};
+pub use memory_limit::MemoryLimit;
 pub use program::{Program, memory_peak, processor_ticks};
 
 use std::future::Future;

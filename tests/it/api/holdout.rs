@@ -57,6 +57,12 @@ async fn the_subset_is_the_same_however_the_examples_come() {
         assert_eq!(result(&posted), found, "{learner}");
         // The errors on both parts are those on all.
         let model = inline["result"]["model"].as_str().unwrap();
+        let document = service.get(&format!("/v1/models/{model}")).await;
+        let document = document.expect(200).json();
+        assert_eq!(document["held_out"], 50);
+        // And so it is when it moves.
+        let moved = service.post_json("/v1/models", &document).await;
+        assert_eq!(moved.expect(201).json()["held_out"], 50);
         let path = format!("/v1/models/{model}/evaluate");
         let all = service.post_json(&path, &data).await.expect(200).json();
         let errors = |part: &str| found[part]["errors"].as_u64().unwrap();

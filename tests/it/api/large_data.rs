@@ -86,6 +86,14 @@ async fn what_needs_all_of_them_in_memory_is_refused_at_once() {
         let says = format!("this needs {needed} bytes of state, more than state_bytes_max: 10000");
         assert_eq!(detail, says, "{job}");
     }
+    let job = train(json!({"name": "perceptron"}), data.clone());
+    let model = generous.run(&job).await["result"]["model"].take();
+    for route in ["predict", "evaluate"] {
+        let path = format!("/v1/models/{}/{route}", model.as_str().unwrap());
+        generous.post_json(&path, &data).await.expect(200);
+        let problem = frugal.post_json(&path, &data).await;
+        assert_eq!(problem.problem(413), "too-large", "{route}");
+    }
     // What is wrong with them besides is said as before, and needs no memory.
     let mut winnow = train(
         json!({"name": "kernel-winnow", "params": {"max_active": 3}}),

@@ -53,6 +53,15 @@ impl LabelBits {
         }
     }
 
+    /// For the rows of the same body that follow these.
+    pub(super) fn for_the_rest(&self) -> Self {
+        Self {
+            zero_seen: self.zero_seen,
+            minus_seen: self.minus_seen,
+            ..Self::default()
+        }
+    }
+
     /// The labels of all `rows` rows.
     pub(super) fn into_labels(self, rows: usize, unlabelled: UnlabelledMeans) -> Labels {
         match (self.labelled, unlabelled) {

@@ -48,6 +48,7 @@ pub use digest::digest;
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use generated::{GeneratedSpec, Sampling};
 pub use json_data::{Assume, DataForm};
+pub use ndjson::{NdjsonPortions, Portion, Supply};
 pub use packed::BitOrder;
 pub use repetitions::{EXAMPLES_MAX, RepetitionCounts, count_repetitions};
 pub use target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
@@ -215,6 +216,8 @@ pub struct Options {
     pub header: Header,
     /// Features an example, when known: dense examples must have exactly as many.
     pub n: Option<usize>,
+    /// What the features are, when known; bits, in JSON too, are what they are.
+    pub values: Option<RowsKind>,
     /// Which bit of an octet comes first; `None` is the most significant.
     pub bit_order: Option<BitOrder>,
     /// What examples without labels are; JSON says it itself.

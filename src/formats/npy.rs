@@ -32,7 +32,8 @@ pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, 
     };
     let header = npy_header::read(reader)?;
     let table = Table::new(&header, label, options)?;
-    let mut builder = SampleBuilder::dense(&options.limits, Some(table.features.len()))?;
+    let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()))?;
+    let mut builder = builder.of_kind(options.values)?;
     let mut rows = RowReader::new(reader, table.columns * table.kind.bytes(), header.bytes);
     let mut text = Vec::new();
     for row in 1..=header.rows {

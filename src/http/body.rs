@@ -124,7 +124,11 @@ pub async fn permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
     }
 }
 
-fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
+/// How a body says that it is compressed.
+///
+/// # Errors
+/// A coding that is not read.
+pub fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
     let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
     let Some(value) = values.next() else {
         return Ok(ContentCoding::Identity);

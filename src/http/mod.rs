@@ -31,6 +31,7 @@ mod serve;
 mod session_answers;
 mod session_documents;
 mod session_examples;
+mod session_stream;
 mod sessions;
 mod submission;
 mod tasks;

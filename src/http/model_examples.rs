@@ -22,6 +22,8 @@ pub enum Purpose {
     Predict,
     /// Labels are needed.
     Evaluate,
+    /// Labels are as the learner needs them.
+    Learn,
 }
 
 /// A model and examples that it takes.
@@ -66,7 +68,7 @@ where
     let body = DataBody::new(app, request)?;
     let format = body.format;
     let query = body.parts.uri.query();
-    let options = options(query, format, &hypothesis, purpose, &body.limits)?;
+    let options = options(query, format, hypothesis.n(), purpose, &body.limits)?;
     let done = body.read(app, Effort::Unknown, move |reader| {
         match examples(formats::read(format, reader, &options)?)? {
             Examples::Sent(parsed) => {
@@ -107,23 +109,26 @@ enum Answered<T, W> {
     NotYet(Box<Hypothesis>, String, W),
 }
 
-/// How the body is read: a format that leaves n open takes it from the model. To be predicted, a table has no
-/// labels unless they are named, and examples without labels are just that; to be evaluated, both
-/// are as for a training.
-fn options(
+/// How a body for a model, or a session, of `n` features is read: a format that leaves n open takes
+/// theirs. To be predicted, a table has no labels unless they are named, and examples without labels
+/// are just that; otherwise both are as for a training.
+///
+/// # Errors
+/// Parameters that there are not, or that cannot be.
+pub fn options(
     query: Option<&str>,
     format: Format,
-    hypothesis: &Hypothesis,
+    n: usize,
     purpose: Purpose,
     limits: &formats::Limits,
 ) -> Result<Options, Problem> {
     let (table_labels, unlabelled) = match purpose {
         Purpose::Predict => (Some(LabelsColumn::None), UnlabelledMeans::Nothing),
-        Purpose::Evaluate => (None, UnlabelledMeans::HalfSpace),
+        Purpose::Evaluate | Purpose::Learn => (None, UnlabelledMeans::HalfSpace),
     };
     let mut options = Options {
         labels: table_labels.filter(|_| format.has_label_column()),
-        n: format.leaves_n_open().then_some(hypothesis.n()),
+        n: format.leaves_n_open().then_some(n),
         unlabelled,
         limits: limits.clone(),
         ..Options::default()

@@ -13,8 +13,8 @@ use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, T
 use crate::formats::{Format, Parsed};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predict::for_each_decisions;
-use crate::records::ModelId;
 use crate::records::id::ModelKind;
+use crate::records::{ModelId, Owner};
 
 use super::App;
 use super::data_body::Octets;
@@ -77,9 +77,22 @@ pub async fn predict(
     request: Request,
 ) -> Result<Response, Problem> {
     let hypothesis = model_in_path(&app, &owner, id).await?;
+    answer(&app, &owner, hypothesis, request).await
+}
+
+/// What a hypothesis says of the examples that a request brings.
+///
+/// # Errors
+/// What is wrong with the request, and an answer that would be too long.
+pub async fn answer(
+    app: &App,
+    owner: &Owner,
+    hypothesis: Hypothesis,
+    request: Request,
+) -> Result<Response, Problem> {
     let bytes_max = app.limits.prediction_bytes_max;
     let purpose = Purpose::Predict;
-    let (format, text) = with_examples(&app, &owner, request, hypothesis, purpose, move |asked| {
+    let (format, text) = with_examples(app, owner, request, hypothesis, purpose, move |asked| {
         let writer = match asked.format {
             Format::Ndjson => Writer::lines(bytes_max),
             _ => Writer::document(bytes_max),

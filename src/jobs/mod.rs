@@ -35,7 +35,7 @@ pub use evaluate_job::check_labels;
 pub use ids::Ids;
 pub use import::{ImportError, check_import};
 pub use service::{Jobs, JobsConfig, JobsError};
-pub use session_writer::{AtTheEnd, Learnt, SessionWriter};
+pub use session_writer::{Learnt, SessionWriter, WhenNotAll};
 pub use sessions::SessionError;
 pub use submit::NewJob;
 pub use train_job::learner;

@@ -19,6 +19,8 @@ mod models;
 mod ops;
 mod problems;
 mod serve;
+mod session_attacks;
+mod session_streams;
 mod sessions;
 mod theory;
 mod trace;

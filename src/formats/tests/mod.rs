@@ -6,6 +6,7 @@ mod blocks;
 mod coding;
 mod json;
 mod lines;
+mod portions;
 mod properties;
 
 use crate::learners::data::{Data, Features, Labels};
@@ -105,6 +106,8 @@ fn kinds_have_distinct_codes() {
         FormatErrorKind::BadCoding,
         FormatErrorKind::UnknownCoding,
         FormatErrorKind::Io,
+        FormatErrorKind::NotYet,
+        FormatErrorKind::NotBoolean,
     ];
     let mut codes: Vec<_> = kinds.iter().map(|kind| kind.code()).collect();
     codes.sort_unstable();

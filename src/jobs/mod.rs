@@ -29,11 +29,13 @@ mod whole_sample;
 mod work;
 mod worker;
 
+pub use compute::raise_after;
 pub use datasets::{NewDataset, StoredData};
 pub use ending::is_shown_inline;
 pub use evaluate_job::check_labels;
 pub use ids::Ids;
 pub use import::{ImportError, check_import};
+pub use models::LoadedModel;
 pub use service::{Jobs, JobsConfig, JobsError};
 pub use session_writer::{AtTheEnd, Learnt, SessionWriter};
 pub use sessions::SessionError;

@@ -3,6 +3,9 @@
 //! Handlers decide nothing about learning: they read a request, call `jobs` or the store, and
 //! write a document. Every error is a problem document: see `problem`.
 
+mod answer_lines;
+mod answering;
+mod attended;
 mod body;
 mod codes;
 mod construct;

@@ -248,9 +248,7 @@ pub async fn save(
     Ok((StatusCode::CREATED, location, Json(model.into())))
 }
 
-/// Predicts without learning, as a model does. The session stays where it stands.
-///
-/// NDJSON is answered as NDJSON, a line an example.
+/// Predicts without learning, as a model does: see its predict. The session stays where it stands.
 #[utoipa::path(post, path = "/v1/sessions/{id}/predict", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"), ReadingQuery),
     request_body(
@@ -269,5 +267,5 @@ pub async fn predict(
     request: Request,
 ) -> Result<Response, Problem> {
     let hypothesis = app.jobs.session_hypothesis(&owner, id).await?;
-    super::predict::answer(&app, &owner, hypothesis, request).await
+    super::predict::answer(&app, &owner, hypothesis.into(), request).await
 }

@@ -13,7 +13,7 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::task::TaskError;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
-use crate::records::{DatasetId, DatasetSummary, Owner};
+use crate::records::{Dataset, DatasetId, Owner};
 
 use super::App;
 use super::body;
@@ -76,7 +76,7 @@ pub async fn find_data(
             // The checks before the job look at the data, so they are read here; a header would do
             // for most of them, once jobs read their data block by block.
             let (stored, _) = stored_data(app, owner, &id, pointer).await?;
-            let parsed = parsed(&stored.dataset.summary, stored.data);
+            let parsed = parsed(&stored.dataset, stored.data);
             let summary = stored.dataset.summary;
             Ok(JobData {
                 spec: DataSpec {
@@ -111,7 +111,7 @@ pub async fn find_model(
         return Ok(None);
     };
     match app.jobs.hypothesis(owner, id).await {
-        Ok(hypothesis) => Ok(Some(Arc::new(hypothesis))),
+        Ok(hypothesis) => Ok(Some(hypothesis)),
         Err(error @ JobsError::ModelMissing) => {
             let detail = "There is no such model; GET /v1/models lists them.";
             Err(Problem::from(error).with(at(field, detail.to_owned())))
@@ -136,27 +136,52 @@ pub async fn stored_data(
         Ok(id) => app.jobs.read_dataset(owner, id).await,
         Err(_) => Err(JobsError::DatasetMissing),
     };
-    read.map(|stored| (stored, permit))
-        .map_err(|error| match error {
-            JobsError::DatasetMissing => {
-                let detail = "There is no such dataset; GET /v1/datasets lists them.";
-                let place = Place::Pointer(format!("{pointer}/dataset"));
-                let field = placed(Some(place), detail.to_owned());
-                Problem::new(Code::UNKNOWN_DATASET, detail).with(field)
-            }
-            error => error.into(),
-        })
+    let stored = read.map_err(|error| no_dataset(error, pointer))?;
+    Ok((stored, permit))
+}
+
+/// What is known of the dataset of this name in a body.
+///
+/// # Errors
+/// As for [`stored_data`].
+pub async fn dataset_in_body(
+    app: &App,
+    owner: &Owner,
+    id: &str,
+    pointer: &str,
+) -> Result<Dataset, Problem> {
+    let read = match id.parse::<DatasetId>() {
+        Ok(id) => app.jobs.dataset(owner, id).await,
+        Err(_) => Err(JobsError::DatasetMissing),
+    };
+    read.map_err(|error| no_dataset(error, pointer))
+}
+
+fn no_dataset(error: JobsError, pointer: &str) -> Problem {
+    match error {
+        JobsError::DatasetMissing => {
+            let detail = "There is no such dataset; GET /v1/datasets lists them.";
+            let place = Place::Pointer(format!("{pointer}/dataset"));
+            let field = placed(Some(place), detail.to_owned());
+            Problem::new(Code::UNKNOWN_DATASET, detail).with(field)
+        }
+        error => error.into(),
+    }
 }
 
 /// Stored examples as if they had just been read.
-pub fn parsed(summary: &DatasetSummary, data: Data) -> Parsed {
+pub fn parsed(dataset: &Dataset, data: Data) -> Parsed {
     Parsed {
         data,
         first_real: None,
-        zero_bit_value: summary.zero_bit_value.into(),
-        feature_names: None,
-        class_names: None,
+        zero_bit_value: dataset.summary.zero_bit_value.into(),
+        feature_names: dataset.features.clone(),
+        class_names: dataset.classes.as_deref().and_then(two),
     }
+}
+
+fn two(names: &[String]) -> Option<[String; 2]> {
+    names.to_vec().try_into().ok()
 }
 
 /// A job as a request gave it, whichever route it came by.

@@ -14,6 +14,7 @@ use crate::storage::{Blobs, CancelOutcome, DeleteOutcome, Store, StoreError, Wor
 
 use super::hub::{self, Hub};
 use super::ids::Ids;
+use super::model_cache::ModelCache;
 use super::sessions::Sessions;
 
 /// How often a waiter looks at the store, since other processes change it too.
@@ -111,6 +112,7 @@ pub struct Jobs {
     pub(super) stopping: CancellationToken,
     pub(super) tasks: TaskTracker,
     pub(super) sessions: Sessions,
+    pub(super) models: ModelCache,
 }
 
 impl Jobs {
@@ -128,6 +130,7 @@ impl Jobs {
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
             sessions: Sessions::new(Arc::clone(&store), config.workers),
+            models: ModelCache::default(),
             store,
             blobs,
             ids,

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use super::data::{Data, Labels};
 use super::hypothesis::{Decision, Hypothesis};
-use super::predict::for_each_decisions;
+use super::predict::for_each_decisions_until;
 use super::run::{Counts, Interrupt, Run};
 
 /// Wrong examples that are named one by one.
@@ -65,7 +65,7 @@ impl Confusion {
 }
 
 /// Counts the errors of a hypothesis on all examples; half-space examples are positive. `zero` is
-/// what a 0 bit stands for: see [`for_each_decisions`].
+/// what a 0 bit stands for: see [`for_each_decisions_until`].
 ///
 /// A time limit or a cancellation ends it early, with what was counted until then.
 ///
@@ -87,7 +87,7 @@ pub fn evaluate(
     };
     let mut found = Evaluation::default();
     let mut row = 0;
-    for_each_decisions(hypothesis, data, zero, |decisions| {
+    for_each_decisions_until(hypothesis, data, zero, &run.stop, |decisions| {
         for decision in decisions {
             let label = is_positive(row);
             found.confusion.count(label, decision.is_positive);
@@ -100,13 +100,10 @@ pub fn evaluate(
             row += 1;
         }
         run.progress.show(&counts(&found.confusion));
-        // What comes after the last example interrupts nothing.
-        found.interrupted = run.stop.raised().filter(|_| row < data.examples());
-        match found.interrupted {
-            None => ControlFlow::Continue(()),
-            Some(_) => ControlFlow::Break(()),
-        }
+        ControlFlow::Continue(())
     });
+    // What comes after the last example interrupts nothing.
+    found.interrupted = run.stop.raised().filter(|_| row < data.examples());
     match found.interrupted {
         Some(Interrupt::Suspended) => Err(Interrupt::Suspended),
         _ => Ok(found),

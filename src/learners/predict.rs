@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use super::block::{Block, BlockFeatures, row_mask};
 use super::data::{Data, Features};
 use super::hypothesis::{Decision, Hypothesis};
+use super::run::StopFlag;
 use super::source::{MemorySample, Presentation, Stream};
 use crate::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS};
 
@@ -42,12 +43,7 @@ pub fn check_fit(hypothesis: &Hypothesis, data: &Data) -> Result<(), Misfit> {
     checked.map_err(Misfit::Intractable)
 }
 
-/// Shows the decision on every example, in order, up to 64 at a time and fewer where each takes
-/// long, until `see` breaks off.
-///
-/// Boolean data before a hypothesis over reals alone are read as the values that they were sent as: bit
-/// 1 is 1, bit 0 is `zero`. They are spelled out one example at a time, since as doubles they take
-/// 64 times their room.
+/// As [`for_each_decisions_until`], with nobody who could end it but `see`.
 ///
 /// # Panics
 /// When [`check_fit`] refuses the examples.
@@ -55,6 +51,25 @@ pub fn for_each_decisions(
     hypothesis: &Hypothesis,
     data: &Data,
     zero: f64,
+    see: impl FnMut(&[Decision]) -> ControlFlow<()>,
+) {
+    for_each_decisions_until(hypothesis, data, zero, &StopFlag::default(), see);
+}
+
+/// Shows the decision on every example, in order, up to 64 at a time and fewer where each takes
+/// long, until `see` breaks off or `stop` is raised: then nothing more is shown.
+///
+/// Boolean data before a hypothesis over reals alone are read as the values that they were sent as: bit
+/// 1 is 1, bit 0 is `zero`. They are spelled out one example at a time, since as doubles they take
+/// 64 times their room.
+///
+/// # Panics
+/// When [`check_fit`] refuses the examples.
+pub fn for_each_decisions_until(
+    hypothesis: &Hypothesis,
+    data: &Data,
+    zero: f64,
+    stop: &StopFlag,
     mut see: impl FnMut(&[Decision]) -> ControlFlow<()>,
 ) {
     assert_eq!(hypothesis.n(), data.n());
@@ -69,12 +84,12 @@ pub fn for_each_decisions(
                 positives: row_mask(1),
                 reflected: 0,
             };
-            hypothesis.decide(&block, 0..1, &mut decisions);
-            if decisions.len() == BLOCK_ROWS && shown(&mut decisions, &mut see).is_break() {
+            hypothesis.decide(&block, 0..1, stop, &mut decisions);
+            if decisions.len() == BLOCK_ROWS && shown(&mut decisions, stop, &mut see).is_break() {
                 return;
             }
         }
-        let _ = shown(&mut decisions, &mut see);
+        let _ = shown(&mut decisions, stop, &mut see);
         return;
     }
     let rows_at_once = WORDS_BETWEEN_LOOKS / hypothesis.words_of_work().max(1);
@@ -83,8 +98,8 @@ pub fn for_each_decisions(
     while let Some(block) = stream.next_block() {
         for first in (0..block.rows()).step_by(rows_at_once) {
             let rows = first..block.rows().min(first + rows_at_once);
-            hypothesis.decide(&block, rows, &mut decisions);
-            if shown(&mut decisions, &mut see).is_break() {
+            hypothesis.decide(&block, rows, stop, &mut decisions);
+            if shown(&mut decisions, stop, &mut see).is_break() {
                 return;
             }
         }
@@ -93,8 +108,12 @@ pub fn for_each_decisions(
 
 fn shown(
     decisions: &mut Vec<Decision>,
+    stop: &StopFlag,
     see: &mut impl FnMut(&[Decision]) -> ControlFlow<()>,
 ) -> ControlFlow<()> {
+    if stop.raised().is_some() {
+        return ControlFlow::Break(());
+    }
     let flow = see(decisions);
     decisions.clear();
     flow

@@ -17,6 +17,7 @@ mod learners;
 mod limits;
 mod models;
 mod ops;
+mod predict;
 mod problems;
 mod serve;
 mod session_attacks;

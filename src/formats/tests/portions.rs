@@ -111,7 +111,7 @@ fn what_one_body_must_not_mix_is_not_mixed_in_its_portions() {
             "{\"x\":\"1\",\"y\":0}\n{\"x\":\"1\",\"y\":-1}\n",
             FormatErrorKind::MixedLabels,
             2,
-            13,
+            14,
         ),
         (
             "{\"x\":[0],\"y\":1}\n{\"x\":[-1],\"y\":1}\n",

@@ -241,13 +241,11 @@ async fn every_end_is_told_and_final() {
             Some("uniform-positive"),
             "/stop/max_seconds",
         ),
-        (json!({"confidence": 0.9}), None, "/stop/confidence"),
         (
             json!({"confidence": 0.9, "rule": "exact"}),
             Some("reflected"),
             "/stop/rule",
         ),
-        (json!({"rule": "anytime"}), None, "/stop/rule"),
     ] {
         let asked = json!({"learner": {"name": "directed-drift"}, "n": 3, "assume": assume,
             "stop": stop});

@@ -628,15 +628,24 @@ async fn an_idle_stream_loses_its_turn() {
 
 #[tokio::test]
 async fn sixteen_writers_lose_no_update() {
+    write_by_sixteen(20).await;
+}
+
+#[tokio::test]
+#[ignore = "minutes; see CONTRIBUTING"]
+async fn sixteen_writers_of_ten_thousand_examples_lose_no_update_at_full_size() {
+    write_by_sixteen(625).await;
+}
+
+async fn write_by_sixteen(each: usize) {
     const WRITERS: usize = 16;
-    const EACH: usize = 70;
     let service = Service::start().await;
     let path = of(&service, "perceptron", 16).await;
     let (service, path) = (&service, path.as_str());
     let writers = (0..WRITERS).map(async |writer| {
         let mut accepted = Vec::new();
         let mut stands = 0;
-        for example in examples(16, EACH, writer as u64) {
+        for example in examples(16, each, writer as u64) {
             loop {
                 let one = body(std::slice::from_ref(&example));
                 let answer = send_json(service, path, &one, &format!("\"{stands}\"")).await;
@@ -654,7 +663,7 @@ async fn sixteen_writers_lose_no_update() {
     let mut accepted: Vec<_> = join_all(writers).await.into_iter().flatten().collect();
     accepted.sort();
     let positions: Vec<u64> = accepted.iter().map(|(position, _)| *position).collect();
-    assert!(positions.iter().copied().eq(1..=(WRITERS * EACH) as u64));
+    assert!(positions.iter().copied().eq(1..=(WRITERS * each) as u64));
     let in_order: Vec<_> = accepted.into_iter().map(|(_, example)| example).collect();
     let serial = of(service, "perceptron", 16).await;
     send(service, &serial, &lines(&in_order), None)

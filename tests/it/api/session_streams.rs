@@ -190,7 +190,7 @@ async fn what_one_stream_must_not_mix_it_does_not_mix_in_pieces() {
         ("{\"x\": \"101\", \"y\": 0}\n", "mixed-labels", 19),
         ("{\"x\": [1, -1, 1], \"y\": 1}\n", "wrong-data", 11),
         ("\"101\"\n", "mixed-lines", 1),
-        ("{\"x\": \"10\", \"y\": 1}\n", "wrong-data", 7),
+        ("{\"x\": \"10\", \"y\": 1}\n", "wrong-data", 8),
     ] {
         let path = of(&service, "perceptron", 3).await;
         let (sender, mut answered) = duplex(&service, &path, &[]).await;
@@ -308,7 +308,7 @@ async fn a_bad_body_of_another_format_leaves_nothing_behind() {
         vec![],
     )
     .await;
-    assert_eq!(answer.problem(400), "unknown-coding");
+    assert_eq!(answer.problem(415), "unknown-coding");
     assert_eq!(settled(&service, &path).await["position"], 0);
 }
 

@@ -102,6 +102,7 @@ impl Service {
             uploads: permits(limits.uploads_max),
             constructions: permits(limits.constructions_max),
             limits: Arc::new(limits),
+            scratch: data_dir.scratch(),
             allowed_hosts: allowed_hosts(settings),
             metrics: metrics_handle()?,
         };

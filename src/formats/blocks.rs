@@ -17,11 +17,12 @@ use utoipa::ToSchema;
 use crate::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
 use crate::learners::data::{Data, Features, Labels, RealMatrix};
 
+use super::parts::{Part, for_each_part};
+use super::words::{WordReader, WordWriter};
+
 const MAGIC: &[u8; 8] = b"halfspac";
 const VERSION: u32 = 1;
 const WORD_BYTES: usize = size_of::<u64>();
-/// Bytes read or written at once.
-const CHUNK_BYTES: usize = 64 * 1024;
 
 /// What the rows hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -238,28 +239,69 @@ impl BlocksHeader {
 ///
 /// # Errors
 /// When the target does.
-pub fn write_blocks(data: &Data, mut to: impl Write) -> Result<(), BlocksError> {
-    let header = BlocksHeader::of(data);
-    header.write(&mut to)?;
-    let mut words = WordWriter::new(to);
-    for block in 0..header.blocks() {
-        match data.features() {
-            Features::Boolean(matrix) => {
-                words.write(matrix.block(block).words().iter().copied())?;
-            }
-            Features::Real(matrix) => {
-                let first = block * BLOCK_ROWS;
-                let end = (first + BLOCK_ROWS).min(header.rows);
-                let values = &matrix.values()[first * header.n..end * header.n];
-                words.write(values.iter().map(|value| value.to_bits()))?;
-            }
-        }
-        if let Labels::Labelled(bits) = data.labels() {
-            // A block has as many rows as a label word has bits.
-            words.write([bits.words()[block]].into_iter())?;
-        }
+pub fn write_blocks(data: &Data, to: impl Write) -> Result<(), BlocksError> {
+    let mut blocks = BlockWriter::new(BlocksHeader::of(data), to)?;
+    for_each_part(data, |part| blocks.push(&part))?;
+    blocks.finish()
+}
+
+/// Writes the stored form of rows, a part at a time: the one writer of it.
+pub(super) struct BlockWriter<W> {
+    words: WordWriter<W>,
+    rows: usize,
+    /// Of the real rows so far: blocks of Boolean rows come whole.
+    rows_written: usize,
+    labels: u64,
+}
+
+impl<W: Write> BlockWriter<W> {
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// When the target does, or a block passes 64 bits.
+    pub(super) fn new(header: BlocksHeader, mut to: W) -> Result<Self, BlocksError> {
+        header.write(&mut to)?;
+        Ok(Self {
+            words: WordWriter::new(to),
+            rows: header.rows,
+            rows_written: 0,
+            labels: 0,
+        })
     }
-    words.finish()
+
+    /// Writes the rows that follow those written.
+    ///
+    /// # Errors
+    /// When the target does.
+    pub(super) fn push(&mut self, part: &Part<'_>) -> Result<(), BlocksError> {
+        match part {
+            Part::Block(block, labels) => {
+                self.words.write(block.words().iter().copied())?;
+                self.words.write(labels.iter().copied())?;
+            }
+            Part::Row(values, label) => {
+                self.words
+                    .write(values.iter().map(|value| value.to_bits()))?;
+                let place = self.rows_written % BLOCK_ROWS;
+                self.rows_written += 1;
+                let Some(label) = label else { return Ok(()) };
+                self.labels |= u64::from(*label) << place;
+                if place + 1 == BLOCK_ROWS || self.rows_written == self.rows {
+                    self.words.write([std::mem::take(&mut self.labels)])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands everything to the target.
+    ///
+    /// # Errors
+    /// When the target does.
+    pub(super) fn finish(self) -> Result<(), BlocksError> {
+        self.words.finish()?;
+        Ok(())
+    }
 }
 
 /// Reads what [`write_blocks`] wrote, to the end of the source.
@@ -292,7 +334,9 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
             }
         }
     }
-    words.finish()?;
+    if !words.ends()? {
+        return Err(BlocksError::Trailing);
+    }
     let features = match header.kind {
         RowsKind::Boolean => {
             let matrix = BitMatrix::from_block_words(header.n, header.rows, features);
@@ -309,70 +353,4 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
         LabelsKind::Unlabelled => Labels::Unlabelled,
     };
     Ok(Data::new(features, labels))
-}
-
-/// Writes words as bytes, a chunk at a time.
-struct WordWriter<W> {
-    to: W,
-    chunk: Vec<u8>,
-}
-
-impl<W: Write> WordWriter<W> {
-    fn new(to: W) -> Self {
-        let chunk = Vec::with_capacity(CHUNK_BYTES);
-        Self { to, chunk }
-    }
-
-    fn write(&mut self, words: impl Iterator<Item = u64>) -> Result<(), BlocksError> {
-        for word in words {
-            if self.chunk.len() == CHUNK_BYTES {
-                self.to.write_all(&self.chunk)?;
-                self.chunk.clear();
-            }
-            self.chunk.extend_from_slice(&word.to_le_bytes());
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<(), BlocksError> {
-        self.to.write_all(&self.chunk)?;
-        Ok(self.to.flush()?)
-    }
-}
-
-/// Reads words from bytes, a chunk at a time.
-struct WordReader<R> {
-    from: R,
-    chunk: Vec<u8>,
-}
-
-impl<R: Read> WordReader<R> {
-    fn new(from: R) -> Self {
-        let chunk = vec![0; CHUNK_BYTES];
-        Self { from, chunk }
-    }
-
-    fn read(&mut self, count: usize, mut take: impl FnMut(u64)) -> Result<(), BlocksError> {
-        let mut left = count;
-        while left > 0 {
-            let words = left.min(CHUNK_BYTES / WORD_BYTES);
-            let chunk = &mut self.chunk[..words * WORD_BYTES];
-            self.from.read_exact(chunk)?;
-            let (longs, _) = chunk.as_chunks::<WORD_BYTES>();
-            longs
-                .iter()
-                .for_each(|&bytes| take(u64::from_le_bytes(bytes)));
-            left -= words;
-        }
-        Ok(())
-    }
-
-    /// Makes sure that nothing follows.
-    fn finish(mut self) -> Result<(), BlocksError> {
-        match self.from.read_exact(&mut self.chunk[..1]) {
-            Ok(()) => Err(BlocksError::Trailing),
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
 }

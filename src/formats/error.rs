@@ -112,6 +112,8 @@ pub enum FormatErrorKind {
     Io,
     /// The source has no more bytes for now, and is not at its end.
     NotYet,
+    /// The examples could not be kept while they were read.
+    Spool(io::ErrorKind),
 }
 
 impl FormatErrorKind {
@@ -141,6 +143,7 @@ impl FormatErrorKind {
             Self::UnknownCoding => "unknown-coding",
             Self::Io => "io",
             Self::NotYet => "not-yet",
+            Self::Spool(_) => "spool",
         }
     }
 }

@@ -11,12 +11,14 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use super::gathered::Gathered;
 use super::json;
 use super::json_depth::{self, DepthCounter};
 use super::labels::bad_label;
 use super::lines::{Line, LineReader};
 use super::numbers::parse_number;
 use super::sample_builder::SampleBuilder;
+use super::spool::Spool;
 use super::{Limits, Options, Parsed, UnlabelledMeans};
 
 /// A fault and the byte of its line, from 0, where it stands.
@@ -55,8 +57,12 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de RawValue>,
 }
 
 /// Reads a whole body.
-pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
-    let mut portions = NdjsonPortions::new(reader, options)?;
+pub(super) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
+    let mut portions = NdjsonPortions::begin(reader, options, spool)?;
     while portions.read_line()? {
         // Nobody will ask.
         portions.lines_of_examples.clear();
@@ -105,10 +111,14 @@ impl<R: Read> NdjsonPortions<R> {
     /// # Errors
     /// Options that NDJSON does not have, or that cannot be.
     pub fn new(reader: R, options: &Options) -> Result<Self, FormatError> {
+        Self::begin(reader, options, None)
+    }
+
+    fn begin(reader: R, options: &Options, spool: Option<Spool>) -> Result<Self, FormatError> {
         options.refuse_header("NDJSON")?;
         options.refuse_labels("NDJSON")?;
         options.refuse_bit_order("NDJSON")?;
-        let builder = SampleBuilder::dense(&options.limits, options.n)?;
+        let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
         Ok(Self {
             lines: LineReader::new(reader, options.limits.line_bytes_max),
             builder: builder.of_kind(options.values)?,
@@ -150,7 +160,8 @@ impl<R: Read> NdjsonPortions<R> {
             return Ok(None);
         }
         let rest = self.builder.for_the_rest()?;
-        let parsed = std::mem::replace(&mut self.builder, rest).finish(self.unlabelled)?;
+        let gathered = std::mem::replace(&mut self.builder, rest).finish(self.unlabelled)?;
+        let parsed = gathered.in_memory();
         let mut lines = std::mem::take(&mut self.lines_of_examples);
         // The line that was refused last is of no example.
         lines.truncate(parsed.data.examples());

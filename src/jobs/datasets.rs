@@ -7,8 +7,11 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::formats::{self, Assume, BlocksError, BlocksHeader, Parsed, RowRange, RowsKind};
-use crate::learners::data::{Data, Labels};
+use crate::formats::{
+    self, Assume, BlocksError, BlocksHeader, Gathered, LabelsKind, Parsed, RowRange, RowsKind,
+    Stored,
+};
+use crate::learners::data::Data;
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary, Owner, Timestamp};
@@ -18,14 +21,13 @@ use super::service::{Jobs, JobsError};
 use super::worker::hex;
 
 /// Examples that were read to be kept, and what their sender says of them.
-#[derive(Clone, Debug, PartialEq)]
 pub struct NewDataset {
     /// Whose it is.
     pub owner: Owner,
     /// Free text of the client.
     pub name: Option<String>,
     /// The examples.
-    pub parsed: Parsed,
+    pub parsed: Parsed<Gathered>,
     /// What is declared of their distribution.
     pub assume: Option<Assume>,
 }
@@ -60,31 +62,41 @@ impl Jobs {
     /// [`StoreError::Unavailable`]: nobody knows its id.
     pub async fn store_dataset(&self, new: NewDataset) -> Result<Dataset, JobsError> {
         let (id, created_at) = (self.ids.id::<DatasetKind>(), self.ids.now());
-        let described = tokio::task::spawn_blocking(move || {
-            let mut bytes = Vec::new();
-            // The whole blob in memory, as data of jobs are; to be written block by block once
-            // bodies are stored while they come in.
-            formats::write_blocks(&new.parsed.data, &mut bytes)?;
-            let summary = describe(id, created_at, &new, bytes.len() as u64);
-            let dataset = Dataset {
-                summary,
-                features: new.parsed.feature_names,
-                classes: new.parsed.class_names.map(Vec::from),
-            };
-            Ok::<_, BlocksError>((dataset, Bytes::from(bytes)))
+        let key = Blobs::dataset_key(id);
+        let mut blob = self.blobs.writer(&key)?;
+        let mut new = new;
+        let written = tokio::task::spawn_blocking(move || {
+            let stored = new.parsed.data.store(&mut blob, formats::EXAMPLES_MAX);
+            (blob, stored, new)
         });
-        let described = described.await.map_err(|_| JobsError::Stopping)?;
-        let (dataset, bytes) = described.map_err(|error| StoreError::Other(error.into()))?;
-        self.blobs.put(&dataset.summary.data_key, bytes).await?;
-        let mut stored = self.store.insert_dataset(&dataset).await;
-        if let Err(StoreError::Unavailable(_)) = stored {
+        let (blob, stored, new) = written.await.map_err(|_| JobsError::Stopping)?;
+        let stored = match stored {
+            Ok(stored) => stored,
+            Err(error) => {
+                blob.abort().await;
+                return Err(unwritten(error).into());
+            }
+        };
+        let bytes = blob.finish().await?;
+        let dataset = Dataset {
+            summary: describe(id, created_at, &new, &stored, bytes),
+            features: new.parsed.feature_names,
+            classes: new.parsed.class_names.map(Vec::from),
+        };
+        let mut inserted = self.store.insert_dataset(&dataset).await;
+        if let Err(StoreError::Unavailable(_)) = inserted {
             // Perhaps only the answer is missing. A dataset that is stored already is left as it is.
-            stored = self.store.insert_dataset(&dataset).await;
+            inserted = self.store.insert_dataset(&dataset).await;
         }
-        // After an error the blob stays: the row may be there all the same. If it is not, the sweep
-        // removes the blob.
-        stored?;
-        Ok(dataset)
+        match inserted {
+            Ok(()) => Ok(dataset),
+            // The row may be there all the same. If it is not, the sweep removes the blob.
+            Err(error @ StoreError::Unavailable(_)) => Err(error.into()),
+            Err(error) => {
+                self.forget_data(Some(&key)).await;
+                Err(error.into())
+            }
+        }
     }
 
     /// The owner's dataset.
@@ -199,56 +211,59 @@ impl Jobs {
     }
 }
 
-/// What is known of examples before they are stored.
-fn describe(id: DatasetId, created_at: Timestamp, new: &NewDataset, bytes: u64) -> DatasetSummary {
-    let NewDataset {
-        owner,
-        name,
-        parsed,
-        assume,
-    } = new;
-    let data = &parsed.data;
-    let header = BlocksHeader::of(data);
-    let examples = data.examples() as u64;
-    let zero_is_minus = header.kind == RowsKind::Boolean && parsed.zero_bit_value < 0.0;
-    let positives = match data.labels() {
-        Labels::Labelled(bits) => Some(
-            bits.words()
-                .iter()
-                .map(|word| u64::from(word.count_ones()))
-                .sum(),
-        ),
-        Labels::HalfSpace => Some(examples),
-        Labels::Unlabelled => None,
+/// Why nothing was stored.
+fn unwritten(error: BlocksError) -> StoreError {
+    match error {
+        BlocksError::Io(error) => error.into(),
+        error => StoreError::other(error),
+    }
+}
+
+/// What is known of examples that were stored.
+fn describe(
+    id: DatasetId,
+    created_at: Timestamp,
+    new: &NewDataset,
+    stored: &Stored,
+    bytes: u64,
+) -> DatasetSummary {
+    let header = &stored.header;
+    let examples = header.rows as u64;
+    let zero_is_minus = header.kind == RowsKind::Boolean && new.parsed.zero_bit_value < 0.0;
+    let positives = match header.labels {
+        LabelsKind::Labelled => Some(stored.labelled_positive),
+        LabelsKind::HalfSpace => Some(examples),
+        LabelsKind::Unlabelled => None,
     };
     DatasetSummary {
         id,
-        owner: owner.clone(),
-        name: name.clone(),
-        n: data.n() as u64,
+        owner: new.owner.clone(),
+        name: new.name.clone(),
+        n: header.n as u64,
         kind: header.labels,
         values: header.kind,
         zero_bit_value: if zero_is_minus { -1 } else { 0 },
-        assume: *assume,
+        assume: new.assume,
         examples,
         positives,
-        repetitions: repetitions(data),
-        sha256: hex(&formats::digest(data)),
+        repetitions: repetitions(stored),
+        sha256: hex(&stored.digest),
         bytes,
         data_key: Blobs::dataset_key(id),
         created_at,
     }
 }
 
-fn repetitions(data: &Data) -> Repetitions {
-    let examples_max = formats::EXAMPLES_MAX;
-    match formats::count_repetitions(data, examples_max) {
+fn repetitions(stored: &Stored) -> Repetitions {
+    match stored.repetitions {
         Some(counted) => Repetitions::Counted {
             duplicates: counted.duplicates,
             contradictions: counted.contradictions,
         },
-        None => Repetitions::Uncounted(format!(
-            "examples are compared when there are at most {examples_max}"
-        )),
+        None => {
+            let examples_max = formats::EXAMPLES_MAX;
+            let reason = format!("examples are compared when there are at most {examples_max}");
+            Repetitions::Uncounted(reason)
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -20,7 +20,9 @@ use crate::records::{DatasetId, JobId, Timestamp};
 /// A place for blobs.
 #[derive(Clone)]
 pub struct Blobs {
-    store: Arc<dyn ObjectStore>,
+    pub(super) store: Arc<dyn ObjectStore>,
+    /// Where the blobs are, when they are files.
+    directory: Option<PathBuf>,
 }
 
 /// A blob in a list.
@@ -35,7 +37,8 @@ impl Blobs {
     /// The blobs in an object store.
     #[must_use]
     pub fn new(store: Arc<dyn ObjectStore>) -> Self {
-        Self { store }
+        let directory = None;
+        Self { store, directory }
     }
 
     /// The blobs in a directory, made for its owner only when there is none. What an interrupted
@@ -50,7 +53,10 @@ impl Blobs {
             // A blob is on disk before it is acknowledged.
             .with_fsync(true)
             .with_automatic_cleanup(true);
-        Ok(Self::new(Arc::new(files)))
+        Ok(Self {
+            store: Arc::new(files),
+            directory: Some(directory.to_owned()),
+        })
     }
 
     /// Where the data of a job are kept. The data that came with the request have attempt 0; what
@@ -135,6 +141,18 @@ impl Blobs {
         });
         found.try_collect().await.map_err(store_error)
     }
+
+    /// Removes the directory that a write made before it was given up, where blobs are files.
+    pub(super) fn remove_empty_directory(&self, path: &path::Path) {
+        let Some(directory) = &self.directory else {
+            return;
+        };
+        let file = directory.join(path.as_ref());
+        let above = file.ancestors().skip(1);
+        let inside = above.take_while(|above| *above != directory);
+        // One that is not empty stays, and with it those above.
+        let _ = inside.map(std::fs::remove_dir).find(Result::is_err);
+    }
 }
 
 impl fmt::Debug for Blobs {
@@ -173,11 +191,11 @@ fn is_unfinished(path: &Path) -> bool {
         })
 }
 
-fn parsed(key: &str) -> Result<path::Path, StoreError> {
+pub(super) fn parsed(key: &str) -> Result<path::Path, StoreError> {
     path::Path::parse(key).map_err(StoreError::other)
 }
 
-fn store_error(error: object_store::Error) -> StoreError {
+pub(super) fn store_error(error: object_store::Error) -> StoreError {
     if is_full(&error) {
         StoreError::Full(error.into())
     } else {

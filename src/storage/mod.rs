@@ -13,6 +13,7 @@
 //! migrations beside `migrations/sqlite`, and one more `Backend` in the contract suite, which says
 //! whether it is done.
 
+mod blob_writer;
 pub mod blobs;
 pub mod data_dir;
 pub mod error;
@@ -22,7 +23,7 @@ pub mod sqlite;
 use async_trait::async_trait;
 
 pub use blobs::{Blob, Blobs};
-pub use data_dir::DataDir;
+pub use data_dir::{DataDir, Scratch};
 pub use error::StoreError;
 pub use lease::{
     CancelOutcome, Claim, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd, Lease, Swept,

@@ -26,4 +26,5 @@ mod sessions;
 mod theory;
 mod trace;
 mod train;
+mod uploads;
 mod winnow;

@@ -11,7 +11,7 @@ mod program;
 pub use answer::Answer;
 pub use client::Client;
 pub use inside::{Service, request};
-pub use program::{Program, processor_ticks};
+pub use program::{Program, memory_peak, processor_ticks};
 
 use std::future::Future;
 use std::time::Duration;

@@ -8,6 +8,7 @@ mod json;
 mod lines;
 mod portions;
 mod properties;
+mod spool;
 
 use crate::learners::data::{Data, Features, Labels};
 
@@ -108,6 +109,7 @@ fn kinds_have_distinct_codes() {
         FormatErrorKind::Io,
         FormatErrorKind::NotYet,
         FormatErrorKind::NotBoolean,
+        FormatErrorKind::Spool(std::io::ErrorKind::StorageFull),
     ];
     let mut codes: Vec<_> = kinds.iter().map(|kind| kind.code()).collect();
     codes.sort_unstable();

@@ -442,7 +442,7 @@ async fn bad_datasets_are_refused_and_nothing_is_stored() {
         "sampling": "uniform"}}}"#;
     let long = "x".repeat(257);
     let long_json = format!(r#"{{"name": "{long}", "data": {SEPARABLE}}}"#);
-    let cases: [(&str, &str, &str, u16, &str); 19] = [
+    let cases: [(&str, &str, &str, u16, &str); 20] = [
         (JSON, "", SEPARABLE, 400, "schema"),
         (JSON, "", "{}", 400, "schema"),
         (
@@ -460,6 +460,13 @@ async fn bad_datasets_are_refused_and_nothing_is_stored() {
             "wrong-data",
         ),
         (JSON, "", generated, 422, "wrong-data"),
+        (
+            JSON,
+            "",
+            r#"{"data": {"unlabelled": {"examples": ["1"]}}, "seed": 5}"#,
+            422,
+            "wrong-data",
+        ),
         (JSON, "", &long_json, 400, "out-of-range"),
         (
             JSON,

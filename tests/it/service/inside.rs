@@ -1,5 +1,6 @@
 //! The service inside this process: requests go through its router, without a socket.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use crate::contract;
 /// A service with a directory of its own, computing jobs.
 pub struct Service {
     service: app::Service,
-    _directory: Arc<TempDir>,
+    directory: Arc<TempDir>,
 }
 
 impl Service {
@@ -58,10 +59,12 @@ impl Service {
         let line = ["halfspace", "--data-dir", data_dir];
         let line = CommandLine::try_parse_from(line.iter().chain(settings)).unwrap();
         let service = app::Service::open(&line.settings).await.unwrap();
-        Self {
-            service,
-            _directory: directory,
-        }
+        Self { service, directory }
+    }
+
+    /// Its data directory.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// Begins to stop, as at SIGTERM.

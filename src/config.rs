@@ -194,6 +194,10 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_CONNECTIONS_MAX", default_value_t = 1024, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub connections_max: u64,
+    /// Seconds of computing that a document of predictions, or an evaluation, may take.
+    #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = 60.0, global = true,
+        value_parser = positive)]
+    pub answer_seconds_max: f64,
     /// Attempts after which a job that never ended fails.
     #[arg(long, env = "HALFSPACE_ATTEMPTS_MAX", default_value_t = 5, global = true,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
@@ -253,6 +257,7 @@ impl Settings {
             sessions_max: set.sessions_max,
             session_idle_seconds: set.session_idle_seconds,
             connections_max: set.connections_max,
+            answer_seconds_max: set.answer_seconds_max,
             attempts_max: set.attempts_max,
             ..Limits::default()
         }

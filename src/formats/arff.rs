@@ -29,7 +29,8 @@ pub(super) fn parse(
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let attributes = arff_header::read(&mut lines, &options.limits)?;
     let table = Table::new(attributes, options)?;
-    let mut builder = SampleBuilder::dense(&options.limits, Some(table.n), spool)?;
+    let builder = SampleBuilder::dense(&options.limits, Some(table.n), spool)?;
+    let mut builder = builder.of_kind(options.values)?;
     while let Some(line) = lines.next_line()? {
         let read = table.read_row(line, &mut builder);
         read.map_err(|(offset, fault)| fault.at(line.number, offset))?;

@@ -31,7 +31,8 @@ pub(super) fn parse(
         return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
     }
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
-    let mut builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+    let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+    let mut builder = builder.of_kind(options.values)?;
     let mut fields = Fields::default();
     let mut table: Option<Table> = None;
     while let Some(line) = lines.next_line()? {

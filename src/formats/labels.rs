@@ -55,6 +55,15 @@ impl LabelBits {
         }
     }
 
+    /// For the rows of the same body that follow these.
+    pub(super) fn for_the_rest(&self) -> Self {
+        Self {
+            zero_seen: self.zero_seen,
+            minus_seen: self.minus_seen,
+            ..Self::default()
+        }
+    }
+
     /// Whether rows have labels.
     pub(super) fn is_labelled(&self) -> bool {
         self.labelled

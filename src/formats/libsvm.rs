@@ -36,7 +36,8 @@ pub(super) fn parse(
         }
     };
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
-    let mut builder = SampleBuilder::sparse(&options.limits, options.n, spool)?;
+    let builder = SampleBuilder::sparse(&options.limits, options.n, spool)?;
+    let mut builder = builder.of_kind(options.values)?;
     while let Some(line) = lines.next_line()? {
         let start = skip_blanks(line.text, 0);
         if at_end(line.text, start) {

@@ -26,6 +26,7 @@ mod json_examples;
 mod json_scope;
 mod labels;
 mod libsvm;
+mod line_steps;
 mod lines;
 mod ndjson;
 mod npy;
@@ -55,6 +56,8 @@ pub use error::{FormatError, FormatErrorKind, Place};
 pub use gathered::{Gathered, Stored};
 pub use generated::{GeneratedSpec, Sampling};
 pub use json_data::{Assume, DataForm};
+pub use line_steps::{LineStep, LineSteps};
+pub use ndjson::{NdjsonPortions, Portion, Supply};
 pub use packed::BitOrder;
 pub use repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use spool::{Spool, SpoolFile};
@@ -229,6 +232,8 @@ pub struct Options {
     pub header: Header,
     /// Features an example, when known: dense examples must have exactly as many.
     pub n: Option<usize>,
+    /// What the features are, when known; bits, in JSON too, are what they are.
+    pub values: Option<RowsKind>,
     /// Which bit of an octet comes first; `None` is the most significant.
     pub bit_order: Option<BitOrder>,
     /// What examples without labels are; JSON says it itself.

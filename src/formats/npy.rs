@@ -38,7 +38,8 @@ pub(super) fn parse(
     };
     let header = npy_header::read(reader)?;
     let table = Table::new(&header, label, options)?;
-    let mut builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
+    let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
+    let mut builder = builder.of_kind(options.values)?;
     let mut rows = RowReader::new(reader, table.columns * table.kind.bytes(), header.bytes);
     let mut text = Vec::new();
     for row in 1..=header.rows {

@@ -13,7 +13,7 @@ use super::gathered::Gathered;
 use super::rows::{Row, real_bytes};
 use super::spool::Spool;
 use super::store::Store;
-use super::{Limits, Parsed, UnlabelledMeans};
+use super::{Limits, Parsed, RowsKind, UnlabelledMeans};
 
 /// Examples on the way to a [`Gathered`].
 pub(super) struct SampleBuilder {
@@ -21,6 +21,8 @@ pub(super) struct SampleBuilder {
     /// Features an example, when the caller fixed it.
     fixed_n: Option<usize>,
     sparse: bool,
+    /// What the features are, when the caller fixed it.
+    kind: Option<RowsKind>,
     /// Features of every row (dense) or the largest index so far (sparse).
     n: usize,
     /// Which low values were written out: data holding both are real.
@@ -78,6 +80,7 @@ impl SampleBuilder {
             limits: limits.clone(),
             fixed_n,
             sparse,
+            kind: None,
             n,
             zero_seen: false,
             minus_seen: false,
@@ -85,6 +88,29 @@ impl SampleBuilder {
             row,
             first_real: None,
         })
+    }
+
+    /// The same, before its first row, for features of a known kind: real from the start, or
+    /// Boolean, a value that would make them real being a fault.
+    pub(super) fn of_kind(mut self, kind: Option<RowsKind>) -> Result<Self, Fault> {
+        if kind == Some(RowsKind::Real) {
+            self.become_real(0)?;
+        }
+        self.kind = kind;
+        Ok(self)
+    }
+
+    /// For the rows of the same body that follow these, in memory: what values and labels were
+    /// written as is settled.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(super) fn for_the_rest(&self) -> Result<Self, Fault> {
+        let rest = Self::new(&self.limits, self.fixed_n, self.sparse, None)?;
+        let mut rest = rest.of_kind(self.kind)?;
+        (rest.zero_seen, rest.minus_seen) = (self.zero_seen, self.minus_seen);
+        rest.store.labels = self.store.labels.for_the_rest();
+        Ok(rest)
     }
 
     /// Gives the whole row as a bit string.
@@ -108,9 +134,11 @@ impl SampleBuilder {
                 self.zero_seen = true;
                 return Ok(None);
             }
-            self.become_real(0).map_err(|fault| (0, fault))?;
+            let zero = text.iter().position(|&byte| byte == b'0');
+            let became = self.become_real(0);
+            became.map_err(|fault| (zero.unwrap_or_default(), fault))?;
             self.real_bits(text)?;
-            return Ok(text.iter().position(|&byte| byte == b'0'));
+            return Ok(zero);
         }
         self.real_bits(text)?;
         Ok(None)
@@ -352,6 +380,11 @@ impl SampleBuilder {
 
     /// Turns everything packed so far, and the first `filled` values of the row, to doubles.
     fn become_real(&mut self, filled: usize) -> Result<(), Fault> {
+        if self.kind == Some(RowsKind::Boolean) {
+            let detail = "The value makes the examples real, and Boolean ones are asked for: values \
+                          all 0/1, or all -1/1, throughout.";
+            return Err(Fault::new(FormatErrorKind::NotBoolean, detail));
+        }
         self.check_bytes(self.rows(), real_bytes(self.rows(), self.n))?;
         let low = self.low();
         self.store.become_real(self.n, low).map_err(unspooled)?;

@@ -27,10 +27,10 @@ const FRAMES_WAITING: usize = 8;
 const SMALL_BYTES_MAX: u64 = 64 * 1024;
 
 /// A body must bring [`WINDOW_BYTES_MIN`] bytes in each window, or end in it.
-const WINDOW: Duration = Duration::from_secs(30);
+pub const WINDOW: Duration = Duration::from_secs(30);
 
 /// 16 KiB a second.
-const WINDOW_BYTES_MIN: u64 = 30 * 16 * 1024;
+pub const WINDOW_BYTES_MIN: u64 = 30 * 16 * 1024;
 
 /// How much work it is to take a body in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,11 @@ pub async fn permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
     }
 }
 
-fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
+/// How a body says that it is compressed.
+///
+/// # Errors
+/// A coding that is not read.
+pub fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
     let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
     let Some(value) = values.next() else {
         return Ok(ContentCoding::Identity);
@@ -195,7 +199,12 @@ impl Frames {
     /// Hands the frames to a parser until it has enough.
     async fn feed(&mut self, sender: mpsc::Sender<io::Result<Bytes>>) -> Result<(), Problem> {
         loop {
-            let frame = match self.next().await {
+            // A parser that gives up does so at once, whenever the next frame comes.
+            let frame = tokio::select! {
+                frame = self.next() => frame,
+                () = sender.closed() => return Ok(()),
+            };
+            let frame = match frame {
                 Ok(Some(frame)) if frame.is_empty() => continue,
                 Ok(Some(frame)) => frame,
                 Ok(None) => {

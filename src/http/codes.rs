@@ -115,6 +115,9 @@ codes! {
         "Have the data stored as a dataset (`\"store\": true`): the answer then names it."
     INTRACTABLE "intractable" 422 "This would take time beyond all bounds"
         "The cost grows exponentially with something in the request; the detail says with what."
+    TOO_MUCH_WORK "too-much-work" 422 "This takes longer than an answer may"
+        "Have predictions answered as application/x-ndjson, while they are computed; have a job \
+         evaluate; or send the examples in parts. GET /v1/limits tells the limit."
     WRONG_STOP "wrong-stop" 422 "The stop conditions do not fit"
         "The learner or the data do not allow this stop condition, or need another."
     CALLBACK_NOT_CONFIGURED "callback-not-configured" 422 "Callbacks are not configured"

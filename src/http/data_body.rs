@@ -14,6 +14,7 @@ use crate::formats::{self, BitOrder, Format, Header, LabelsColumn, json};
 
 use super::App;
 use super::body::{self, Effort};
+use super::linger::{Returned, lend};
 use super::problem::{Code, Problem};
 
 /// A body of a known format, still to be read.
@@ -75,6 +76,13 @@ impl DataBody {
         } else {
             Effort::Unknown
         }
+    }
+
+    /// Sees to it that what is left of the body when its reader has enough comes back.
+    pub fn lend(&mut self) -> Returned {
+        let (body, returned) = lend(std::mem::take(&mut self.body));
+        self.body = body;
+        returned
     }
 
     /// The body as it comes in, for who reads it in a way of his own.

@@ -55,9 +55,11 @@ pub struct Limits {
     pub name_characters_max: u32,
     /// Seconds that `Prefer: wait` may ask for.
     pub wait_seconds_max: u64,
+    /// Seconds of computing that an answer to predict, as a document, or to evaluate may take.
+    pub answer_seconds_max: f64,
     /// Bytes of an answer to predict, and of the data of a construction that are answered: a
-    /// document goes without scores when it would be longer with them; what is too long even so,
-    /// and lines that are, are refused.
+    /// document goes without scores when it would be longer with them; what is too long even so is
+    /// refused. Of an answer in lines so many bytes wait for a client that does not read them yet.
     pub prediction_bytes_max: u64,
     /// Bytes of a model to be imported, after decompression.
     pub model_bytes_max: u64,
@@ -102,6 +104,7 @@ impl Default for Limits {
             connections_max: 1024,
             name_characters_max: 256,
             wait_seconds_max: WAIT_SECONDS_MAX,
+            answer_seconds_max: 60.0,
             prediction_bytes_max: 16 << 20,
             model_bytes_max: 32 << 20,
             examples_page_bytes_max: 16 << 20,

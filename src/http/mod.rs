@@ -3,6 +3,9 @@
 //! Handlers decide nothing about learning: they read a request, call `jobs` or the store, and
 //! write a document. Every error is a problem document: see `problem`.
 
+mod answer_lines;
+mod answering;
+mod attended;
 mod body;
 mod codes;
 mod construct;
@@ -31,6 +34,7 @@ mod serve;
 mod session_answers;
 mod session_documents;
 mod session_examples;
+mod session_stream;
 mod sessions;
 mod submission;
 mod tasks;

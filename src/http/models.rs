@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::jobs::hex;
+use crate::jobs::{JobsError, hex};
 use crate::records::id::ModelKind;
 use crate::records::model_file::{FORMAT, digest};
 use crate::records::train::ModelDocument;
@@ -154,9 +154,9 @@ pub async fn delete(
     _: NoQuery,
     PathId(id): PathId<ModelKind>,
 ) -> Result<StatusCode, Problem> {
-    if app.jobs.store().delete_model(&owner, id).await? {
-        Ok(StatusCode::NO_CONTENT)
-    } else {
-        Err(Problem::not_found("model"))
+    match app.jobs.delete_model(&owner, id).await {
+        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        Err(JobsError::ModelMissing) => Err(Problem::not_found("model")),
+        Err(error) => Err(error.into()),
     }
 }

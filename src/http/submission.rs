@@ -17,7 +17,7 @@ use crate::learners::run::StopFlag;
 use crate::learners::task::TaskError;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
-use crate::records::{DatasetId, DatasetSummary, Owner};
+use crate::records::{Dataset, DatasetId, Owner};
 
 use super::App;
 use super::body;
@@ -85,7 +85,8 @@ pub async fn find_data(
             dataset: None,
         }),
         DataForm::Dataset { id, assume } => {
-            let (summary, examples) = stored_examples(app, owner, &id, pointer).await?;
+            let (dataset, examples) = stored_examples(app, owner, &id, pointer).await?;
+            let summary = dataset.summary;
             Ok(JobData {
                 spec: DataSpec {
                     assume: assume.or(summary.assume),
@@ -119,7 +120,7 @@ pub async fn find_model(
         return Ok(None);
     };
     match app.jobs.hypothesis(owner, id).await {
-        Ok(hypothesis) => Ok(Some(Arc::new(hypothesis))),
+        Ok(hypothesis) => Ok(Some(hypothesis)),
         Err(error @ JobsError::ModelMissing) => {
             let detail = "There is no such model; GET /v1/models lists them.";
             Err(Problem::from(error).with(at(field, detail.to_owned())))
@@ -141,7 +142,7 @@ pub async fn stored_data(
     pointer: &str,
 ) -> Result<(StoredData, OwnedSemaphorePermit), Problem> {
     let permit = body::permit(app).await?;
-    let (summary, examples) = stored_examples(app, owner, id, pointer).await?;
+    let (dataset, examples) = stored_examples(app, owner, id, pointer).await?;
     let needed = examples.shape().memory_bytes();
     drop(examples);
     let limit = app.limits.state_bytes_max;
@@ -152,7 +153,7 @@ pub async fn stored_data(
         );
         return Err(Problem::new(Code::TOO_LARGE, detail));
     }
-    let read = app.jobs.read_dataset(owner, summary.id).await;
+    let read = app.jobs.read_dataset(owner, dataset.summary.id).await;
     read.map(|stored| (stored, permit))
         .map_err(|error| no_dataset(error, pointer))
 }
@@ -166,7 +167,7 @@ pub async fn stored_examples(
     owner: &Owner,
     id: &str,
     pointer: &str,
-) -> Result<(DatasetSummary, Arc<StoredExamples>), Problem> {
+) -> Result<(Dataset, Arc<StoredExamples>), Problem> {
     let opened = match id.parse::<DatasetId>() {
         Ok(id) => {
             let stop = StopFlag::default();
@@ -175,6 +176,23 @@ pub async fn stored_examples(
         Err(_) => Err(JobsError::DatasetMissing),
     };
     opened.map_err(|error| no_dataset(error, pointer))
+}
+
+/// What is known of the dataset of this name in a body.
+///
+/// # Errors
+/// As for [`stored_data`].
+pub async fn dataset_in_body(
+    app: &App,
+    owner: &Owner,
+    id: &str,
+    pointer: &str,
+) -> Result<Dataset, Problem> {
+    let read = match id.parse::<DatasetId>() {
+        Ok(id) => app.jobs.dataset(owner, id).await,
+        Err(_) => Err(JobsError::DatasetMissing),
+    };
+    read.map_err(|error| no_dataset(error, pointer))
 }
 
 fn no_dataset(error: JobsError, pointer: &str) -> Problem {
@@ -190,14 +208,18 @@ fn no_dataset(error: JobsError, pointer: &str) -> Problem {
 }
 
 /// Stored examples as if they had just been read.
-pub fn parsed(summary: &DatasetSummary, data: Data) -> Parsed {
+pub fn parsed(dataset: &Dataset, data: Data) -> Parsed {
     Parsed {
         data,
         first_real: None,
-        zero_bit_value: summary.zero_bit_value.into(),
-        feature_names: None,
-        class_names: None,
+        zero_bit_value: dataset.summary.zero_bit_value.into(),
+        feature_names: dataset.features.clone(),
+        class_names: dataset.classes.as_deref().and_then(two),
     }
+}
+
+fn two(names: &[String]) -> Option<[String; 2]> {
+    names.to_vec().try_into().ok()
 }
 
 /// A job as a request gave it, whichever route it came by.

@@ -194,6 +194,7 @@ impl TrainQuery {
         Options {
             labels: self.labels.clone(),
             header: self.header,
+            values: None,
             n: self.n,
             bit_order: self.bit_order,
             unlabelled: UnlabelledMeans::HalfSpace,

@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::run::{Interrupt, Run, StopFlag};
 
 use super::stored_data::ReadError;
 use super::work::{Found, Work};
@@ -29,6 +29,16 @@ pub enum Computed {
     Unreadable(ReadError),
     /// It broke down: a defect of this program.
     Panicked,
+}
+
+/// Raises a flag with [`Interrupt::TimeLimit`] when so many seconds are over, as long as what is
+/// returned lives; none when they are never over.
+pub fn raise_after(stop: StopFlag, seconds: f64) -> Option<AbortOnDropHandle<()>> {
+    let limit = Duration::try_from_secs_f64(seconds).ok()?;
+    Some(AbortOnDropHandle::new(tokio::spawn(async move {
+        tokio::time::sleep(limit).await;
+        stop.raise(Interrupt::TimeLimit);
+    })))
 }
 
 /// A computation under way.
@@ -58,19 +68,11 @@ impl Computation {
             drop(permit);
             (found, begun.elapsed().as_secs_f64())
         });
-        let limit = Duration::try_from_secs_f64(seconds_max).ok();
-        let timer = limit.map(|limit| {
-            let run = Arc::clone(&run);
-            AbortOnDropHandle::new(tokio::spawn(async move {
-                tokio::time::sleep(limit).await;
-                run.stop.raise(Interrupt::TimeLimit);
-            }))
-        });
         Self {
+            _timer: raise_after(run.stop.clone(), seconds_max),
             run,
             work,
             handle,
-            _timer: timer,
         }
     }
 

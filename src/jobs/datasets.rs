@@ -107,8 +107,7 @@ impl Jobs {
         owner: &Owner,
         id: DatasetId,
     ) -> Result<StoredData, JobsError> {
-        let dataset = self.dataset(owner, id).await?;
-        let (_, examples) = self.open_dataset(owner, id, StopFlag::default()).await?;
+        let (dataset, examples) = self.open_dataset(owner, id, StopFlag::default()).await?;
         let examples = Arc::into_inner(examples).ok_or(JobsError::Stopping)?;
         let read = tokio::task::spawn_blocking(move || examples.into_whole()).await;
         let data = read

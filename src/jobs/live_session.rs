@@ -68,8 +68,11 @@ pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
     })
 }
 
+/// That a computation was told to stop.
+pub(super) struct Interrupted;
+
 /// A session as it was when its last append was stored; none when what is stored is damaged.
-pub(super) fn revived(stored: StoredSession, run: &Run) -> Result<Option<Live>, LearnError> {
+pub(super) fn revived(stored: StoredSession, run: &Run) -> Result<Option<Live>, Interrupted> {
     let StoredSession {
         record,
         snapshot,
@@ -92,7 +95,11 @@ pub(super) fn revived(stored: StoredSession, run: &Run) -> Result<Option<Live>, 
             return Ok(None);
         };
         log_examples += data.examples() as u64;
-        session.learn(&data, run)?;
+        match session.learn(&data, run) {
+            Ok(_) => {}
+            Err(LearnError::Unfit { .. }) => return Ok(None),
+            Err(LearnError::Interrupted) => return Err(Interrupted),
+        }
     }
     let live = Live {
         session,

@@ -14,6 +14,7 @@ use crate::storage::{Blobs, CancelOutcome, DeleteOutcome, Store, StoreError, Wor
 
 use super::hub::{self, Hub};
 use super::ids::Ids;
+use super::model_cache::ModelCache;
 use super::sessions::Sessions;
 
 /// How often a waiter looks at the store, since other processes change it too.
@@ -114,6 +115,7 @@ pub struct Jobs {
     pub(super) stopping: CancellationToken,
     pub(super) tasks: TaskTracker,
     pub(super) sessions: Sessions,
+    pub(super) models: ModelCache,
 }
 
 impl Jobs {
@@ -131,6 +133,7 @@ impl Jobs {
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
             sessions: Sessions::new(Arc::clone(&store), config.workers),
+            models: ModelCache::default(),
             store,
             blobs,
             ids,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::formats::{BlocksError, Buffers, StoredExamples};
 use crate::learners::run::StopFlag;
-use crate::records::{DatasetId, DatasetSummary, Owner};
+use crate::records::{Dataset, DatasetId, Owner};
 use crate::storage::StoreError;
 
 use super::service::{Jobs, JobsError};
@@ -96,13 +96,14 @@ impl Jobs {
         owner: &Owner,
         id: DatasetId,
         stop: StopFlag,
-    ) -> Result<(DatasetSummary, Arc<StoredExamples>), JobsError> {
-        let summary = self.dataset(owner, id).await?.summary;
+    ) -> Result<(Dataset, Arc<StoredExamples>), JobsError> {
+        let dataset = self.dataset(owner, id).await?;
+        let summary = &dataset.summary;
         match self
             .open_data(&summary.data_key, &summary.sha256, stop)
             .await
         {
-            Ok(examples) => Ok((summary, Arc::new(examples))),
+            Ok(examples) => Ok((dataset, Arc::new(examples))),
             // Row first, blob second: perhaps it was deleted in between.
             Err(ReadError::Missing(detail)) => match self.store.dataset(owner, id).await? {
                 None => Err(JobsError::DatasetMissing),

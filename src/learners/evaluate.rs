@@ -87,26 +87,29 @@ pub fn evaluate(
     );
     let mut found = Evaluation::default();
     let mut row = 0;
-    decide_each(hypothesis, examples, zero, |decisions, positives| {
-        for (at, decision) in decisions.iter().enumerate() {
-            let label = positives >> at & 1 == 1;
-            found.confusion.count(label, decision.is_positive);
-            if label != decision.is_positive && found.wrong.len() < WRONG_EXAMPLES_MAX {
-                found.wrong.push(WrongExample {
-                    index: row as u64,
-                    decision: decision.clone(),
-                });
+    decide_each(
+        hypothesis,
+        examples,
+        zero,
+        &run.stop,
+        |decisions, positives| {
+            for (at, decision) in decisions.iter().enumerate() {
+                let label = positives >> at & 1 == 1;
+                found.confusion.count(label, decision.is_positive);
+                if label != decision.is_positive && found.wrong.len() < WRONG_EXAMPLES_MAX {
+                    found.wrong.push(WrongExample {
+                        index: row as u64,
+                        decision: decision.clone(),
+                    });
+                }
+                row += 1;
             }
-            row += 1;
-        }
-        run.progress.show(&counts(&found.confusion));
-        // What comes after the last example interrupts nothing.
-        found.interrupted = run.stop.raised().filter(|_| row < shape.examples);
-        match found.interrupted {
-            None => ControlFlow::Continue(()),
-            Some(_) => ControlFlow::Break(()),
-        }
-    })?;
+            run.progress.show(&counts(&found.confusion));
+            ControlFlow::Continue(())
+        },
+    )?;
+    // What comes after the last example interrupts nothing.
+    found.interrupted = run.stop.raised().filter(|_| row < shape.examples);
     match found.interrupted {
         Some(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => Err(why),
         _ => Ok(found),

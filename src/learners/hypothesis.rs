@@ -144,8 +144,15 @@ impl Hypothesis {
         }
     }
 
-    /// What is said of rows `rows` of a block, appended to `out`.
-    pub fn decide(&self, block: &Block<'_>, rows: Range<usize>, out: &mut Vec<Decision>) {
+    /// What is said of rows `rows` of a block, appended to `out`; less, or anything, once `stop` is
+    /// raised: whoever asks looks at the flag before believing the answer.
+    pub fn decide(
+        &self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+        out: &mut Vec<Decision>,
+    ) {
         match self {
             Self::BinaryWeights(weights) => {
                 let mut distances = [0; bits::BLOCK_ROWS];
@@ -173,7 +180,7 @@ impl Hypothesis {
                     weights.decide(&words, &mut scratch)
                 }));
             }
-            Self::Kernel(expansion) => expansion.decide(block, rows, out),
+            Self::Kernel(expansion) => expansion.decide(block, rows, stop, out),
             Self::Bounded(weights) => out.extend(rows.map(|row| weights.decide(block, row))),
         }
     }

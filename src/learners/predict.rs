@@ -6,7 +6,7 @@ use super::block::{Block, BlockFeatures, row_mask};
 use super::data::Data;
 use super::examples::Examples;
 use super::hypothesis::{Decision, Hypothesis};
-use super::run::Interrupt;
+use super::run::{Interrupt, StopFlag};
 use super::source::{Presentation, Presented, Stream};
 use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
 
@@ -50,7 +50,7 @@ pub fn check_fit(hypothesis: &Hypothesis, examples: &dyn Examples) -> Result<(),
         .map_err(Misfit::Intractable)
 }
 
-/// [`decide_each`] on examples in memory, which can always be read.
+/// As [`for_each_decisions_until`], with nobody who could end it but `see`.
 ///
 /// # Panics
 /// When [`check_fit`] refuses the examples.
@@ -58,15 +58,29 @@ pub fn for_each_decisions(
     hypothesis: &Hypothesis,
     data: &Data,
     zero: f64,
+    see: impl FnMut(&[Decision]) -> ControlFlow<()>,
+) {
+    for_each_decisions_until(hypothesis, data, zero, &StopFlag::default(), see);
+}
+
+/// [`decide_each`] on examples in memory, which can always be read.
+///
+/// # Panics
+/// When [`check_fit`] refuses the examples.
+pub fn for_each_decisions_until(
+    hypothesis: &Hypothesis,
+    data: &Data,
+    zero: f64,
+    stop: &StopFlag,
     mut see: impl FnMut(&[Decision]) -> ControlFlow<()>,
 ) {
-    let decided = decide_each(hypothesis, data, zero, |decisions, _| see(decisions));
+    let decided = decide_each(hypothesis, data, zero, stop, |decisions, _| see(decisions));
     decided.expect("examples in memory are always read");
 }
 
 /// Shows the decision on every example, in order, up to 64 at a time and fewer where each takes
-/// long, until `see` breaks off; beside them a mask of those that are positive, as all are that have
-/// no labels.
+/// long, until `see` breaks off or `stop` is raised: then nothing more is shown. Beside the decisions
+/// a mask of the examples that are positive, as all are that have no labels.
 ///
 /// Boolean data before a hypothesis over reals alone are read as the values that they were sent as: bit
 /// 1 is 1, bit 0 is `zero`. They are spelled out one example at a time, since as doubles they take
@@ -81,6 +95,7 @@ pub fn decide_each(
     hypothesis: &Hypothesis,
     examples: &dyn Examples,
     zero: f64,
+    stop: &StopFlag,
     mut see: impl FnMut(&[Decision], u64) -> ControlFlow<()>,
 ) -> Result<(), Interrupt> {
     let shape = examples.shape();
@@ -107,12 +122,13 @@ pub fn decide_each(
                             positives: row_mask(1),
                             reflected: 0,
                         };
-                        hypothesis.decide(&block, 0..1, &mut decisions);
+                        hypothesis.decide(&block, 0..1, stop, &mut decisions);
                     }
                 }
-                _ => hypothesis.decide(&block, rows, &mut decisions),
+                _ => hypothesis.decide(&block, rows, stop, &mut decisions),
             }
-            if see(&decisions, block.positives >> first).is_break() {
+            let is_ended = stop.raised().is_some();
+            if is_ended || see(&decisions, block.positives >> first).is_break() {
                 return Ok(());
             }
         }

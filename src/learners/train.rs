@@ -11,7 +11,7 @@ use super::random::Purpose;
 use super::rule::Order;
 use super::run::{Counts, Interrupt, Run, StopFlag};
 use super::source::{Presented, Stream};
-use super::stopping::{StopRule, Watch};
+use super::stopping::{Watch, confidence_detail};
 use super::task::{self, Input, Task};
 use super::trace::Trace;
 use super::train_loop::{Reason, TrainLoop};
@@ -170,17 +170,10 @@ fn termination(
     reason: Reason,
     watch: Option<&Watch>,
 ) -> Termination {
-    let unclaimed = match (!task.entry.confidence_rules.is_empty(), watch) {
-        (true, Some(watch)) if watch.rule() == StopRule::PerHypothesis => Some(
-            "the rule per-hypothesis holds for one hypothesis fixed in advance, and promises \
-             nothing of a run that tried several: see per_hypothesis_confidence",
-        ),
-        (false, _) | (true, Some(_)) => None,
-        (true, None) => Some(match task::fresh_sampling(input) {
-            Err(why) => why,
-            Ok(_) => "the data were read more than once",
-        }),
-    };
+    let unwatched = task::fresh_sampling(input).err();
+    let unwatched = unwatched.unwrap_or("the data were read more than once");
+    let has_rules = !task.entry.confidence_rules.is_empty();
+    let unclaimed = confidence_detail(watch, unwatched).filter(|_| has_rules);
     let is_accepted = reason == Reason::Confident;
     Termination {
         reason,
@@ -292,7 +285,7 @@ mod tests {
     use crate::learners::generate;
     use crate::learners::parameters::Parameters;
     use crate::learners::random::Seed;
-    use crate::learners::stopping::Sampling;
+    use crate::learners::stopping::{Sampling, StopRule};
     use crate::learners::task::{TaskError, check};
     use serde_json::{Map, Value, json};
 

@@ -372,11 +372,16 @@ async fn the_service_answers_while_twice_as_many_jobs_as_cores_compute() {
     assert_eq!(running["items"].as_array().unwrap().len(), 2 * cores);
 }
 
-/// Examples of one session, and kills while they are fed.
-const SESSION_EXAMPLES: usize = 20_000;
-const SESSION_KILLS: usize = 5;
+/// How long a session is, and how often and when the program is killed while it is fed.
+#[derive(Clone, Copy)]
+struct Ordeal {
+    examples: usize,
+    kills: usize,
+    /// A kill falls within so many milliseconds after a start.
+    life_ms: (u64, u64),
+}
 
-fn session_lines() -> Vec<String> {
+fn session_lines(count: usize) -> Vec<String> {
     let mut random = Generator::seed_from_u64(4);
     let line = |_| {
         let bits: Vec<bool> = (0..24).map(|_| random.random_range(0..4) == 0).collect();
@@ -387,7 +392,7 @@ fn session_lines() -> Vec<String> {
         let y = if bits[..3].contains(&true) { 1 } else { -1 };
         format!("{{\"x\":\"{x}\",\"y\":{y}}}\n")
     };
-    (0..SESSION_EXAMPLES).map(line).collect()
+    (0..count).map(line).collect()
 }
 
 /// Opens a session; its path.
@@ -420,9 +425,9 @@ async fn feed_session(client: Client, path: &str, lines: &[String]) -> std::io::
 }
 
 /// What a session came to, but for its name and age.
-async fn session_end(client: Client, path: &str) -> Value {
+async fn session_end(client: Client, path: &str, position: usize) -> Value {
     let mut session = client.get(path).await.expect(200).json();
-    assert_eq!(session["position"], SESSION_EXAMPLES);
+    assert_eq!(session["position"], position);
     session["id"] = Value::Null;
     session["created_at"] = Value::Null;
     session
@@ -430,20 +435,40 @@ async fn session_end(client: Client, path: &str) -> Value {
 
 #[tokio::test]
 async fn a_session_fed_through_kills_equals_one_undisturbed() {
+    feed_through_kills(Ordeal {
+        examples: 20_000,
+        kills: 5,
+        life_ms: (50, 400),
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "minutes; see CONTRIBUTING"]
+async fn a_long_session_fed_through_ten_kills_at_full_size() {
+    feed_through_kills(Ordeal {
+        examples: 100_000,
+        kills: 10,
+        life_ms: (100, 2_000),
+    })
+    .await;
+}
+
+async fn feed_through_kills(ordeal: Ordeal) {
     let learners = [
         "directed-drift",
         "perceptron",
         "winnow",
         "kernel-perceptron",
     ];
-    let lines = session_lines();
+    let lines = session_lines(ordeal.examples);
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &SETTINGS);
     let mut undisturbed = Vec::new();
     for learner in learners {
         let path = open_session(program.client(), learner).await;
         feed_session(program.client(), &path, &lines).await.unwrap();
-        undisturbed.push(session_end(program.client(), &path).await);
+        undisturbed.push(session_end(program.client(), &path, ordeal.examples).await);
     }
     let mut paths = Vec::new();
     for learner in learners {
@@ -452,10 +477,10 @@ async fn a_session_fed_through_kills_equals_one_undisturbed() {
     program.kill();
     let mut random = Generator::seed_from_u64(5);
     let mut interrupted = 0;
-    for _ in 0..SESSION_KILLS {
+    for _ in 0..ordeal.kills {
         let program = Program::start(directory.path(), &SETTINGS);
         let client = program.client();
-        let moment = Duration::from_millis(random.random_range(50..400));
+        let moment = Duration::from_millis(random.random_range(ordeal.life_ms.0..ordeal.life_ms.1));
         let feeds = paths.iter().map(|path| feed_session(client, path, &lines));
         let fed = timeout(moment, join_all(feeds));
         // The moment of the kill is all that this sleep settles.
@@ -464,9 +489,16 @@ async fn a_session_fed_through_kills_equals_one_undisturbed() {
         interrupted += usize::from(fed.is_err());
     }
     assert!(interrupted > 0, "the kills disturbed nothing");
+    println!(
+        "{interrupted} of {} kills fell into the feeding",
+        ordeal.kills
+    );
     let program = Program::start(directory.path(), &SETTINGS);
     for (path, expected) in paths.iter().zip(&undisturbed) {
         feed_session(program.client(), path, &lines).await.unwrap();
-        assert_eq!(&session_end(program.client(), path).await, expected);
+        assert_eq!(
+            &session_end(program.client(), path, ordeal.examples).await,
+            expected
+        );
     }
 }

@@ -15,7 +15,7 @@ use halfspace::jobs::{Allowance, Found, resolve};
 use halfspace::learners::block::Block;
 use halfspace::learners::catalogue::{CATALOGUE, Entry, Setup, find};
 use halfspace::learners::course::Course;
-use halfspace::learners::data::{Data, Features, Labels, RealMatrix};
+use halfspace::learners::data::{Data, Features, Labels};
 use halfspace::learners::hypothesis::Hypothesis;
 use halfspace::learners::outcome::Outcome;
 use halfspace::learners::parameters::Parameters;
@@ -277,28 +277,6 @@ fn session_plan(entry: &'static Entry, data: &Data) -> SessionPlan {
     }
 }
 
-/// Row `row` of a sample as data of their own.
-fn one_row(data: &Data, row: usize) -> Data {
-    let features = match data.features() {
-        Features::Boolean(matrix) => {
-            let mut one = BitMatrix::new(matrix.n());
-            one.push_row(matrix.row(row).words());
-            Features::Boolean(one)
-        }
-        Features::Real(matrix) => Features::Real(RealMatrix::from_values(
-            matrix.n(),
-            matrix.row(row).to_vec(),
-        )),
-    };
-    let labels = match data.labels() {
-        Labels::Labelled(labels) => {
-            Labels::Labelled(BitVector::from_words(1, vec![labels.get(row).into()]))
-        }
-        labels => labels.clone(),
-    };
-    Data::new(features, labels)
-}
-
 #[test]
 fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
     let (mut sessions, mut batches_under_way) = (0, 0);
@@ -326,7 +304,7 @@ fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
             assert_eq!(stepped.snapshot(), snapshot, "{context} at {position}");
             let cut = Session::restore(plan.clone(), &snapshot[..snapshot.len() - 1]);
             assert!(cut.is_err(), "{context} at {position}");
-            let (row, before) = (one_row(data, position), stepped.hypothesis());
+            let (row, before) = (data.rows(position..position + 1), stepped.hypothesis());
             let answer = stepped.learn(&row, &run).unwrap();
             if let Some(prediction) = answer[0].prediction {
                 // On the example as it was sent, before any reflection.
@@ -618,4 +596,36 @@ fn come_to(entry: &Entry, case: &Value) -> Value {
     let model = ModelId::new(Timestamp::from_milliseconds(0), [0; 10]);
     let result = TrainResult::new(&outcome, model, Some(hypothesis), 0.0);
     serde_json::to_value(result).unwrap()
+}
+
+/// n bits of the hypothesis, and whatever the counters and the generator take.
+#[test]
+fn directed_drift_keeps_its_promise_of_bits_in_a_session() {
+    const BESIDES: usize = 512;
+    let entry = find("directed-drift").unwrap();
+    let mut random = Seed(1).generator(Purpose::Examples);
+    for n in [11, 101, 1_001, 10_007, 100_003, 1_000_000] {
+        let mut matrix = BitMatrix::new(n);
+        for _ in 0..130 {
+            let words: Vec<u64> = (0..n.div_ceil(64)).map(|_| random.random()).collect();
+            matrix.push_row(BitVector::from_words(n, words).words());
+        }
+        let data = Data::new(Features::Boolean(matrix), Labels::HalfSpace);
+        let mut session = Session::new(session_plan(entry, &data)).unwrap();
+        let before = session.snapshot().len();
+        session.learn(&data, &Run::default()).unwrap();
+        assert!(session.counts().updates > 0, "n = {n}");
+        let after = session.snapshot().len();
+        println!(
+            "n = {n}: {before} bytes before, {after} after; n / 8 = {}",
+            n.div_ceil(8)
+        );
+        // A generator is written in digits, which may be more or fewer.
+        assert!(
+            after.abs_diff(before) <= 16,
+            "n = {n}: {before}, then {after}"
+        );
+        assert!(after <= n.div_ceil(64) * 8 + BESIDES, "n = {n}: {after}");
+        assert!(after <= 2 * n.div_ceil(8) + BESIDES, "n = {n}: {after}");
+    }
 }

@@ -6,6 +6,7 @@ mod blocks;
 mod coding;
 mod json;
 mod lines;
+mod portions;
 mod properties;
 mod spool;
 
@@ -106,6 +107,8 @@ fn kinds_have_distinct_codes() {
         FormatErrorKind::BadCoding,
         FormatErrorKind::UnknownCoding,
         FormatErrorKind::Io,
+        FormatErrorKind::NotYet,
+        FormatErrorKind::NotBoolean,
         FormatErrorKind::Spool(std::io::ErrorKind::StorageFull),
     ];
     let mut codes: Vec<_> = kinds.iter().map(|kind| kind.code()).collect();

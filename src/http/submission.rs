@@ -7,13 +7,12 @@ use axum::http::HeaderMap;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::formats::{DataForm, Parsed, Place, digest};
-use crate::jobs::{Allowance, JobsError, NewJob, ResolveError, StoredData, resolve};
+use crate::jobs::{Allowance, JobsError, LoadedModel, NewJob, ResolveError, StoredData, resolve};
 use crate::learners::data::Data;
-use crate::learners::hypothesis::Hypothesis;
 use crate::learners::task::TaskError;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
-use crate::records::{Dataset, DatasetId, Owner};
+use crate::records::{Dataset, DatasetId, Names, Owner};
 
 use super::App;
 use super::body;
@@ -57,6 +56,7 @@ pub async fn find_data(
             spec: DataSpec {
                 assume,
                 zero_bit_value: zero_bit_value(&parsed),
+                names: names(&parsed),
                 ..DataSpec::default()
             },
             parsed: Some(parsed),
@@ -82,6 +82,7 @@ pub async fn find_data(
                 spec: DataSpec {
                     assume: assume.or(summary.assume),
                     zero_bit_value: summary.zero_bit_value,
+                    names: names(&parsed),
                     ..DataSpec::default()
                 },
                 parsed: Some(parsed),
@@ -90,6 +91,10 @@ pub async fn find_data(
             })
         }
     }
+}
+
+fn names(parsed: &Parsed) -> Names {
+    Names::kept(parsed.feature_names.clone(), parsed.class_names.clone())
 }
 
 /// What a 0 bit of the sample was sent as.
@@ -106,12 +111,12 @@ pub async fn find_model(
     owner: &Owner,
     task: &TaskSpec,
     at: impl FnOnce(&str, String) -> FieldError,
-) -> Result<Option<Arc<Hypothesis>>, Problem> {
+) -> Result<Option<LoadedModel>, Problem> {
     let Some((field, id)) = task.model() else {
         return Ok(None);
     };
-    match app.jobs.hypothesis(owner, id).await {
-        Ok(hypothesis) => Ok(Some(Arc::new(hypothesis))),
+    match app.jobs.load_model(owner, id).await {
+        Ok(model) => Ok(Some(model)),
         Err(error @ JobsError::ModelMissing) => {
             let detail = "There is no such model; GET /v1/models lists them.";
             Err(Problem::from(error).with(at(field, detail.to_owned())))
@@ -201,7 +206,7 @@ pub struct JobFields {
     /// The dataset that the data are.
     pub dataset: Option<DatasetId>,
     /// The model that the task names.
-    pub model: Option<Arc<Hypothesis>>,
+    pub model: Option<LoadedModel>,
 }
 
 /// Checks everything about a job that can be checked before it is a job.
@@ -211,7 +216,7 @@ pub struct JobFields {
 /// value that made the data real.
 pub fn new_job<W: Whereabouts>(
     app: &App,
-    fields: JobFields,
+    mut fields: JobFields,
     parsed: Option<Parsed>,
     whereabouts: impl FnOnce(Option<Place>) -> W,
 ) -> Result<NewJob, Problem> {
@@ -226,7 +231,19 @@ pub fn new_job<W: Whereabouts>(
         state_bytes: app.limits.state_bytes_max,
         seconds: app.jobs.config().seconds_default,
     };
-    let work = resolve(&fields.spec, seed, data, fields.model, allowance)
+    if let Some(model) = &fields.model {
+        let fits = model.names.check(&fields.spec.data.names);
+        fits.map_err(|detail| {
+            Problem::new(Code::WRONG_DATA, detail.clone()).with(at.data(detail))
+        })?;
+        if let TaskSpec::Train(train) = &mut fields.spec.task
+            && let Some(start) = &mut train.warm_start
+        {
+            start.is_fresh = model.is_fresh_to(fields.sha256.as_deref(), seed);
+        }
+    }
+    let hypothesis = fields.model.map(|model| model.hypothesis);
+    let work = resolve(&fields.spec, seed, data, hypothesis, allowance)
         .map_err(|error| unresolvable(error, &at))?;
     Ok(NewJob {
         owner: fields.owner,
@@ -353,6 +370,10 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
         ResolveError::Task(TaskError::NotOnLine(detail)) => {
             let field = at.learner(detail.clone());
             Problem::new(Code::NOT_ON_LINE, detail).with(field)
+        }
+        ResolveError::Task(TaskError::WrongStart(detail)) => {
+            let field = at.task("warm_start", detail.clone());
+            Problem::new(Code::WRONG_START, detail).with(field)
         }
         ResolveError::Task(TaskError::WrongStop { field, detail }) => {
             let field = at.stop(field, detail.clone());

@@ -11,7 +11,7 @@ use crate::records::certificates::{
 use crate::records::evaluation::EvaluateSpec;
 use crate::records::hypothesis::ReadingName;
 use crate::records::task::TaskSpec;
-use crate::records::train::{LearnerSpec, Seconds, SeedNumber, StopSpec, TrainSpec};
+use crate::records::train::{LearnerSpec, Seconds, SeedNumber, StopSpec, TrainSpec, WarmStartSpec};
 
 use super::data_schema;
 use super::problem::{Code, FieldError, Problem};
@@ -56,6 +56,8 @@ pub struct TrainRequest {
     /// Whether the mistake curve is kept.
     #[serde(default)]
     trace: bool,
+    /// The model whose hypothesis the training begins from; counts begin at 0 all the same.
+    warm_start: Option<ModelId>,
     #[serde(default, deserialize_with = "json::object")]
     stop: StopSpec,
 }
@@ -206,6 +208,7 @@ impl From<TrainRequest> for Asked {
                 learner: request.learner,
                 stop: request.stop,
                 trace: request.trace,
+                warm_start: request.warm_start.map(WarmStartSpec::of),
             }),
             data: request.data,
             seed: request.seed,

@@ -12,8 +12,9 @@ use crate::formats::{
 };
 use crate::jobs::learner;
 use crate::learners::catalogue::Entry;
+use crate::records::ModelId;
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainSpec};
+use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainSpec, WarmStartSpec};
 
 use super::App;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
@@ -21,7 +22,7 @@ use super::extract::{Caller, PathText, PreferWait, query_pairs};
 use super::jobs::{JobDocument, answer};
 use super::problem::{Code, FieldError, Problem, placed};
 use super::submission::{
-    JobFields, Whereabouts, find_data, new_job, refuse_idempotency_key, sha256,
+    JobFields, Whereabouts, find_data, find_model, new_job, refuse_idempotency_key, sha256,
 };
 
 /// How long this route waits when nothing is said.
@@ -64,6 +65,8 @@ const STOP_FIELDS: [&str; 6] = [
         ("bit_order" = Option<String>, Query, description = "Of octets: whether the most \
             significant bit comes first, `big` (when left out), or last, `little`"),
         ("n" = Option<u64>, Query, description = "Features an example; octets need it"),
+        ("warm_start" = Option<ModelId>, Query, description = "The model whose hypothesis the \
+            training begins from"),
         ("callback" = Option<String>, Query, description = "Needs a configured secret")),
     request_body(
         content((String = "application/x-ndjson"), (String = "text/csv"),
@@ -101,7 +104,9 @@ pub async fn train(
         learner,
         stop: query.stop,
         trace: query.trace,
+        warm_start: query.warm_start.map(WarmStartSpec::of),
     });
+    let model = find_model(&app, &owner, &task, FieldError::at_parameter).await?;
     let fields = JobFields {
         owner,
         name: query.name,
@@ -113,7 +118,7 @@ pub async fn train(
         },
         sha256: found.sha256,
         dataset: found.dataset,
-        model: None,
+        model,
     };
     let place = |first_real| QueryPlace { first_real };
     let new = new_job(&app, fields, found.parsed, place)?;
@@ -128,6 +133,7 @@ struct TrainQuery {
     stop: StopSpec,
     seed: Option<SeedNumber>,
     trace: bool,
+    warm_start: Option<ModelId>,
     name: Option<String>,
     callback: Option<String>,
     assume: Option<Assume>,
@@ -146,6 +152,7 @@ impl TrainQuery {
             stop: StopSpec::default(),
             seed: None,
             trace: false,
+            warm_start: None,
             name: None,
             callback: None,
             assume: None,
@@ -159,6 +166,7 @@ impl TrainQuery {
             match name {
                 "seed" => read.seed = Some(value(name, literal(&text))?),
                 "trace" => read.trace = value(name, literal(&text))?,
+                "warm_start" => read.warm_start = Some(value(name, json!(text))?),
                 "name" => read.name = Some(text),
                 "callback" => read.callback = Some(text),
                 "assume" => read.assume = Some(value(name, json!(text))?),

@@ -57,6 +57,7 @@ pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         learner: spec.learner.clone(),
         stop: spec.stop.clone(),
         trace: false,
+        warm_start: None,
     };
     Ok(SessionPlan {
         task: TrainJob::new(&train, Seed(spec.seed))?.task,

@@ -235,6 +235,9 @@ impl Jobs {
                 mistakes: counts.mistakes,
                 updates: counts.updates,
                 passes: counts.passes,
+                warm_start: None,
+                features: None,
+                classes: None,
                 hypothesis,
             };
             Model {

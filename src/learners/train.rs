@@ -110,7 +110,7 @@ fn termination(
              nothing of a run that tried several: see per_hypothesis_confidence",
         ),
         (false, _) | (true, Some(_)) => None,
-        (true, None) => Some(match task::fresh_sampling(input) {
+        (true, None) => Some(match task::fresh_sampling(task, input) {
             Err(why) => why,
             Ok(_) => "the data were read more than once",
         }),

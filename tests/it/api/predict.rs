@@ -327,3 +327,81 @@ async fn a_document_and_an_evaluation_end_with_their_time() {
     let answer = service.post_as(&path, NDJSON, rows).await.expect(200);
     assert_eq!(answer.text().lines().count(), 3);
 }
+
+/// An array of NumPy, version 1.0, of unsigned bytes.
+fn npy(rows: &[[u8; 3]]) -> Vec<u8> {
+    let shape = format!("({}, 3)", rows.len());
+    let head = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}");
+    let head = format!("{head:<117}\n");
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((head.len() as u16).to_le_bytes());
+    file.extend(head.as_bytes());
+    file.extend(rows.iter().flatten());
+    file
+}
+
+#[tokio::test]
+async fn examples_without_labels_are_predicted_in_every_form() {
+    let service = Service::start().await;
+    let path = linear(&service).await;
+    let lines = "{\"prediction\":1,\"score\":2}\n".to_owned()
+        + &"{\"prediction\":-1,\"score\":-2}\n".repeat(2);
+    let attributes = "@attribute a numeric\n@attribute b numeric\n@attribute c numeric\n";
+    let arff = format!("@relation r\n{attributes}@data\n1,1,1\n0,0,0\n0,0,1\n");
+    let table = "1,1,1\n0,0,0\n0,0,1\n";
+    let bodies: Vec<(&str, &str, Vec<u8>)> = vec![
+        (
+            "application/json",
+            "",
+            br#"{"unlabelled": {"examples": ["111", [0, 0, 0], "001"]}}"#.to_vec(),
+        ),
+        (
+            "application/json",
+            "",
+            br#"{"packed": {"n": 3, "rows": "4AAg"}}"#.to_vec(),
+        ),
+        (
+            NDJSON,
+            "",
+            b"{\"x\": \"111\"}\n{\"x\": [0, 0, 0]}\n{\"x\": \"001\"}\n".to_vec(),
+        ),
+        (NDJSON, "", b"111\n\"000\"\n001".to_vec()),
+        ("text/csv", "", table.into()),
+        ("text/csv", "?labels=none", table.into()),
+        (
+            "text/x-libsvm",
+            "?labels=none",
+            b"1:1 2:1 3:1\n1:0\n3:1\n".to_vec(),
+        ),
+        ("text/x-arff", "", arff.clone().into()),
+        ("text/x-arff", "?labels=none", arff.into()),
+        (
+            "application/x-npy",
+            "",
+            npy(&[[1, 1, 1], [0, 0, 0], [0, 0, 1]]),
+        ),
+        (
+            "application/x-npy",
+            "?labels=none",
+            npy(&[[1, 1, 1], [0, 0, 0], [0, 0, 1]]),
+        ),
+        ("application/octet-stream", "", vec![0xe0, 0, 0x20]),
+        (
+            "application/octet-stream",
+            "?labels=none",
+            vec![0xe0, 0, 0x20],
+        ),
+    ];
+    for (media_type, query, body) in bodies {
+        let answer = service
+            .post_as(&format!("{path}{query}"), media_type, body)
+            .await;
+        let answer = answer.expect(200);
+        if media_type == NDJSON {
+            assert_eq!(answer.text(), lines);
+            continue;
+        }
+        let expected = json!({"predictions": [1, -1, -1], "scores": [2, -2, -2]});
+        assert_eq!(answer.json(), expected, "{media_type} {query}");
+    }
+}

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
-use crate::service::{Answer, Program, Service, request, short_job, train};
+use crate::service::{Answer, Program, Service, request, short_job, train, until};
 
 const NDJSON: &str = "application/x-ndjson";
 
@@ -301,6 +301,41 @@ async fn a_client_that_leaves_leaves_nothing_behind() {
         let answer = client.send("POST", &path, &[("content-type", NDJSON)], body);
         let answer = answer.await.unwrap().expect(200);
         assert_eq!(answer.text().lines().count(), 2);
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_waits_for_any_more_is_not_computed() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(directory.path(), &["--uploads-max", "1"]);
+    let client = program.client();
+    let headers = [("content-type", "application/json"), ("prefer", "wait=30")];
+    let data = json!({"labelled": {"examples": [
+        {"x": "1".repeat(20), "y": 1}, {"x": "0".repeat(20), "y": -1}]}});
+    let job = train(json!({"name": "kernel-winnow"}), data).to_string();
+    let job = client.send("POST", "/v1/jobs", &headers, job.as_bytes());
+    let predict = predict_path(&job.await.unwrap().expect(200).json());
+    let row = ["1"; 20].join(",");
+    // Each row takes some 2^24 steps, so all of them half a minute and more.
+    let heavy = format!("{row}\n").repeat(3000);
+    for path in [
+        &predict,
+        &predict.replace("/predict", "/evaluate?labels=none"),
+    ] {
+        let mut stream = TcpStream::connect(client.address).await.unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/csv\r\n\
+             content-length: {}\r\n\r\n{heavy}",
+            heavy.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        drop(stream);
+        until("the permit of who left", async || {
+            let headers = [("content-type", "text/csv")];
+            let answer = client.send("POST", &predict, &headers, row.as_bytes());
+            (answer.await.unwrap().status == 200).then_some(())
+        })
+        .await;
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Limits {
     pub jobs_queued_max: u64,
     /// Larger bodies read at once; each may take as much memory as `state_bytes_max` says.
     pub uploads_max: u64,
+    /// Bodies predicted line by line at once.
+    pub streams_max: u64,
     /// Sessions of one owner.
     pub sessions_max: u64,
     /// Lines of one stream into a session.
@@ -85,6 +87,7 @@ impl Default for Limits {
             seconds_max: 86_400.0,
             jobs_queued_max: 10_000,
             uploads_max: 8,
+            streams_max: 64,
             sessions_max: 10_000,
             session_lines_max: LINES_MAX,
             session_idle_seconds: 30,

@@ -71,6 +71,8 @@ pub struct App {
     pub limits: Arc<Limits>,
     /// One permit a body that is read in the blocking pool.
     pub uploads: Arc<Semaphore>,
+    /// One permit a body that is answered line by line while it comes in.
+    pub streams: Arc<Semaphore>,
     /// One permit a construction.
     pub constructions: Arc<Semaphore>,
     /// The host names answered to; none for all.

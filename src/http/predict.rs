@@ -186,7 +186,11 @@ impl Asked {
         body: DataBody,
     ) -> Result<Answering, Problem> {
         let (format, options) = (body.format, self.options.clone());
-        let read = body.read(&self.app, Effort::Unknown, move |reader| {
+        let effort = match format {
+            Format::Ndjson => Effort::Streamed,
+            _ => Effort::Unknown,
+        };
+        let read = body.read(&self.app, effort, move |reader| {
             if format == Format::Ndjson {
                 answering.take_lines(reader, options)?;
                 return Ok((answering, None));

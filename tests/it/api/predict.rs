@@ -261,7 +261,7 @@ async fn a_large_dataset_is_predicted_in_parts() {
 
 #[tokio::test]
 async fn a_connection_that_breaks_is_no_end_of_the_body() {
-    let service = Service::with(&["--uploads-max", "1"]).await;
+    let service = Service::with(&["--streams-max", "1"]).await;
     let path = linear(&service).await;
     let (sender, body) = sending();
     sender.send(frame("101\n11")).unwrap();
@@ -278,9 +278,29 @@ async fn a_connection_that_breaks_is_no_end_of_the_body() {
 }
 
 #[tokio::test]
+async fn so_many_are_answered_in_lines_at_once() {
+    let service = Service::with(&["--streams-max", "1", "--uploads-max", "1"]).await;
+    let path = linear(&service).await;
+    let (sender, body) = sending();
+    sender.send(frame("101\n")).unwrap();
+    let headers = [("content-type", NDJSON)];
+    let answer = service.open(request("POST", &path, &headers, body)).await;
+    let mut answers = answer.into_body().into_data_stream();
+    next_line(&mut answers).await;
+    let other = service.post_as(&path, NDJSON, "101\n").await;
+    assert_eq!(other.problem(503), "queue-full");
+    assert!(other.json()["detail"].to_string().contains("streams_max"));
+    // Other bodies have turns of their own.
+    let table = service.post_as(&path, "text/csv", "1,0,1\n").await;
+    assert_eq!(table.expect(200).json()["predictions"], json!([1]));
+    drop(sender);
+    assert!(answers.next().await.is_none());
+}
+
+#[tokio::test]
 async fn a_client_that_leaves_leaves_nothing_behind() {
     let directory = tempfile::tempdir().unwrap();
-    let program = Program::start(directory.path(), &["--uploads-max", "1"]);
+    let program = Program::start(directory.path(), &["--streams-max", "1"]);
     let client = program.client();
     let headers = [("content-type", "application/json"), ("prefer", "wait=30")];
     let job = short_job().to_string();
@@ -297,10 +317,13 @@ async fn a_client_that_leaves_leaves_nothing_behind() {
         stream.read_exact(&mut answer).await.unwrap();
         assert_eq!(answer, b"HTTP/1.1 200");
         drop(stream);
-        let body = b"101\n111\n";
-        let answer = client.send("POST", &path, &[("content-type", NDJSON)], body);
-        let answer = answer.await.unwrap().expect(200);
-        assert_eq!(answer.text().lines().count(), 2);
+        until("the turn of who left", async || {
+            let body = b"101\n111\n";
+            let answer = client.send("POST", &path, &[("content-type", NDJSON)], body);
+            let answer = answer.await.unwrap();
+            (answer.status == 200).then(|| assert_eq!(answer.text().lines().count(), 2))
+        })
+        .await;
     }
 }
 

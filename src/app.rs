@@ -100,6 +100,7 @@ impl Service {
         let app = App {
             jobs: Arc::clone(&jobs),
             uploads: permits(limits.uploads_max),
+            streams: permits(limits.streams_max),
             constructions: permits(limits.constructions_max),
             limits: Arc::new(limits),
             scratch: data_dir.scratch(),

@@ -182,6 +182,10 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_UPLOAD_MEMORY_BYTES_MAX", default_value_t = 16 << 20,
         global = true)]
     pub upload_memory_bytes_max: u64,
+    /// Bodies predicted line by line at once.
+    #[arg(long, env = "HALFSPACE_STREAMS_MAX", default_value_t = 64, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=400))]
+    pub streams_max: u64,
     /// Sessions of one owner.
     #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -254,6 +258,7 @@ impl Settings {
             jobs_queued_max: set.jobs_queued_max,
             uploads_max: set.uploads_max,
             upload_memory_bytes_max: set.upload_memory_bytes_max,
+            streams_max: set.streams_max,
             sessions_max: set.sessions_max,
             session_idle_seconds: set.session_idle_seconds,
             connections_max: set.connections_max,

@@ -38,15 +38,29 @@ pub(super) fn parse(
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let builder = SampleBuilder::sparse(&options.limits, options.n, spool)?;
     let mut builder = builder.of_kind(options.values)?;
+    let mut blank = None;
     while let Some(line) = lines.next_line()? {
         let start = skip_blanks(line.text, 0);
         if at_end(line.text, start) {
+            if start == line.text.len() && !labelled {
+                blank.get_or_insert(line.number);
+            }
             continue;
+        }
+        if let Some(number) = blank {
+            return Err(blank_line().at(number, 0));
         }
         let row = read_row(line.text, start, labelled, line.number, &mut builder);
         row.map_err(|(offset, fault)| fault.at(line.number, offset))?;
     }
     Ok(builder.finish(options.unlabelled)?)
+}
+
+/// Passed over, a blank line before others would shift what is said of all that follow.
+fn blank_line() -> Fault {
+    let detail = "The line is blank, and without labels it may be an example whose values are all 0: \
+                  write that as 1:0, and leave blank lines out.";
+    Fault::new(FormatErrorKind::Syntax, detail)
 }
 
 fn read_row(

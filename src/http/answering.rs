@@ -25,11 +25,11 @@ pub struct Answering {
     model: LoadedModel,
     limits: Limits,
     stop: StopFlag,
-    goes: Goes,
+    destination: Destination,
 }
 
 /// Where predictions go.
-enum Goes {
+enum Destination {
     Document {
         document: Document,
         /// Since the first examples came.
@@ -47,21 +47,26 @@ impl Answering {
     pub fn document(model: LoadedModel, limits: &Limits, stop: StopFlag) -> Self {
         let document = Document::new(limits.prediction_bytes_max);
         let timer = None;
-        Self::new(model, limits, stop, Goes::Document { document, timer })
+        Self::new(
+            model,
+            limits,
+            stop,
+            Destination::Document { document, timer },
+        )
     }
 
     /// Predictions a line each, sent as they are made.
     pub fn lines(model: LoadedModel, limits: &Limits, stop: StopFlag, writer: LineWriter) -> Self {
         let text = Vec::new();
-        Self::new(model, limits, stop, Goes::Lines { text, writer })
+        Self::new(model, limits, stop, Destination::Lines { text, writer })
     }
 
-    fn new(model: LoadedModel, limits: &Limits, stop: StopFlag, goes: Goes) -> Self {
+    fn new(model: LoadedModel, limits: &Limits, stop: StopFlag, destination: Destination) -> Self {
         Self {
             model,
             limits: limits.clone(),
             stop,
-            goes,
+            destination,
         }
     }
 
@@ -69,7 +74,7 @@ impl Answering {
     /// of a small model then needs no thread that may.
     pub fn is_light(&self) -> bool {
         let hypothesis = &self.model.hypothesis;
-        let is_document = matches!(self.goes, Goes::Document { .. });
+        let is_document = matches!(self.destination, Destination::Document { .. });
         is_document && hypothesis.words_of_work() <= hypothesis.n() as u64
     }
 
@@ -100,7 +105,7 @@ impl Answering {
     /// nobody waits for.
     pub fn take(&mut self, parsed: &Parsed, whence: Whence) -> Result<(), Problem> {
         fit(&self.model, parsed, whence)?;
-        if let Goes::Document { timer, .. } = &mut self.goes
+        if let Destination::Document { timer, .. } = &mut self.destination
             && timer.is_none()
         {
             *timer = begin(&self.limits, &self.stop);
@@ -110,7 +115,7 @@ impl Answering {
         let mut told = Ok(());
         for_each_decisions_until(hypothesis, &parsed.data, zero, &self.stop, |decisions| {
             left -= decisions.len();
-            told = self.goes.push(decisions);
+            told = self.destination.push(decisions);
             match told {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(_) => ControlFlow::Break(()),
@@ -120,7 +125,7 @@ impl Answering {
         if let Some(interrupt) = self.stop.raised().filter(|_| left > 0) {
             return Err(interrupted(&self.limits, interrupt));
         }
-        self.goes.send()
+        self.destination.send()
     }
 
     /// The document, once all examples were taken; nothing where lines were sent.
@@ -128,9 +133,9 @@ impl Answering {
     /// # Errors
     /// When it is too long.
     pub fn finish(self) -> Result<String, Problem> {
-        match self.goes {
-            Goes::Lines { .. } => Ok(String::new()),
-            Goes::Document { document, .. } => {
+        match self.destination {
+            Destination::Lines { .. } => Ok(String::new()),
+            Destination::Document { document, .. } => {
                 let bytes_max = document.bytes_max;
                 document.finish().ok_or_else(|| too_long(bytes_max))
             }
@@ -138,7 +143,7 @@ impl Answering {
     }
 }
 
-impl Goes {
+impl Destination {
     fn push(&mut self, decisions: &[Decision]) -> Result<(), Problem> {
         match self {
             Self::Document { document, .. } => {

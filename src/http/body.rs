@@ -39,6 +39,8 @@ pub enum Effort {
     AsItsBytes,
     /// Possibly much for few bytes.
     Unknown,
+    /// As much as its client likes, which may go on for long; but little of it is held at a time.
+    Streamed,
 }
 
 /// Reads a body as a stream in the blocking pool, or a small one of little effort on the spot.
@@ -73,7 +75,10 @@ pub async fn read<T: Send + 'static>(
             return Ok((parse(&mut bytes.reader())?, None));
         }
     }
-    let permit = permit(app).await?;
+    let permit = match effort {
+        Effort::AsItsBytes | Effort::Unknown => permit(app).await?,
+        Effort::Streamed => stream_permit(app)?,
+    };
     // The time until here was not the client's.
     frames.window_began = Instant::now();
     let (sender, receiver) = mpsc::channel(FRAMES_WAITING);
@@ -123,6 +128,17 @@ pub async fn permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
             Err(Problem::new(Code::QUEUE_FULL, detail))
         }
     }
+}
+
+/// The right to be answered line by line. Nobody knows when one is free again: nobody waits.
+fn stream_permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
+    let permit = Arc::clone(&app.streams).try_acquire_owned();
+    permit.map_err(|_| {
+        let limit = app.limits.streams_max;
+        let detail =
+            format!("{limit} bodies are answered in lines, as many as streams_max allows.");
+        Problem::new(Code::QUEUE_FULL, detail)
+    })
 }
 
 /// How a body says that it is compressed.

@@ -120,6 +120,9 @@ codes! {
          evaluate; or send the examples in parts. GET /v1/limits tells the limit."
     WRONG_STOP "wrong-stop" 422 "The stop conditions do not fit"
         "The learner or the data do not allow this stop condition, or need another."
+    WRONG_START "wrong-start" 422 "The training cannot begin from that model"
+        "Its hypothesis must be one that the learner, with these parameters and data, could have \
+         come to. The detail says what differs."
     CALLBACK_NOT_CONFIGURED "callback-not-configured" 422 "Callbacks are not configured"
         "This service has no secret to sign callbacks with. Leave the callback out."
     IDEMPOTENCY_UNSUPPORTED "idempotency-unsupported" 422 "Idempotency keys are not kept yet"

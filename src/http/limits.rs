@@ -41,6 +41,8 @@ pub struct Limits {
     pub uploads_max: u64,
     /// Bytes that the examples of a dataset take in memory while they come in; more wait on disk.
     pub upload_memory_bytes_max: u64,
+    /// Bodies predicted line by line at once.
+    pub streams_max: u64,
     /// Sessions of one owner.
     pub sessions_max: u64,
     /// Lines of one stream into a session.
@@ -97,6 +99,7 @@ impl Default for Limits {
             jobs_queued_max: 10_000,
             uploads_max: 8,
             upload_memory_bytes_max: 16 << 20,
+            streams_max: 64,
             sessions_max: 10_000,
             session_lines_max: LINES_MAX,
             session_idle_seconds: 30,

@@ -75,6 +75,8 @@ pub struct App {
     pub uploads: Arc<Semaphore>,
     /// Room for what is read and not stored yet.
     pub scratch: Scratch,
+    /// One permit a body that is answered line by line while it comes in.
+    pub streams: Arc<Semaphore>,
     /// One permit a construction.
     pub constructions: Arc<Semaphore>,
     /// The host names answered to; none for all.

@@ -102,6 +102,8 @@ fn fitted<T>(
     work: impl FnOnce(Asked<'_>) -> Result<T, Problem>,
 ) -> Result<T, Problem> {
     fit(model, parsed, Whence::Whole)?;
+    let classes = model.names.check_classes(parsed.class_names.as_ref());
+    classes.map_err(|detail| Problem::new(Code::WRONG_DATA, sentence(&detail)))?;
     let hypothesis = &model.hypothesis;
     work(Asked { hypothesis, parsed })
 }
@@ -187,32 +189,40 @@ pub fn examples(form: DataForm) -> Result<Examples, Problem> {
 /// # Errors
 /// Why it does not, with the place of the value or the line that is the reason.
 pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Whence) -> Result<(), Problem> {
-    check_fit(&model.hypothesis, &parsed.data).map_err(|misfit| {
-        let detail = sentence(&misfit.to_string());
-        let line = match whence {
-            Whence::Line(line) => Some(Place::Line { line, column: 1 }),
-            Whence::Whole | Whence::From(_) => None,
-        };
-        let (code, detail, place) = match (misfit, whence) {
-            (Misfit::Length { .. }, _) => (Code::WRONG_DATA, detail, line),
-            (Misfit::Unread(_), _) => (Code::INTERNAL, detail, None),
-            (Misfit::Real, _) => (Code::WRONG_DATA, detail, parsed.first_real.clone()),
-            (Misfit::Intractable(detail), Whence::Whole) => (Code::INTRACTABLE, detail, None),
-            (Misfit::Intractable(detail), Whence::Line(number)) => {
-                let detail = format!("Of line {number} alone: {detail}");
-                (Code::INTRACTABLE, detail, line)
-            }
-            (Misfit::Intractable(detail), Whence::From(first)) => {
-                let detail = format!("Counted from example {first} on: {detail}");
-                (Code::INTRACTABLE, detail, None)
-            }
-        };
-        let problem = Problem::new(code, detail.clone());
-        match place {
-            Some(place) => problem.with(placed(Some(place), detail)),
-            None => problem,
+    let misfit = check_fit(&model.hypothesis, &parsed.data).err();
+    if let Some(misfit) = misfit {
+        return Err(unfit(misfit, parsed, whence));
+    }
+    let names = parsed.feature_names.as_deref();
+    let named = model.names.check_features(names);
+    named.map_err(|detail| Problem::new(Code::WRONG_DATA, sentence(&detail)))
+}
+
+fn unfit(misfit: Misfit, parsed: &Parsed, whence: Whence) -> Problem {
+    let detail = sentence(&misfit.to_string());
+    let line = match whence {
+        Whence::Line(line) => Some(Place::Line { line, column: 1 }),
+        Whence::Whole | Whence::From(_) => None,
+    };
+    let (code, detail, place) = match (misfit, whence) {
+        (Misfit::Length { .. }, _) => (Code::WRONG_DATA, detail, line),
+        (Misfit::Unread(_), _) => (Code::INTERNAL, detail, None),
+        (Misfit::Real, _) => (Code::WRONG_DATA, detail, parsed.first_real.clone()),
+        (Misfit::Intractable(detail), Whence::Whole) => (Code::INTRACTABLE, detail, None),
+        (Misfit::Intractable(detail), Whence::Line(number)) => {
+            let detail = format!("Of line {number} alone: {detail}");
+            (Code::INTRACTABLE, detail, line)
         }
-    })
+        (Misfit::Intractable(detail), Whence::From(first)) => {
+            let detail = format!("Counted from example {first} on: {detail}");
+            (Code::INTRACTABLE, detail, None)
+        }
+    };
+    let problem = Problem::new(code, detail.clone());
+    match place {
+        Some(place) => problem.with(placed(Some(place), detail)),
+        None => problem,
+    }
 }
 
 /// A detail as a sentence.

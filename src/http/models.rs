@@ -144,7 +144,8 @@ fn document(model: &Model) -> Result<ModelDocument, Problem> {
         .map_err(|_| Problem::new(Code::INTERNAL, "The stored model is damaged."))
 }
 
-/// Deletes a model.
+/// Deletes a model. A job that waits to evaluate it, or to begin from it, then fails as
+/// `model-missing`.
 #[utoipa::path(delete, path = "/v1/models/{id}", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 204, description = "The model is gone")))]

@@ -59,7 +59,9 @@ fn scores_schema() -> Schema {
 /// NDJSON is answered as NDJSON, a line an example, while the body is still coming in; each line is
 /// read as if it stood alone, and a late error is the last line, `{"error": ...}`. Whatever else is
 /// sent is answered so when `Accept` asks for `application/x-ndjson`. An answer in lines may be of
-/// any length; of it `prediction_bytes_max` wait for a client that does not read yet. A document
+/// any length; of it `prediction_bytes_max` wait for a client that does not read yet, and then the
+/// body waits, too. Lines must come, and be read once so much waits, at 16 KiB a second or faster
+/// over 30 seconds, also from a client that looks at each answer before it sends more. A document
 /// goes without its scores when it would be longer than that, and is refused when it is too long
 /// even so, or takes longer than `answer_seconds_max`.
 #[utoipa::path(post, path = "/v1/models/{id}/predict", tag = "models",
@@ -190,9 +192,10 @@ impl Asked {
         body: DataBody,
     ) -> Result<Answering, Problem> {
         let (format, options) = (body.format, self.options.clone());
-        let effort = match answering.is_light() {
-            true => body.effort(),
-            false => Effort::Unknown,
+        let effort = match format {
+            _ if answering.is_light() => body.effort(),
+            Format::Ndjson => Effort::Streamed,
+            _ => Effort::Unknown,
         };
         let read = body.read(&self.app, effort, move |reader| {
             if format == Format::Ndjson {

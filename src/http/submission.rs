@@ -8,16 +8,16 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use crate::formats::{DataForm, Parsed, Place, StoredExamples, digest};
 use crate::jobs::{
-    Allowance, JobSample, JobsError, NewJob, ReadError, ResolveError, StoredData, resolve,
+    Allowance, JobSample, JobsError, LoadedModel, NewJob, ReadError, ResolveError, StoredData,
+    resolve,
 };
 use crate::learners::data::Data;
 use crate::learners::examples::Examples;
-use crate::learners::hypothesis::Hypothesis;
 use crate::learners::run::StopFlag;
 use crate::learners::task::TaskError;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
-use crate::records::{Dataset, DatasetId, Owner};
+use crate::records::{Dataset, DatasetId, Names, Owner};
 
 use super::App;
 use super::body;
@@ -69,6 +69,7 @@ pub async fn find_data(
             spec: DataSpec {
                 assume,
                 zero_bit_value: zero_bit_value(&parsed),
+                names: names(&parsed),
                 ..DataSpec::default()
             },
             sample: Some(FoundSample::Sent(parsed)),
@@ -86,11 +87,13 @@ pub async fn find_data(
         }),
         DataForm::Dataset { id, assume } => {
             let (dataset, examples) = stored_examples(app, owner, &id, pointer).await?;
+            let names = dataset_names(&dataset);
             let summary = dataset.summary;
             Ok(JobData {
                 spec: DataSpec {
                     assume: assume.or(summary.assume),
                     zero_bit_value: summary.zero_bit_value,
+                    names,
                     ..DataSpec::default()
                 },
                 sample: Some(FoundSample::Stored(examples)),
@@ -99,6 +102,14 @@ pub async fn find_data(
             })
         }
     }
+}
+
+fn names(parsed: &Parsed) -> Names {
+    Names::kept(parsed.feature_names.clone(), parsed.class_names.clone())
+}
+
+fn dataset_names(dataset: &Dataset) -> Names {
+    Names::kept(dataset.features.clone(), dataset.classes.as_deref().and_then(two))
 }
 
 /// What a 0 bit of the sample was sent as.
@@ -115,12 +126,12 @@ pub async fn find_model(
     owner: &Owner,
     task: &TaskSpec,
     at: impl FnOnce(&str, String) -> FieldError,
-) -> Result<Option<Arc<Hypothesis>>, Problem> {
+) -> Result<Option<LoadedModel>, Problem> {
     let Some((field, id)) = task.model() else {
         return Ok(None);
     };
-    match app.jobs.hypothesis(owner, id).await {
-        Ok(hypothesis) => Ok(Some(hypothesis)),
+    match app.jobs.load_model(owner, id).await {
+        Ok(model) => Ok(Some(model)),
         Err(error @ JobsError::ModelMissing) => {
             let detail = "There is no such model; GET /v1/models lists them.";
             Err(Problem::from(error).with(at(field, detail.to_owned())))
@@ -239,7 +250,7 @@ pub struct JobFields {
     /// The dataset that the data are.
     pub dataset: Option<DatasetId>,
     /// The model that the task names.
-    pub model: Option<Arc<Hypothesis>>,
+    pub model: Option<LoadedModel>,
 }
 
 /// Checks everything about a job that can be checked before it is a job.
@@ -249,7 +260,7 @@ pub struct JobFields {
 /// value that made the data real.
 pub async fn new_job<W: Whereabouts>(
     app: &App,
-    fields: JobFields,
+    mut fields: JobFields,
     sample: Option<FoundSample>,
     whereabouts: impl FnOnce(Option<Place>) -> W,
 ) -> Result<NewJob, Problem> {
@@ -265,6 +276,18 @@ pub async fn new_job<W: Whereabouts>(
         state_bytes: app.limits.state_bytes_max,
         seconds: app.jobs.config().seconds_default,
     };
+    if let Some(model) = &fields.model {
+        let fits = model.names.check(&fields.spec.data.names);
+        fits.map_err(|detail| {
+            Problem::new(Code::WRONG_DATA, detail.clone()).with(at.data(detail))
+        })?;
+        if let TaskSpec::Train(train) = &mut fields.spec.task
+            && let Some(start) = &mut train.warm_start
+        {
+            start.is_fresh = model.is_fresh_to(fields.sha256.as_deref(), seed);
+        }
+    }
+    let hypothesis = fields.model.map(|model| model.hypothesis);
     let stored = match &sample {
         Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
         _ => None,
@@ -272,11 +295,11 @@ pub async fn new_job<W: Whereabouts>(
     let resolved = match &stored {
         // Some checks read all examples, so that this is as much work as reading a body.
         Some(_) => {
-            let (spec, model) = (fields.spec.clone(), fields.model);
-            let resolve = move || Ok(resolve(&spec, seed, sample, model, allowance));
+            let spec = fields.spec.clone();
+            let resolve = move || Ok(resolve(&spec, seed, sample, hypothesis, allowance));
             body::compute(body::permit(app).await?, resolve).await?
         }
-        None => resolve(&fields.spec, seed, sample, fields.model, allowance),
+        None => resolve(&fields.spec, seed, sample, hypothesis, allowance),
     };
     let work = resolved.map_err(|error| match (&error, stored) {
         (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {
@@ -409,6 +432,10 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
         ResolveError::Task(TaskError::NotOnLine(detail)) => {
             let field = at.learner(detail.clone());
             Problem::new(Code::NOT_ON_LINE, detail).with(field)
+        }
+        ResolveError::Task(TaskError::WrongStart(detail)) => {
+            let field = at.task("warm_start", detail.clone());
+            Problem::new(Code::WRONG_START, detail).with(field)
         }
         ResolveError::Task(TaskError::WrongStop { field, detail }) => {
             let field = at.stop(field, detail.clone());

@@ -12,8 +12,9 @@ use crate::formats::{
 };
 use crate::jobs::learner;
 use crate::learners::catalogue::Entry;
+use crate::records::ModelId;
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec};
+use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec};
 
 use super::App;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
@@ -21,7 +22,7 @@ use super::extract::{Caller, PathText, PreferWait, query_pairs};
 use super::jobs::{JobDocument, answer};
 use super::problem::{Code, FieldError, Problem, placed};
 use super::submission::{
-    JobFields, Whereabouts, find_data, new_job, refuse_idempotency_key, sha256,
+    JobFields, Whereabouts, find_data, find_model, new_job, refuse_idempotency_key, sha256,
 };
 
 /// How long this route waits when nothing is said.
@@ -66,6 +67,8 @@ const STOP_FIELDS: [&str; 6] = [
         ("bit_order" = Option<String>, Query, description = "Of octets: whether the most \
             significant bit comes first, `big` (when left out), or last, `little`"),
         ("n" = Option<u64>, Query, description = "Features an example; octets need it"),
+        ("warm_start" = Option<ModelId>, Query, description = "The model whose hypothesis the \
+            training begins from"),
         ("callback" = Option<String>, Query, description = "Needs a configured secret")),
     request_body(
         content((String = "application/x-ndjson"), (String = "text/csv"),
@@ -104,7 +107,9 @@ pub async fn train(
         stop: query.stop,
         trace: query.trace,
         holdout: query.holdout,
+        warm_start: query.warm_start.map(WarmStartSpec::of),
     });
+    let model = find_model(&app, &owner, &task, FieldError::at_parameter).await?;
     let fields = JobFields {
         owner,
         name: query.name,
@@ -116,7 +121,7 @@ pub async fn train(
         },
         sha256: found.sha256,
         dataset: found.dataset,
-        model: None,
+        model,
     };
     let place = |first_real| QueryPlace { first_real };
     let new = new_job(&app, fields, found.sample, place).await?;
@@ -132,6 +137,7 @@ struct TrainQuery {
     seed: Option<SeedNumber>,
     trace: bool,
     holdout: Option<Share>,
+    warm_start: Option<ModelId>,
     name: Option<String>,
     callback: Option<String>,
     assume: Option<Assume>,
@@ -151,6 +157,7 @@ impl TrainQuery {
             seed: None,
             trace: false,
             holdout: None,
+            warm_start: None,
             name: None,
             callback: None,
             assume: None,
@@ -165,6 +172,7 @@ impl TrainQuery {
                 "seed" => read.seed = Some(value(name, literal(&text))?),
                 "trace" => read.trace = value(name, literal(&text))?,
                 "holdout" => read.holdout = Some(value(name, literal(&text))?),
+                "warm_start" => read.warm_start = Some(value(name, json!(text))?),
                 "name" => read.name = Some(text),
                 "callback" => read.callback = Some(text),
                 "assume" => read.assume = Some(value(name, json!(text))?),

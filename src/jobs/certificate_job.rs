@@ -1,5 +1,7 @@
 //! From a stored question about a sample to its answer, and from the answer to documents.
 
+use serde::Deserialize;
+
 use crate::certificates::maximum_margin::{self, NovikoffBound};
 use crate::certificates::separability::{
     self, Convention, Multiplier, Question, Separator, Verdict,
@@ -19,7 +21,7 @@ use crate::records::certificates::{
 };
 use crate::records::hypothesis::{HypothesisDocument, ReadingName};
 use crate::records::train::{BoundDocument, ModelDocument};
-use crate::records::{Job, Model};
+use crate::records::{Job, Model, Names};
 
 use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
 use super::ids::Ids;
@@ -350,6 +352,10 @@ fn margin_model(
     };
     let kind = hypothesis.kind().to_owned();
     let n = hypothesis.n() as u64;
+    // The names that the data came with are part of the stored request.
+    let names = job.spec.pointer("/data/names");
+    let names = names.and_then(|names| Names::deserialize(names).ok());
+    let names = names.unwrap_or_default();
     let document = ModelDocument {
         params: json(&params).as_object().cloned().unwrap_or_default(),
         seed: job.seed,
@@ -359,6 +365,9 @@ fn margin_model(
         updates: 0,
         passes: 0,
         held_out: None,
+        warm_start: None,
+        features: names.features,
+        classes: names.classes,
         hypothesis,
     };
     Model {

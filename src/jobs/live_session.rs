@@ -59,6 +59,7 @@ pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         stop: spec.stop.clone(),
         trace: false,
         holdout: None,
+        warm_start: None,
     };
     Ok(SessionPlan {
         task: TrainJob::new(&train, Seed(spec.seed))?.task,

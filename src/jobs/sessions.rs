@@ -249,6 +249,9 @@ impl Jobs {
                 updates: counts.updates,
                 passes: counts.passes,
                 held_out: None,
+                warm_start: None,
+                features: None,
+                classes: None,
                 hypothesis,
             };
             Model {

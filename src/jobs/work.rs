@@ -140,7 +140,7 @@ pub fn resolve(
     };
     let task = match &spec.task {
         TaskSpec::Train(train) => {
-            let job = TrainJob::new(train, seed)?;
+            let job = TrainJob::new(train, seed)?.with(train, model, &spec.data.names)?;
             job.check(input.as_input(), allowance)?;
             WorkTask::Train(job)
         }

@@ -91,8 +91,8 @@ impl Jobs {
         };
         let model = match spec.task.model() {
             None => None,
-            Some((_, id)) => match self.hypothesis(&job.owner, id).await {
-                Ok(hypothesis) => Some(hypothesis),
+            Some((_, id)) => match self.load_model(&job.owner, id).await {
+                Ok(model) => Some(model.hypothesis),
                 Err(JobsError::Store(error)) => return Err(Unprepared::Store(error)),
                 Err(error) => return Err(failed("model-missing", error.to_string())),
             },

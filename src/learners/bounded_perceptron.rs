@@ -217,6 +217,23 @@ impl BoundedPerceptron {
 }
 
 impl Rule for BoundedPerceptron {
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        let Hypothesis::Bounded(weights) = hypothesis else {
+            return Err(
+                "this learner begins from bounded weights, and the model has others".into(),
+            );
+        };
+        let own = |weights: &BoundedWeights| (weights.inhibition(), weights.threshold());
+        let (inhibition, threshold) = own(weights);
+        if (inhibition, threshold) != own(&self.weights) {
+            return Err(format!(
+                "the model has inhibition = {inhibition} and threshold = {threshold}: give the same"
+            ));
+        }
+        self.weights = weights.clone();
+        Ok(())
+    }
+
     fn first_mistake(
         &mut self,
         block: &Block<'_>,

@@ -48,6 +48,7 @@ use super::run::{Interrupt, StopFlag};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Presentation;
 use super::task::{Input, TaskError};
+use super::winnow::check_powers;
 use super::winnow_weights::active;
 
 /// The most features for which 2^n has at most [`DIGITS_MAX`] digits.
@@ -243,6 +244,18 @@ impl KernelWinnow {
 }
 
 impl Rule for KernelWinnow {
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        let Hypothesis::KernelWinnow(weights) = hypothesis else {
+            let detail = "this learner begins from weights of kernel Winnow, and the model has \
+                          others";
+            return Err(detail.to_owned());
+        };
+        let own = &self.weights;
+        check_powers((weights.base(), weights.theta()), (own.base(), own.theta()))?;
+        self.weights = weights.with_active_max(own.active_max());
+        Ok(())
+    }
+
     fn first_mistake(
         &mut self,
         block: &Block<'_>,

@@ -10,7 +10,6 @@ use std::fmt;
 use super::course::{Course, Shown, Stop};
 use super::data::Data;
 use super::hypothesis::Hypothesis;
-use super::parameters::ParameterError;
 use super::random::Generator;
 use super::rule::{Order, Rule};
 use super::run::{Counts, Limits, Run};
@@ -103,7 +102,7 @@ impl Session {
     /// has no meaning here.
     pub fn new(plan: SessionPlan) -> Result<Self, TaskError> {
         check(&plan)?;
-        let (rule, random) = built(&plan).map_err(TaskError::Parameter)?;
+        let (rule, random) = built(&plan)?;
         if rule.order() != Order::Cyclic {
             let detail = "a session learns examples as they come: only the order cyclic fits";
             return Err(TaskError::NotOnLine(detail.to_owned()));
@@ -343,7 +342,7 @@ impl Session {
     }
 }
 
-fn built(plan: &SessionPlan) -> Result<task::Built, ParameterError> {
+fn built(plan: &SessionPlan) -> Result<task::Built, TaskError> {
     task::build_for(&plan.task, plan.n, plan.real)
 }
 

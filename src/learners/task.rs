@@ -1,15 +1,21 @@
 //! What to train, on what, until when; and everything about it that can be checked before it runs.
 
+use std::sync::Arc;
+
 use super::catalogue::{DefaultStop, Entry, Setup};
 use super::drift_chain;
 use super::examples::{Examples, LabelKind};
 use super::generate;
 use super::holdout::Holdout;
+use super::hypothesis::Hypothesis;
 use super::parameters::{ParameterError, Parameters};
 use super::random::{Generator, Purpose, Seed};
 use super::rule::{Order, Rule};
 use super::run::{Interrupt, Limits};
 use super::stopping::{Sampling, StopRule, Watch};
+
+/// What a learner calls the parameter that its first hypothesis is given by.
+const INITIAL: &str = "initial";
 
 /// What to train, on what conditions.
 #[derive(Clone, Debug)]
@@ -32,6 +38,17 @@ pub struct Task {
     pub trace: bool,
     /// The share of the examples that the learner is not shown, in (0, 1).
     pub holdout: Option<f64>,
+    /// What the run begins from, in place of the learner's own first hypothesis.
+    pub start: Option<WarmStart>,
+}
+
+/// A hypothesis found before, from which a run begins.
+#[derive(Clone, Debug)]
+pub struct WarmStart {
+    /// The hypothesis.
+    pub hypothesis: Arc<Hypothesis>,
+    /// Whether examples that are fresh are fresh to it, too: it has not learnt from them.
+    pub is_fresh: bool,
 }
 
 impl Task {
@@ -47,6 +64,7 @@ impl Task {
             ends_by_time: false,
             trace: false,
             holdout: None,
+            start: None,
         }
     }
 }
@@ -99,6 +117,9 @@ pub enum TaskError {
     /// The learner cannot learn one example at a time.
     #[error("{0}")]
     NotOnLine(String),
+    /// The run cannot begin from that hypothesis.
+    #[error("{0}")]
+    WrongStart(String),
     /// A parameter does not fit the data.
     #[error("parameter {}: {}", .0.name, .0.detail)]
     Parameter(ParameterError),
@@ -129,7 +150,7 @@ pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), 
         let limit = state_bytes_max;
         return Err(TaskError::TooLarge { needed, limit });
     }
-    build(task, input).map_err(TaskError::Parameter)?;
+    build(task, input)?;
     // Last, since it may read all examples.
     match task.entry.check {
         Some(check) => check(&task.parameters, input),
@@ -221,7 +242,7 @@ pub(super) fn check_confidence(
 
 fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     let name = task.entry.name;
-    check_confidence(task, input.n(), fresh_sampling(input))?;
+    check_confidence(task, input.n(), fresh_sampling(task, input))?;
     if let Input::Sample { data, assume } = input {
         let labelled = data.shape().labels == LabelKind::Labelled;
         if assume.is_some_and(|sampling| (sampling == Sampling::Uniform) != labelled) {
@@ -325,25 +346,51 @@ fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
 
 pub(super) type Built = (Box<dyn Rule>, Generator);
 
-pub(super) fn build(task: &Task, input: Input<'_>) -> Result<Built, ParameterError> {
+pub(super) fn build(task: &Task, input: Input<'_>) -> Result<Built, TaskError> {
     let real = matches!(input, Input::Sample { data, .. } if data.shape().is_real);
     build_for(task, input.n(), real)
 }
 
 /// The rule of a task for `n` features, real or not.
-pub(super) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, ParameterError> {
+pub(super) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, TaskError> {
     let mut random = task.seed.generator(Purpose::Learner);
     let rule = (task.entry.build)(&mut Setup {
         parameters: &task.parameters,
         n,
         real,
         random: &mut random,
-    })?;
+    });
+    let mut rule = rule.map_err(TaskError::Parameter)?;
+    if let Some(start) = &task.start {
+        start_from(rule.as_mut(), task, n, &start.hypothesis).map_err(TaskError::WrongStart)?;
+    }
     Ok((rule, random))
 }
 
+fn start_from(
+    rule: &mut dyn Rule,
+    task: &Task,
+    n: usize,
+    hypothesis: &Hypothesis,
+) -> Result<(), String> {
+    let mut parameters = task.entry.parameters.iter();
+    if parameters.any(|one| one.name == INITIAL) && task.parameters.is_given(INITIAL) {
+        return Err(format!(
+            "a run begins from the model or from the parameter {INITIAL}: leave one of them out"
+        ));
+    }
+    let own = hypothesis.n();
+    if own != n {
+        return Err(format!("the model has n = {own}, but the examples {n}"));
+    }
+    rule.start_from(hypothesis)
+}
+
 /// The distribution of the examples, where they are fresh, independent and clean.
-pub(super) fn fresh_sampling(input: Input<'_>) -> Result<Sampling, &'static str> {
+pub(super) fn fresh_sampling(task: &Task, input: Input<'_>) -> Result<Sampling, &'static str> {
+    if task.start.as_ref().is_some_and(|start| !start.is_fresh) {
+        return Err("the model that the run begins from may have learnt from the same examples");
+    }
     match input {
         Input::Generated(plan) if plan.target.binary_weights().is_none() => {
             Err("the target is no half-space of binary weights")
@@ -358,7 +405,7 @@ pub(super) fn fresh_sampling(input: Input<'_>) -> Result<Sampling, &'static str>
 }
 
 pub(super) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
-    watch_for(task, input.n(), fresh_sampling(input).ok()?)
+    watch_for(task, input.n(), fresh_sampling(task, input).ok()?)
 }
 
 /// The watch over fresh examples that are drawn so.

@@ -170,7 +170,7 @@ fn termination(
     reason: Reason,
     watch: Option<&Watch>,
 ) -> Termination {
-    let unwatched = task::fresh_sampling(input).err();
+    let unwatched = task::fresh_sampling(task, input).err();
     let unwatched = unwatched.unwrap_or("the data were read more than once");
     let has_rules = !task.entry.confidence_rules.is_empty();
     let unclaimed = confidence_detail(watch, unwatched).filter(|_| has_rules);

@@ -26,6 +26,26 @@ pub struct TrainSpec {
     /// The share of the examples that is held out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holdout: Option<Share>,
+    /// The model that the training begins from, if not from the learner's own first hypothesis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_start: Option<WarmStartSpec>,
+}
+
+/// A model that a training begins from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarmStartSpec {
+    /// The model.
+    pub model: ModelId,
+    /// Whether examples that are fresh are fresh to the model, too; found out when the job is made.
+    pub is_fresh: bool,
+}
+
+impl WarmStartSpec {
+    /// The beginning from a model of which nothing is known yet.
+    pub fn of(model: ModelId) -> Self {
+        let is_fresh = false;
+        Self { model, is_fresh }
+    }
 }
 
 /// A learner and its parameters, as the client gave them.
@@ -315,6 +335,19 @@ pub struct ModelDocument {
     /// Examples that were held out of the training; not there when none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<u64>,
+    /// The model that the training began from, if not from the learner's own first hypothesis; it may
+    /// be gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub warm_start: Option<ModelId>,
+    /// The names of the features, where the training data had names: not longer than 1 MiB together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub features: Option<Vec<String>>,
+    /// The names of the labels -1 and +1, where the training data had names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Vec<String>, min_items = 2, max_items = 2)]
+    pub classes: Option<[String; 2]>,
     /// All that is needed to predict.
     pub hypothesis: HypothesisDocument,
 }

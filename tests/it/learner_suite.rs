@@ -392,6 +392,10 @@ impl Rule for Disturbed {
         self.order
     }
 
+    fn start_from(&mut self, _: &Hypothesis) -> Result<(), String> {
+        Ok(())
+    }
+
     fn first_mistake(&mut self, _: &Block<'_>, _: Range<usize>, stop: &StopFlag) -> Option<usize> {
         stop.raise(self.by);
         None

@@ -10,7 +10,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 
-use crate::service::{Answer, Program, Service, request, short_job, train};
+use crate::service::{Answer, Program, Service, request, short_job, train, until};
 
 const NDJSON: &str = "application/x-ndjson";
 
@@ -261,7 +261,7 @@ async fn a_large_dataset_is_predicted_in_parts() {
 
 #[tokio::test]
 async fn a_connection_that_breaks_is_no_end_of_the_body() {
-    let service = Service::with(&["--uploads-max", "1"]).await;
+    let service = Service::with(&["--streams-max", "1"]).await;
     let path = linear(&service).await;
     let (sender, body) = sending();
     sender.send(frame("101\n11")).unwrap();
@@ -278,9 +278,29 @@ async fn a_connection_that_breaks_is_no_end_of_the_body() {
 }
 
 #[tokio::test]
+async fn so_many_are_answered_in_lines_at_once() {
+    let service = Service::with(&["--streams-max", "1", "--uploads-max", "1"]).await;
+    let path = linear(&service).await;
+    let (sender, body) = sending();
+    sender.send(frame("101\n")).unwrap();
+    let headers = [("content-type", NDJSON)];
+    let answer = service.open(request("POST", &path, &headers, body)).await;
+    let mut answers = answer.into_body().into_data_stream();
+    next_line(&mut answers).await;
+    let other = service.post_as(&path, NDJSON, "101\n").await;
+    assert_eq!(other.problem(503), "queue-full");
+    assert!(other.json()["detail"].to_string().contains("streams_max"));
+    // Other bodies have turns of their own.
+    let table = service.post_as(&path, "text/csv", "1,0,1\n").await;
+    assert_eq!(table.expect(200).json()["predictions"], json!([1]));
+    drop(sender);
+    assert!(answers.next().await.is_none());
+}
+
+#[tokio::test]
 async fn a_client_that_leaves_leaves_nothing_behind() {
     let directory = tempfile::tempdir().unwrap();
-    let program = Program::start(directory.path(), &["--uploads-max", "1"]);
+    let program = Program::start(directory.path(), &["--streams-max", "1"]);
     let client = program.client();
     let headers = [("content-type", "application/json"), ("prefer", "wait=30")];
     let job = short_job().to_string();
@@ -297,10 +317,48 @@ async fn a_client_that_leaves_leaves_nothing_behind() {
         stream.read_exact(&mut answer).await.unwrap();
         assert_eq!(answer, b"HTTP/1.1 200");
         drop(stream);
-        let body = b"101\n111\n";
-        let answer = client.send("POST", &path, &[("content-type", NDJSON)], body);
-        let answer = answer.await.unwrap().expect(200);
-        assert_eq!(answer.text().lines().count(), 2);
+        until("the turn of who left", async || {
+            let body = b"101\n111\n";
+            let answer = client.send("POST", &path, &[("content-type", NDJSON)], body);
+            let answer = answer.await.unwrap();
+            (answer.status == 200).then(|| assert_eq!(answer.text().lines().count(), 2))
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_waits_for_any_more_is_not_computed() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(directory.path(), &["--uploads-max", "1"]);
+    let client = program.client();
+    let headers = [("content-type", "application/json"), ("prefer", "wait=30")];
+    let data = json!({"labelled": {"examples": [
+        {"x": "1".repeat(20), "y": 1}, {"x": "0".repeat(20), "y": -1}]}});
+    let job = train(json!({"name": "kernel-winnow"}), data).to_string();
+    let job = client.send("POST", "/v1/jobs", &headers, job.as_bytes());
+    let predict = predict_path(&job.await.unwrap().expect(200).json());
+    let row = ["1"; 20].join(",");
+    // Each row takes some 2^24 steps, so all of them half a minute and more.
+    let heavy = format!("{row}\n").repeat(3000);
+    for path in [
+        &predict,
+        &predict.replace("/predict", "/evaluate?labels=none"),
+    ] {
+        let mut stream = TcpStream::connect(client.address).await.unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: text/csv\r\n\
+             content-length: {}\r\n\r\n{heavy}",
+            heavy.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        drop(stream);
+        until("the permit of who left", async || {
+            let headers = [("content-type", "text/csv")];
+            let answer = client.send("POST", &predict, &headers, row.as_bytes());
+            (answer.await.unwrap().status == 200).then_some(())
+        })
+        .await;
     }
 }
 
@@ -326,4 +384,82 @@ async fn a_document_and_an_evaluation_end_with_their_time() {
     let rows = format!("{}\n", "1".repeat(20)).repeat(3);
     let answer = service.post_as(&path, NDJSON, rows).await.expect(200);
     assert_eq!(answer.text().lines().count(), 3);
+}
+
+/// An array of NumPy, version 1.0, of unsigned bytes.
+fn npy(rows: &[[u8; 3]]) -> Vec<u8> {
+    let shape = format!("({}, 3)", rows.len());
+    let head = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}");
+    let head = format!("{head:<117}\n");
+    let mut file = b"\x93NUMPY\x01\x00".to_vec();
+    file.extend((head.len() as u16).to_le_bytes());
+    file.extend(head.as_bytes());
+    file.extend(rows.iter().flatten());
+    file
+}
+
+#[tokio::test]
+async fn examples_without_labels_are_predicted_in_every_form() {
+    let service = Service::start().await;
+    let path = linear(&service).await;
+    let lines = "{\"prediction\":1,\"score\":2}\n".to_owned()
+        + &"{\"prediction\":-1,\"score\":-2}\n".repeat(2);
+    let attributes = "@attribute a numeric\n@attribute b numeric\n@attribute c numeric\n";
+    let arff = format!("@relation r\n{attributes}@data\n1,1,1\n0,0,0\n0,0,1\n");
+    let table = "1,1,1\n0,0,0\n0,0,1\n";
+    let bodies: Vec<(&str, &str, Vec<u8>)> = vec![
+        (
+            "application/json",
+            "",
+            br#"{"unlabelled": {"examples": ["111", [0, 0, 0], "001"]}}"#.to_vec(),
+        ),
+        (
+            "application/json",
+            "",
+            br#"{"packed": {"n": 3, "rows": "4AAg"}}"#.to_vec(),
+        ),
+        (
+            NDJSON,
+            "",
+            b"{\"x\": \"111\"}\n{\"x\": [0, 0, 0]}\n{\"x\": \"001\"}\n".to_vec(),
+        ),
+        (NDJSON, "", b"111\n\"000\"\n001".to_vec()),
+        ("text/csv", "", table.into()),
+        ("text/csv", "?labels=none", table.into()),
+        (
+            "text/x-libsvm",
+            "?labels=none",
+            b"1:1 2:1 3:1\n1:0\n3:1\n".to_vec(),
+        ),
+        ("text/x-arff", "", arff.clone().into()),
+        ("text/x-arff", "?labels=none", arff.into()),
+        (
+            "application/x-npy",
+            "",
+            npy(&[[1, 1, 1], [0, 0, 0], [0, 0, 1]]),
+        ),
+        (
+            "application/x-npy",
+            "?labels=none",
+            npy(&[[1, 1, 1], [0, 0, 0], [0, 0, 1]]),
+        ),
+        ("application/octet-stream", "", vec![0xe0, 0, 0x20]),
+        (
+            "application/octet-stream",
+            "?labels=none",
+            vec![0xe0, 0, 0x20],
+        ),
+    ];
+    for (media_type, query, body) in bodies {
+        let answer = service
+            .post_as(&format!("{path}{query}"), media_type, body)
+            .await;
+        let answer = answer.expect(200);
+        if media_type == NDJSON {
+            assert_eq!(answer.text(), lines);
+            continue;
+        }
+        let expected = json!({"predictions": [1, -1, -1], "scores": [2, -2, -2]});
+        assert_eq!(answer.json(), expected, "{media_type} {query}");
+    }
 }

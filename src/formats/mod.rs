@@ -37,6 +37,8 @@ mod row_reader;
 mod rows;
 mod sample_builder;
 mod target;
+mod tensor;
+mod tensor_datatype;
 mod write_examples;
 
 use std::io::Read;
@@ -51,6 +53,8 @@ pub use json_data::{Assume, DataForm};
 pub use packed::BitOrder;
 pub use repetitions::{EXAMPLES_MAX, RepetitionCounts, count_repetitions};
 pub use target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
+pub use tensor::{TensorList, read_tensor_octets};
+pub use tensor_datatype::Datatype;
 pub use write_examples::{TextFormat, write_examples};
 
 use crate::learners::data::Data;

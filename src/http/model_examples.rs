@@ -86,7 +86,11 @@ where
     Ok((format, done))
 }
 
-fn fitted<T>(
+/// Does `work` with a model and examples, if it takes them.
+///
+/// # Errors
+/// Examples that the model does not take, and what `work` says.
+pub fn fitted<T>(
     format: Format,
     hypothesis: &Hypothesis,
     parsed: &Parsed,

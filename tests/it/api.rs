@@ -11,6 +11,7 @@ mod evaluate;
 mod events;
 mod formats;
 mod import;
+mod inference;
 mod jobs;
 mod kernel_perceptron;
 mod learners;

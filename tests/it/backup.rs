@@ -331,7 +331,7 @@ async fn a_store_that_nobody_serves_is_copied_too_and_a_lost_blob_is_told() {
     );
     let examples = program.client().get(&format!("{path}/examples")).await;
     assert_eq!(
-        examples.expect(200).json()["labelled"]["examples"]
+        examples.expect(200).json()["items"]
             .as_array()
             .unwrap()
             .len(),

@@ -1,7 +1,7 @@
 //! Tensors of the Open Inference Protocol, version 2: examples as a list of numbers, flat or nested,
 //! or as the octets of its binary extension.
 //!
-//! Examples are one tensor of the shape [rows, n], or [n] for a single one. n is the model's and known
+//! Examples are one tensor of the shape `[rows, n]`, or `[n]` for a single one. n is the model's and known
 //! before the body is read, so a list goes straight into the sample; its datatype and its shape may
 //! stand after it, and are compared when all is read.
 //! <https://github.com/kserve/open-inference-protocol>

@@ -89,7 +89,7 @@ enum ModelVersion {
 pub struct InputTensor {
     #[expect(dead_code, reason = "it can be nothing else")]
     name: InputName,
-    /// [examples, n], or [n] for one example.
+    /// `[examples, n]`, or `[n]` for one example.
     #[schema(min_items = 1, max_items = 2)]
     shape: Vec<u64>,
     datatype: Datatype,

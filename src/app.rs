@@ -16,6 +16,7 @@ use crate::config::Settings;
 use crate::http::{self, App, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
 use crate::records::{Clock, Timestamp};
+use crate::storage::backup::{self, Backup, BackupError};
 use crate::storage::{Blobs, DataDir, SqliteStore, Store, StoreError, blobs};
 
 /// How long jobs may take to be written back when the service stops.
@@ -177,6 +178,14 @@ pub async fn migrate(data_dir: &Path) -> Result<(), StoreError> {
         .close()
         .await;
     Ok(())
+}
+
+/// Copies the embedded store to a directory, while others may serve it.
+///
+/// # Errors
+/// Why there is no copy.
+pub async fn backup(settings: &Settings, target: &Path) -> Result<Backup, BackupError> {
+    backup::backup(&settings.data_dir, target).await
 }
 
 fn ids() -> Result<Ids, StartError> {

@@ -24,12 +24,18 @@ pub struct CommandLine {
 }
 
 /// What the program can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
     /// Serves requests and computes jobs (the default).
     Serve,
     /// Brings the schema of the store up to date, and ends.
     Migrate,
+    /// Writes a consistent copy of the embedded store, also while others serve it. To restore is to
+    /// serve the copy, with --data-dir.
+    Backup {
+        /// The directory of the copy, which is not there yet or empty.
+        directory: PathBuf,
+    },
     /// Prints the OpenAPI document.
     Openapi,
     /// Asks a running service whether it is alive: exit status 0 if so.

@@ -1,10 +1,11 @@
-//! The command line: serve | migrate | openapi | healthcheck.
+//! The command line: serve | migrate | backup | openapi | healthcheck.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 use std::error::Error;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ fn run(command: Command, settings: &Settings) -> Result<(), Box<dyn Error>> {
             return Ok(());
         }
         Command::Healthcheck => return healthcheck(settings.listen),
-        Command::Serve | Command::Migrate => {}
+        Command::Serve | Command::Migrate | Command::Backup { .. } => {}
     }
     log_to_stderr(settings)?;
     use_kernels(match settings.kernels {
@@ -60,6 +61,7 @@ fn run(command: Command, settings: &Settings) -> Result<(), Box<dyn Error>> {
     let result = runtime.block_on(async {
         match command {
             Command::Migrate => Ok(app::migrate(&settings.data_dir).await?),
+            Command::Backup { directory } => backup(settings, &directory).await,
             _ => serve(settings).await,
         }
     });
@@ -99,6 +101,35 @@ async fn serve(settings: &Settings) -> Result<(), Box<dyn Error>> {
     });
     let connections_max = settings.limits().connections_max;
     service.run(listener, connections_max, stop).await;
+    Ok(())
+}
+
+/// Copies the store and says what the copy holds.
+async fn backup(settings: &Settings, directory: &Path) -> Result<(), Box<dyn Error>> {
+    let copy = app::backup(settings, directory).await?;
+    let mut out = std::io::stdout();
+    writeln!(
+        out,
+        "{} holds the database and {} blobs of {} bytes",
+        directory.display(),
+        copy.blobs,
+        copy.bytes
+    )?;
+    if copy.passed > 0 {
+        writeln!(
+            out,
+            "  without {} jobs and datasets that came and went meanwhile",
+            copy.passed
+        )?;
+    }
+    writeln!(
+        out,
+        "  to restore: halfspace --data-dir {}",
+        directory.display()
+    )?;
+    for key in &copy.lost {
+        eprintln!("warning: the store has lost the blob {key}, and so the copy is without it");
+    }
     Ok(())
 }
 

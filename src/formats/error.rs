@@ -66,6 +66,8 @@ pub enum FormatErrorKind {
     OutOfRange,
     /// Examples of different lengths.
     UnequalLength,
+    /// A tensor that does not hold what its shape says.
+    WrongShape,
     /// No example, or no feature.
     EmptyData,
     /// A character of a bit string, or a padding bit, that may not stand there.
@@ -124,6 +126,7 @@ impl FormatErrorKind {
             Self::Schema => "schema",
             Self::OutOfRange => "out-of-range",
             Self::UnequalLength => "unequal-length",
+            Self::WrongShape => "wrong-shape",
             Self::EmptyData => "empty-data",
             Self::BadBit => "bad-bit",
             Self::BadValue => "bad-value",

@@ -43,6 +43,8 @@ mod spool;
 mod store;
 mod stored_examples;
 mod target;
+mod tensor;
+mod tensor_datatype;
 mod words;
 mod write_examples;
 
@@ -63,6 +65,8 @@ pub use repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use spool::{Spool, SpoolFile};
 pub use stored_examples::{Buffers, ReadAt, StoredExamples};
 pub use target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
+pub use tensor::{TensorList, read_tensor_octets};
+pub use tensor_datatype::Datatype;
 pub use write_examples::{TextFormat, write_examples};
 
 use crate::learners::data::Data;

@@ -14,7 +14,7 @@ use super::spool::Spool;
 use super::{LabelsColumn, Options, Parsed};
 
 /// Integers up to this are doubles.
-const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
+pub(super) const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
 
 /// What makes a byte 0 or 1 the character of a bit, and no other byte.
 const TO_CHARACTER: u8 = b'0';
@@ -26,6 +26,17 @@ pub(super) fn parse(
 ) -> Result<Parsed<Gathered>, FormatError> {
     options.refuse_header(".npy")?;
     options.refuse_bit_order(".npy")?;
+    let header = npy_header::read(reader)?;
+    parse_values(reader, &header, options, spool)
+}
+
+/// Reads the values that follow a header: all that is left of the body.
+pub(super) fn parse_values(
+    reader: &mut dyn Read,
+    header: &NpyHeader,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     let label = match &options.labels {
         None | Some(LabelsColumn::Last) => Label::Last,
         Some(LabelsColumn::First) => Label::First,
@@ -36,8 +47,7 @@ pub(super) fn parse(
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
     };
-    let header = npy_header::read(reader)?;
-    let table = Table::new(&header, label, options)?;
+    let table = Table::new(header, label, options)?;
     let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
     let mut builder = builder.of_kind(options.values)?;
     let mut rows = RowReader::new(reader, table.columns * table.kind.bytes(), header.bytes);

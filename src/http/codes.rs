@@ -35,6 +35,9 @@ codes! {
         "The error names the parameter and says what would be right."
     UNEQUAL_LENGTH "unequal-length" 400 "Examples have different lengths"
         "All examples of one body have the same number of features."
+    WRONG_SHAPE "wrong-shape" 400 "A tensor does not hold what its shape says"
+        "A tensor has as many values as the product of its shape, and lists in it are rows of that \
+         shape. The error points at what is too many or too few."
     EMPTY_DATA "empty-data" 400 "There are no examples"
         "A sample has at least one example of at least one feature."
     BAD_BIT "bad-bit" 400 "A character is no bit"

@@ -19,6 +19,10 @@ mod events;
 mod examples;
 mod extract;
 mod import;
+mod infer;
+mod infer_answer;
+mod infer_request;
+mod inference;
 mod jobs;
 mod learners;
 pub mod limits;
@@ -123,6 +127,15 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(constructions::kernel_perceptron_adversary))
         .routes(routes!(constructions::winnow_counting))
         .routes(routes!(constructions::monotone_cnf))
+        .routes(routes!(inference::server))
+        .routes(routes!(inference::live))
+        .routes(routes!(inference::ready))
+        .routes(routes!(inference::model))
+        .routes(routes!(inference::model_ready))
+        .routes(routes!(infer::infer))
+        .routes(routes!(inference::model_version))
+        .routes(routes!(inference::model_version_ready))
+        .routes(routes!(infer::infer_version))
         .routes(routes!(limits::limits))
         .routes(routes!(ops::live))
         .routes(routes!(ops::ready))

@@ -84,6 +84,9 @@ pub struct ProblemDocument {
     /// into it does early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,
+    /// The detail once more below `/v2`, where clients of the Open Inference Protocol look for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 impl Problem {
@@ -135,6 +138,7 @@ impl Problem {
 
     /// The document, completed by what only the request knows.
     pub fn document(&self, instance: &str, request_id: &str) -> ProblemDocument {
+        let is_inference = instance == "/v2" || instance.starts_with("/v2/");
         ProblemDocument {
             r#type: format!("/problems/{}", self.code.name()),
             title: self.code.title().to_owned(),
@@ -145,6 +149,7 @@ impl Problem {
             request_id: request_id.to_owned(),
             errors: self.errors.clone(),
             position: self.position.as_deref().copied(),
+            error: is_inference.then(|| self.whole_detail()),
         }
     }
 

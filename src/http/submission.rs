@@ -109,7 +109,10 @@ fn names(parsed: &Parsed) -> Names {
 }
 
 fn dataset_names(dataset: &Dataset) -> Names {
-    Names::kept(dataset.features.clone(), dataset.classes.as_deref().and_then(two))
+    Names::kept(
+        dataset.features.clone(),
+        dataset.classes.as_deref().and_then(two),
+    )
 }
 
 /// What a 0 bit of the sample was sent as.

@@ -11,6 +11,13 @@ use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
 
+/// The file of the lock.
+pub(super) const LOCK: &str = "lock";
+/// The file of the embedded database; files whose names begin so belong to it.
+pub(super) const DATABASE: &str = "halfspace.sqlite";
+/// The directory of the local blobs.
+pub(super) const BLOBS: &str = "blobs";
+
 /// An open data directory. Dropping it gives up the lock.
 #[derive(Debug)]
 pub struct DataDir {
@@ -33,7 +40,7 @@ impl DataDir {
         make_private_directory(path)?;
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
-        let lock = private(&mut options).open(path.join("lock"))?;
+        let lock = private(&mut options).open(path.join(LOCK))?;
         let alone = match lock.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => {
@@ -80,13 +87,13 @@ impl DataDir {
     /// The file of the embedded database.
     #[must_use]
     pub fn database_path(&self) -> PathBuf {
-        self.path.join("halfspace.sqlite")
+        self.path.join(DATABASE)
     }
 
     /// The directory of the local blobs.
     #[must_use]
     pub fn blobs_path(&self) -> PathBuf {
-        self.path.join("blobs")
+        self.path.join(BLOBS)
     }
 
     /// Room for what has no name and does not stay.

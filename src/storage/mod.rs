@@ -6,6 +6,7 @@
 //!
 //! - [`Store`] is the contract; `tests/it/store_contract.rs` is its test, for every backend.
 //! - [`sqlite`] is the embedded backend; [`data_dir`] is the directory of it and of local blobs.
+//! - [`backup`] copies an embedded store while it is used.
 //! - [`blobs`] keeps packed data, which are too large for rows.
 //! - [`lease`] says how workers hold jobs; [`error`] what can go wrong.
 //!
@@ -13,6 +14,7 @@
 //! migrations beside `migrations/sqlite`, and one more `Backend` in the contract suite, which says
 //! whether it is done.
 
+pub mod backup;
 mod blob_writer;
 pub mod blobs;
 pub mod data_dir;

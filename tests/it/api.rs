@@ -12,6 +12,7 @@ mod events;
 mod formats;
 mod holdout;
 mod import;
+mod inference;
 mod jobs;
 mod kernel_perceptron;
 mod large_data;

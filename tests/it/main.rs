@@ -1,6 +1,7 @@
 //! The one integration binary: linking once is quicker than once for each file.
 
 mod api;
+mod backup;
 mod certificates;
 mod contract;
 mod determinism;

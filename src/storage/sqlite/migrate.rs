@@ -57,25 +57,32 @@ async fn apply(
     Ok(())
 }
 
-async fn refuse_newer(connection: &mut SqliteConnection) -> Result<()> {
+/// The version of the schema that this program knows.
+pub(super) fn supported() -> i64 {
+    MIGRATIONS[MIGRATIONS.len() - 1].0
+}
+
+/// The version of the newest migration that ran; none where none ever did.
+pub(super) async fn version(connection: &mut SqliteConnection) -> Result<Option<i64>> {
     let table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_sqlx_migrations'";
     if sqlx::query(table)
         .fetch_optional(&mut *connection)
         .await?
         .is_none()
     {
-        return Ok(());
+        return Ok(None);
     }
     let newest = "SELECT COALESCE(MAX(version), 0) AS version FROM _sqlx_migrations";
-    let found: i64 = sqlx::query(newest)
-        .fetch_one(connection)
-        .await?
-        .try_get("version")?;
-    let supported = MIGRATIONS[MIGRATIONS.len() - 1].0;
-    if found > supported {
-        return Err(StoreError::Newer { found, supported });
+    let found = sqlx::query(newest).fetch_one(connection).await?;
+    Ok(Some(found.try_get("version")?))
+}
+
+async fn refuse_newer(connection: &mut SqliteConnection) -> Result<()> {
+    let supported = supported();
+    match version(connection).await? {
+        Some(found) if found > supported => Err(StoreError::Newer { found, supported }),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 #[cfg(test)]

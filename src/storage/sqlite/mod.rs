@@ -7,6 +7,7 @@
 //!
 //! This file opens the store and hands each method to the file that owns its statements.
 
+pub(super) mod backup;
 mod connect;
 mod datasets;
 mod errors;

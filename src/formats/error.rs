@@ -110,6 +110,8 @@ pub enum FormatErrorKind {
     UnknownCoding,
     /// The body could not be read for a reason of its source.
     Io,
+    /// The examples could not be kept while they were read.
+    Spool(io::ErrorKind),
 }
 
 impl FormatErrorKind {
@@ -138,6 +140,7 @@ impl FormatErrorKind {
             Self::BadCoding => "bad-coding",
             Self::UnknownCoding => "unknown-coding",
             Self::Io => "io",
+            Self::Spool(_) => "spool",
         }
     }
 }

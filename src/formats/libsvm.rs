@@ -6,10 +6,12 @@
 use std::io::Read;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use super::gathered::Gathered;
 use super::labels::bad_label;
 use super::lines::LineReader;
 use super::numbers::parse_number;
 use super::sample_builder::SampleBuilder;
+use super::spool::Spool;
 use super::{LabelsColumn, Options, Parsed};
 
 /// The longest run of digits that is sure to fit an index in 64 bits.
@@ -18,7 +20,11 @@ const INDEX_DIGITS_MAX: usize = 18;
 /// A fault and the byte of its line, from 0, where it stands.
 type Misplaced = (usize, Fault);
 
-pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+pub(super) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     options.refuse_header("LIBSVM")?;
     options.refuse_bit_order("LIBSVM")?;
     let labelled = match &options.labels {
@@ -30,7 +36,7 @@ pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, 
         }
     };
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
-    let mut builder = SampleBuilder::sparse(&options.limits, options.n)?;
+    let mut builder = SampleBuilder::sparse(&options.limits, options.n, spool)?;
     while let Some(line) = lines.next_line()? {
         let start = skip_blanks(line.text, 0);
         if at_end(line.text, start) {

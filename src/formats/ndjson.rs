@@ -10,12 +10,14 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use super::gathered::Gathered;
 use super::json;
 use super::json_depth::{self, DepthCounter};
 use super::labels::bad_label;
 use super::lines::{Line, LineReader};
 use super::numbers::parse_number;
 use super::sample_builder::SampleBuilder;
+use super::spool::Spool;
 use super::{Limits, Options, Parsed};
 
 /// A fault and the byte of its line, from 0, where it stands.
@@ -53,12 +55,16 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de RawValue>,
     <&RawValue>::deserialize(value).map(Some)
 }
 
-pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+pub(super) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     options.refuse_header("NDJSON")?;
     options.refuse_labels("NDJSON")?;
     options.refuse_bit_order("NDJSON")?;
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
-    let mut builder = SampleBuilder::dense(&options.limits, options.n)?;
+    let mut builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
     let mut first = None;
     while let Some(line) = lines.next_line()? {
         let text = line.text.trim_ascii_end();

@@ -6,9 +6,11 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place};
+use super::gathered::Gathered;
 use super::npy_header::{self, NpyHeader, ValueKind};
 use super::row_reader::RowReader;
 use super::sample_builder::SampleBuilder;
+use super::spool::Spool;
 use super::{LabelsColumn, Options, Parsed};
 
 /// Integers up to this are doubles.
@@ -17,11 +19,15 @@ pub(super) const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
 /// What makes a byte 0 or 1 the character of a bit, and no other byte.
 const TO_CHARACTER: u8 = b'0';
 
-pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+pub(super) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     options.refuse_header(".npy")?;
     options.refuse_bit_order(".npy")?;
     let header = npy_header::read(reader)?;
-    parse_values(reader, &header, options)
+    parse_values(reader, &header, options, spool)
 }
 
 /// Reads the values that follow a header: all that is left of the body.
@@ -29,7 +35,8 @@ pub(super) fn parse_values(
     reader: &mut dyn Read,
     header: &NpyHeader,
     options: &Options,
-) -> Result<Parsed, FormatError> {
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     let label = match &options.labels {
         None | Some(LabelsColumn::Last) => Label::Last,
         Some(LabelsColumn::First) => Label::First,
@@ -41,7 +48,7 @@ pub(super) fn parse_values(
         }
     };
     let table = Table::new(header, label, options)?;
-    let mut builder = SampleBuilder::dense(&options.limits, Some(table.features.len()))?;
+    let mut builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
     let mut rows = RowReader::new(reader, table.columns * table.kind.bytes(), header.bytes);
     let mut text = Vec::new();
     for row in 1..=header.rows {

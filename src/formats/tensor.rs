@@ -49,7 +49,7 @@ struct Misfit {
 impl TensorList {
     fn new(limits: &Limits, n: usize) -> Result<Self, Fault> {
         Ok(Self {
-            builder: SampleBuilder::dense(limits, Some(n))?,
+            builder: SampleBuilder::dense(limits, Some(n), None)?,
             n,
             values: 0,
             rows: None,
@@ -97,7 +97,7 @@ impl TensorList {
             let detail = format!("There are {found} numbers; by the shape there are {rows} * {n}.");
             return wrong(AT.to_owned(), detail);
         }
-        let parsed = self.builder.finish(UnlabelledMeans::Nothing)?;
+        let parsed = self.builder.finish(UnlabelledMeans::Nothing)?.in_memory();
         Ok(match datatype {
             Datatype::Fp32 => rounded(parsed),
             _ => parsed,
@@ -174,7 +174,8 @@ pub fn read_tensor_octets(
         limits: limits.clone(),
         ..Options::default()
     };
-    npy::parse_values(&mut reader, &header, &options)
+    let read = npy::parse_values(&mut reader, &header, &options, None)?;
+    Ok(read.in_memory())
 }
 
 impl<'de> Deserialize<'de> for TensorList {

@@ -45,6 +45,9 @@ pub enum Effort {
 ///
 /// `parse` gets the decompressed bytes, of which there are at most `limits.body_bytes_max`.
 ///
+/// With what was read comes the permit under which it was, to be held as long as there is as much
+/// work with it; a small body needs none.
+///
 /// # Errors
 /// What `parse` says; a body that is too long, too slow, wrongly compressed or cut off.
 pub async fn read<T: Send + 'static>(
@@ -54,7 +57,7 @@ pub async fn read<T: Send + 'static>(
     limits: &formats::Limits,
     effort: Effort,
     parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
+) -> Result<(T, Option<OwnedSemaphorePermit>), Problem> {
     let coding = content_coding(headers)?;
     let length = declared_length(headers);
     let mut frames = Frames::new(body);
@@ -67,7 +70,7 @@ pub async fn read<T: Send + 'static>(
         let is_small = length.is_some_and(|length| length <= SMALL_BYTES_MAX);
         if is_small && effort == Effort::AsItsBytes {
             let bytes = frames.collect().await?;
-            return parse(&mut bytes.reader());
+            return Ok((parse(&mut bytes.reader())?, None));
         }
     }
     let permit = permit(app).await?;
@@ -76,14 +79,12 @@ pub async fn read<T: Send + 'static>(
     let (sender, receiver) = mpsc::channel(FRAMES_WAITING);
     let limits = limits.clone();
     let parsed = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        let current = Bytes::new();
-        let source = FrameReader { receiver, current };
+        let source = FrameReader::new(receiver);
         let mut decoder = formats::decoder(coding, source, &limits)?;
         let parsed = parse(&mut decoder)?;
         // A parser may stop before the end of the coding; damage there is damage too.
         io::copy(&mut decoder, &mut io::sink()).map_err(FormatError::from)?;
-        Ok::<T, Problem>(parsed)
+        Ok::<_, Problem>((parsed, Some(permit)))
     });
     let fed = frames.feed(sender).await;
     let parsed = parsed.await;
@@ -195,8 +196,12 @@ impl Frames {
     async fn feed(&mut self, sender: mpsc::Sender<io::Result<Bytes>>) -> Result<(), Problem> {
         loop {
             let frame = match self.next().await {
+                Ok(Some(frame)) if frame.is_empty() => continue,
                 Ok(Some(frame)) => frame,
-                Ok(None) => return Ok(()),
+                Ok(None) => {
+                    let _ = sender.send(Ok(END)).await;
+                    return Ok(());
+                }
                 Err(problem) => {
                     // The parser must not take a broken body for a whole one.
                     let broken = io::Error::from(io::ErrorKind::ConnectionAborted);
@@ -214,19 +219,36 @@ impl Frames {
     }
 }
 
+/// The frame after the last one, which no frame of a body looks like.
+const END: Bytes = Bytes::new();
+
 /// The blocking end of the channel.
 struct FrameReader {
     receiver: mpsc::Receiver<io::Result<Bytes>>,
     current: Bytes,
+    ended: bool,
+}
+
+impl FrameReader {
+    fn new(receiver: mpsc::Receiver<io::Result<Bytes>>) -> Self {
+        Self {
+            receiver,
+            current: Bytes::new(),
+            ended: false,
+        }
+    }
 }
 
 impl Read for FrameReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.current.is_empty() {
-            match self.receiver.blocking_recv() {
-                None => return Ok(0),
-                Some(frame) => self.current = frame?,
-            }
+        if self.ended {
+            return Ok(0);
+        }
+        if self.current.is_empty() {
+            // A sender that is gone before the end went with its client.
+            let gone = || io::Error::from(io::ErrorKind::ConnectionAborted);
+            self.current = self.receiver.blocking_recv().ok_or_else(gone)??;
+            self.ended = self.current.is_empty();
         }
         let length = buffer.len().min(self.current.len());
         self.current.copy_to_slice(&mut buffer[..length]);

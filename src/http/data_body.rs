@@ -7,6 +7,7 @@ use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
+use tokio::sync::OwnedSemaphorePermit;
 use utoipa::ToSchema;
 
 use crate::formats::{self, BitOrder, Format, Header, LabelsColumn, json};
@@ -91,6 +92,20 @@ impl DataBody {
         effort: Effort,
         parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
+        let (read, _) = self.read_held(app, effort, parse).await?;
+        Ok(read)
+    }
+
+    /// Reads the body, and hands on the permit that says that there is room for what was read.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub async fn read_held<T: Send + 'static>(
+        self,
+        app: &App,
+        effort: Effort,
+        parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<(T, Option<OwnedSemaphorePermit>), Problem> {
         body::read(
             app,
             &self.parts.headers,

@@ -101,6 +101,7 @@ fn checked(
         mistakes: file.mistakes,
         updates: file.updates,
         passes: file.passes,
+        held_out: file.held_out,
         hypothesis,
     };
     let document = check_import(&file.learner, document, &file.sha256).map_err(unfit)?;

@@ -157,10 +157,11 @@ pub async fn create(
         dataset: found.dataset,
         model,
     };
-    let new = new_job(&app, fields, found.parsed, |first_real| JsonPlace {
+    let place = |first_real| JsonPlace {
         task: name,
         first_real,
-    })?;
+    };
+    let new = new_job(&app, fields, found.sample, place).await?;
     let patience = prefer.map_or(Duration::ZERO, |wait| wait.0);
     let job = app.jobs.submit(new, patience).await?;
     Ok(answer(job, prefer))

@@ -24,14 +24,23 @@ pub struct Limits {
     pub json_depth_max: u32,
     /// Bytes in a line.
     pub line_bytes_max: u64,
+    /// Bytes that the examples of a dataset may take stored, packed or as doubles. Those sent in
+    /// JSON are held in memory, so `state_bytes_max` holds for them too.
+    pub dataset_bytes_max: u64,
     /// Bytes of the packed data of a job, and of its state beside them.
     pub state_bytes_max: u64,
+    /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts as it
+    /// needs them.
+    pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     pub seconds_max: f64,
     /// Jobs that wait at once.
     pub jobs_queued_max: u64,
-    /// Larger bodies read at once; each may take as much memory as `state_bytes_max` says.
+    /// Larger bodies read at once; each may take as much memory as `state_bytes_max` says, but
+    /// that of a dataset.
     pub uploads_max: u64,
+    /// Bytes that the examples of a dataset take in memory while they come in; more wait on disk.
+    pub upload_memory_bytes_max: u64,
     /// Sessions of one owner.
     pub sessions_max: u64,
     /// Lines of one stream into a session.
@@ -79,10 +88,13 @@ impl Default for Limits {
             json_body_bytes_max: 256 << 20,
             json_depth_max: 32,
             line_bytes_max: 32 << 20,
+            dataset_bytes_max: 4 << 30,
             state_bytes_max: 1 << 30,
+            resident_bytes_max: 64 << 20,
             seconds_max: 86_400.0,
             jobs_queued_max: 10_000,
             uploads_max: 8,
+            upload_memory_bytes_max: 16 << 20,
             sessions_max: 10_000,
             session_lines_max: LINES_MAX,
             session_idle_seconds: 30,
@@ -112,9 +124,19 @@ impl Limits {
             n_max: whole(self.n_max),
             line_bytes_max: whole(self.line_bytes_max),
             state_bytes_max: self.state_bytes_max,
+            state_limit_name: "state_bytes_max",
             body_bytes_max: self.body_bytes_max,
             body_limit_name: "body_bytes_max",
             json_depth_max: self.json_depth_max as usize,
+        }
+    }
+
+    /// What the readers of a line format keep to when the examples go to a dataset.
+    pub fn of_datasets(&self) -> formats::Limits {
+        formats::Limits {
+            state_bytes_max: self.dataset_bytes_max,
+            state_limit_name: "dataset_bytes_max",
+            ..self.of_lines()
         }
     }
 

@@ -57,6 +57,7 @@ use utoipa_axum::routes;
 
 use crate::jobs::Jobs;
 use crate::records::train::SeedNumber;
+use crate::storage::Scratch;
 
 use limits::Limits;
 use problem::{Code, Problem};
@@ -72,6 +73,8 @@ pub struct App {
     pub limits: Arc<Limits>,
     /// One permit a body that is read in the blocking pool.
     pub uploads: Arc<Semaphore>,
+    /// Room for what is read and not stored yet.
+    pub scratch: Scratch,
     /// One permit a construction.
     pub constructions: Arc<Semaphore>,
     /// The host names answered to; none for all.

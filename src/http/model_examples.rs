@@ -183,6 +183,7 @@ fn unfit(misfit: Misfit, parsed: &Parsed) -> Problem {
     match misfit {
         Misfit::Length { .. } => Problem::new(Code::WRONG_DATA, detail),
         Misfit::Intractable(detail) => Problem::new(Code::INTRACTABLE, detail),
+        Misfit::Unread(_) => Problem::new(Code::INTERNAL, detail),
         Misfit::Real => {
             let field = placed(parsed.first_real.clone(), detail.clone());
             Problem::new(Code::WRONG_DATA, detail).with(field)

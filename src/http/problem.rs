@@ -3,6 +3,8 @@
 //! A handler returns a [`Problem`]; [`super::envelope`] adds what only the request knows (its path
 //! and its id) and writes the document.
 
+use std::io;
+
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -225,6 +227,8 @@ pub fn placed(place: Option<Place>, detail: String) -> FieldError {
 impl From<FormatError> for Problem {
     fn from(error: FormatError) -> Self {
         let code = match error.kind {
+            // A body at fault has a place; the disk's is none of the client's business.
+            FormatErrorKind::Spool(kind) => return StoreError::from(io::Error::from(kind)).into(),
             FormatErrorKind::TooLarge { .. } => Code::TOO_LARGE,
             FormatErrorKind::Io => Code::UNREADABLE,
             kind => Code::find(kind.code()).unwrap_or(Code::SYNTAX),

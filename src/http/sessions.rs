@@ -292,6 +292,7 @@ fn predictions(hypothesis: &Hypothesis, form: DataForm) -> Result<SessionPredict
             Problem::new(Code::WRONG_DATA, detail).with(field)
         }
         Misfit::Intractable(detail) => Problem::new(Code::INTRACTABLE, detail),
+        misfit @ Misfit::Unread(_) => Problem::new(Code::INTERNAL, misfit.to_string()),
     })?;
     let mut predictions = Vec::with_capacity(parsed.data.examples());
     for_each_decisions(

@@ -6,10 +6,14 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::formats::{DataForm, Parsed, Place, digest};
-use crate::jobs::{Allowance, JobsError, NewJob, ResolveError, StoredData, resolve};
+use crate::formats::{DataForm, Parsed, Place, StoredExamples, digest};
+use crate::jobs::{
+    Allowance, JobSample, JobsError, NewJob, ReadError, ResolveError, StoredData, resolve,
+};
 use crate::learners::data::Data;
+use crate::learners::examples::Examples;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::run::StopFlag;
 use crate::learners::task::TaskError;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
@@ -32,14 +36,22 @@ pub struct JobData {
     /// What is stored as part of the request.
     pub spec: DataSpec,
     /// The sample.
-    pub parsed: Option<Parsed>,
+    pub sample: Option<FoundSample>,
     /// The digest of the sample.
     pub sha256: Option<String>,
     /// The dataset that the sample is.
     pub dataset: Option<DatasetId>,
 }
 
-/// Splits data into what is stored as part of the request and the sample, which is read if it is a
+/// The sample of a job.
+pub enum FoundSample {
+    /// As it was sent along.
+    Sent(Parsed),
+    /// A dataset, opened.
+    Stored(Arc<StoredExamples>),
+}
+
+/// Splits data into what is stored as part of the request and the sample, which is opened if it is a
 /// dataset. `sha256` is the digest of a sample sent along; `pointer` says where the data stand in
 /// the body.
 ///
@@ -59,7 +71,7 @@ pub async fn find_data(
                 zero_bit_value: zero_bit_value(&parsed),
                 ..DataSpec::default()
             },
-            parsed: Some(parsed),
+            sample: Some(FoundSample::Sent(parsed)),
             sha256,
             dataset: None,
         }),
@@ -68,23 +80,19 @@ pub async fn find_data(
                 generated: Some(spec),
                 ..DataSpec::default()
             },
-            parsed: None,
+            sample: None,
             sha256: None,
             dataset: None,
         }),
         DataForm::Dataset { id, assume } => {
-            // The checks before the job look at the data, so they are read here; a header would do
-            // for most of them, once jobs read their data block by block.
-            let (stored, _) = stored_data(app, owner, &id, pointer).await?;
-            let parsed = parsed(&stored.dataset.summary, stored.data);
-            let summary = stored.dataset.summary;
+            let (summary, examples) = stored_examples(app, owner, &id, pointer).await?;
             Ok(JobData {
                 spec: DataSpec {
                     assume: assume.or(summary.assume),
                     zero_bit_value: summary.zero_bit_value,
                     ..DataSpec::default()
                 },
-                parsed: Some(parsed),
+                sample: Some(FoundSample::Stored(examples)),
                 sha256: Some(summary.sha256),
                 dataset: Some(summary.id),
             })
@@ -120,11 +128,12 @@ pub async fn find_model(
     }
 }
 
-/// The dataset of this name in a body, read under a permit, since a short request may name much.
+/// The dataset of this name in a body, read as a whole under a permit, since a short request may name
+/// much.
 ///
 /// # Errors
-/// [`Code::UNKNOWN_DATASET`], also for what is no id, with its place in the body; what the store
-/// says.
+/// [`Code::UNKNOWN_DATASET`], also for what is no id, with its place in the body;
+/// [`Code::TOO_LARGE`]; what the store says.
 pub async fn stored_data(
     app: &App,
     owner: &Owner,
@@ -132,20 +141,52 @@ pub async fn stored_data(
     pointer: &str,
 ) -> Result<(StoredData, OwnedSemaphorePermit), Problem> {
     let permit = body::permit(app).await?;
-    let read = match id.parse::<DatasetId>() {
-        Ok(id) => app.jobs.read_dataset(owner, id).await,
+    let (summary, examples) = stored_examples(app, owner, id, pointer).await?;
+    let needed = examples.shape().memory_bytes();
+    drop(examples);
+    let limit = app.limits.state_bytes_max;
+    if needed > limit {
+        let detail = format!(
+            "This reads the dataset as a whole: {needed} bytes, more than state_bytes_max: {limit}. \
+             A job of the task `evaluate` reads it as it goes."
+        );
+        return Err(Problem::new(Code::TOO_LARGE, detail));
+    }
+    let read = app.jobs.read_dataset(owner, summary.id).await;
+    read.map(|stored| (stored, permit))
+        .map_err(|error| no_dataset(error, pointer))
+}
+
+/// The dataset of this name in a body, opened.
+///
+/// # Errors
+/// As for [`stored_data`], whatever its size.
+pub async fn stored_examples(
+    app: &App,
+    owner: &Owner,
+    id: &str,
+    pointer: &str,
+) -> Result<(DatasetSummary, Arc<StoredExamples>), Problem> {
+    let opened = match id.parse::<DatasetId>() {
+        Ok(id) => {
+            let stop = StopFlag::default();
+            app.jobs.open_dataset(owner, id, stop).await
+        }
         Err(_) => Err(JobsError::DatasetMissing),
     };
-    read.map(|stored| (stored, permit))
-        .map_err(|error| match error {
-            JobsError::DatasetMissing => {
-                let detail = "There is no such dataset; GET /v1/datasets lists them.";
-                let place = Place::Pointer(format!("{pointer}/dataset"));
-                let field = placed(Some(place), detail.to_owned());
-                Problem::new(Code::UNKNOWN_DATASET, detail).with(field)
-            }
-            error => error.into(),
-        })
+    opened.map_err(|error| no_dataset(error, pointer))
+}
+
+fn no_dataset(error: JobsError, pointer: &str) -> Problem {
+    match error {
+        JobsError::DatasetMissing => {
+            let detail = "There is no such dataset; GET /v1/datasets lists them.";
+            let place = Place::Pointer(format!("{pointer}/dataset"));
+            let field = placed(Some(place), detail.to_owned());
+            Problem::new(Code::UNKNOWN_DATASET, detail).with(field)
+        }
+        error => error.into(),
+    }
 }
 
 /// Stored examples as if they had just been read.
@@ -184,14 +225,15 @@ pub struct JobFields {
 /// # Errors
 /// The first thing wrong, placed in the request by `whereabouts`, which is told the place of the
 /// value that made the data real.
-pub fn new_job<W: Whereabouts>(
+pub async fn new_job<W: Whereabouts>(
     app: &App,
     fields: JobFields,
-    parsed: Option<Parsed>,
+    sample: Option<FoundSample>,
     whereabouts: impl FnOnce(Option<Place>) -> W,
 ) -> Result<NewJob, Problem> {
-    let (data, first_real) = match parsed {
-        Some(parsed) => (Some(Arc::new(parsed.data)), parsed.first_real),
+    let (sample, first_real) = match sample {
+        Some(FoundSample::Sent(parsed)) => (Some(JobSample::from(parsed.data)), parsed.first_real),
+        Some(FoundSample::Stored(examples)) => (Some(JobSample::Stored(examples)), None),
         None => (None, None),
     };
     let at = whereabouts(first_real);
@@ -201,8 +243,25 @@ pub fn new_job<W: Whereabouts>(
         state_bytes: app.limits.state_bytes_max,
         seconds: app.jobs.config().seconds_default,
     };
-    let work = resolve(&fields.spec, seed, data, fields.model, allowance)
-        .map_err(|error| unresolvable(error, &at))?;
+    let stored = match &sample {
+        Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
+        _ => None,
+    };
+    let resolved = match &stored {
+        // Some checks read all examples, so that this is as much work as reading a body.
+        Some(_) => {
+            let (spec, model) = (fields.spec.clone(), fields.model);
+            let resolve = move || Ok(resolve(&spec, seed, sample, model, allowance));
+            body::compute(body::permit(app).await?, resolve).await?
+        }
+        None => resolve(&fields.spec, seed, sample, fields.model, allowance),
+    };
+    let work = resolved.map_err(|error| match (&error, stored) {
+        (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {
+            JobsError::from(ReadError::of(&stored)).into()
+        }
+        _ => unresolvable(error, &at),
+    })?;
     Ok(NewJob {
         owner: fields.owner,
         name: fields.name,
@@ -337,6 +396,11 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
             let field = at.learner_parameter(&error.name, error.detail);
             Problem::new(Code::WRONG_DATA, summary).with(field)
         }
+        ResolveError::Task(TaskError::Holdout(detail)) => {
+            let field = at.task("holdout", detail.clone());
+            Problem::new(Code::WRONG_DATA, detail).with(field)
+        }
+        ResolveError::Task(TaskError::Unread(_)) => Problem::new(Code::INTERNAL, summary),
         ResolveError::Task(TaskError::TooLarge { .. }) => Problem::new(Code::TOO_LARGE, summary),
     }
 }

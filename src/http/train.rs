@@ -13,7 +13,7 @@ use crate::formats::{
 use crate::jobs::learner;
 use crate::learners::catalogue::Entry;
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainSpec};
+use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec};
 
 use super::App;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
@@ -47,6 +47,8 @@ const STOP_FIELDS: [&str; 6] = [
         ("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds"),
         ("seed" = Option<SeedNumber>, Query, description = "Of every random choice"),
         ("trace" = Option<bool>, Query, description = "Whether the mistake curve is kept"),
+        ("holdout" = Option<f64>, Query, description = "The share of the examples that the \
+            learner is not shown, and on which its errors are counted in the end"),
         ("name" = Option<String>, Query, description = "Free text"),
         ("confidence" = Option<f64>, Query, description = "See `stop`"),
         ("rule" = Option<String>, Query, description = "See `stop`"),
@@ -101,6 +103,7 @@ pub async fn train(
         learner,
         stop: query.stop,
         trace: query.trace,
+        holdout: query.holdout,
     });
     let fields = JobFields {
         owner,
@@ -116,7 +119,7 @@ pub async fn train(
         model: None,
     };
     let place = |first_real| QueryPlace { first_real };
-    let new = new_job(&app, fields, found.parsed, place)?;
+    let new = new_job(&app, fields, found.sample, place).await?;
     let patience = prefer.map_or(WAIT_DEFAULT, |wait| wait.0);
     let job = app.jobs.submit(new, patience).await?;
     Ok(answer(job, prefer))
@@ -128,6 +131,7 @@ struct TrainQuery {
     stop: StopSpec,
     seed: Option<SeedNumber>,
     trace: bool,
+    holdout: Option<Share>,
     name: Option<String>,
     callback: Option<String>,
     assume: Option<Assume>,
@@ -146,6 +150,7 @@ impl TrainQuery {
             stop: StopSpec::default(),
             seed: None,
             trace: false,
+            holdout: None,
             name: None,
             callback: None,
             assume: None,
@@ -159,6 +164,7 @@ impl TrainQuery {
             match name {
                 "seed" => read.seed = Some(value(name, literal(&text))?),
                 "trace" => read.trace = value(name, literal(&text))?,
+                "holdout" => read.holdout = Some(value(name, literal(&text))?),
                 "name" => read.name = Some(text),
                 "callback" => read.callback = Some(text),
                 "assume" => read.assume = Some(value(name, json!(text))?),

@@ -10,6 +10,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::learners::run::{Interrupt, Run};
 
+use super::stored_data::ReadError;
 use super::work::{Found, Work};
 
 /// What came of a computation.
@@ -24,6 +25,8 @@ pub enum Computed {
     },
     /// It was given up, to be run again from the start.
     Suspended,
+    /// The data could not be read to their end.
+    Unreadable(ReadError),
     /// It broke down: a defect of this program.
     Panicked,
 }
@@ -32,6 +35,7 @@ pub enum Computed {
 pub struct Computation {
     /// Its outside.
     pub run: Arc<Run>,
+    work: Arc<Work>,
     handle: JoinHandle<(Result<Found, Interrupt>, f64)>,
     /// Raises the flag when the time is over, whatever its owner waits for meanwhile.
     _timer: Option<AbortOnDropHandle<()>>,
@@ -47,10 +51,10 @@ impl Computation {
         permit: OwnedSemaphorePermit,
     ) -> Self {
         let seconds_max = work.seconds_max.unwrap_or(seconds_max);
-        let outside = Arc::clone(&run);
+        let (outside, computed) = (Arc::clone(&run), Arc::clone(&work));
         let handle = tokio::task::spawn_blocking(move || {
             let begun = Instant::now();
-            let found = work.run(&outside);
+            let found = computed.run(&outside);
             drop(permit);
             (found, begun.elapsed().as_secs_f64())
         });
@@ -64,6 +68,7 @@ impl Computation {
         });
         Self {
             run,
+            work,
             handle,
             _timer: timer,
         }
@@ -73,6 +78,7 @@ impl Computation {
     pub async fn ended(&mut self) -> Computed {
         match (&mut self.handle).await {
             Ok((Ok(found), seconds)) => Computed::Ended { found, seconds },
+            Ok((Err(Interrupt::Unreadable), _)) => Computed::Unreadable(self.work.read_error()),
             Ok((Err(_), _)) => Computed::Suspended,
             Err(_) => Computed::Panicked,
         }

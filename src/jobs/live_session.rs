@@ -1,5 +1,6 @@
 //! One session in memory: how it comes back from the store, and what the store is to remember.
 
+use crate::bits::BLOCK_ROWS;
 use crate::formats::{Parsed, RowsKind};
 use crate::learners::data::{Data, Features, RealMatrix};
 use crate::learners::predict::spell_out;
@@ -57,6 +58,7 @@ pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         learner: spec.learner.clone(),
         stop: spec.stop.clone(),
         trace: false,
+        holdout: None,
     };
     Ok(SessionPlan {
         task: TrainJob::new(&train, Seed(spec.seed))?.task,
@@ -112,7 +114,9 @@ pub(super) fn as_values(parsed: Parsed, values: RowsKind) -> Data {
     }
     let (mut all, mut row_values) = (Vec::new(), Vec::new());
     for row in 0..matrix.rows() {
-        spell_out(matrix, row, parsed.zero_bit_value, &mut row_values);
+        let (block, place) = (matrix.block(row / BLOCK_ROWS), row % BLOCK_ROWS);
+        let zero = parsed.zero_bit_value;
+        spell_out(block, place, matrix.n(), zero, &mut row_values);
         all.extend_from_slice(&row_values);
     }
     let features = Features::Real(RealMatrix::from_values(matrix.n(), all));

@@ -20,6 +20,7 @@ mod service;
 mod session_journal;
 mod session_writer;
 mod sessions;
+mod stored_data;
 mod submit;
 mod sweep;
 #[cfg(test)]
@@ -37,7 +38,8 @@ pub use import::{ImportError, check_import};
 pub use service::{Jobs, JobsConfig, JobsError};
 pub use session_writer::{AtTheEnd, Learnt, SessionWriter};
 pub use sessions::SessionError;
+pub use stored_data::ReadError;
 pub use submit::NewJob;
 pub use train_job::learner;
-pub use work::{Allowance, Found, ResolveError, Work, draw, resolve};
+pub use work::{Allowance, Found, JobSample, ResolveError, Work, draw, resolve};
 pub(crate) use worker::hex;

@@ -32,6 +32,8 @@ pub struct JobsConfig {
     pub seconds_default: f64,
     /// Jobs waiting at once.
     pub queue_max: u64,
+    /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts.
+    pub resident_bytes_max: u64,
     /// How long ended jobs are kept.
     pub retention_days: u32,
     /// A waited job that takes longer than this is stored while it runs.
@@ -48,6 +50,7 @@ impl Default for JobsConfig {
             attempts_max: 5,
             seconds_default: 600.0,
             queue_max: 10_000,
+            resident_bytes_max: 64 << 20,
             retention_days: 30,
             adopt_after: Duration::from_millis(200),
             progress_interval: Duration::from_millis(500),

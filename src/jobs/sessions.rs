@@ -235,6 +235,7 @@ impl Jobs {
                 mistakes: counts.mistakes,
                 updates: counts.updates,
                 passes: counts.passes,
+                held_out: None,
                 hypothesis,
             };
             Model {

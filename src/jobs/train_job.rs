@@ -68,6 +68,7 @@ impl TrainJob {
             },
             ends_by_time: stop.max_seconds.is_some(),
             trace: spec.trace,
+            holdout: spec.holdout.map(|share| share.get()),
         };
         Ok(Self { task })
     }
@@ -148,6 +149,7 @@ impl TrainJob {
     ) -> Model {
         let kind = hypothesis.kind().to_owned();
         let n = hypothesis.n() as u64;
+        let held_out = outcome.holdout.map(|counted| counted.examples);
         let document = ModelDocument {
             params: self.task.parameters.to_json(),
             seed: job.seed,
@@ -156,6 +158,7 @@ impl TrainJob {
             mistakes: outcome.counts.mistakes,
             updates: outcome.counts.updates,
             passes: outcome.counts.passes,
+            held_out,
             hypothesis,
         };
         Model {

@@ -13,7 +13,7 @@ use super::random::Generator;
 use super::rule::{Order, Rule};
 use super::run::{Counts, Limits, Run};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use super::source::{MemorySample, Stream};
+use super::source::{Presented, Stream};
 use super::stopping::{Sampling, Watch};
 use super::task::{self, Input, Task, TaskError};
 use super::train_loop::Reason;
@@ -192,9 +192,9 @@ impl Session {
     /// session is spoilt.
     pub fn learn(&mut self, data: &Data, run: &Run) -> Result<Vec<Answered>, LearnError> {
         self.check_examples(data)?;
-        let mut sample = MemorySample::new(data, self.plan.task.entry.presentation);
+        let mut sample = Presented::new(data, self.plan.task.entry.presentation);
         let mut answers = Vec::with_capacity(data.examples());
-        while let Some(block) = sample.next_block() {
+        while let Some(block) = sample.next_block().map_err(|_| LearnError::Interrupted)? {
             let mut row = 0;
             while row < block.rows() && self.end.is_none() {
                 let rows = row..block.rows();

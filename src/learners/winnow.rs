@@ -274,7 +274,7 @@ impl Rule for Winnow {
                 "whether at most {relevant} features are relevant was not found out; the examples \
                  show nothing against it"
             )),
-            Err(Interrupt::Suspended) => return Err(Interrupt::Suspended),
+            Err(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
             Err(_) => open(format!(
                 "whether at most {relevant} features are relevant was not looked at: the run was \
                  to end"

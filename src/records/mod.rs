@@ -5,6 +5,7 @@
 //! nor HTTP, and they read no clock and draw no random number: both come in as parameters.
 
 mod bounded_json;
+pub mod callback;
 pub mod certificates;
 pub mod dataset;
 pub mod evaluation;
@@ -22,6 +23,7 @@ pub mod task;
 pub mod time;
 pub mod train;
 
+pub use callback::CallbackDocument;
 pub use dataset::{Dataset, DatasetSummary};
 pub use event::{Event, EventKind};
 pub use id::{DatasetId, Id, JobId, ModelId, ParseIdError, SessionId};

@@ -69,6 +69,8 @@ pub struct ModelFile {
     pub updates: u64,
     /// Passes begun.
     pub passes: u64,
+    /// Examples that were held out of the training.
+    pub held_out: Option<u64>,
     /// All that is needed to predict; unread, since its kind says how to read it.
     #[schema(value_type = HypothesisDocument)]
     pub hypothesis: Box<RawValue>,

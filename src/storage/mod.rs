@@ -15,6 +15,7 @@
 //! whether it is done.
 
 pub mod backup;
+mod blob_writer;
 pub mod blobs;
 pub mod data_dir;
 pub mod error;
@@ -24,7 +25,7 @@ pub mod sqlite;
 use async_trait::async_trait;
 
 pub use blobs::{Blob, Blobs};
-pub use data_dir::DataDir;
+pub use data_dir::{DataDir, Scratch};
 pub use error::StoreError;
 pub use lease::{
     CancelOutcome, Claim, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd, Lease, Swept,

@@ -8,7 +8,6 @@
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use halfspace::bits::{BitMatrix, BitVector, Kernels, use_kernels};
 use halfspace::formats::{self, DataForm, Format, Options};
@@ -25,7 +24,7 @@ use halfspace::learners::random::{Generator, Purpose, Seed};
 use halfspace::learners::rule::{Order, Rule, Update};
 use halfspace::learners::run::{Counts, Interrupt, Limits, Run, StopFlag};
 use halfspace::learners::session::{Session, SessionPlan};
-use halfspace::learners::source::{MemorySample, Presentation, Sample, Stream};
+use halfspace::learners::source::{Presentation, Presented, Sample, Stream};
 use halfspace::learners::task::{Input, Task, TaskError, check};
 use halfspace::learners::train::train;
 use halfspace::learners::train_loop::{Reason, TrainLoop};
@@ -187,7 +186,7 @@ fn a_seed_settles_everything_on_every_kernel() {
 
 /// A sample that shows one example at a time, as a session does.
 struct OneByOne<'a> {
-    sample: MemorySample<'a>,
+    sample: Presented<'a>,
     examples: u64,
     next: u64,
 }
@@ -201,12 +200,12 @@ impl Stream for OneByOne<'_> {
         Some(self.examples)
     }
 
-    fn next_block(&mut self) -> Option<Block<'_>> {
+    fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt> {
         if self.next == self.examples {
-            return None;
+            return Ok(None);
         }
         self.next += 1;
-        Some(self.sample.example(self.next - 1))
+        self.sample.example(self.next - 1).map(Some)
     }
 
     fn rewind(&mut self) {
@@ -221,7 +220,7 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
         if !entry.on_line {
             return;
         }
-        let sample = MemorySample::new(data, entry.presentation);
+        let sample = Presented::new(data, entry.presentation);
         let mut stream = OneByOne {
             examples: data.examples() as u64,
             sample,
@@ -465,7 +464,7 @@ fn what_a_rule_says_when_told_to_stop_is_not_believed() {
                 },
                 order: Seed(1).generator(Purpose::Order),
             };
-            let mut sample = MemorySample::new(data, Presentation::Labelled);
+            let mut sample = Presented::new(data, Presentation::Labelled);
             let reason = train_loop.run_sample(&mut sample);
             assert_eq!(reason, expected, "{interrupt:?} {order:?}");
         }
@@ -604,8 +603,14 @@ fn come_to(entry: &Entry, case: &Value) -> Value {
     }))
     .unwrap();
     let seed = case["seed"].as_u64().unwrap_or(0);
-    let work = resolve(&spec, seed, data.map(Arc::new), None, Allowance::UNLIMITED)
-        .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
+    let work = resolve(
+        &spec,
+        seed,
+        data.map(Into::into),
+        None,
+        Allowance::UNLIMITED,
+    )
+    .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
     let Ok(Found::Trained(outcome)) = work.run(&Run::default()) else {
         panic!("a training comes to an outcome");
     };

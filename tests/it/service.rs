@@ -6,12 +6,14 @@
 mod answer;
 mod client;
 mod inside;
+mod memory_limit;
 mod program;
 
 pub use answer::Answer;
 pub use client::Client;
 pub use inside::{Service, request};
-pub use program::{Program, processor_ticks};
+pub use memory_limit::MemoryLimit;
+pub use program::{Program, memory_peak, processor_ticks};
 
 use std::future::Future;
 use std::time::Duration;

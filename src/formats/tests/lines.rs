@@ -516,7 +516,11 @@ fn every_limit_is_named_where_it_is_passed() {
     check_bad(
         Format::Csv,
         &options,
-        &[("1,1,0,1,0\n", n_max, Some(at(1, 9)))],
+        &[
+            ("1,1,0,1,0\n", n_max, Some(at(1, 9))),
+            ("y,a,b,c,d\n", n_max, Some(at(1, 9))),
+            ("\"y\",a,b,c,d\n", n_max, Some(at(1, 11))),
+        ],
     );
     check_bad(
         Format::Libsvm,

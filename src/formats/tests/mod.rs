@@ -7,6 +7,7 @@ mod coding;
 mod json;
 mod lines;
 mod properties;
+mod spool;
 
 use crate::learners::data::{Data, Features, Labels};
 
@@ -105,6 +106,7 @@ fn kinds_have_distinct_codes() {
         FormatErrorKind::BadCoding,
         FormatErrorKind::UnknownCoding,
         FormatErrorKind::Io,
+        FormatErrorKind::Spool(std::io::ErrorKind::StorageFull),
     ];
     let mut codes: Vec<_> = kinds.iter().map(|kind| kind.code()).collect();
     codes.sort_unstable();

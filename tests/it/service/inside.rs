@@ -1,5 +1,6 @@
 //! The service inside this process: requests go through its router, without a socket.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use crate::contract;
 /// A service with a directory of its own, computing jobs.
 pub struct Service {
     service: app::Service,
-    _directory: Arc<TempDir>,
+    directory: Arc<TempDir>,
 }
 
 impl Service {
@@ -53,15 +54,24 @@ impl Service {
         (one, Self::in_directory(directory, &[]).await)
     }
 
+    /// Another service over the same directory, with other settings, computing jobs.
+    pub async fn beside(&self, settings: &[&str]) -> Self {
+        let service = Self::in_directory(Arc::clone(&self.directory), settings).await;
+        service.compute();
+        service
+    }
+
     async fn in_directory(directory: Arc<TempDir>, settings: &[&str]) -> Self {
         let data_dir = directory.path().to_str().unwrap();
         let line = ["halfspace", "--data-dir", data_dir];
         let line = CommandLine::try_parse_from(line.iter().chain(settings)).unwrap();
         let service = app::Service::open(&line.settings).await.unwrap();
-        Self {
-            service,
-            _directory: directory,
-        }
+        Self { service, directory }
+    }
+
+    /// Its data directory.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// Begins to stop, as at SIGTERM.

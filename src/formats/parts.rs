@@ -50,7 +50,7 @@ impl Part<'_> {
         }
     }
 
-    /// Shows the canonical bytes of every row (see [`super::digest`]), in order, and its label
+    /// Shows the canonical bytes of every row (see [`mod@super::digest`]), in order, and its label
     /// where there are labels. `bytes` is a buffer.
     pub(super) fn for_each_row(
         &self,

@@ -125,7 +125,9 @@ impl Store {
         low: f64,
         unlabelled: UnlabelledMeans,
     ) -> io::Result<Gathered> {
-        if self.spool.as_ref().is_some_and(|spool| !spool.is_empty()) {
+        // Also rows that are few only as long as they are not as long as the longest.
+        let is_spooled = self.spool.as_ref().is_some_and(|spool| !spool.is_empty());
+        if is_spooled || self.exceeds_memory(self.bytes(self.rows, n)) {
             self.spill_all()?;
         }
         let header = BlocksHeader {
@@ -164,7 +166,7 @@ impl Store {
         self.spill_rows(held - over)
     }
 
-    /// Moves everything to the spool: for packed rows of which no more will come.
+    /// Moves all rows to the spool: packed ones when no more of them will come.
     fn spill_all(&mut self) -> io::Result<()> {
         self.spill_rows(self.rows - self.first)
     }

@@ -229,6 +229,8 @@ pub fn remove_unfinished(directory: &Path) -> u64 {
         // The type of the entry itself, so that a link is not followed out of the directory.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             removed += remove_unfinished(&path);
+            // One that a write was to go to; it stays if anything is in it.
+            let _ = std::fs::remove_dir(&path);
         } else if is_unfinished(&path) && std::fs::remove_file(&path).is_ok() {
             removed += 1;
         }
@@ -324,8 +326,12 @@ mod tests {
             .put(&key(1), Bytes::from_static(b"anew"))
             .await
             .unwrap();
-        assert_eq!(remove_unfinished(directory.path()), 1);
+        let alone = directory.path().join("datasets/some/data#2");
+        std::fs::create_dir_all(alone.parent().unwrap()).unwrap();
+        std::fs::write(&alone, b"who").unwrap();
+        assert_eq!(remove_unfinished(directory.path()), 2);
         assert!(!left.exists());
+        assert!(!directory.path().join("datasets").exists());
         assert_eq!(blobs.get(&key(1)).await.unwrap().unwrap(), "anew");
         assert_eq!(remove_unfinished(&directory.path().join("missing")), 0);
     }

@@ -120,6 +120,15 @@ fn real_rows_of_all_lengths_are_spooled() {
     }
 }
 
+/// Short rows of which the last says how long they all are.
+#[test]
+fn few_values_that_stand_for_many_are_spooled() {
+    let options = Options::default();
+    let body = after_rows(200, "1 1:0.5\n", "1 1000:1\n");
+    assert!(check(Format::Libsvm, &body, &options, 100_000));
+    assert!(!check(Format::Libsvm, &body, &options, 2_000_000));
+}
+
 #[test]
 fn a_fault_after_spooled_rows_has_its_place() {
     let body = after_rows(10_000, "1 1:1 3:1\n", "1 3:1 2:1\n");

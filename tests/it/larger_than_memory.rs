@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use crate::service::{MemoryLimit, Program};
 
 /// What the process may have, at the most.
-const LIMIT_BYTES: u64 = 72 << 20;
-/// So many examples of 1,024 features: 96 MiB.
-const EXAMPLES: u64 = 786_432;
+const LIMIT_BYTES: u64 = 32 << 20;
+/// So many examples of 1,024 features: 48 MiB.
+const EXAMPLES: u64 = 393_216;
 
 async fn trained(program: &Program, data: &Value) -> Value {
     let job = json!({"train": {"learner": {"name": "directed-drift"}, "data": data, "seed": 2,
@@ -44,7 +44,10 @@ async fn a_dataset_larger_than_the_memory_of_the_process_trains() {
     let expected = trained(&free, &data).await;
     free.kill();
 
-    let bounded = Program::start(directory.path(), &["--workers", "1"]);
+    let bounded = Program::start(
+        directory.path(),
+        &["--workers", "1", "--resident-bytes-max", "1000000"],
+    );
     if let Err(why) = limit.hold(bounded.pid()) {
         return eprintln!("skipped: {why}");
     }

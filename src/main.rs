@@ -59,7 +59,7 @@ fn run(command: Command, settings: &Settings) -> Result<(), Box<dyn Error>> {
         .build()?;
     let result = runtime.block_on(async {
         match command {
-            Command::Migrate => Ok(app::migrate(&settings.data_dir).await?),
+            Command::Migrate => Ok(app::migrate(settings).await?),
             _ => serve(settings).await,
         }
     });

@@ -5,11 +5,13 @@
 
 mod answer;
 mod client;
+mod database;
 mod inside;
 mod program;
 
 pub use answer::Answer;
 pub use client::Client;
+pub use database::TestDatabase;
 pub use inside::{Service, request};
 pub use program::{Program, processor_ticks};
 

@@ -195,6 +195,7 @@ async fn open_database(
             ))
         }
         Place::Postgres(url) => {
+            tracing::info!(database = %url, "records are kept in a shared database");
             let opened = postgres::open(url).await;
             Ok(Arc::new(opened.map_err(|source| StartError::Database {
                 shown: url.to_string(),

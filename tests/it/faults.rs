@@ -9,7 +9,9 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::service::{Client, Program, endless, long_job, processor_ticks, train, until};
+use crate::service::{
+    Client, Program, TestDatabase, endless, long_job, processor_ticks, train, until,
+};
 
 const JOBS: usize = 50;
 const KILLS: usize = 20;
@@ -80,6 +82,23 @@ async fn acknowledged(client: Client, index: usize, prefer: Option<&str>) -> Opt
 
 #[tokio::test]
 async fn killed_at_twenty_random_moments_the_service_loses_no_job_and_ends_none_twice() {
+    killed_at_random_moments("sqlite").await;
+}
+
+#[tokio::test]
+async fn killed_over_postgres_it_loses_no_job_either() {
+    if let Some(database) = TestDatabase::new().await {
+        killed_at_random_moments(&database.url()).await;
+    }
+}
+
+/// Over a shared database a process that starts releases nobody's leases: they run out.
+async fn killed_at_random_moments(database_url: &str) {
+    let settings = [
+        &SETTINGS[..],
+        &["--database-url", database_url, "--lease-seconds", "2"],
+    ]
+    .concat();
     let expected = undisturbed().await;
     assert_eq!(expected.len(), JOBS);
     let directory = tempfile::tempdir().unwrap();
@@ -87,7 +106,7 @@ async fn killed_at_twenty_random_moments_the_service_loses_no_job_and_ends_none_
     let mut paths = Vec::new();
     let mut unheard = Vec::new();
     for life in 0..KILLS {
-        let program = Program::start(directory.path(), &SETTINGS);
+        let program = Program::start(directory.path(), &settings);
         let client = program.client();
         if life == 0 {
             for index in 0..JOBS - KILLS {
@@ -107,7 +126,7 @@ async fn killed_at_twenty_random_moments_the_service_loses_no_job_and_ends_none_
             _ => unheard.push(index),
         }
     }
-    let program = Program::start(directory.path(), &SETTINGS);
+    let program = Program::start(directory.path(), &settings);
     let client = program.client();
     // Nobody was told of these, so they may exist or not; a client would send them again.
     for index in unheard {
@@ -430,6 +449,18 @@ async fn session_end(client: Client, path: &str) -> Value {
 
 #[tokio::test]
 async fn a_session_fed_through_kills_equals_one_undisturbed() {
+    session_fed_through_kills("sqlite").await;
+}
+
+#[tokio::test]
+async fn a_session_over_postgres_fed_through_kills_equals_one_undisturbed() {
+    if let Some(database) = TestDatabase::new().await {
+        session_fed_through_kills(&database.url()).await;
+    }
+}
+
+async fn session_fed_through_kills(database_url: &str) {
+    let settings = [&SETTINGS[..], &["--database-url", database_url]].concat();
     let learners = [
         "directed-drift",
         "perceptron",
@@ -438,7 +469,7 @@ async fn a_session_fed_through_kills_equals_one_undisturbed() {
     ];
     let lines = session_lines();
     let directory = tempfile::tempdir().unwrap();
-    let program = Program::start(directory.path(), &SETTINGS);
+    let program = Program::start(directory.path(), &settings);
     let mut undisturbed = Vec::new();
     for learner in learners {
         let path = open_session(program.client(), learner).await;
@@ -453,7 +484,7 @@ async fn a_session_fed_through_kills_equals_one_undisturbed() {
     let mut random = Generator::seed_from_u64(5);
     let mut interrupted = 0;
     for _ in 0..SESSION_KILLS {
-        let program = Program::start(directory.path(), &SETTINGS);
+        let program = Program::start(directory.path(), &settings);
         let client = program.client();
         let moment = Duration::from_millis(random.random_range(50..400));
         let feeds = paths.iter().map(|path| feed_session(client, path, &lines));
@@ -464,7 +495,7 @@ async fn a_session_fed_through_kills_equals_one_undisturbed() {
         interrupted += usize::from(fed.is_err());
     }
     assert!(interrupted > 0, "the kills disturbed nothing");
-    let program = Program::start(directory.path(), &SETTINGS);
+    let program = Program::start(directory.path(), &settings);
     for (path, expected) in paths.iter().zip(&undisturbed) {
         feed_session(program.client(), path, &lines).await.unwrap();
         assert_eq!(&session_end(program.client(), path).await, expected);

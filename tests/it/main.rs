@@ -7,6 +7,7 @@ mod determinism;
 mod faults;
 mod learner_suite;
 mod openapi;
+mod postgres;
 mod readme;
 mod service;
 mod store_contract;

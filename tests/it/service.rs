@@ -8,12 +8,14 @@ mod client;
 mod database;
 mod inside;
 mod program;
+mod proxy;
 
 pub use answer::Answer;
 pub use client::Client;
 pub use database::TestDatabase;
 pub use inside::{Service, request};
 pub use program::{Program, processor_ticks};
+pub use proxy::{Proxy, Way};
 
 use std::future::Future;
 use std::time::Duration;

@@ -23,7 +23,7 @@ const PARAMETERS: [&str; 12] = [
 /// A checked address, `postgres://user:password@host:port/database?sslmode=...`.
 #[derive(Clone)]
 pub struct PostgresUrl {
-    options: PgConnectOptions,
+    options: Box<PgConnectOptions>,
 }
 
 impl PostgresUrl {
@@ -57,16 +57,18 @@ impl PostgresUrl {
                 return Err(format!("no such parameter: {name}; there are: {known}"));
             }
         }
-        let options = text.parse().map_err(|error| match error {
+        let options: PgConnectOptions = text.parse().map_err(|error| match error {
             sqlx::Error::Configuration(cause) => cause.to_string(),
             other => other.to_string(),
         })?;
-        Ok(Self { options })
+        Ok(Self {
+            options: Box::new(options),
+        })
     }
 
     /// As the driver wants it.
     pub(super) fn options(&self) -> PgConnectOptions {
-        self.options.clone()
+        (*self.options).clone()
     }
 }
 

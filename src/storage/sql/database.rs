@@ -187,10 +187,11 @@ impl Transaction {
     /// Makes all of it durable, at once.
     pub async fn commit(self) -> Result<()> {
         bounded(async {
-            Ok(match self {
+            match self {
                 Self::Sqlite(transaction) => transaction.commit().await?,
                 Self::Postgres(transaction) => transaction.commit().await?,
-            })
+            }
+            Ok(())
         })
         .await
     }

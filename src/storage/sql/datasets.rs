@@ -47,7 +47,7 @@ pub(super) async fn insert(database: &Database, dataset: &Dataset) -> Result<()>
     .bind(rows::json_if(dataset.features.as_ref())?)
     .bind(rows::json_if(dataset.classes.as_ref())?);
     transaction.execute(insert).await?;
-    Ok(transaction.commit().await?)
+    transaction.commit().await
 }
 
 pub(super) async fn one(

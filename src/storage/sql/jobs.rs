@@ -266,7 +266,7 @@ pub(super) async fn trace(
         .bind(id.to_string())
         .bind(owner.as_str());
     let row = database.optional(select).await?;
-    Ok(row.map(|row| row.get("body")).transpose()?)
+    row.map(|row| row.get("body")).transpose()
 }
 
 /// The first condition names the partial index, which holds nothing that has ended.

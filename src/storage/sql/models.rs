@@ -9,7 +9,7 @@ use crate::records::{Model, ModelId, ModelSummary, Owner, Page, Slice};
 pub(super) async fn insert_one(database: &Database, model: &Model) -> Result<()> {
     let mut transaction = database.begin().await?;
     insert(&mut transaction, model).await?;
-    Ok(transaction.commit().await?)
+    transaction.commit().await
 }
 
 /// Stores the model unless its id is stored already.

@@ -1,7 +1,8 @@
 //! A PostgreSQL database for one test, gone after it.
 //!
 //! `scripts/with-postgres COMMAND` starts a server and tells the tests where it is; without one,
-//! what needs it is skipped, and says so.
+//! what needs it is skipped, and says so. With `HALFSPACE_TEST_BACKEND=postgres` every service inside
+//! a test's process has such a database.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,6 +11,13 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 
 const SERVER: &str = "HALFSPACE_TEST_POSTGRES";
+const BACKEND: &str = "HALFSPACE_TEST_BACKEND";
+
+/// What the tests were told; no setting of the service.
+#[expect(clippy::disallowed_methods)]
+fn told(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
 
 /// A database of its own on the server that the tests were told.
 pub struct TestDatabase {
@@ -21,7 +29,7 @@ impl TestDatabase {
     /// An empty database; none where there is no server.
     pub async fn new() -> Option<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
-        let Ok(server) = std::env::var(SERVER) else {
+        let Some(server) = told(SERVER) else {
             eprintln!("skipped: no {SERVER}; scripts/with-postgres COMMAND starts a server");
             return None;
         };
@@ -30,6 +38,15 @@ impl TestDatabase {
         let database = Self { server, name };
         database.tell("CREATE DATABASE").await;
         Some(database)
+    }
+
+    /// One for a service, where all services of this run are to be over PostgreSQL.
+    pub async fn if_told() -> Option<Self> {
+        match told(BACKEND).as_deref() {
+            None | Some("sqlite") => None,
+            Some("postgres") => Self::new().await,
+            Some(other) => panic!("{BACKEND} is {other}, not sqlite or postgres"),
+        }
     }
 
     /// Its address, as the service is told it.
@@ -47,6 +64,11 @@ impl TestDatabase {
     pub async fn connect(&self) -> sqlx::PgConnection {
         let options: PgConnectOptions = self.url().parse().unwrap();
         options.connect().await.unwrap()
+    }
+
+    /// Its address through a proxy on this machine.
+    pub fn url_by(&self, proxy: std::net::SocketAddr) -> String {
+        format!("postgres://postgres@{proxy}/{}", self.name)
     }
 
     /// The socket that the server listens on.

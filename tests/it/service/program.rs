@@ -19,12 +19,7 @@ pub struct Program {
 impl Program {
     /// Starts the program on a free port of the loopback and waits for its banner.
     pub fn start(data_dir: &Path, settings: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_halfspace"));
-        // Settings of whoever runs the tests are not those of the tests.
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {
-            command.env_remove(name);
-        }
-        let mut child = command
+        let mut child = program()
             .args(["--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
             .arg(data_dir)
             .args(settings)
@@ -53,6 +48,19 @@ impl Program {
             child,
             _stdout: stdout,
         }
+    }
+
+    /// Runs the program, which is to end by itself: how it did, and all that it said.
+    pub fn run(data_dir: &Path, settings: &[&str]) -> (ExitStatus, String) {
+        let output = program()
+            .args(["--listen", "127.0.0.1:0", "--log", "trace", "--data-dir"])
+            .arg(data_dir)
+            .args(settings)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status, String::from_utf8(said).unwrap())
     }
 
     /// Talks to it.
@@ -94,6 +102,15 @@ impl Drop for Program {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The program without the settings of whoever runs the tests.
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfspace"));
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// The processor time that a process has used, in ticks; none where the system does not say.

@@ -24,7 +24,11 @@ const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// A statement that nobody waits for any more, a transaction whose process was frozen and a
 /// connection whose other end is gone hold locks: the server ends them by itself. The statements
 /// reckon with one isolation level.
-const SESSION: [(&str, &str); 7] = [
+///
+/// Every statement has an index that is in its order, and is to use it whatever the statistics say:
+/// when ten thousand jobs come at once they are those of an empty queue, and a claim that sorted
+/// all of them took 18 ms instead of one.
+const SESSION: [(&str, &str); 12] = [
     ("statement_timeout", "9s"),
     ("lock_timeout", "5s"),
     ("idle_in_transaction_session_timeout", "10s"),
@@ -32,6 +36,11 @@ const SESSION: [(&str, &str); 7] = [
     ("tcp_keepalives_idle", "10"),
     ("tcp_keepalives_interval", "5"),
     ("tcp_keepalives_count", "3"),
+    ("enable_seqscan", "off"),
+    ("enable_bitmapscan", "off"),
+    ("enable_sort", "off"),
+    ("plan_cache_mode", "force_generic_plan"),
+    ("jit", "off"),
 ];
 
 /// Acknowledged means on disk, also where the server's default is otherwise. What waits for more

@@ -17,6 +17,9 @@ use crate::records::Owner;
 /// How long a statement may take. A connection has its own, shorter bound in its pool.
 pub(in crate::storage) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How long a server may take to say goodbye.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// The words in which the databases differ: how a statement spells them here, in SQLite, and in
 /// PostgreSQL.
 ///
@@ -113,7 +116,7 @@ impl Database {
             }
             Self::Postgres(pool) => {
                 // A server that is away does not say goodbye.
-                let _ = tokio::time::timeout(STATEMENT_TIMEOUT, pool.close()).await;
+                let _ = tokio::time::timeout(CLOSE_TIMEOUT, pool.close()).await;
             }
         }
     }

@@ -149,6 +149,7 @@ async fn a_database_that_goes_away_is_told_and_taken_up_again() {
             let took = asked_at.elapsed();
             assert_eq!(answer.header("retry-after"), Some("1"), "{way:?}: {path}");
             assert_eq!(answer.problem(503), "unavailable", "{way:?}: {path}");
+            println!("{way:?}: {path} told after {took:?}");
             assert!(took < AWAY_PATIENCE, "{way:?}: {path} took {took:?}");
         }
         let refused = client.post("/v1/jobs", &short_job(), None).await.unwrap();

@@ -14,7 +14,7 @@ pub use answer::Answer;
 pub use client::Client;
 pub use database::TestDatabase;
 pub use inside::{Service, request};
-pub use program::{Program, processor_ticks};
+pub use program::{Program, processor_ticks, program};
 pub use proxy::{Proxy, Way};
 
 use std::future::Future;

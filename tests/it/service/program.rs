@@ -105,7 +105,7 @@ impl Drop for Program {
 }
 
 /// The program without the settings of whoever runs the tests.
-fn program() -> Command {
+pub fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_halfspace"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {
         command.env_remove(name);

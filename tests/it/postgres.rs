@@ -268,6 +268,22 @@ async fn a_start_that_fails_names_the_setting_and_no_password() {
     );
 }
 
+#[test]
+fn a_server_that_says_nothing_does_not_keep_a_start_waiting() {
+    let directory = tempfile::tempdir().unwrap();
+    // The system takes connections to it, and nobody answers them.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!(
+        "postgres://ada:s3cret@{}/half",
+        silent.local_addr().unwrap()
+    );
+    let (status, said) = Program::run(directory.path(), &["--database-url", &url]);
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("error: --database-url"), "{said}");
+    assert!(said.contains("does not answer within"), "{said}");
+    assert!(!said.contains("s3cret"), "{said}");
+}
+
 #[tokio::test]
 async fn a_schema_is_made_by_a_command_and_a_newer_one_is_refused() {
     let Some(database) = TestDatabase::new().await else {

@@ -1,7 +1,7 @@
 //! The store over SQL: its statements and its rows, for SQLite and PostgreSQL alike.
 //!
 //! A statement stands here once, whichever database it is for. What truly differs is elsewhere:
-//! the few words in [`database`], connections, migrations and errors in [`super::sqlite`] and
+//! the few words in `database.rs`, connections, migrations and errors in [`super::sqlite`] and
 //! [`super::postgres`]. Generics over the driver's databases would need its bounds on every
 //! function; two choices at a handful of places need none.
 //!

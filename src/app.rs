@@ -102,8 +102,10 @@ impl Service {
         let app = App {
             jobs: Arc::clone(&jobs),
             uploads: permits(limits.uploads_max),
+            streams: permits(limits.streams_max),
             constructions: permits(limits.constructions_max),
             limits: Arc::new(limits),
+            scratch: data_dir.scratch(),
             allowed_hosts: allowed_hosts(settings),
             metrics: metrics_handle()?,
         };
@@ -247,6 +249,7 @@ fn jobs_config(settings: &Settings) -> JobsConfig {
         attempts_max: limits.attempts_max,
         seconds_default: limits.seconds_max.min(600.0),
         queue_max: limits.jobs_queued_max,
+        resident_bytes_max: limits.resident_bytes_max,
         retention_days: settings.retention_days,
         ..JobsConfig::default()
     }

@@ -1,10 +1,14 @@
 //! Every setting: its flag, environment variable, default and check, in one place.
 
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::callbacks::{Network, Secret};
 use crate::http::limits::Limits;
 use crate::storage::DatabaseUrl;
 
@@ -84,6 +88,18 @@ pub struct Settings {
         global = true
     )]
     pub allowed_hosts: Vec<String>,
+    /// Secrets that sign callbacks, `whsec_` and 24 to 64 bytes in base64; none are sent without one.
+    #[arg(long, env = "HALFSPACE_CALLBACK_SECRET", hide_env_values = true, value_delimiter = ',',
+        global = true, value_parser = SecretParser)]
+    pub callback_secret: Vec<Secret>,
+    /// Networks, such as `10.0.0.0/8`, that callbacks may dial besides the public Internet.
+    #[arg(
+        long,
+        env = "HALFSPACE_CALLBACK_ALLOW",
+        value_delimiter = ',',
+        global = true
+    )]
+    pub callback_allow: Vec<Network>,
     /// What to log: a level, or directives such as `info,halfspace=debug`.
     #[arg(long, env = "HALFSPACE_LOG", default_value = "info", global = true)]
     pub log: String,
@@ -159,9 +175,16 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_LINE_BYTES_MAX", default_value_t = 32 << 20, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     pub line_bytes_max: u64,
+    /// Bytes that the examples of a dataset may take stored, packed or as doubles.
+    #[arg(long, env = "HALFSPACE_DATASET_BYTES_MAX", default_value_t = 4 << 30, global = true)]
+    pub dataset_bytes_max: u64,
     /// Bytes of the packed data of a job, and of its state beside them.
     #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = 1 << 30, global = true)]
     pub state_bytes_max: u64,
+    /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts as it needs
+    /// them, so that data larger than memory train.
+    #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX", default_value_t = 64 << 20, global = true)]
+    pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
         value_parser = positive)]
@@ -174,10 +197,19 @@ pub struct LimitSettings {
         global = true
     )]
     pub jobs_queued_max: u64,
-    /// Larger bodies read at once; each may take as much memory as the limit of state bytes says.
+    /// Larger bodies read at once; each may take as much memory as the limit of state bytes says,
+    /// but that of a dataset.
     #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
         value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub uploads_max: u64,
+    /// Bytes that the examples of a dataset take in memory while they come in; more wait on disk.
+    #[arg(long, env = "HALFSPACE_UPLOAD_MEMORY_BYTES_MAX", default_value_t = 16 << 20,
+        global = true)]
+    pub upload_memory_bytes_max: u64,
+    /// Bodies predicted line by line at once.
+    #[arg(long, env = "HALFSPACE_STREAMS_MAX", default_value_t = 64, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=400))]
+    pub streams_max: u64,
     /// Sessions of one owner.
     #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -190,10 +222,35 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_CONNECTIONS_MAX", default_value_t = 1024, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub connections_max: u64,
+    /// Seconds of computing that a document of predictions, or an evaluation, may take.
+    #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = 60.0, global = true,
+        value_parser = positive)]
+    pub answer_seconds_max: f64,
     /// Attempts after which a job that never ended fails.
     #[arg(long, env = "HALFSPACE_ATTEMPTS_MAX", default_value_t = 5, global = true,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub attempts_max: u32,
+}
+
+/// Reads a secret. A refusal tells what is wrong without the secret, which clap's own would repeat.
+#[derive(Clone)]
+struct SecretParser;
+
+impl TypedValueParser for SecretParser {
+    type Value = Secret;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        _: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Secret, clap::Error> {
+        let read = value.to_string_lossy().parse::<Secret>();
+        read.map_err(|error| {
+            let message = format!("invalid value for '--callback-secret': {error}\n");
+            clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
+        })
+    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -221,13 +278,18 @@ impl Settings {
             json_body_bytes_max: set.json_body_bytes_max,
             json_depth_max: set.json_depth_max,
             line_bytes_max: set.line_bytes_max,
+            dataset_bytes_max: set.dataset_bytes_max,
             state_bytes_max: set.state_bytes_max,
+            resident_bytes_max: set.resident_bytes_max,
             seconds_max: set.seconds_max,
             jobs_queued_max: set.jobs_queued_max,
             uploads_max: set.uploads_max,
+            upload_memory_bytes_max: set.upload_memory_bytes_max,
+            streams_max: set.streams_max,
             sessions_max: set.sessions_max,
             session_idle_seconds: set.session_idle_seconds,
             connections_max: set.connections_max,
+            answer_seconds_max: set.answer_seconds_max,
             attempts_max: set.attempts_max,
             ..Limits::default()
         }
@@ -278,6 +340,14 @@ mod tests {
             (["halfspace", "--lease-seconds", "x"], "--lease-seconds"),
             (["halfspace", "--seconds-max", "NaN"], "--seconds-max"),
             (["halfspace", "--wrkers", "1"], "--wrkers"),
+            (
+                ["halfspace", "--callback-allow", "10/8"],
+                "--callback-allow",
+            ),
+            (
+                ["halfspace", "--callback-allow", "10.0.0.1/8"],
+                "10.0.0.0/8",
+            ),
         ] {
             let error = CommandLine::try_parse_from(line).expect_err("a bad setting");
             assert!(error.to_string().contains(named), "{error}");
@@ -298,6 +368,31 @@ mod tests {
         assert!(!format!("{read:?}").contains("s3cret"));
         let help = CommandLine::command().render_long_help().to_string();
         assert!(help.contains("[env: HALFSPACE_DATABASE_URL]"), "{help}");
+    }
+
+    #[test]
+    fn a_secret_is_not_shown_right_or_wrong() {
+        let key = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        let good = format!("whsec_{key},whsec_{key}");
+        let command = CommandLine::command();
+        let mut arguments = command.get_arguments();
+        let argument = arguments.find(|argument| argument.get_long() == Some("callback-secret"));
+        // Or `--help` would print the variable's value.
+        assert!(argument.is_some_and(clap::Arg::is_hide_env_values_set));
+        let line = ["halfspace", "--callback-secret", &good];
+        let read = CommandLine::try_parse_from(line).expect("a command line");
+        assert_eq!(read.settings.callback_secret.len(), 2);
+        assert!(!format!("{read:?}").contains(key));
+        for bad in [
+            key.to_owned(),
+            format!("whsec_{key}{key}{key}"),
+            format!("whsec_{key}!"),
+        ] {
+            let line = ["halfspace", "--callback-secret", &bad];
+            let error = CommandLine::try_parse_from(line).expect_err("a bad secret");
+            assert!(error.to_string().contains("--callback-secret"), "{error}");
+            assert!(!format!("{error} {error:?}").contains(key), "{error}");
+        }
     }
 
     #[test]

@@ -6,9 +6,11 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place};
+use super::gathered::Gathered;
 use super::npy_header::{self, NpyHeader, ValueKind};
 use super::row_reader::RowReader;
 use super::sample_builder::SampleBuilder;
+use super::spool::Spool;
 use super::{LabelsColumn, Options, Parsed};
 
 /// Integers up to this are doubles.
@@ -17,7 +19,11 @@ const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
 /// What makes a byte 0 or 1 the character of a bit, and no other byte.
 const TO_CHARACTER: u8 = b'0';
 
-pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+pub(super) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     options.refuse_header(".npy")?;
     options.refuse_bit_order(".npy")?;
     let label = match &options.labels {
@@ -32,7 +38,8 @@ pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, 
     };
     let header = npy_header::read(reader)?;
     let table = Table::new(&header, label, options)?;
-    let mut builder = SampleBuilder::dense(&options.limits, Some(table.features.len()))?;
+    let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
+    let mut builder = builder.of_kind(options.values)?;
     let mut rows = RowReader::new(reader, table.columns * table.kind.bytes(), header.bytes);
     let mut text = Vec::new();
     for row in 1..=header.rows {

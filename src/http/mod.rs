@@ -3,6 +3,9 @@
 //! Handlers decide nothing about learning: they read a request, call `jobs` or the store, and
 //! write a document. Every error is a problem document: see `problem`.
 
+mod answer_lines;
+mod answering;
+mod attended;
 mod body;
 mod codes;
 mod construct;
@@ -31,6 +34,7 @@ mod serve;
 mod session_answers;
 mod session_documents;
 mod session_examples;
+mod session_stream;
 mod sessions;
 mod submission;
 mod tasks;
@@ -53,6 +57,7 @@ use utoipa_axum::routes;
 
 use crate::jobs::Jobs;
 use crate::records::train::SeedNumber;
+use crate::storage::Scratch;
 
 use limits::Limits;
 use problem::{Code, Problem};
@@ -68,6 +73,10 @@ pub struct App {
     pub limits: Arc<Limits>,
     /// One permit a body that is read in the blocking pool.
     pub uploads: Arc<Semaphore>,
+    /// Room for what is read and not stored yet.
+    pub scratch: Scratch,
+    /// One permit a body that is answered line by line while it comes in.
+    pub streams: Arc<Semaphore>,
     /// One permit a construction.
     pub constructions: Arc<Semaphore>,
     /// The host names answered to; none for all.

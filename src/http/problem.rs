@@ -3,6 +3,8 @@
 //! A handler returns a [`Problem`]; [`super::envelope`] adds what only the request knows (its path
 //! and its id) and writes the document.
 
+use std::io;
+
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -78,7 +80,8 @@ pub struct ProblemDocument {
     pub request_id: String,
     /// The things wrong with the request, the first 20 of them.
     pub errors: Vec<FieldError>,
-    /// Where the session stands, when the request expected another place or it has ended.
+    /// Where the session stands, when the request expected another place, it has ended, or a stream
+    /// into it does early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,
 }
@@ -99,6 +102,13 @@ impl Problem {
     #[must_use]
     pub fn at_position(mut self, position: u64) -> Self {
         self.position = Some(Box::new(position));
+        self
+    }
+
+    /// The same, unless that is told already.
+    #[must_use]
+    pub fn at_position_unless_told(mut self, position: u64) -> Self {
+        self.position.get_or_insert_with(|| Box::new(position));
         self
     }
 
@@ -220,8 +230,10 @@ pub fn placed(place: Option<Place>, detail: String) -> FieldError {
 impl From<FormatError> for Problem {
     fn from(error: FormatError) -> Self {
         let code = match error.kind {
+            // A body at fault has a place; the disk's is none of the client's business.
+            FormatErrorKind::Spool(kind) => return StoreError::from(io::Error::from(kind)).into(),
             FormatErrorKind::TooLarge { .. } => Code::TOO_LARGE,
-            FormatErrorKind::Io => Code::UNREADABLE,
+            FormatErrorKind::Io | FormatErrorKind::NotYet => Code::UNREADABLE,
             kind => Code::find(kind.code()).unwrap_or(Code::SYNTAX),
         };
         let summary = error.to_string();

@@ -47,6 +47,13 @@ pub trait Rule: Send {
         Order::Cyclic
     }
 
+    /// Takes over a hypothesis over as many features, found before, in place of its own first one.
+    /// Asked before the first example only.
+    ///
+    /// # Errors
+    /// What about the hypothesis does not fit the rule; which would.
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String>;
+
     /// The first of `rows` that the present hypothesis gets wrong.
     ///
     /// Where one example can take longer than 2^24 words of work, the rule looks at `stop`

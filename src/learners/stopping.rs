@@ -213,6 +213,19 @@ impl Watch {
     }
 }
 
+/// Why no confidence is claimed of a run, or what the claim of its rule lacks; none where there is
+/// nothing to say. A run that nobody watched was not watched for the reason given.
+pub fn confidence_detail(watch: Option<&Watch>, unwatched: &'static str) -> Option<&'static str> {
+    match watch {
+        None => Some(unwatched),
+        Some(watch) if watch.rule == StopRule::PerHypothesis => Some(
+            "the rule per-hypothesis holds for one hypothesis fixed in advance, and promises \
+             nothing of a run that tried several: see per_hypothesis_confidence",
+        ),
+        Some(_) => None,
+    }
+}
+
 /// ln(1 - e) for the smallest error e: what one consistent example adds to the logarithm of the
 /// doubt about a wrong hypothesis.
 pub fn ln_survival(n: usize, sampling: Sampling) -> f64 {

@@ -1,6 +1,8 @@
 //! The one train loop: passes, order and progress of every learner. What happens to one block of
 //! examples is [`super::course`]'s.
 
+use crate::bits::BLOCK_ROWS;
+
 use super::block::Block;
 use super::course::{Course, Step, Stop};
 use super::random::Generator;
@@ -52,7 +54,7 @@ impl TrainLoop<'_> {
     /// Runs over a stream in its own order.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] when the run was given up.
+    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
     pub fn run_stream(&mut self, stream: &mut dyn Stream) -> Result<Reason, Interrupt> {
         debug_assert_eq!(self.rule.order(), Order::Cyclic);
         self.run_passes(stream, |_, stream| stream.rewind())
@@ -61,7 +63,7 @@ impl TrainLoop<'_> {
     /// Runs over a sample in the order that the rule wants.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] when the run was given up.
+    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
     pub fn run_sample(&mut self, sample: &mut dyn Sample) -> Result<Reason, Interrupt> {
         match self.rule.order() {
             Order::Cyclic => self.run_stream(sample.as_stream()),
@@ -100,7 +102,7 @@ impl TrainLoop<'_> {
         self.begin_pass();
         let examples = stream.examples();
         let mut limited = Ok(());
-        while let Some(block) = stream.next_block() {
+        while let Some(block) = stream.next_block()? {
             self.course.look_outside(self.run)?;
             match self.block(&block) {
                 // A limit reached by the last example of a pass comes after what the pass came to.
@@ -163,23 +165,49 @@ impl TrainLoop<'_> {
         }
         self.begin_pass();
         sample.rewind();
-        let mut wrong = Vec::new();
-        while let Some(block) = sample.next_block() {
+        let mut wrong = Wrong::default();
+        while let Some(block) = sample.next_block()? {
             self.course.look_outside(self.run)?;
-            wrong.push(self.rule.mistakes(&block, &self.run.stop));
+            wrong.push(self.rule.mistakes(&block, &self.run.stop), block.rows());
             self.course.counts.examples += block.rows() as u64;
         }
         // The last masks are to be believed only if nobody asked for the end meanwhile.
         self.course.look_outside(self.run)?;
-        let errors: u64 = wrong.iter().map(|mask| u64::from(mask.count_ones())).sum();
+        let errors = wrong.errors;
         self.rule.evaluated(errors);
         if errors == 0 {
             return Err(Stop::End(Reason::Converged));
         }
         let chosen = rand::RngExt::random_range(&mut self.order, 0..errors);
-        let index = crate::bits::select_bit(&wrong, chosen);
-        let block = sample.example(index as u64);
+        let place = crate::bits::select_bit(&wrong.masks, chosen);
+        let block = sample.example(place as u64)?;
         self.course.mistake(self.rule, &block, 0)?;
         self.course.check_limits()
+    }
+}
+
+/// Which places of a pass the hypothesis got wrong, a bit each, whatever the sizes of the blocks.
+#[derive(Default)]
+struct Wrong {
+    masks: Vec<u64>,
+    places: usize,
+    errors: u64,
+}
+
+impl Wrong {
+    /// Appends the mask of the next `rows` places.
+    fn push(&mut self, mask: u64, rows: usize) {
+        let offset = self.places % BLOCK_ROWS;
+        match self.masks.last_mut() {
+            Some(last) if offset > 0 => {
+                *last |= mask << offset;
+                if offset + rows > BLOCK_ROWS {
+                    self.masks.push(mask >> (BLOCK_ROWS - offset));
+                }
+            }
+            _ => self.masks.push(mask),
+        }
+        self.places += rows;
+        self.errors += u64::from(mask.count_ones());
     }
 }

@@ -88,6 +88,31 @@ impl DataDir {
     pub fn blobs_path(&self) -> PathBuf {
         self.path.join("blobs")
     }
+
+    /// Room for what has no name and does not stay.
+    #[must_use]
+    pub fn scratch(&self) -> Scratch {
+        Scratch {
+            directory: self.path.clone(),
+        }
+    }
+}
+
+/// Room for files that nobody can name, so that nothing is left of them when whoever wrote them is
+/// done, or dead.
+#[derive(Clone, Debug)]
+pub struct Scratch {
+    directory: PathBuf,
+}
+
+impl Scratch {
+    /// A new file, empty, open to read and to write; gone when it is closed.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn file(&self) -> io::Result<File> {
+        tempfile::tempfile_in(&self.directory)
+    }
 }
 
 /// Makes a directory and those above it, for their owner only. One that is there keeps its mode.
@@ -147,6 +172,21 @@ mod tests {
         let _open = DataDir::open(&path).unwrap();
         assert_eq!(mode(&path), 0o700);
         assert_eq!(mode(&path.join("lock")), 0o600);
+    }
+
+    #[test]
+    fn a_scratch_file_cannot_be_seen() {
+        use std::io::{Read, Seek, Write};
+        let parent = tempfile::tempdir().unwrap();
+        let open = DataDir::open(parent.path()).unwrap();
+        let seen = || std::fs::read_dir(parent.path()).unwrap().count();
+        let before = seen();
+        let mut file = open.scratch().file().unwrap();
+        file.write_all(b"some").unwrap();
+        file.rewind().unwrap();
+        let mut read = String::new();
+        file.read_to_string(&mut read).unwrap();
+        assert_eq!((read.as_str(), seen()), ("some", before));
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! A further method of the store is a line in [`Store`], one in [`sql`], and a statement there, in the
 //! file of its subject.
 
+mod blob_writer;
 pub mod blobs;
 pub mod data_dir;
 pub mod database_url;
@@ -26,7 +27,7 @@ pub mod sqlite;
 use async_trait::async_trait;
 
 pub use blobs::{Blob, Blobs};
-pub use data_dir::DataDir;
+pub use data_dir::{DataDir, Scratch};
 pub use database_url::{DatabaseUrl, Place};
 pub use error::StoreError;
 pub use lease::{

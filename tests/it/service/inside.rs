@@ -1,5 +1,6 @@
 //! The service inside this process: requests go through its router, without a socket.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,7 +21,7 @@ use crate::contract;
 /// A service with a directory of its own, computing jobs.
 pub struct Service {
     service: app::Service,
-    _home: Arc<Home>,
+    home: Arc<Home>,
 }
 
 /// Where a service keeps what it keeps.
@@ -70,6 +71,13 @@ impl Service {
         (one, Self::at_home(home, &[]).await)
     }
 
+    /// Another service over the same directory, with other settings, computing jobs.
+    pub async fn beside(&self, settings: &[&str]) -> Self {
+        let service = Self::at_home(Arc::clone(&self.home), settings).await;
+        service.compute();
+        service
+    }
+
     async fn at_home(home: Arc<Home>, settings: &[&str]) -> Self {
         let data_dir = home.directory.path().to_str().unwrap();
         let url = home.database.as_ref().map(TestDatabase::url);
@@ -77,10 +85,12 @@ impl Service {
         let line = ["halfspace", "--data-dir", data_dir, "--database-url", url];
         let line = CommandLine::try_parse_from(line.iter().chain(settings)).unwrap();
         let service = app::Service::open(&line.settings).await.unwrap();
-        Self {
-            service,
-            _home: home,
-        }
+        Self { service, home }
+    }
+
+    /// Its data directory.
+    pub fn directory(&self) -> &Path {
+        self.home.directory.path()
     }
 
     /// Begins to stop, as at SIGTERM.

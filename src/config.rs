@@ -10,6 +10,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::callbacks::{Network, Secret};
 use crate::http::limits::Limits;
+use crate::storage::DatabaseUrl;
 
 /// Learning as a service: named learners run as durable jobs over HTTP.
 #[derive(Debug, Parser)]
@@ -61,6 +62,18 @@ pub struct Settings {
         global = true
     )]
     pub data_dir: PathBuf,
+    /// Where records are kept: `sqlite`, in the data directory, or `postgres://user@host/database`.
+    #[arg(
+        long,
+        env = "HALFSPACE_DATABASE_URL",
+        default_value = "sqlite",
+        hide_env_values = true,
+        global = true
+    )]
+    pub database_url: DatabaseUrl,
+    /// What this process does: it answers requests, it computes jobs, or both.
+    #[arg(long, env = "HALFSPACE_ROLE", default_value = "all", global = true)]
+    pub role: Role,
     /// Jobs computed at once; the number of cores when left out.
     #[arg(long, env = "HALFSPACE_WORKERS", global = true,
         value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -115,6 +128,17 @@ pub struct Settings {
     /// What is bounded.
     #[command(flatten)]
     pub limits: LimitSettings,
+}
+
+/// What a process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Role {
+    /// It answers requests and computes jobs.
+    All,
+    /// It answers requests; others compute.
+    Api,
+    /// It computes jobs, and answers only whoever watches over it.
+    Worker,
 }
 
 /// How to log.
@@ -242,10 +266,13 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 impl Settings {
-    /// Jobs computed at once.
+    /// Jobs computed at once; none where others compute.
     pub fn workers(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.workers.map_or_else(cores, usize::from)
+        match self.role {
+            Role::Api => 0,
+            Role::All | Role::Worker => self.workers.map_or_else(cores, usize::from),
+        }
     }
 
     /// The limits in force.
@@ -331,6 +358,22 @@ mod tests {
             let error = CommandLine::try_parse_from(line).expect_err("a bad setting");
             assert!(error.to_string().contains(named), "{error}");
         }
+    }
+
+    #[test]
+    fn the_password_of_the_database_is_not_shown() {
+        let url = "postgres://ada:s3cret@db.example/half";
+        let line = ["halfspace", "--database-url", url];
+        let read = CommandLine::try_parse_from(line).expect("a command line");
+        let shown = format!("{read:?}");
+        assert!(shown.contains("postgres://ada@db.example"), "{shown}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+        // Whoever reads the command line refuses nothing of it, since he would show it.
+        let line = ["halfspace", "--database-url", "s3cret"];
+        let read = CommandLine::try_parse_from(line).expect("a command line");
+        assert!(!format!("{read:?}").contains("s3cret"));
+        let help = CommandLine::command().render_long_help().to_string();
+        assert!(help.contains("[env: HALFSPACE_DATABASE_URL]"), "{help}");
     }
 
     #[test]

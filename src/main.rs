@@ -13,7 +13,7 @@ use clap::Parser;
 use halfspace::app::{self, Service};
 use halfspace::bits::{Kernels, use_kernels};
 use halfspace::config::{
-    Command, CommandLine, KernelsChoice, LogFormat, Settings, unknown_variable,
+    Command, CommandLine, KernelsChoice, LogFormat, Role, Settings, unknown_variable,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -60,7 +60,7 @@ fn run(command: Command, settings: &Settings) -> Result<(), Box<dyn Error>> {
         .build()?;
     let result = runtime.block_on(async {
         match command {
-            Command::Migrate => Ok(app::migrate(&settings.data_dir).await?),
+            Command::Migrate => Ok(app::migrate(settings).await?),
             Command::Backup { directory } => backup(settings, &directory).await,
             _ => serve(settings).await,
         }
@@ -89,7 +89,7 @@ async fn serve(settings: &Settings) -> Result<(), Box<dyn Error>> {
     let listener = app::listen(settings).await?;
     let service = Service::open(settings).await?;
     let address = listener.local_addr()?;
-    welcome(address)?;
+    welcome(address, settings.role)?;
     let stop = CancellationToken::new();
     let signalled = stop.clone();
     tokio::spawn(async move {
@@ -134,10 +134,13 @@ async fn backup(settings: &Settings, directory: &Path) -> Result<(), Box<dyn Err
 }
 
 /// What a person who has just started the service wants to know.
-fn welcome(address: SocketAddr) -> std::io::Result<()> {
+fn welcome(address: SocketAddr, role: Role) -> std::io::Result<()> {
     let address = reachable(address);
     let mut out = std::io::stdout();
     writeln!(out, "halfspace listens on http://{address}")?;
+    if role == Role::Worker {
+        return out.flush();
+    }
     writeln!(out, "  docs  http://{address}/docs")?;
     writeln!(
         out,

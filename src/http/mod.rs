@@ -137,12 +137,18 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(inference::model_version_ready))
         .routes(routes!(infer::infer_version))
         .routes(routes!(limits::limits))
+        .merge(operations())
+        .routes(routes!(ops::openapi))
+        .routes(routes!(ops::problem_page))
+}
+
+/// The routes for whoever watches over the process.
+fn operations() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
         .routes(routes!(ops::live))
         .routes(routes!(ops::ready))
         .routes(routes!(ops::metrics))
         .routes(routes!(ops::version))
-        .routes(routes!(ops::openapi))
-        .routes(routes!(ops::problem_page))
 }
 
 /// The OpenAPI document as it is committed, and served where the limits are the default ones.
@@ -154,12 +160,24 @@ pub fn document() -> String {
 pub fn router(app: App) -> Router {
     let (router, document) = routes().split_for_parts();
     let document = ops::Document(openapi::text(document, &app.limits).into());
-    router
+    let router = router
         .merge(openapi::docs())
         .route("/", get(async || Redirect::to("/docs/")))
+        .layer(Extension(document));
+    enveloped(router, app)
+}
+
+/// What a process answers that only computes.
+pub fn operations_router(app: App) -> Router {
+    let (router, _) = operations().split_for_parts();
+    enveloped(router, app)
+}
+
+/// The routes with what surrounds every exchange.
+fn enveloped(router: Router<App>, app: App) -> Router {
+    router
         .fallback(async || Problem::not_found("path"))
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(Extension(document))
         .layer(from_fn(envelope::measure))
         .layer(from_fn_with_state(app.clone(), envelope::check_host))
         .layer(from_fn(linger::linger))

@@ -357,6 +357,12 @@ pub fn check_name(
         let field = at(detail.clone());
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
     }
+    if name.is_some_and(|name| name.contains('\0')) {
+        // Not every database can hold it in a text.
+        let detail = "The name holds the character U+0000.".to_owned();
+        let field = at(detail.clone());
+        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
+    }
     Ok(())
 }
 

@@ -23,7 +23,7 @@ const POLL: Duration = Duration::from_millis(500);
 /// What can be set of the jobs of a process.
 #[derive(Clone, Debug)]
 pub struct JobsConfig {
-    /// Jobs computed at once.
+    /// Jobs computed at once; 0 where other processes compute.
     pub workers: usize,
     /// After so many seconds without a heartbeat a job is another worker's to take.
     pub lease_seconds: u32,

@@ -21,7 +21,7 @@ use crate::learners::data::{Data, Features, Labels};
 use crate::learners::run::Interrupt;
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, ManualClock, Owner, Status, Timestamp};
-use crate::storage::{Blobs, ClaimTerms, SqliteStore, Store};
+use crate::storage::{Blobs, ClaimTerms, Store, sqlite};
 
 /// Longer than any of these tests should take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -38,7 +38,7 @@ impl Rig {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("db");
         let store = Arc::new(Faulty {
-            inner: SqliteStore::open(&path).await.unwrap(),
+            inner: sqlite::open(&path).await.unwrap(),
             faults: 0.into(),
         });
         let blobs = Blobs::local(&directory.path().join("blobs")).unwrap();

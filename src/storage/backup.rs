@@ -33,6 +33,9 @@ pub struct Backup {
 /// Why there is no copy.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
+    /// The store is not an embedded one.
+    #[error("--database-url: {0}")]
+    NotEmbedded(String),
     /// Nothing to copy.
     #[error("--data-dir {0}: there is no embedded store in it")]
     NoStore(String),

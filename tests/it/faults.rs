@@ -9,7 +9,9 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::service::{Client, Program, endless, long_job, processor_ticks, train, until};
+use crate::service::{
+    Client, Program, TestDatabase, endless, long_job, processor_ticks, train, until,
+};
 
 const JOBS: usize = 50;
 const KILLS: usize = 20;
@@ -22,10 +24,6 @@ const SETTINGS: [&str; 4] = ["--attempts-max", "1000", "--workers", "2"];
 
 /// Jobs that compute for some tenths of a second without optimisation: generated data, and data
 /// sent along, which lie in a blob while the job waits.
-fn jobs() -> Vec<Value> {
-    (0..JOBS).map(job).collect()
-}
-
 fn job(index: usize) -> Value {
     let mut job = if index.is_multiple_of(2) {
         let mut job = train(json!({"name": "directed-drift"}), endless(201));
@@ -63,12 +61,16 @@ async fn undisturbed() -> HashMap<String, Value> {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &SETTINGS);
     let client = program.client();
-    let runs = jobs().into_iter().map(|body| async move {
-        let answer = client.post("/v1/jobs", &body, Some("wait=60")).await;
-        let job = answer.unwrap().expect(200).json();
-        (job["name"].as_str().unwrap().to_owned(), settled(&job))
-    });
-    join_all(runs).await.into_iter().collect()
+    let mut paths = Vec::new();
+    for index in 0..JOBS {
+        paths.push(acknowledged(client, index, None).await.unwrap());
+    }
+    let mut results = HashMap::new();
+    for path in paths {
+        let job = client.until_status(&path, "succeeded").await;
+        results.insert(job["name"].as_str().unwrap().to_owned(), settled(&job));
+    }
+    results
 }
 
 /// Sends a job; its path, when the service acknowledged it.
@@ -82,12 +84,25 @@ async fn acknowledged(client: Client, index: usize, prefer: Option<&str>) -> Opt
 async fn killed_at_twenty_random_moments_the_service_loses_no_job_and_ends_none_twice() {
     let expected = undisturbed().await;
     assert_eq!(expected.len(), JOBS);
+    killed_at_random_moments("sqlite", &expected).await;
+    if let Some(database) = TestDatabase::new().await {
+        killed_at_random_moments(&database.url(), &expected).await;
+    }
+}
+
+/// Over a shared database a process that starts releases nobody's leases: they run out.
+async fn killed_at_random_moments(database_url: &str, expected: &HashMap<String, Value>) {
+    let settings = [
+        &SETTINGS[..],
+        &["--database-url", database_url, "--lease-seconds", "2"],
+    ]
+    .concat();
     let directory = tempfile::tempdir().unwrap();
     let mut random = Generator::seed_from_u64(20);
     let mut paths = Vec::new();
     let mut unheard = Vec::new();
     for life in 0..KILLS {
-        let program = Program::start(directory.path(), &SETTINGS);
+        let program = Program::start(directory.path(), &settings);
         let client = program.client();
         if life == 0 {
             for index in 0..JOBS - KILLS {
@@ -107,7 +122,7 @@ async fn killed_at_twenty_random_moments_the_service_loses_no_job_and_ends_none_
             _ => unheard.push(index),
         }
     }
-    let program = Program::start(directory.path(), &SETTINGS);
+    let program = Program::start(directory.path(), &settings);
     let client = program.client();
     // Nobody was told of these, so they may exist or not; a client would send them again.
     for index in unheard {
@@ -381,6 +396,12 @@ struct Ordeal {
     life_ms: (u64, u64),
 }
 
+const SHORT_ORDEAL: Ordeal = Ordeal {
+    examples: 20_000,
+    kills: 5,
+    life_ms: (50, 400),
+};
+
 fn session_lines(count: usize) -> Vec<String> {
     let mut random = Generator::seed_from_u64(4);
     let line = |_| {
@@ -435,26 +456,29 @@ async fn session_end(client: Client, path: &str, position: usize) -> Value {
 
 #[tokio::test]
 async fn a_session_fed_through_kills_equals_one_undisturbed() {
-    feed_through_kills(Ordeal {
-        examples: 20_000,
-        kills: 5,
-        life_ms: (50, 400),
-    })
-    .await;
+    feed_through_kills("sqlite", SHORT_ORDEAL).await;
+}
+
+#[tokio::test]
+async fn a_session_over_postgres_fed_through_kills_equals_one_undisturbed() {
+    if let Some(database) = TestDatabase::new().await {
+        feed_through_kills(&database.url(), SHORT_ORDEAL).await;
+    }
 }
 
 #[tokio::test]
 #[ignore = "minutes; see CONTRIBUTING"]
 async fn a_long_session_fed_through_ten_kills_at_full_size() {
-    feed_through_kills(Ordeal {
+    let ordeal = Ordeal {
         examples: 100_000,
         kills: 10,
         life_ms: (100, 2_000),
-    })
-    .await;
+    };
+    feed_through_kills("sqlite", ordeal).await;
 }
 
-async fn feed_through_kills(ordeal: Ordeal) {
+async fn feed_through_kills(database_url: &str, ordeal: Ordeal) {
+    let settings = [&SETTINGS[..], &["--database-url", database_url]].concat();
     let learners = [
         "directed-drift",
         "perceptron",
@@ -463,7 +487,7 @@ async fn feed_through_kills(ordeal: Ordeal) {
     ];
     let lines = session_lines(ordeal.examples);
     let directory = tempfile::tempdir().unwrap();
-    let program = Program::start(directory.path(), &SETTINGS);
+    let program = Program::start(directory.path(), &settings);
     let mut undisturbed = Vec::new();
     for learner in learners {
         let path = open_session(program.client(), learner).await;
@@ -478,7 +502,7 @@ async fn feed_through_kills(ordeal: Ordeal) {
     let mut random = Generator::seed_from_u64(5);
     let mut interrupted = 0;
     for _ in 0..ordeal.kills {
-        let program = Program::start(directory.path(), &SETTINGS);
+        let program = Program::start(directory.path(), &settings);
         let client = program.client();
         let moment = Duration::from_millis(random.random_range(ordeal.life_ms.0..ordeal.life_ms.1));
         let feeds = paths.iter().map(|path| feed_session(client, path, &lines));
@@ -493,7 +517,7 @@ async fn feed_through_kills(ordeal: Ordeal) {
         "{interrupted} of {} kills fell into the feeding",
         ordeal.kills
     );
-    let program = Program::start(directory.path(), &SETTINGS);
+    let program = Program::start(directory.path(), &settings);
     for (path, expected) in paths.iter().zip(&undisturbed) {
         feed_session(program.client(), path, &lines).await.unwrap();
         assert_eq!(

@@ -9,6 +9,7 @@ mod faults;
 mod larger_than_memory;
 mod learner_suite;
 mod openapi;
+mod postgres;
 mod readme;
 mod service;
 mod store_contract;

@@ -19,8 +19,7 @@ pub struct Program {
 impl Program {
     /// Starts the program on a free port of the loopback and waits for its banner.
     pub fn start(data_dir: &Path, settings: &[&str]) -> Self {
-        let command = Command::new(env!("CARGO_BIN_EXE_halfspace"));
-        Self::start_as(command, data_dir, settings)
+        Self::start_as(program(), data_dir, settings)
     }
 
     /// Starts the program where no file may be longer than so many times 512 bytes: for a file
@@ -29,14 +28,10 @@ impl Program {
         let limited = format!("trap '' XFSZ; ulimit -f {blocks_max}; exec \"$0\" \"$@\"");
         let mut command = Command::new("sh");
         command.args(["-c", &limited, env!("CARGO_BIN_EXE_halfspace")]);
-        Self::start_as(command, data_dir, settings)
+        Self::start_as(without_settings(command), data_dir, settings)
     }
 
     fn start_as(mut command: Command, data_dir: &Path, settings: &[&str]) -> Self {
-        // Settings of whoever runs the tests are not those of the tests.
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {
-            command.env_remove(name);
-        }
         let mut child = command
             .args(["--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
             .arg(data_dir)
@@ -66,6 +61,19 @@ impl Program {
             child,
             _stdout: stdout,
         }
+    }
+
+    /// Runs the program, which is to end by itself: how it did, and all that it said.
+    pub fn run(data_dir: &Path, settings: &[&str]) -> (ExitStatus, String) {
+        let output = program()
+            .args(["--listen", "127.0.0.1:0", "--log", "trace", "--data-dir"])
+            .arg(data_dir)
+            .args(settings)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status, String::from_utf8(said).unwrap())
     }
 
     /// Talks to it.
@@ -107,6 +115,18 @@ impl Drop for Program {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The program without the settings of whoever runs the tests.
+pub fn program() -> Command {
+    without_settings(Command::new(env!("CARGO_BIN_EXE_halfspace")))
+}
+
+fn without_settings(mut command: Command) -> Command {
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {
+        command.env_remove(name);
+    }
+    command
 }
 
 /// The processor time that a process has used, in ticks; none where the system does not say.

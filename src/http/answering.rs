@@ -7,16 +7,18 @@ use std::ops::ControlFlow;
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::formats::{LineSteps, Options, Parsed};
-use crate::jobs::LoadedModel;
+use crate::formats::{LineSteps, Options, Parsed, StoredExamples};
+use crate::jobs::{JobsError, LoadedModel, ReadError};
+use crate::learners::examples::Examples;
 use crate::learners::hypothesis::Decision;
-use crate::learners::predict::for_each_decisions_until;
-use crate::learners::run::StopFlag;
+use crate::learners::predict::{Misfit, check_fit, decide_each};
+use crate::learners::run::{Interrupt, StopFlag};
+use crate::records::Dataset;
 
 use super::answer_lines::{LineWriter, PIECE_BYTES};
 use super::attended::{begin, interrupted};
 use super::limits::Limits;
-use super::model_examples::{Whence, fit};
+use super::model_examples::{Whence, fit, misnamed, unfit};
 use super::predictions_text::{Document, push_line};
 use super::problem::{Code, Problem};
 
@@ -70,12 +72,16 @@ impl Answering {
         }
     }
 
+    /// Whether a document comes of it.
+    pub fn is_document(&self) -> bool {
+        matches!(self.destination, Destination::Document { .. })
+    }
+
     /// Whether it takes no longer to predict examples than to read them, and never waits: a document
     /// of a small model then needs no thread that may.
     pub fn is_light(&self) -> bool {
         let hypothesis = &self.model.hypothesis;
-        let is_document = matches!(self.destination, Destination::Document { .. });
-        is_document && hypothesis.words_of_work() <= hypothesis.n() as u64
+        self.is_document() && hypothesis.words_of_work() <= hypothesis.n() as u64
     }
 
     /// Predicts lines as they come in, in the blocking pool.
@@ -105,15 +111,54 @@ impl Answering {
     /// nobody waits for.
     pub fn take(&mut self, parsed: &Parsed, whence: Whence) -> Result<(), Problem> {
         fit(&self.model, parsed, whence)?;
+        self.begin();
+        match self.decide(&parsed.data, parsed.zero_bit_value)? {
+            Some(interrupt) => Err(interrupted(&self.limits, interrupt)),
+            None => Ok(()),
+        }
+    }
+
+    /// Predicts a dataset, in the blocking pool: as it is read, once its digest is found to be right.
+    ///
+    /// # Errors
+    /// As for [`Self::take`], and a dataset that is damaged.
+    pub fn take_stored(
+        &mut self,
+        dataset: &Dataset,
+        stored: &StoredExamples,
+    ) -> Result<(), Problem> {
+        let names = self.model.names.check_features(dataset.features.as_deref());
+        names.map_err(misnamed)?;
+        self.begin();
+        let verified = stored.verify(&self.stop).map_err(Misfit::Unread);
+        let fits = verified.and_then(|()| check_fit(&self.model.hypothesis, stored));
+        let interrupt = match fits {
+            Ok(()) => self.decide(stored, dataset.summary.zero_bit_value.into())?,
+            Err(Misfit::Unread(interrupt)) => Some(interrupt),
+            Err(misfit) => return Err(unfit(misfit, None, Whence::Whole)),
+        };
+        match interrupt {
+            Some(Interrupt::Unreadable) => Err(JobsError::from(ReadError::of(stored)).into()),
+            Some(interrupt) => Err(interrupted(&self.limits, interrupt)),
+            None => Ok(()),
+        }
+    }
+
+    /// Begins the time that a document may take.
+    fn begin(&mut self) {
         if let Destination::Document { timer, .. } = &mut self.destination
             && timer.is_none()
         {
             *timer = begin(&self.limits, &self.stop);
         }
-        let (hypothesis, zero) = (&self.model.hypothesis, parsed.zero_bit_value);
-        let mut left = parsed.data.examples();
+    }
+
+    /// Why not all examples were decided, if they were not.
+    fn decide(&mut self, examples: &dyn Examples, zero: f64) -> Result<Option<Interrupt>, Problem> {
+        let mut left = examples.shape().examples;
         let mut told = Ok(());
-        for_each_decisions_until(hypothesis, &parsed.data, zero, &self.stop, |decisions| {
+        let hypothesis = &self.model.hypothesis;
+        let decided = decide_each(hypothesis, examples, zero, &self.stop, |decisions, _| {
             left -= decisions.len();
             told = self.destination.push(decisions);
             match told {
@@ -122,10 +167,14 @@ impl Answering {
             }
         });
         told?;
-        if let Some(interrupt) = self.stop.raised().filter(|_| left > 0) {
-            return Err(interrupted(&self.limits, interrupt));
+        if let Err(interrupt) = decided {
+            return Ok(Some(interrupt));
         }
-        self.destination.send()
+        if left > 0 {
+            return Ok(self.stop.raised());
+        }
+        self.destination.send()?;
+        Ok(None)
     }
 
     /// The document, once all examples were taken; nothing where lines were sent.

@@ -131,7 +131,10 @@ pub async fn permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
 }
 
 /// The right to be answered line by line. Nobody knows when one is free again: nobody waits.
-fn stream_permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
+///
+/// # Errors
+/// 503 when too many are held.
+pub fn stream_permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
     let permit = Arc::clone(&app.streams).try_acquire_owned();
     permit.map_err(|_| {
         let limit = app.limits.streams_max;

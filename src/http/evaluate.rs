@@ -108,11 +108,8 @@ impl Held {
         let classes = self.model.names.check_classes(parsed.class_names.as_ref());
         classes.map_err(misnamed)?;
         let _timer = begin(&self.limits, &self.run.stop);
-        self.against(&parsed.data, parsed.zero_bit_value)
-            .map_err(|unfinished| match unfinished {
-                Unfinished::Interrupted(interrupt) => interrupted(&self.limits, interrupt),
-                Unfinished::Refused(problem) => problem,
-            })
+        let result = self.against(&parsed.data, parsed.zero_bit_value)?;
+        result.map_err(|interrupt| interrupted(&self.limits, interrupt))
     }
 
     /// A dataset is read as it goes, whatever its size, once its digest is found to be right.
@@ -123,57 +120,33 @@ impl Held {
     ) -> Result<EvaluateResult, Problem> {
         let names = dataset_names(dataset);
         self.model.names.check(&names).map_err(misnamed)?;
-        let zero = dataset.summary.zero_bit_value.into();
-        self.against_verified(stored, zero)
-            .map_err(|unfinished| match unfinished {
-                Unfinished::Interrupted(Interrupt::Unreadable) => {
-                    JobsError::from(ReadError::of(stored)).into()
-                }
-                Unfinished::Interrupted(interrupt) => interrupted(&self.limits, interrupt),
-                Unfinished::Refused(problem) => problem,
-            })
-    }
-
-    fn against_verified(
-        &self,
-        stored: &StoredExamples,
-        zero: f64,
-    ) -> Result<EvaluateResult, Unfinished> {
         let _timer = begin(&self.limits, &self.run.stop);
-        stored.verify(&self.run.stop)?;
-        match check_fit(&self.model.hypothesis, stored) {
-            Err(Misfit::Unread(interrupt)) => return Err(interrupt.into()),
-            Err(misfit) => {
-                return Err(Unfinished::Refused(unfit(misfit, None, Whence::Whole)));
-            }
-            Ok(()) => {}
-        }
-        self.against(stored, zero)
+        let verified = stored.verify(&self.run.stop).map_err(Misfit::Unread);
+        let fits = verified.and_then(|()| check_fit(&self.model.hypothesis, stored));
+        let result = match fits {
+            Ok(()) => self.against(stored, dataset.summary.zero_bit_value.into())?,
+            Err(Misfit::Unread(interrupt)) => Err(interrupt),
+            Err(misfit) => return Err(unfit(misfit, None, Whence::Whole)),
+        };
+        result.map_err(|interrupt| match interrupt {
+            Interrupt::Unreadable => JobsError::from(ReadError::of(stored)).into(),
+            interrupt => interrupted(&self.limits, interrupt),
+        })
     }
 
+    /// The result, or what kept it from being found.
     fn against(
         &self,
         examples: &dyn ReadExamples,
         zero: f64,
-    ) -> Result<EvaluateResult, Unfinished> {
-        check_labels(examples)
-            .map_err(|detail| Unfinished::Refused(Problem::new(Code::WRONG_DATA, detail)))?;
-        let evaluation = evaluate::evaluate(&self.model.hypothesis, examples, zero, &self.run)?;
-        match evaluation.interrupted {
-            Some(interrupt) => Err(interrupt.into()),
-            None => Ok(EvaluateResult::new(self.id, &evaluation)),
-        }
-    }
-}
-
-/// Why there is no result.
-enum Unfinished {
-    Interrupted(Interrupt),
-    Refused(Problem),
-}
-
-impl From<Interrupt> for Unfinished {
-    fn from(interrupt: Interrupt) -> Self {
-        Self::Interrupted(interrupt)
+    ) -> Result<Result<EvaluateResult, Interrupt>, Problem> {
+        check_labels(examples).map_err(|detail| Problem::new(Code::WRONG_DATA, detail))?;
+        let evaluated = evaluate::evaluate(&self.model.hypothesis, examples, zero, &self.run);
+        Ok(
+            evaluated.and_then(|evaluation| match evaluation.interrupted {
+                Some(interrupt) => Err(interrupt),
+                None => Ok(EvaluateResult::new(self.id, &evaluation)),
+            }),
+        )
     }
 }

@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use crate::formats::{DataForm, Parsed, Place, StoredExamples, digest};
 use crate::jobs::JobsError;
-use crate::learners::data::Data;
 use crate::learners::run::StopFlag;
 use crate::records::task::DataSpec;
 use crate::records::{Dataset, DatasetId, Names, Owner};
@@ -131,23 +130,6 @@ pub async fn stored_examples(
     opened.map_err(|error| no_dataset(error, pointer))
 }
 
-/// What is known of the dataset of this name in a body.
-///
-/// # Errors
-/// As for [`stored_examples`].
-pub async fn dataset_in_body(
-    app: &App,
-    owner: &Owner,
-    id: &str,
-    pointer: &str,
-) -> Result<Dataset, Problem> {
-    let read = match id.parse::<DatasetId>() {
-        Ok(id) => app.jobs.dataset(owner, id).await,
-        Err(_) => Err(JobsError::DatasetMissing),
-    };
-    read.map_err(|error| no_dataset(error, pointer))
-}
-
 fn no_dataset(error: JobsError, pointer: &str) -> Problem {
     match error {
         JobsError::DatasetMissing => {
@@ -157,17 +139,6 @@ fn no_dataset(error: JobsError, pointer: &str) -> Problem {
             Problem::new(Code::UNKNOWN_DATASET, detail).with(field)
         }
         error => error.into(),
-    }
-}
-
-/// Stored examples as if they had just been read.
-pub fn parsed(dataset: &Dataset, data: Data) -> Parsed {
-    Parsed {
-        data,
-        first_real: None,
-        zero_bit_value: dataset.summary.zero_bit_value.into(),
-        feature_names: dataset.features.clone(),
-        class_names: dataset.classes.as_deref().and_then(two),
     }
 }
 

@@ -30,8 +30,6 @@ pub enum Whence {
     Whole,
     /// One stands in this line; several end with it.
     Line(u64),
-    /// They begin with this one, from 0.
-    From(usize),
 }
 
 /// The model that a path names.
@@ -138,7 +136,7 @@ pub fn unfit(misfit: Misfit, first_real: Option<&Place>, whence: Whence) -> Prob
     let detail = sentence(&misfit.to_string());
     let line = match whence {
         Whence::Line(line) => Some(Place::Line { line, column: 1 }),
-        Whence::Whole | Whence::From(_) => None,
+        Whence::Whole => None,
     };
     let (code, detail, place) = match (misfit, whence) {
         (Misfit::Length { .. }, _) => (Code::WRONG_DATA, detail, line),
@@ -148,10 +146,6 @@ pub fn unfit(misfit: Misfit, first_real: Option<&Place>, whence: Whence) -> Prob
         (Misfit::Intractable(detail), Whence::Line(number)) => {
             let detail = format!("Of line {number} alone: {detail}");
             (Code::INTRACTABLE, detail, line)
-        }
-        (Misfit::Intractable(detail), Whence::From(first)) => {
-            let detail = format!("Counted from example {first} on: {detail}");
-            (Code::INTRACTABLE, detail, None)
         }
     };
     let problem = Problem::new(code, detail.clone());

@@ -9,12 +9,10 @@ use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 
-use crate::bits::BLOCK_ROWS;
-use crate::formats::{self, Format, Options, RowsKind};
+use crate::formats::{self, Format, Options};
 use crate::jobs::{JobsError, LoadedModel};
-use crate::learners::data::Data;
 use crate::records::id::ModelKind;
-use crate::records::{Dataset, ModelId, Owner};
+use crate::records::{ModelId, Owner};
 
 use super::App;
 use super::answer_lines::answer_lines;
@@ -24,12 +22,9 @@ use super::body::{self, Effort};
 use super::data_body::{DataBody, Octets};
 use super::envelope::RequestId;
 use super::extract::{Caller, PathId, accepted};
-use super::found_data::{dataset_in_body, parsed};
+use super::found_data::stored_examples;
 use super::model_examples::{Examples, Purpose, Whence, examples, model_in_path, options};
-use super::problem::{Code, Problem, ProblemDocument};
-
-/// Bytes of a dataset in memory at a time, about.
-const STEP_BYTES: u64 = 4 << 20;
+use super::problem::{Problem, ProblemDocument};
 
 /// The predictions of a model, one an example.
 #[derive(Serialize, ToSchema)]
@@ -216,50 +211,23 @@ impl Asked {
         }
     }
 
-    /// Predicts a dataset, some of its examples in memory at a time.
+    /// Predicts a dataset, which is read as it goes.
     async fn predict_stored(
         &self,
         mut answering: Answering,
         id: &str,
     ) -> Result<Answering, Problem> {
-        let mut permit = body::permit(&self.app).await?;
-        let dataset = dataset_in_body(&self.app, &self.owner, id, "").await?;
-        let row_bytes = match dataset.summary.values {
-            RowsKind::Boolean => dataset.summary.n.div_ceil(8),
-            RowsKind::Real => dataset.summary.n * 8,
+        // Who reads lines may take long, and holds up nobody who uploads.
+        let permit = match answering.is_document() {
+            true => body::permit(&self.app).await?,
+            false => body::stream_permit(&self.app)?,
         };
-        let rows = (STEP_BYTES / row_bytes.max(1)).max(1) as usize;
-        let rows = rows.next_multiple_of(BLOCK_ROWS);
-        let mut first = 0;
-        while let Some(data) = self.stored_examples(&dataset, first, rows).await? {
-            let examples = data.examples();
-            let parsed = parsed(&dataset, data);
-            let whence = match first {
-                0 => Whence::Whole,
-                first => Whence::From(first),
-            };
-            let taken = tokio::task::spawn_blocking(move || {
-                let taken = answering.take(&parsed, whence);
-                taken.map(|()| (answering, permit))
-            });
-            let defect = |_| Problem::new(Code::INTERNAL, "The computation met a defect.");
-            (answering, permit) = taken.await.map_err(defect)??;
-            first += examples;
-        }
-        Ok(answering)
-    }
-
-    async fn stored_examples(
-        &self,
-        dataset: &Dataset,
-        first: usize,
-        rows: usize,
-    ) -> Result<Option<Data>, Problem> {
-        if first as u64 >= dataset.summary.examples {
-            return Ok(None);
-        }
-        let read = self.app.jobs.read_examples(&dataset.summary, first, rows);
-        Ok(read.await?)
+        let (dataset, stored) = stored_examples(&self.app, &self.owner, id, "").await?;
+        let predicted = body::compute(permit, move || {
+            answering.take_stored(&dataset, &stored)?;
+            Ok(answering)
+        });
+        predicted.await
     }
 }
 

@@ -110,3 +110,25 @@ async fn what_needs_all_of_them_in_memory_is_refused_at_once() {
     let drift = train(json!({"name": "directed-drift"}), data);
     assert_eq!(frugal.run(&drift).await["status"], "succeeded");
 }
+
+/// One bit of a stored dataset flips: nothing is said of what was never sent.
+#[tokio::test]
+async fn a_damaged_dataset_is_neither_predicted_nor_evaluated() {
+    let (generous, frugal) = services().await;
+    let id = stored(&generous).await;
+    let data = json!({"dataset": id});
+    let job = train(json!({"name": "perceptron"}), data.clone());
+    let model = generous.run(&job).await["result"]["model"].take();
+    let path = generous
+        .directory()
+        .join(format!("blobs/datasets/{id}/data"));
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[50_000] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    for service in [&generous, &frugal] {
+        for route in ["predict", "evaluate"] {
+            let path = format!("/v1/models/{}/{route}", model.as_str().unwrap());
+            service.post_json(&path, &data).await.expect(500);
+        }
+    }
+}

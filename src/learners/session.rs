@@ -9,8 +9,7 @@ use super::course::{Course, Shown, Stop};
 use super::data::Data;
 use super::hypothesis::Hypothesis;
 use super::parameters::ParameterError;
-use super::random::Generator;
-use super::rule::{Order, Rule};
+use super::rule::Rule;
 use super::run::{Counts, Limits, Run};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::{MemorySample, Stream};
@@ -88,7 +87,7 @@ impl Session {
     pub fn new(plan: SessionPlan) -> Result<Self, TaskError> {
         check(&plan)?;
         let (rule, random) = built(&plan).map_err(TaskError::Parameter)?;
-        if rule.order() != Order::Cyclic {
+        if !task::takes_stream(&plan.task, rule.order()) {
             let detail = "a session learns examples as they come: only the order cyclic fits";
             return Err(TaskError::NotOnLine(detail.to_owned()));
         }
@@ -97,7 +96,7 @@ impl Session {
             ..plan.task.limits
         };
         let watch = plan.assume;
-        let watch = watch.and_then(|sampling| task::watch_for(&plan.task, plan.n, sampling));
+        let watch = watch.and_then(|sampling| task::watch_for(&plan.task, plan.n, sampling, true));
         let counts = Counts {
             passes: 1,
             ..Counts::default()
@@ -149,8 +148,7 @@ impl Session {
             let state = [reader.number()?, reader.number()?, reader.number()?];
             course.watch = Some(watch.with_state(state).ok_or(SnapshotError)?);
         }
-        let generator = serde_json::from_slice::<Generator>(reader.bytes()?);
-        course.random = generator.map_err(|_| SnapshotError)?;
+        course.random = reader.generator()?;
         session.rule.restore(&mut reader)?;
         reader.end()?;
         Ok(session)
@@ -179,8 +177,7 @@ impl Session {
         if let Some(watch) = &course.watch {
             writer.numbers(watch.state());
         }
-        let generator = serde_json::to_vec(&course.random);
-        writer.bytes(&generator.expect("a generator is four numbers"));
+        writer.generator(&course.random);
         self.rule.snapshot(&mut writer);
         writer.finish()
     }

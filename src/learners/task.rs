@@ -67,6 +67,14 @@ impl Input<'_> {
             Self::Generated(plan) => plan.target.n(),
         }
     }
+
+    /// Examples in all; none where they never end.
+    pub(super) fn examples(&self) -> Option<u64> {
+        match self {
+            Self::Sample { data, .. } => Some(data.examples() as u64),
+            Self::Generated(plan) => plan.count,
+        }
+    }
 }
 
 /// Why a task cannot run on its input.
@@ -179,12 +187,11 @@ fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         }
         return Ok(());
     }
-    let unlimited = matches!(input, Input::Generated(plan) if plan.count.is_none());
-    if !unlimited {
+    if input.examples().is_some() {
         return Ok(());
     }
     let field = "max_examples";
-    if task_order(task, input) != Some(Order::Cyclic) {
+    if !task_order(task, input).is_some_and(|order| takes_stream(task, order)) {
         let detail = format!("{name} in this order needs the whole sample: give the data a count");
         return Err(TaskError::WrongStop { field, detail });
     }
@@ -243,6 +250,16 @@ fn check_rule(
     Err(wrong(detail))
 }
 
+/// Whether a rule of this order learns from examples that come but once. It may be an order of a
+/// sample, so long as nobody asked for it.
+pub(super) fn takes_stream(task: &Task, order: Order) -> bool {
+    match order {
+        Order::Cyclic => true,
+        Order::Shuffled => !task.parameters.is_given("order"),
+        Order::RandomMistake | Order::Search => false,
+    }
+}
+
 fn task_order(task: &Task, input: Input<'_>) -> Option<Order> {
     build(task, input).ok().map(|(rule, _)| rule.order())
 }
@@ -253,11 +270,17 @@ fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
         (Some(Order::Cyclic) | None, _) | (_, None) => 0,
         (_, Some(count)) => count.saturating_mul(plan.target.n().div_ceil(64) as u64 * 8),
     };
-    let (n, data) = match input {
-        Input::Sample { data, .. } => (data.n(), 4 * data.examples() as u64),
-        Input::Generated(plan) => (plan.target.n(), materialised(plan)),
+    let an_example = build(task, input).map_or(0, |(rule, _)| rule.bytes_an_example());
+    let (n, data, examples) = match input {
+        Input::Sample { data, .. } => (data.n(), 0, data.examples() as u64),
+        Input::Generated(plan) => {
+            let data = materialised(plan);
+            let examples = if data > 0 { plan.count } else { None };
+            (plan.target.n(), data, examples.unwrap_or(0))
+        }
     };
-    data.saturating_add(64 * n as u64)
+    data.saturating_add(examples.saturating_mul(an_example))
+        .saturating_add(64 * n as u64)
 }
 
 pub(super) type Built = (Box<dyn Rule>, Generator);
@@ -298,17 +321,24 @@ pub(super) fn fresh_sampling(input: Input<'_>) -> Result<Sampling, &'static str>
 }
 
 pub(super) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
-    watch_for(task, input.n(), fresh_sampling(input).ok()?)
+    let unlimited = input.examples().is_none();
+    watch_for(task, input.n(), fresh_sampling(input).ok()?, unlimited)
 }
 
-/// The watch over fresh examples that are drawn so.
-pub(super) fn watch_for(task: &Task, n: usize, sampling: Sampling) -> Option<Watch> {
+/// The watch over fresh examples that are drawn so, and come but once where they are `unlimited`.
+pub(super) fn watch_for(
+    task: &Task,
+    n: usize,
+    sampling: Sampling,
+    unlimited: bool,
+) -> Option<Watch> {
     if task.entry.confidence_rules.is_empty() {
         return None;
     }
     let confidence = match (task.confidence, task.entry.default_stop) {
         (Some(confidence), _) => confidence,
         (None, DefaultStop::Confidence) => 0.99,
+        (None, DefaultStop::PassesOrConfidence(_)) if unlimited => 0.99,
         (None, _) => return None,
     };
     Some(Watch::new(
@@ -327,7 +357,8 @@ pub(super) fn limits(task: &Task) -> Limits {
             max_passes: asked.max_passes.or(Some(1)),
             ..asked
         },
-        DefaultStop::Passes(passes) => Limits {
+        DefaultStop::Own => asked,
+        DefaultStop::Passes(passes) | DefaultStop::PassesOrConfidence(passes) => Limits {
             max_passes: asked.max_passes.or(Some(passes)),
             ..asked
         },

@@ -26,7 +26,7 @@ const EXAMPLE_WORDS_MAX: u64 = 1 << 18;
 /// When [`task::check`] would refuse the task.
 pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interrupt> {
     let (mut rule, random) = task::build(task, input).expect("a checked task");
-    let needs_sample = rule.order() != Order::Cyclic;
+    let needs_sample = rule.order() != Order::Cyclic && input.examples().is_some();
     let materialised = match input {
         Input::Generated(plan) if needs_sample => {
             Some(Generated::materialise(plan.clone(), task.seed, run))
@@ -87,10 +87,20 @@ fn report(
         Err(_) => None,
         Ok(bound) => bound,
     };
+    let mut termination = termination(task, input, &train_loop.course, reason);
+    if let Some(remark) = input
+        .examples()
+        .and_then(|all| train_loop.rule.remark(reason, all))
+    {
+        termination.detail = Some(match termination.detail {
+            Some(limit) => format!("{limit}: {remark}"),
+            None => remark,
+        });
+    }
     Ok(Outcome {
         hypothesis,
         counts,
-        termination: termination(task, input, reason, train_loop.course.watch.as_ref()),
+        termination,
         training,
         bound,
         target,
@@ -98,12 +108,8 @@ fn report(
     })
 }
 
-fn termination(
-    task: &Task,
-    input: Input<'_>,
-    reason: Reason,
-    watch: Option<&Watch>,
-) -> Termination {
+fn termination(task: &Task, input: Input<'_>, course: &Course, reason: Reason) -> Termination {
+    let watch = course.watch.as_ref();
     let unclaimed = match (!task.entry.confidence_rules.is_empty(), watch) {
         (true, Some(watch)) if watch.rule() == StopRule::PerHypothesis => Some(
             "the rule per-hypothesis holds for one hypothesis fixed in advance, and promises \
@@ -112,7 +118,8 @@ fn termination(
         (false, _) | (true, Some(_)) => None,
         (true, None) => Some(match task::fresh_sampling(input) {
             Err(why) => why,
-            Ok(_) => "the data were read more than once",
+            Ok(_) if course.counts.passes > 1 => "the data were read more than once",
+            Ok(_) => "none was asked for",
         }),
     };
     let is_accepted = reason == Reason::Confident;

@@ -27,6 +27,8 @@ LABEL org.opencontainers.image.title="halfspace" \
       org.opencontainers.image.description="Learning as a service: learners of Boolean half-spaces as durable jobs over HTTP" \
       org.opencontainers.image.licenses="MIT OR Apache-2.0"
 COPY --from=program /build/target/release/halfspace /usr/local/bin/halfspace
+# Whom callbacks by https trust; the slim image trusts nobody.
+COPY --from=program /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/
 COPY --from=program /build/LICENSE-MIT /build/LICENSE-APACHE /usr/share/doc/halfspace/
 # A user by number, so that an orchestrator can check that it is not root. A new volume takes over
 # owner and mode of this directory.

@@ -24,7 +24,7 @@ use halfspace::http::{ServeLimits, serve};
 use halfspace::jobs::Jobs;
 use halfspace::records::id::JobKind;
 use halfspace::records::{Job, Model, Owner, Page};
-use halfspace::storage::{JobFilter, SqliteStore, Store};
+use halfspace::storage::{JobFilter, SqlStore, Store, sqlite};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut empty = Client::connect(empty, "/")?;
     let mut trainer = Client::connect(service, TRAIN)?;
     let (job, model) = runtime.block_on(ended_job(&jobs))?;
-    let own = runtime.block_on(SqliteStore::open(&directory.path().join("own.db")))?;
+    let own = runtime.block_on(sqlite::open(&directory.path().join("own.db")))?;
     let mut file = File::create(directory.path().join("page"))?;
     let commit = || runtime.block_on(commit(&own, &jobs, &job, &model));
 
@@ -156,7 +156,7 @@ async fn ended_job(jobs: &Jobs) -> Result<(Job, Model), Box<dyn Error>> {
 
 /// Stores the job and the model under ids of their own.
 async fn commit(
-    store: &SqliteStore,
+    store: &SqlStore,
     jobs: &Jobs,
     job: &Job,
     model: &Model,

@@ -4,7 +4,7 @@
 //! `cargo bench --bench sessions` starts the program on a free port of the loopback and sends NDJSON:
 //! one stream into one session, and 64 at once into 64; then single lines, a request each, from one
 //! client and from 64. The baseline is a write of 4 KiB with `fdatasync`, again and again, in the same
-//! directory.
+//! directory, before and after. Last, what a session of Directed Drift takes in memory.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::fs::File;
@@ -21,10 +21,14 @@ const LEARNERS: [&str; 4] = [
     "kernel-perceptron",
 ];
 const SESSIONS: usize = 64;
-const STREAM_LINES: usize = 50_000;
-const LINES_OF_EACH: usize = 5_000;
-const SINGLE_LINES: usize = 40;
-const SYNCS: usize = 300;
+const STREAM_LINES: usize = 500_000;
+const LINES_OF_EACH: usize = 30_000;
+const SINGLE_LINES: usize = 100;
+const SYNCS: usize = 2_000;
+
+/// Sessions whose memory is looked at, and their features.
+const HELD: usize = 200;
+const HELD_N: usize = 1_000_000;
 
 /// Features an example.
 const N: usize = 64;
@@ -47,40 +51,72 @@ fn measure(child: &mut Child, directory: &Path) -> Result<()> {
     let mut line = String::new();
     banner.read_line(&mut line)?;
     let address = line.trim_end().rsplit('/').next().unwrap_or_default();
-    println!("n = {N}; a second:");
-    report("baseline: 4 KiB written and synced", SYNCS, || {
-        syncs(directory)
-    })?;
+    println!("n = {N}");
+    println!("{:48} {:>12} {:>12}", "", "a second", "a sync");
+    let before = rate(SYNCS, || syncs(directory))?;
+    report("baseline: 4 KiB written and synced", before, before);
     let stream = lines(STREAM_LINES);
     for learner in LEARNERS {
-        let path = open(address, learner)?;
-        let name = format!("examples, one stream, {learner}");
-        report(&name, STREAM_LINES, || learn(address, &path, &stream))?;
+        let path = open(address, learner, N)?;
+        let taken = rate(STREAM_LINES, || learn(address, &path, &stream))?;
+        report(&format!("examples, one stream, {learner}"), taken, before);
     }
-    let paths: Result<Vec<String>> = (0..SESSIONS).map(|_| open(address, "perceptron")).collect();
+    let paths: Result<Vec<String>> = (0..SESSIONS)
+        .map(|_| open(address, "perceptron", N))
+        .collect();
     let paths = paths?;
     let each = lines(LINES_OF_EACH);
-    let name = format!("examples, {SESSIONS} streams, perceptron");
-    report(&name, SESSIONS * LINES_OF_EACH, || {
+    let taken = rate(SESSIONS * LINES_OF_EACH, || {
         at_once(&paths, |path| learn(address, path, &each))
     })?;
-    let single = |path: &str| {
-        let line = lines(1);
-        (0..SINGLE_LINES).try_for_each(|_| learn(address, path, &line))
-    };
-    report("requests of one line, one client", SINGLE_LINES, || {
-        single(&paths[0])
-    })?;
+    let name = format!("examples, {SESSIONS} streams, perceptron");
+    report(&name, taken, before);
+    let line = lines(1);
+    let single = |path: &str| (0..SINGLE_LINES).try_for_each(|_| learn(address, path, &line));
+    let taken = rate(SINGLE_LINES, || single(&paths[0]))?;
+    report("requests of one line, one client", taken, before);
+    let taken = rate(SESSIONS * SINGLE_LINES, || at_once(&paths, single))?;
     let name = format!("requests of one line, {SESSIONS} clients");
-    report(&name, SESSIONS * SINGLE_LINES, || at_once(&paths, single))
+    report(&name, taken, before);
+    let after = rate(SYNCS, || syncs(directory))?;
+    report("baseline, again", after, before);
+    hold(address, child.id())
 }
 
-fn report(name: &str, count: usize, work: impl FnOnce() -> Result<()>) -> Result<()> {
+fn report(name: &str, rate: f64, baseline: f64) {
+    println!("{name:48} {rate:>12.0} {:>12.2}", rate / baseline);
+}
+
+/// How many a second.
+fn rate(count: usize, work: impl FnOnce() -> Result<()>) -> Result<f64> {
     let begun = Instant::now();
     work()?;
-    let rate = count as f64 / begun.elapsed().as_secs_f64();
-    println!("{name:48} {rate:>12.0}");
+    Ok(count as f64 / begun.elapsed().as_secs_f64())
+}
+
+/// What sessions that are in use add to the memory of the program.
+fn hold(address: &str, pid: u32) -> Result<()> {
+    let line = format!("\"{}\"\n", "10".repeat(HELD_N / 2)).into_bytes();
+    // The first request of such a size leaves buffers behind.
+    learn(address, &open(address, "directed-drift", HELD_N)?, &line)?;
+    let before = resident_bytes(pid)?;
+    for _ in 0..HELD {
+        learn(address, &open(address, "directed-drift", HELD_N)?, &line)?;
+    }
+    let each = (resident_bytes(pid)? - before) / HELD as f64;
+    println!(
+        "resident memory of a session of directed-drift, n = {HELD_N}: {each:.0} bytes, {:.2} n bits",
+        8.0 * each / HELD_N as f64
+    );
     Ok(())
+}
+
+/// Resident memory, as Linux tells it; nothing elsewhere.
+fn resident_bytes(pid: u32) -> Result<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kibibytes = line.and_then(|line| line.trim().split(' ').next()?.parse::<f64>().ok());
+    Ok(1024.0 * kibibytes.unwrap_or_default())
 }
 
 /// The same work on every session, each in a thread of its own.
@@ -127,8 +163,8 @@ fn lines(count: usize) -> Vec<u8> {
 }
 
 /// Opens a session; its path.
-fn open(address: &str, learner: &str) -> Result<String> {
-    let body = format!(r#"{{"learner": {{"name": "{learner}"}}, "n": {N}, "seed": 1}}"#);
+fn open(address: &str, learner: &str, n: usize) -> Result<String> {
+    let body = format!(r#"{{"learner": {{"name": "{learner}"}}, "n": {n}, "seed": 1}}"#);
     let answer = post(address, "/v1/sessions", "application/json", body.as_bytes())?;
     let head = answer.lines().find(|line| line.starts_with("location: "));
     Ok(head.expect("an open session")["location: ".len()..].to_owned())

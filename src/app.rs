@@ -12,11 +12,12 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::Settings;
+use crate::config::{Role, Settings};
 use crate::http::{self, App, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
 use crate::records::{Clock, Timestamp};
-use crate::storage::{Blobs, DataDir, SqliteStore, Store, StoreError, blobs};
+use crate::storage::backup::{self, Backup, BackupError};
+use crate::storage::{Blobs, DataDir, Place, Store, StoreError, blobs, postgres, sqlite};
 
 /// How long jobs may take to be written back when the service stops.
 const JOBS_PATIENCE: Duration = Duration::from_secs(5);
@@ -32,10 +33,20 @@ const BUCKETS: [f64; 12] = [
 /// Why the service does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The embedded store cannot be opened.
+    /// The directory, or the embedded database in it, cannot be opened.
     #[error("--data-dir {directory}: {source}")]
     DataDir {
         directory: String,
+        source: StoreError,
+    },
+    /// The setting names no database.
+    #[error("--database-url: {0}")]
+    DatabaseUrl(String),
+    /// The shared database cannot be used.
+    #[error("--database-url {shown}: {source}")]
+    Database {
+        /// The address without what is secret in it.
+        shown: String,
         source: StoreError,
     },
     /// The address cannot be listened on.
@@ -80,17 +91,10 @@ impl Service {
     /// # Errors
     /// What is wrong, with the setting at fault.
     pub async fn open(settings: &Settings) -> Result<Self, StartError> {
-        let named = |source| StartError::DataDir {
-            directory: settings.data_dir.display().to_string(),
-            source,
-        };
         let ids = Arc::new(ids()?);
-        let path = settings.data_dir.clone();
-        let opened = tokio::task::spawn_blocking(move || DataDir::open(&path)).await;
-        let opened = opened.map_err(|error| named(StoreError::Other(error.into())))?;
-        let mut data_dir = opened.map_err(named)?;
-        let store = open_store(&mut data_dir, &ids).await.map_err(named)?;
-        let blobs = Blobs::local(&data_dir.blobs_path()).map_err(named)?;
+        let (store, data_dir) = open_store(settings, &ids).await?;
+        let blobs = Blobs::local(&data_dir.blobs_path());
+        let blobs = blobs.map_err(|source| of_data_dir(settings, source))?;
         let jobs = Jobs::new(store, blobs, ids, jobs_config(settings));
         let limits = settings.limits();
         let permits = |limit: u64| {
@@ -100,14 +104,19 @@ impl Service {
         let app = App {
             jobs: Arc::clone(&jobs),
             uploads: permits(limits.uploads_max),
+            streams: permits(limits.streams_max),
             constructions: permits(limits.constructions_max),
             limits: Arc::new(limits),
+            scratch: data_dir.scratch(),
             allowed_hosts: allowed_hosts(settings),
             metrics: metrics_handle()?,
         };
         Ok(Self {
             jobs,
-            router: http::router(app),
+            router: match settings.role {
+                Role::All | Role::Api => http::router(app),
+                Role::Worker => http::operations_router(app),
+            },
             _data_dir: data_dir,
         })
     }
@@ -146,35 +155,99 @@ impl Service {
     }
 }
 
-/// Opens the database, and does what only a sole owner of the directory may.
-async fn open_store(data_dir: &mut DataDir, ids: &Ids) -> Result<Arc<dyn Store>, StoreError> {
-    let store = SqliteStore::open(&data_dir.database_path()).await?;
+/// Opens directory and database, and does what only a sole owner of the directory may.
+async fn open_store(
+    settings: &Settings,
+    ids: &Ids,
+) -> Result<(Arc<dyn Store>, DataDir), StartError> {
+    let place = place(settings)?;
+    let named = |source| of_data_dir(settings, source);
+    let path = settings.data_dir.clone();
+    let opened = tokio::task::spawn_blocking(move || DataDir::open(&path)).await;
+    let opened = opened.map_err(|error| named(StoreError::Other(error.into())))?;
+    let mut data_dir = opened.map_err(named)?;
+    let store = open_database(settings, &place, &data_dir).await?;
     if data_dir.alone() {
-        let released = store.release_all_leases(ids.now()).await?;
-        if released > 0 {
-            tracing::info!(released, "jobs of a process that is gone are queued again");
+        // Others may share a database without living in this directory, or on this machine: their
+        // leases are theirs until they run out.
+        if let Place::Sqlite = place {
+            let released = store.release_all_leases(ids.now()).await.map_err(named)?;
+            if released > 0 {
+                tracing::info!(released, "jobs of a process that is gone are queued again");
+            }
         }
         let removed = blobs::remove_unfinished(&data_dir.blobs_path());
         if removed > 0 {
             tracing::info!(removed, "unfinished blobs are gone");
         }
     }
-    data_dir.share()?;
-    Ok(Arc::new(store))
+    data_dir.share().map_err(named)?;
+    Ok((store, data_dir))
+}
+
+/// Opens the database and brings its schema up to date.
+async fn open_database(
+    settings: &Settings,
+    place: &Place,
+    data_dir: &DataDir,
+) -> Result<Arc<dyn Store>, StartError> {
+    match place {
+        Place::Sqlite => {
+            let opened = sqlite::open(&data_dir.database_path()).await;
+            Ok(Arc::new(
+                opened.map_err(|source| of_data_dir(settings, source))?,
+            ))
+        }
+        Place::Postgres(url) => {
+            tracing::info!(database = %url, "records are kept in a shared database");
+            let opened = postgres::open(url).await;
+            Ok(Arc::new(opened.map_err(|source| StartError::Database {
+                shown: url.to_string(),
+                source,
+            })?))
+        }
+    }
+}
+
+fn place(settings: &Settings) -> Result<Place, StartError> {
+    let place = settings.database_url.place();
+    place.map_err(StartError::DatabaseUrl)
+}
+
+fn of_data_dir(settings: &Settings, source: StoreError) -> StartError {
+    StartError::DataDir {
+        directory: settings.data_dir.display().to_string(),
+        source,
+    }
 }
 
 /// Brings the schema up to date.
 ///
 /// # Errors
-/// When the store cannot be opened.
-pub async fn migrate(data_dir: &Path) -> Result<(), StoreError> {
-    let mut data_dir = DataDir::open(data_dir)?;
-    data_dir.share()?;
-    SqliteStore::open(&data_dir.database_path())
-        .await?
-        .close()
-        .await;
+/// When the store cannot be opened, with the setting at fault.
+pub async fn migrate(settings: &Settings) -> Result<(), StartError> {
+    let place = place(settings)?;
+    let named = |source| of_data_dir(settings, source);
+    let mut data_dir = DataDir::open(&settings.data_dir).map_err(named)?;
+    data_dir.share().map_err(named)?;
+    let store = open_database(settings, &place, &data_dir).await?;
+    store.close().await;
     Ok(())
+}
+
+/// Copies the embedded store to a directory, while others may serve it.
+///
+/// # Errors
+/// Why there is no copy.
+pub async fn backup(settings: &Settings, target: &Path) -> Result<Backup, BackupError> {
+    match settings.database_url.place() {
+        Ok(Place::Sqlite) => backup::backup(&settings.data_dir, target).await,
+        Ok(Place::Postgres(_)) => {
+            let detail = "a store in PostgreSQL is copied by PostgreSQL's own tools";
+            Err(BackupError::NotEmbedded(detail.to_owned()))
+        }
+        Err(detail) => Err(BackupError::NotEmbedded(detail)),
+    }
 }
 
 fn ids() -> Result<Ids, StartError> {
@@ -193,6 +266,7 @@ fn jobs_config(settings: &Settings) -> JobsConfig {
         attempts_max: limits.attempts_max,
         seconds_default: limits.seconds_max.min(600.0),
         queue_max: limits.jobs_queued_max,
+        resident_bytes_max: limits.resident_bytes_max,
         retention_days: settings.retention_days,
         ..JobsConfig::default()
     }

@@ -1,11 +1,16 @@
 //! Every setting: its flag, environment variable, default and check, in one place.
 
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::TypedValueParser;
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
+use crate::callbacks::{Network, Secret};
 use crate::http::limits::Limits;
+use crate::storage::DatabaseUrl;
 
 /// Learning as a service: named learners run as durable jobs over HTTP.
 #[derive(Debug, Parser)]
@@ -20,12 +25,18 @@ pub struct CommandLine {
 }
 
 /// What the program can do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Subcommand)]
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
     /// Serves requests and computes jobs (the default).
     Serve,
     /// Brings the schema of the store up to date, and ends.
     Migrate,
+    /// Writes a consistent copy of the embedded store, also while others serve it. To restore is to
+    /// serve the copy, with --data-dir.
+    Backup {
+        /// The directory of the copy, which is not there yet or empty.
+        directory: PathBuf,
+    },
     /// Prints the OpenAPI document.
     Openapi,
     /// Asks a running service whether it is alive: exit status 0 if so.
@@ -51,6 +62,18 @@ pub struct Settings {
         global = true
     )]
     pub data_dir: PathBuf,
+    /// Where records are kept: `sqlite`, in the data directory, or `postgres://user@host/database`.
+    #[arg(
+        long,
+        env = "HALFSPACE_DATABASE_URL",
+        default_value = "sqlite",
+        hide_env_values = true,
+        global = true
+    )]
+    pub database_url: DatabaseUrl,
+    /// What this process does: it answers requests, it computes jobs, or both.
+    #[arg(long, env = "HALFSPACE_ROLE", default_value = "all", global = true)]
+    pub role: Role,
     /// Jobs computed at once; the number of cores when left out.
     #[arg(long, env = "HALFSPACE_WORKERS", global = true,
         value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -71,6 +94,18 @@ pub struct Settings {
         global = true
     )]
     pub allowed_hosts: Vec<String>,
+    /// Secrets that sign callbacks, `whsec_` and 24 to 64 bytes in base64; none are sent without one.
+    #[arg(long, env = "HALFSPACE_CALLBACK_SECRET", hide_env_values = true, value_delimiter = ',',
+        global = true, value_parser = SecretParser)]
+    pub callback_secret: Vec<Secret>,
+    /// Networks, such as `10.0.0.0/8`, that callbacks may dial besides the public Internet.
+    #[arg(
+        long,
+        env = "HALFSPACE_CALLBACK_ALLOW",
+        value_delimiter = ',',
+        global = true
+    )]
+    pub callback_allow: Vec<Network>,
     /// What to log: a level, or directives such as `info,halfspace=debug`.
     #[arg(long, env = "HALFSPACE_LOG", default_value = "info", global = true)]
     pub log: String,
@@ -93,6 +128,17 @@ pub struct Settings {
     /// What is bounded.
     #[command(flatten)]
     pub limits: LimitSettings,
+}
+
+/// What a process does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Role {
+    /// It answers requests and computes jobs.
+    All,
+    /// It answers requests; others compute.
+    Api,
+    /// It computes jobs, and answers only whoever watches over it.
+    Worker,
 }
 
 /// How to log.
@@ -135,9 +181,16 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_LINE_BYTES_MAX", default_value_t = 32 << 20, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     pub line_bytes_max: u64,
+    /// Bytes that the examples of a dataset may take stored, packed or as doubles.
+    #[arg(long, env = "HALFSPACE_DATASET_BYTES_MAX", default_value_t = 4 << 30, global = true)]
+    pub dataset_bytes_max: u64,
     /// Bytes of the packed data of a job, and of its state beside them.
     #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = 1 << 30, global = true)]
     pub state_bytes_max: u64,
+    /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts as it needs
+    /// them, so that data larger than memory train.
+    #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX", default_value_t = 64 << 20, global = true)]
+    pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
         value_parser = positive)]
@@ -150,10 +203,19 @@ pub struct LimitSettings {
         global = true
     )]
     pub jobs_queued_max: u64,
-    /// Larger bodies read at once; each may take as much memory as the limit of state bytes says.
+    /// Larger bodies read at once; each may take as much memory as the limit of state bytes says,
+    /// but that of a dataset.
     #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
         value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub uploads_max: u64,
+    /// Bytes that the examples of a dataset take in memory while they come in; more wait on disk.
+    #[arg(long, env = "HALFSPACE_UPLOAD_MEMORY_BYTES_MAX", default_value_t = 16 << 20,
+        global = true)]
+    pub upload_memory_bytes_max: u64,
+    /// Bodies predicted line by line at once.
+    #[arg(long, env = "HALFSPACE_STREAMS_MAX", default_value_t = 64, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=400))]
+    pub streams_max: u64,
     /// Sessions of one owner.
     #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -166,10 +228,35 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_CONNECTIONS_MAX", default_value_t = 1024, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub connections_max: u64,
+    /// Seconds of computing that a document of predictions, or an evaluation, may take.
+    #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = 60.0, global = true,
+        value_parser = positive)]
+    pub answer_seconds_max: f64,
     /// Attempts after which a job that never ended fails.
     #[arg(long, env = "HALFSPACE_ATTEMPTS_MAX", default_value_t = 5, global = true,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub attempts_max: u32,
+}
+
+/// Reads a secret. A refusal tells what is wrong without the secret, which clap's own would repeat.
+#[derive(Clone)]
+struct SecretParser;
+
+impl TypedValueParser for SecretParser {
+    type Value = Secret;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        _: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<Secret, clap::Error> {
+        let read = value.to_string_lossy().parse::<Secret>();
+        read.map_err(|error| {
+            let message = format!("invalid value for '--callback-secret': {error}\n");
+            clap::Error::raw(ErrorKind::ValueValidation, message).with_cmd(command)
+        })
+    }
 }
 
 fn positive(text: &str) -> Result<f64, String> {
@@ -179,10 +266,13 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 impl Settings {
-    /// Jobs computed at once.
+    /// Jobs computed at once; none where others compute.
     pub fn workers(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
-        self.workers.map_or_else(cores, usize::from)
+        match self.role {
+            Role::Api => 0,
+            Role::All | Role::Worker => self.workers.map_or_else(cores, usize::from),
+        }
     }
 
     /// The limits in force.
@@ -194,13 +284,18 @@ impl Settings {
             json_body_bytes_max: set.json_body_bytes_max,
             json_depth_max: set.json_depth_max,
             line_bytes_max: set.line_bytes_max,
+            dataset_bytes_max: set.dataset_bytes_max,
             state_bytes_max: set.state_bytes_max,
+            resident_bytes_max: set.resident_bytes_max,
             seconds_max: set.seconds_max,
             jobs_queued_max: set.jobs_queued_max,
             uploads_max: set.uploads_max,
+            upload_memory_bytes_max: set.upload_memory_bytes_max,
+            streams_max: set.streams_max,
             sessions_max: set.sessions_max,
             session_idle_seconds: set.session_idle_seconds,
             connections_max: set.connections_max,
+            answer_seconds_max: set.answer_seconds_max,
             attempts_max: set.attempts_max,
             ..Limits::default()
         }
@@ -251,9 +346,58 @@ mod tests {
             (["halfspace", "--lease-seconds", "x"], "--lease-seconds"),
             (["halfspace", "--seconds-max", "NaN"], "--seconds-max"),
             (["halfspace", "--wrkers", "1"], "--wrkers"),
+            (
+                ["halfspace", "--callback-allow", "10/8"],
+                "--callback-allow",
+            ),
+            (
+                ["halfspace", "--callback-allow", "10.0.0.1/8"],
+                "10.0.0.0/8",
+            ),
         ] {
             let error = CommandLine::try_parse_from(line).expect_err("a bad setting");
             assert!(error.to_string().contains(named), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_password_of_the_database_is_not_shown() {
+        let url = "postgres://ada:s3cret@db.example/half";
+        let line = ["halfspace", "--database-url", url];
+        let read = CommandLine::try_parse_from(line).expect("a command line");
+        let shown = format!("{read:?}");
+        assert!(shown.contains("postgres://ada@db.example"), "{shown}");
+        assert!(!shown.contains("s3cret"), "{shown}");
+        // Whoever reads the command line refuses nothing of it, since he would show it.
+        let line = ["halfspace", "--database-url", "s3cret"];
+        let read = CommandLine::try_parse_from(line).expect("a command line");
+        assert!(!format!("{read:?}").contains("s3cret"));
+        let help = CommandLine::command().render_long_help().to_string();
+        assert!(help.contains("[env: HALFSPACE_DATABASE_URL]"), "{help}");
+    }
+
+    #[test]
+    fn a_secret_is_not_shown_right_or_wrong() {
+        let key = "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+        let good = format!("whsec_{key},whsec_{key}");
+        let command = CommandLine::command();
+        let mut arguments = command.get_arguments();
+        let argument = arguments.find(|argument| argument.get_long() == Some("callback-secret"));
+        // Or `--help` would print the variable's value.
+        assert!(argument.is_some_and(clap::Arg::is_hide_env_values_set));
+        let line = ["halfspace", "--callback-secret", &good];
+        let read = CommandLine::try_parse_from(line).expect("a command line");
+        assert_eq!(read.settings.callback_secret.len(), 2);
+        assert!(!format!("{read:?}").contains(key));
+        for bad in [
+            key.to_owned(),
+            format!("whsec_{key}{key}{key}"),
+            format!("whsec_{key}!"),
+        ] {
+            let line = ["halfspace", "--callback-secret", &bad];
+            let error = CommandLine::try_parse_from(line).expect_err("a bad secret");
+            assert!(error.to_string().contains("--callback-secret"), "{error}");
+            assert!(!format!("{error} {error:?}").contains(key), "{error}");
         }
     }
 

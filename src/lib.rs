@@ -10,6 +10,7 @@
 //! - [`formats`]: bytes in, packed data out, errors with line and column.
 //! - [`records`]: what is stored, and the rules that hold wherever it is kept.
 //! - [`storage`]: where records and blobs are kept.
+//! - [`callbacks`]: one signed request that tells a server how its job ended.
 //! - [`jobs`]: claim, compute in the blocking pool, lease, progress, cancel.
 //! - [`http`]: every route, its schema and its errors.
 //! - [`config`] and [`app`]: settings, and the whole put together.
@@ -18,6 +19,7 @@
 
 pub mod app;
 pub mod bits;
+pub mod callbacks;
 pub mod certificates;
 pub mod config;
 pub mod constructions;

@@ -1,10 +1,11 @@
-//! The command line: serve | migrate | openapi | healthcheck.
+//! The command line: serve | migrate | backup | openapi | healthcheck.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 use std::error::Error;
 use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use clap::Parser;
 use halfspace::app::{self, Service};
 use halfspace::bits::{Kernels, use_kernels};
 use halfspace::config::{
-    Command, CommandLine, KernelsChoice, LogFormat, Settings, unknown_variable,
+    Command, CommandLine, KernelsChoice, LogFormat, Role, Settings, unknown_variable,
 };
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -47,7 +48,7 @@ fn run(command: Command, settings: &Settings) -> Result<(), Box<dyn Error>> {
             return Ok(());
         }
         Command::Healthcheck => return healthcheck(settings.listen),
-        Command::Serve | Command::Migrate => {}
+        Command::Serve | Command::Migrate | Command::Backup { .. } => {}
     }
     log_to_stderr(settings)?;
     use_kernels(match settings.kernels {
@@ -59,7 +60,8 @@ fn run(command: Command, settings: &Settings) -> Result<(), Box<dyn Error>> {
         .build()?;
     let result = runtime.block_on(async {
         match command {
-            Command::Migrate => Ok(app::migrate(&settings.data_dir).await?),
+            Command::Migrate => Ok(app::migrate(settings).await?),
+            Command::Backup { directory } => backup(settings, &directory).await,
             _ => serve(settings).await,
         }
     });
@@ -87,7 +89,7 @@ async fn serve(settings: &Settings) -> Result<(), Box<dyn Error>> {
     let listener = app::listen(settings).await?;
     let service = Service::open(settings).await?;
     let address = listener.local_addr()?;
-    welcome(address)?;
+    welcome(address, settings.role)?;
     let stop = CancellationToken::new();
     let signalled = stop.clone();
     tokio::spawn(async move {
@@ -102,11 +104,43 @@ async fn serve(settings: &Settings) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+/// Copies the store and says what the copy holds.
+async fn backup(settings: &Settings, directory: &Path) -> Result<(), Box<dyn Error>> {
+    let copy = app::backup(settings, directory).await?;
+    let mut out = std::io::stdout();
+    writeln!(
+        out,
+        "{} holds the database and {} blobs of {} bytes",
+        directory.display(),
+        copy.blobs,
+        copy.bytes
+    )?;
+    if copy.passed > 0 {
+        writeln!(
+            out,
+            "  without {} jobs and datasets that came and went meanwhile",
+            copy.passed
+        )?;
+    }
+    writeln!(
+        out,
+        "  to restore: halfspace --data-dir {}",
+        directory.display()
+    )?;
+    for key in &copy.lost {
+        eprintln!("warning: the store has lost the blob {key}, and so the copy is without it");
+    }
+    Ok(())
+}
+
 /// What a person who has just started the service wants to know.
-fn welcome(address: SocketAddr) -> std::io::Result<()> {
+fn welcome(address: SocketAddr, role: Role) -> std::io::Result<()> {
     let address = reachable(address);
     let mut out = std::io::stdout();
     writeln!(out, "halfspace listens on http://{address}")?;
+    if role == Role::Worker {
+        return out.flush();
+    }
     writeln!(out, "  docs  http://{address}/docs")?;
     writeln!(
         out,

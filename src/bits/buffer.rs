@@ -2,7 +2,7 @@
 //! and then reflected or sifted against a target.
 
 use super::kernels::{Kernels, kernels, multiversioned};
-use super::{BLOCK_ROWS, BitBlock, BitMatrix, Lanes, last_word_mask, scalar, words_for};
+use super::{BLOCK_ROWS, BitBlock, Lanes, last_word_mask, scalar, words_for};
 
 /// Up to 64 rows of `n` bits in the block layout.
 ///
@@ -82,6 +82,28 @@ impl BlockBuffer {
         self.rows = block.rows();
     }
 
+    /// Lets go of all rows.
+    pub fn clear(&mut self) {
+        self.words.fill(0);
+        self.rows = 0;
+    }
+
+    /// Appends row `row` of a block of as many bits a row. Only memory is at work here, so that one
+    /// build does for all machines.
+    ///
+    /// # Panics
+    /// When 64 rows are held, the block has no such row, or its rows have another number of words.
+    pub fn push_row(&mut self, block: BitBlock<'_>, row: usize) {
+        assert!(self.rows < BLOCK_ROWS && row < block.rows());
+        assert_eq!(block.words().len(), self.words.len(), "words a row");
+        let from = block.words()[row..].iter().step_by(BLOCK_ROWS);
+        let to = self.words[self.rows..].iter_mut().step_by(BLOCK_ROWS);
+        for (to, &from) in to.zip(from) {
+            *to = from;
+        }
+        self.rows += 1;
+    }
+
     /// Inverts all bits of the rows in `mask`; bits of rows that are not held are ignored.
     pub fn reflect_rows(&mut self, mask: u64) {
         let mask = mask & self.held();
@@ -130,28 +152,6 @@ impl BlockBuffer {
     }
 }
 
-/// Copies up to 64 rows of a matrix, in the order given and repeated where named twice, in the
-/// place of those held. Only memory is at work here, so that one build does for all machines.
-///
-/// # Panics
-/// When a row is not in the matrix, more than 64 are named, or the buffer's rows have another
-/// number of bits.
-pub fn gather_rows(matrix: &BitMatrix, rows: &[usize], out: &mut BlockBuffer) {
-    assert!(rows.len() <= BLOCK_ROWS && out.n == matrix.n());
-    for (place, &row) in rows.iter().enumerate() {
-        assert!(row < matrix.rows(), "row {row} of {}", matrix.rows());
-        let from = matrix.block(row / BLOCK_ROWS).words()[row % BLOCK_ROWS..].iter();
-        let to = out.words[place..].iter_mut();
-        for (to, &from) in to.step_by(BLOCK_ROWS).zip(from.step_by(BLOCK_ROWS)) {
-            *to = from;
-        }
-    }
-    out.rows = rows.len();
-    for column in out.words.as_chunks_mut::<BLOCK_ROWS>().0 {
-        column[rows.len()..].fill(0);
-    }
-}
-
 multiversioned! {
     fn reflect_rows_detected(words: &mut [u64], mask: u64, last_word: u64) {
         let mut selected = [0; BLOCK_ROWS];
@@ -174,7 +174,7 @@ multiversioned! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bits::BitVector;
+    use crate::bits::{BitMatrix, BitVector};
     use proptest::prelude::*;
 
     fn drawn(n: usize, rows: usize, seed: u64) -> BlockBuffer {
@@ -244,7 +244,10 @@ mod tests {
             if matrix.rows() > 0 {
                 let rows: Vec<_> = chosen.iter().map(|index| index.index(matrix.rows())).collect();
                 let mut buffer = drawn(n, 64, 1);
-                gather_rows(&matrix, &rows, &mut buffer);
+                buffer.clear();
+                for row in &rows {
+                    buffer.push_row(matrix.block(row / BLOCK_ROWS), row % BLOCK_ROWS);
+                }
                 prop_assert_eq!(buffer.rows(), rows.len());
                 for (place, &r) in rows.iter().enumerate() {
                     prop_assert_eq!(BitVector::from_words(n, row(&buffer, place)), matrix.row(r));

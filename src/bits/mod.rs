@@ -27,7 +27,7 @@ mod weights;
 
 pub use agreement::{disagreements, disagreements_all, first_over, rows_over};
 pub use ascii::pack_ascii;
-pub use buffer::{BlockBuffer, gather_rows};
+pub use buffer::BlockBuffer;
 pub use difference::flip_difference;
 pub use fill::{LANES, Lanes};
 pub use intersection::intersections;

@@ -11,7 +11,7 @@ use crate::learners::block::Block;
 use crate::learners::data::Features;
 use crate::learners::linear::{IntegerWeights, LinearScore, LinearWeights, RealWeights, Scratch};
 use crate::learners::run::{Interrupt, Run};
-use crate::learners::source::{MemorySample, Presentation, Stream};
+use crate::learners::source::{Presentation, Presented, Stream};
 
 use super::alternative::{Convention, Multiplier};
 use super::examples::{SignedExamples, look, whole, whole_shift};
@@ -39,7 +39,7 @@ pub fn attempt(
     let data = examples.data();
     let mut weights = first_weights(examples);
     let mut scratch = weights.scratch();
-    let mut stream = MemorySample::new(data, Presentation::Labelled);
+    let mut stream = Presented::new(data, Presentation::Labelled);
     // Brent's way to find a cycle: what was is kept at the passes 1, 2, 4, 8 ...
     let mut kept = weights.clone();
     let mut updates_since = vec![0_u32; examples.count()];
@@ -47,7 +47,7 @@ pub fn attempt(
         let mut is_clean = true;
         let mut first = 0;
         stream.rewind();
-        while let Some(block) = stream.next_block() {
+        while let Some(block) = stream.next_block()? {
             look(run)?;
             for row in 0..block.rows() {
                 if is_right(&weights, &block, row, convention, &mut scratch) {

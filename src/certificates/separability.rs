@@ -23,7 +23,8 @@
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
 
-use crate::learners::data::{Data, Labels};
+use crate::learners::data::Data;
+use crate::learners::examples::{Examples, LabelKind};
 use crate::learners::linear::Reading;
 use crate::learners::run::{Interrupt, Run};
 
@@ -100,10 +101,10 @@ pub enum SampleError {
 ///
 /// # Errors
 /// What is wrong with the sample.
-pub fn check(data: &Data) -> Result<(), SampleError> {
-    match data.labels() {
-        Labels::Unlabelled => Err(SampleError::Unlabelled),
-        Labels::HalfSpace | Labels::Labelled(_) => Ok(()),
+pub fn check(examples: &dyn Examples) -> Result<(), SampleError> {
+    match examples.shape().labels {
+        LabelKind::Unlabelled => Err(SampleError::Unlabelled),
+        LabelKind::HalfSpace | LabelKind::Labelled => Ok(()),
     }
 }
 

@@ -10,6 +10,7 @@
 
 use crate::bits::BitVector;
 use crate::learners::data::{Data, Features, Labels};
+use crate::learners::examples::{Examples, LabelKind};
 use crate::learners::hypothesis::half_space_limits;
 use crate::learners::run::{Interrupt, Run};
 
@@ -77,14 +78,15 @@ pub enum Enumeration {
 ///
 /// # Errors
 /// What is wrong with the sample or with `list`, the number of hypotheses to list.
-pub fn check(data: &Data, list: usize) -> Result<(), VersionSpaceError> {
-    if *data.labels() == Labels::Unlabelled {
+pub fn check(examples: &dyn Examples, list: usize) -> Result<(), VersionSpaceError> {
+    let shape = examples.shape();
+    if shape.labels == LabelKind::Unlabelled {
         return Err(VersionSpaceError::Unlabelled);
     }
-    if matches!(data.features(), Features::Real(_)) {
+    if shape.is_real {
         return Err(VersionSpaceError::Real);
     }
-    let n = data.n();
+    let n = shape.n;
     if n > N_MAX {
         return Err(VersionSpaceError::TooWide { n });
     }

@@ -11,19 +11,26 @@ use std::io::Read;
 use super::arff_header::{self, Attribute, AttributeKind, Nominal};
 use super::arff_scanner::{Misplaced, Scanner, Word};
 use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use super::gathered::Gathered;
 use super::labels::bad_label;
 use super::lines::{Line, LineReader};
 use super::numbers::parse_number;
 use super::sample_builder::SampleBuilder;
+use super::spool::Spool;
 use super::{LabelsColumn, Options, Parsed};
 
-pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+pub(super) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     options.refuse_header("ARFF")?;
     options.refuse_bit_order("ARFF")?;
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let attributes = arff_header::read(&mut lines, &options.limits)?;
     let table = Table::new(attributes, options)?;
-    let mut builder = SampleBuilder::dense(&options.limits, Some(table.n))?;
+    let builder = SampleBuilder::dense(&options.limits, Some(table.n), spool)?;
+    let mut builder = builder.of_kind(options.values)?;
     while let Some(line) = lines.next_line()? {
         let read = table.read_row(line, &mut builder);
         read.map_err(|(offset, fault)| fault.at(line.number, offset))?;

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use crate::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
+use crate::learners::block::row_mask;
 use crate::learners::data::{Data, Features, Labels, RealMatrix};
 
 use super::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
@@ -76,7 +77,7 @@ impl RowRange {
         let mut values = Vec::new();
         let mut labels = BitVector::zeros(self.rows());
         let mut done = 0;
-        for (_, rows) in self.blocks() {
+        for (block, rows) in self.blocks() {
             match self.header.kind {
                 RowsKind::Boolean => {
                     let words = next(self.boolean_bytes())?;
@@ -95,6 +96,10 @@ impl RowRange {
             }
             if self.header.labels == LabelsKind::Labelled {
                 let word = next(WORD_BYTES)?[0];
+                let held = (self.header.rows - block * BLOCK_ROWS).min(BLOCK_ROWS);
+                if word & !row_mask(held) != 0 {
+                    return Err(BlocksError::StrayBits);
+                }
                 for row in rows.clone() {
                     labels.set(done + row - rows.start, word >> row & 1 == 1);
                 }

@@ -17,11 +17,12 @@ use utoipa::ToSchema;
 use crate::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
 use crate::learners::data::{Data, Features, Labels, RealMatrix};
 
+use super::parts::{Part, for_each_part};
+use super::words::{WordReader, WordWriter};
+
 const MAGIC: &[u8; 8] = b"halfspac";
 const VERSION: u32 = 1;
 const WORD_BYTES: usize = size_of::<u64>();
-/// Bytes read or written at once.
-const CHUNK_BYTES: usize = 64 * 1024;
 
 /// What the rows hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -103,6 +104,9 @@ pub enum BlocksError {
     /// A real value is infinite or no number.
     #[error("a value of the stored data is not finite")]
     NotFinite,
+    /// The digest is another than the one recorded.
+    #[error("the stored data do not have the digest that was recorded")]
+    Digest,
     /// The data could not be read or written.
     #[error("the stored data could not be read or written")]
     Io(#[source] io::Error),
@@ -152,19 +156,31 @@ impl BlocksHeader {
     /// Bytes of every block but the last, which may be shorter when the rows are real; `None`
     /// when they pass 64 bits.
     pub fn block_bytes(&self) -> Option<u64> {
+        self.bytes_of_block(BLOCK_ROWS)
+    }
+
+    /// Bytes of a block of so many rows.
+    fn bytes_of_block(&self, rows: usize) -> Option<u64> {
         let words = match self.kind {
-            RowsKind::Boolean => words_for(self.n),
-            RowsKind::Real => self.n,
+            RowsKind::Boolean => words_for(self.n).checked_mul(BLOCK_ROWS)?,
+            RowsKind::Real => self.n.checked_mul(rows)?,
         };
         let label = u64::from(self.labels == LabelsKind::Labelled);
-        let words = (words as u64).checked_mul(BLOCK_ROWS as u64)?;
-        words.checked_add(label)?.checked_mul(WORD_BYTES as u64)
+        let words = (words as u64).checked_add(label)?;
+        words.checked_mul(WORD_BYTES as u64)
     }
 
     /// Where block `index` stands; `None` past 64 bits.
     pub fn block_offset(&self, index: usize) -> Option<u64> {
         let before = self.block_bytes()?.checked_mul(index as u64)?;
         before.checked_add(Self::BYTES as u64)
+    }
+
+    /// Bytes of the stored data, header and all; `None` past 64 bits.
+    pub fn stored_bytes(&self) -> Option<u64> {
+        let last = self.blocks() - 1;
+        let last_bytes = self.bytes_of_block(self.rows - last * BLOCK_ROWS)?;
+        self.block_offset(last)?.checked_add(last_bytes)
     }
 
     /// Reads and checks a header.
@@ -238,28 +254,69 @@ impl BlocksHeader {
 ///
 /// # Errors
 /// When the target does.
-pub fn write_blocks(data: &Data, mut to: impl Write) -> Result<(), BlocksError> {
-    let header = BlocksHeader::of(data);
-    header.write(&mut to)?;
-    let mut words = WordWriter::new(to);
-    for block in 0..header.blocks() {
-        match data.features() {
-            Features::Boolean(matrix) => {
-                words.write(matrix.block(block).words().iter().copied())?;
-            }
-            Features::Real(matrix) => {
-                let first = block * BLOCK_ROWS;
-                let end = (first + BLOCK_ROWS).min(header.rows);
-                let values = &matrix.values()[first * header.n..end * header.n];
-                words.write(values.iter().map(|value| value.to_bits()))?;
-            }
-        }
-        if let Labels::Labelled(bits) = data.labels() {
-            // A block has as many rows as a label word has bits.
-            words.write([bits.words()[block]].into_iter())?;
-        }
+pub fn write_blocks(data: &Data, to: impl Write) -> Result<(), BlocksError> {
+    let mut blocks = BlockWriter::new(BlocksHeader::of(data), to)?;
+    for_each_part(data, |part| blocks.push(&part))?;
+    blocks.finish()
+}
+
+/// Writes the stored form of rows, a part at a time: the one writer of it.
+pub(super) struct BlockWriter<W> {
+    words: WordWriter<W>,
+    rows: usize,
+    /// Of the real rows so far: blocks of Boolean rows come whole.
+    rows_written: usize,
+    labels: u64,
+}
+
+impl<W: Write> BlockWriter<W> {
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// When the target does, or a block passes 64 bits.
+    pub(super) fn new(header: BlocksHeader, mut to: W) -> Result<Self, BlocksError> {
+        header.write(&mut to)?;
+        Ok(Self {
+            words: WordWriter::new(to),
+            rows: header.rows,
+            rows_written: 0,
+            labels: 0,
+        })
     }
-    words.finish()
+
+    /// Writes the rows that follow those written.
+    ///
+    /// # Errors
+    /// When the target does.
+    pub(super) fn push(&mut self, part: &Part<'_>) -> Result<(), BlocksError> {
+        match part {
+            Part::Block(block, labels) => {
+                self.words.write(block.words().iter().copied())?;
+                self.words.write(labels.iter().copied())?;
+            }
+            Part::Row(values, label) => {
+                self.words
+                    .write(values.iter().map(|value| value.to_bits()))?;
+                let place = self.rows_written % BLOCK_ROWS;
+                self.rows_written += 1;
+                let Some(label) = label else { return Ok(()) };
+                self.labels |= u64::from(*label) << place;
+                if place + 1 == BLOCK_ROWS || self.rows_written == self.rows {
+                    self.words.write([std::mem::take(&mut self.labels)])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands everything to the target.
+    ///
+    /// # Errors
+    /// When the target does.
+    pub(super) fn finish(self) -> Result<(), BlocksError> {
+        self.words.finish()?;
+        Ok(())
+    }
 }
 
 /// Reads what [`write_blocks`] wrote, to the end of the source.
@@ -270,6 +327,18 @@ pub fn write_blocks(data: &Data, mut to: impl Write) -> Result<(), BlocksError> 
 pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
     let header = BlocksHeader::read(&mut from)?;
     let mut words = WordReader::new(from);
+    let data = read_rows(&header, &mut words)?;
+    if !words.ends()? {
+        return Err(BlocksError::Trailing);
+    }
+    Ok(data)
+}
+
+/// Reads as many blocks as the header has rows for.
+pub(super) fn read_rows(
+    header: &BlocksHeader,
+    words: &mut WordReader<impl Read>,
+) -> Result<Data, BlocksError> {
     let mut features: Vec<u64> = Vec::new();
     let mut values: Vec<f64> = Vec::new();
     let mut labels = Vec::new();
@@ -278,21 +347,18 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
         match header.kind {
             RowsKind::Boolean => {
                 let count = words_for(header.n) * BLOCK_ROWS;
-                words.read(count, |word| features.push(word))?;
+                words.read(count, &mut features, |word| word)?;
             }
-            RowsKind::Real => {
-                words.read(rows * header.n, |word| values.push(f64::from_bits(word)))?;
-            }
+            RowsKind::Real => words.read(rows * header.n, &mut values, f64::from_bits)?,
         }
         if header.labels == LabelsKind::Labelled {
-            words.read(1, |word| labels.push(word))?;
+            words.read(1, &mut labels, |word| word)?;
             let stray = |word: &u64| rows < BLOCK_ROWS && word >> rows != 0;
             if labels.last().is_some_and(stray) {
                 return Err(BlocksError::StrayBits);
             }
         }
     }
-    words.finish()?;
     let features = match header.kind {
         RowsKind::Boolean => {
             let matrix = BitMatrix::from_block_words(header.n, header.rows, features);
@@ -309,70 +375,4 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
         LabelsKind::Unlabelled => Labels::Unlabelled,
     };
     Ok(Data::new(features, labels))
-}
-
-/// Writes words as bytes, a chunk at a time.
-struct WordWriter<W> {
-    to: W,
-    chunk: Vec<u8>,
-}
-
-impl<W: Write> WordWriter<W> {
-    fn new(to: W) -> Self {
-        let chunk = Vec::with_capacity(CHUNK_BYTES);
-        Self { to, chunk }
-    }
-
-    fn write(&mut self, words: impl Iterator<Item = u64>) -> Result<(), BlocksError> {
-        for word in words {
-            if self.chunk.len() == CHUNK_BYTES {
-                self.to.write_all(&self.chunk)?;
-                self.chunk.clear();
-            }
-            self.chunk.extend_from_slice(&word.to_le_bytes());
-        }
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<(), BlocksError> {
-        self.to.write_all(&self.chunk)?;
-        Ok(self.to.flush()?)
-    }
-}
-
-/// Reads words from bytes, a chunk at a time.
-struct WordReader<R> {
-    from: R,
-    chunk: Vec<u8>,
-}
-
-impl<R: Read> WordReader<R> {
-    fn new(from: R) -> Self {
-        let chunk = vec![0; CHUNK_BYTES];
-        Self { from, chunk }
-    }
-
-    fn read(&mut self, count: usize, mut take: impl FnMut(u64)) -> Result<(), BlocksError> {
-        let mut left = count;
-        while left > 0 {
-            let words = left.min(CHUNK_BYTES / WORD_BYTES);
-            let chunk = &mut self.chunk[..words * WORD_BYTES];
-            self.from.read_exact(chunk)?;
-            let (longs, _) = chunk.as_chunks::<WORD_BYTES>();
-            longs
-                .iter()
-                .for_each(|&bytes| take(u64::from_le_bytes(bytes)));
-            left -= words;
-        }
-        Ok(())
-    }
-
-    /// Makes sure that nothing follows.
-    fn finish(mut self) -> Result<(), BlocksError> {
-        match self.from.read_exact(&mut self.chunk[..1]) {
-            Ok(()) => Err(BlocksError::Trailing),
-            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
 }

@@ -9,23 +9,30 @@ use std::ops::Range;
 use memchr::memchr;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place};
+use super::gathered::Gathered;
 use super::labels::bad_label;
 use super::lines::{Line, LineReader};
 use super::numbers::{NumberFault, parse_number};
 use super::sample_builder::SampleBuilder;
+use super::spool::Spool;
 use super::{Header, LabelsColumn, Options, Parsed};
 
 /// A fault and the byte of its line, from 0, where it stands.
 type Misplaced = (usize, Fault);
 
-pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+pub(super) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     options.refuse_bit_order("CSV")?;
     if options.labels == Some(LabelsColumn::Appended) {
         let detail = "The labels `appended` are for octets; in CSV they stand in a column.";
         return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
     }
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
-    let mut builder = SampleBuilder::dense(&options.limits, options.n)?;
+    let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+    let mut builder = builder.of_kind(options.values)?;
     let mut fields = Fields::default();
     let mut table: Option<Table> = None;
     while let Some(line) = lines.next_line()? {
@@ -33,7 +40,9 @@ pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, 
             continue;
         }
         let placed = |(offset, fault): Misplaced| fault.at(line.number, offset);
-        fields.split(line.text).map_err(placed)?;
+        fields
+            .split(line.text, options.limits.n_max)
+            .map_err(placed)?;
         let Some(table) = &table else {
             let begun = Table::begin(&fields, options).map_err(placed)?;
             if begun.names.is_none() {
@@ -65,18 +74,20 @@ struct Fields {
 }
 
 impl Fields {
-    fn split(&mut self, line: &[u8]) -> Result<(), Misplaced> {
+    /// Splits a line of at most `n_max` fields and a label: what a field costs is more than a comma.
+    fn split(&mut self, line: &[u8], n_max: usize) -> Result<(), Misplaced> {
         self.line.clear();
         self.line.extend_from_slice(line);
         self.ranges.clear();
         self.quoted = memchr(b'"', line).is_some();
         if self.quoted {
-            return self.split_quoted();
+            return self.split_quoted(n_max);
         }
         // Fields are short, so that a search for each comma by itself would cost more.
         let mut start = 0;
         for (at, &byte) in line.iter().enumerate() {
             if byte == b',' {
+                self.check_count(at, n_max)?;
                 self.ranges.push(start..at);
                 start = at + 1;
             }
@@ -86,7 +97,7 @@ impl Fields {
     }
 
     /// Splits a line with quotes: the dialect is the csv crate's, the places are counted here.
-    fn split_quoted(&mut self) -> Result<(), Misplaced> {
+    fn split_quoted(&mut self, n_max: usize) -> Result<(), Misplaced> {
         let mut start = 0;
         let mut quoted = false;
         let mut opened = 0;
@@ -97,6 +108,7 @@ impl Fields {
                     opened = at;
                 }
                 b',' if !quoted => {
+                    self.check_count(at, n_max)?;
                     self.ranges.push(start..at);
                     start = at + 1;
                 }
@@ -117,6 +129,15 @@ impl Fields {
             return fail(0, "A quote stands inside a field; quote whole fields.");
         }
         Ok(())
+    }
+
+    /// Refuses the field after the comma at `at` when there are enough.
+    fn check_count(&self, at: usize, n_max: usize) -> Result<(), Misplaced> {
+        if self.ranges.len() < n_max {
+            return Ok(());
+        }
+        let what = "The line has too many columns";
+        Err((at + 1, Fault::too_large(what, "n_max", n_max as u64)))
     }
 
     fn len(&self) -> usize {

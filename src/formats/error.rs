@@ -66,12 +66,16 @@ pub enum FormatErrorKind {
     OutOfRange,
     /// Examples of different lengths.
     UnequalLength,
+    /// A tensor that does not hold what its shape says.
+    WrongShape,
     /// No example, or no feature.
     EmptyData,
     /// A character of a bit string, or a padding bit, that may not stand there.
     BadBit,
     /// A value that is no finite number.
     BadValue,
+    /// A value that makes examples real where Boolean ones are asked for.
+    NotBoolean,
     /// A label other than 1, -1 and 0.
     BadLabel,
     /// Labels 0 and -1 in one body.
@@ -108,6 +112,10 @@ pub enum FormatErrorKind {
     UnknownCoding,
     /// The body could not be read for a reason of its source.
     Io,
+    /// The source has no more bytes for now, and is not at its end.
+    NotYet,
+    /// The examples could not be kept while they were read.
+    Spool(io::ErrorKind),
 }
 
 impl FormatErrorKind {
@@ -118,9 +126,11 @@ impl FormatErrorKind {
             Self::Schema => "schema",
             Self::OutOfRange => "out-of-range",
             Self::UnequalLength => "unequal-length",
+            Self::WrongShape => "wrong-shape",
             Self::EmptyData => "empty-data",
             Self::BadBit => "bad-bit",
             Self::BadValue => "bad-value",
+            Self::NotBoolean => "wrong-data",
             Self::BadLabel => "bad-label",
             Self::MixedLabels => "mixed-labels",
             Self::MixedLines => "mixed-lines",
@@ -135,6 +145,8 @@ impl FormatErrorKind {
             Self::BadCoding => "bad-coding",
             Self::UnknownCoding => "unknown-coding",
             Self::Io => "io",
+            Self::NotYet => "not-yet",
+            Self::Spool(_) => "spool",
         }
     }
 }
@@ -209,11 +221,13 @@ impl From<io::Error> for FormatError {
         };
         match error.downcast::<Fault>() {
             Ok(fault) => fault.into(),
-            Err(error) => Fault::new(
-                FormatErrorKind::Io,
-                format!("The body could not be read: {error}."),
-            )
-            .into(),
+            Err(error) => {
+                let kind = match error.kind() {
+                    io::ErrorKind::WouldBlock => FormatErrorKind::NotYet,
+                    _ => FormatErrorKind::Io,
+                };
+                Fault::new(kind, format!("The body could not be read: {error}.")).into()
+            }
         }
     }
 }

@@ -38,10 +38,31 @@ pub fn from_reader<T: DeserializeOwned>(
     reader: impl Read,
     limits: &Limits,
 ) -> Result<T, FormatError> {
+    read(reader, limits, None)
+}
+
+/// Reads one JSON document, an object with a tensor of examples of `n` features in it: see
+/// [`super::TensorList`].
+///
+/// # Errors
+/// As for [`from_reader`].
+pub fn from_reader_of_tensors<T: DeserializeOwned>(
+    reader: impl Read,
+    limits: &Limits,
+    n: usize,
+) -> Result<T, FormatError> {
+    read(reader, limits, Some(n))
+}
+
+fn read<T: DeserializeOwned>(
+    reader: impl Read,
+    limits: &Limits,
+    n: Option<usize>,
+) -> Result<T, FormatError> {
     let reader = DepthReader::new(reader, limits.json_depth_max);
     let reader = BufReader::with_capacity(READ_BYTES, reader);
     let mut document = serde_json::Deserializer::from_reader(reader);
-    let (parsed, raised) = scope::within(limits, || {
+    let (parsed, raised) = scope::within(limits, n, || {
         let mut track = Track::new();
         let document = serde_path_to_error::Deserializer::new(&mut document, &mut track);
         object::<_, T>(document).map_err(|error| (error, track.path()))

@@ -12,12 +12,14 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::error::{Fault, FormatError, FormatErrorKind};
+use super::gathered::Gathered;
 use super::generated::GeneratedSpec;
 use super::json;
 use super::json_examples::{Examples, Kind};
 use super::json_scope as scope;
 use super::packed::PackedSample;
 use super::sample_builder::SampleBuilder;
+use super::spool::Spool;
 use super::{Options, Parsed, UnlabelledMeans};
 
 /// Data as a request names them.
@@ -85,8 +87,13 @@ pub(super) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     Ok(form)
 }
 
-/// Reads a body that is one [`DataForm`] with its examples.
-pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+/// Reads a body that is one [`DataForm`] with its examples. They are held in memory: a body of JSON
+/// is not longer than that.
+pub(super) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    _: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     let refuse = |detail: &str| Err(Fault::new(FormatErrorKind::Schema, detail).into());
     match read(reader, options)? {
         DataForm::Generated(_) => refuse("Generated data cannot stand here; send examples."),
@@ -94,7 +101,7 @@ pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, 
         DataForm::Sample {
             assume: Some(_), ..
         } => refuse("The field assume cannot stand here."),
-        DataForm::Sample { parsed, .. } => Ok(parsed),
+        DataForm::Sample { parsed, .. } => Ok(parsed.into()),
     }
 }
 
@@ -211,7 +218,7 @@ impl<'de> Visitor<'de> for Kind {
                     return Err(de::Error::duplicate_field("assume"));
                 }
                 ListField::Examples => {
-                    let started = SampleBuilder::dense(&scope::limits(), None);
+                    let started = SampleBuilder::dense(&scope::limits(), None, None);
                     let started = started.map_err(scope::raise)?;
                     builder = Some(map.next_value_seed(Examples {
                         kind: self,
@@ -229,7 +236,7 @@ impl<'de> Visitor<'de> for Kind {
             Self::HalfSpace => UnlabelledMeans::HalfSpace,
             Self::Labelled | Self::Unlabelled => UnlabelledMeans::Nothing,
         };
-        let parsed = builder.finish(meaning).map_err(scope::raise)?;
+        let parsed = builder.finish(meaning).map_err(scope::raise)?.in_memory();
         let assume = assume.flatten();
         Ok(DataForm::Sample { parsed, assume })
     }

@@ -12,6 +12,8 @@ use super::error::Fault;
 
 struct Scope {
     limits: Limits,
+    /// Features an example, where somebody knows before the document is read.
+    n: Option<usize>,
     /// The last fault raised, and the pointer from the value that raised it to what is at fault.
     raised: Option<(Fault, String)>,
 }
@@ -37,12 +39,18 @@ impl Drop for Open {
     }
 }
 
-/// Runs `read` under `limits`; answers its result and the fault that it raised last.
-pub(super) fn within<T>(limits: &Limits, read: impl FnOnce() -> T) -> (T, Option<(Fault, String)>) {
+/// Runs `read` under `limits`, for examples of `n` features if that is known; answers its result and
+/// the fault that it raised last.
+pub(super) fn within<T>(
+    limits: &Limits,
+    n: Option<usize>,
+    read: impl FnOnce() -> T,
+) -> (T, Option<(Fault, String)>) {
     let limits = limits.clone();
     SCOPES.with_borrow_mut(|scopes| {
         scopes.push(Scope {
             limits,
+            n,
             raised: None,
         });
     });
@@ -55,6 +63,11 @@ pub(super) fn within<T>(limits: &Limits, read: impl FnOnce() -> T) -> (T, Option
 pub(super) fn limits() -> Limits {
     let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.limits.clone()));
     scoped.unwrap_or_default()
+}
+
+/// Features an example of the document being read, if that was known before.
+pub(super) fn n() -> Option<usize> {
+    SCOPES.with_borrow(|scopes| scopes.last()?.n)
 }
 
 /// Raises a fault of the value being read.

@@ -3,13 +3,15 @@
 use crate::bits::{BitVector, WORD_BITS};
 use crate::learners::data::Labels;
 
-use super::UnlabelledMeans;
+use super::blocks::LabelsKind;
 use super::error::{Fault, FormatErrorKind, excerpt};
 
 /// The labels of the rows so far.
 #[derive(Default)]
 pub(super) struct LabelBits {
     words: Vec<u64>,
+    /// Words before these, which are forgotten.
+    words_forgotten: usize,
     zero_seen: bool,
     minus_seen: bool,
     labelled: bool,
@@ -53,12 +55,43 @@ impl LabelBits {
         }
     }
 
-    /// The labels of all `rows` rows.
-    pub(super) fn into_labels(self, rows: usize, unlabelled: UnlabelledMeans) -> Labels {
-        match (self.labelled, unlabelled) {
-            (true, _) => Labels::Labelled(BitVector::from_words(rows, self.words)),
-            (false, UnlabelledMeans::HalfSpace) => Labels::HalfSpace,
-            (false, UnlabelledMeans::Nothing) => Labels::Unlabelled,
+    /// For the rows of the same body that follow these.
+    pub(super) fn for_the_rest(&self) -> Self {
+        Self {
+            zero_seen: self.zero_seen,
+            minus_seen: self.minus_seen,
+            ..Self::default()
+        }
+    }
+
+    /// Whether rows have labels.
+    pub(super) fn is_labelled(&self) -> bool {
+        self.labelled
+    }
+
+    /// The labels of `count` rows, at most 64, from row `first` on, row by row from the lowest bit;
+    /// 0 where rows have none.
+    pub(super) fn bits(&self, first: usize, count: usize) -> u64 {
+        let bit = |row: usize| {
+            let word = self.words.get(row / WORD_BITS - self.words_forgotten);
+            word.map_or(0, |word| word >> (row % WORD_BITS) & 1)
+        };
+        (0..count).fold(0, |bits, row| bits | bit(first + row) << row)
+    }
+
+    /// Gives back the memory of labels before row `row`.
+    pub(super) fn forget_before(&mut self, row: usize) {
+        let words = row / WORD_BITS - self.words_forgotten;
+        self.words.drain(..words.min(self.words.len()));
+        self.words_forgotten += words;
+    }
+
+    /// The labels of all `rows` rows, none of them forgotten.
+    pub(super) fn into_labels(self, kind: LabelsKind, rows: usize) -> Labels {
+        match kind {
+            LabelsKind::Labelled => Labels::Labelled(BitVector::from_words(rows, self.words)),
+            LabelsKind::HalfSpace => Labels::HalfSpace,
+            LabelsKind::Unlabelled => Labels::Unlabelled,
         }
     }
 }

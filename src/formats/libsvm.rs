@@ -6,10 +6,12 @@
 use std::io::Read;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use super::gathered::Gathered;
 use super::labels::bad_label;
 use super::lines::LineReader;
 use super::numbers::parse_number;
 use super::sample_builder::SampleBuilder;
+use super::spool::Spool;
 use super::{LabelsColumn, Options, Parsed};
 
 /// The longest run of digits that is sure to fit an index in 64 bits.
@@ -18,7 +20,11 @@ const INDEX_DIGITS_MAX: usize = 18;
 /// A fault and the byte of its line, from 0, where it stands.
 type Misplaced = (usize, Fault);
 
-pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+pub(super) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     options.refuse_header("LIBSVM")?;
     options.refuse_bit_order("LIBSVM")?;
     let labelled = match &options.labels {
@@ -30,16 +36,31 @@ pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, 
         }
     };
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
-    let mut builder = SampleBuilder::sparse(&options.limits, options.n)?;
+    let builder = SampleBuilder::sparse(&options.limits, options.n, spool)?;
+    let mut builder = builder.of_kind(options.values)?;
+    let mut blank = None;
     while let Some(line) = lines.next_line()? {
         let start = skip_blanks(line.text, 0);
         if at_end(line.text, start) {
+            if start == line.text.len() && !labelled {
+                blank.get_or_insert(line.number);
+            }
             continue;
+        }
+        if let Some(number) = blank {
+            return Err(blank_line().at(number, 0));
         }
         let row = read_row(line.text, start, labelled, line.number, &mut builder);
         row.map_err(|(offset, fault)| fault.at(line.number, offset))?;
     }
     Ok(builder.finish(options.unlabelled)?)
+}
+
+/// Passed over, a blank line before others would shift what is said of all that follow.
+fn blank_line() -> Fault {
+    let detail = "The line is blank, and without labels it may be an example whose values are all 0: \
+                  write that as 1:0, and leave blank lines out.";
+    Fault::new(FormatErrorKind::Syntax, detail)
 }
 
 fn read_row(

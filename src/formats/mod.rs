@@ -1,9 +1,9 @@
 //! Formats: bytes in, data out, errors with their place in the body.
 //!
 //! Everything reads a synchronous `std::io::Read` as a stream: memory holds the packed examples,
-//! one read buffer and one line or row, never the body. Every reader feeds one
-//! `SampleBuilder`, which alone decides whether the data are
-//! Boolean or real. Nothing here knows where the bytes come from or who asked.
+//! one read buffer and one line or row, never the body. With a [`Spool`] it does not hold all
+//! examples either. Every reader feeds one `SampleBuilder`, which alone decides whether the data
+//! are Boolean or real. Nothing here knows where the bytes come from or who asked.
 //!
 //! To add a format: one file with a function of the type `Parse`, one variant of [`Format`], one
 //! line in `FORMATS`.
@@ -17,6 +17,7 @@ mod content_coding;
 mod csv;
 mod digest;
 mod error;
+mod gathered;
 mod generated;
 pub mod json;
 mod json_data;
@@ -25,6 +26,7 @@ mod json_examples;
 mod json_scope;
 mod labels;
 mod libsvm;
+mod line_steps;
 mod lines;
 mod ndjson;
 mod npy;
@@ -32,11 +34,18 @@ mod npy_header;
 mod numbers;
 mod octets;
 mod packed;
+mod parts;
 mod repetitions;
 mod row_reader;
 mod rows;
 mod sample_builder;
+mod spool;
+mod store;
+mod stored_examples;
 mod target;
+mod tensor;
+mod tensor_datatype;
+mod words;
 mod write_examples;
 
 use std::io::Read;
@@ -46,18 +55,26 @@ pub use blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind, read_blocks, w
 pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use digest::digest;
 pub use error::{FormatError, FormatErrorKind, Place};
+pub use gathered::{Gathered, Stored};
 pub use generated::{GeneratedSpec, Sampling};
 pub use json_data::{Assume, DataForm};
+pub use line_steps::{LineStep, LineSteps};
+pub use ndjson::{NdjsonPortions, Portion, Supply};
 pub use packed::BitOrder;
-pub use repetitions::{EXAMPLES_MAX, RepetitionCounts, count_repetitions};
+pub use repetitions::{EXAMPLES_MAX, RepetitionCounts};
+pub use spool::{Spool, SpoolFile};
+pub use stored_examples::{Buffers, ReadAt, StoredExamples};
 pub use target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
+pub use tensor::{TensorList, read_tensor_octets};
+pub use tensor_datatype::Datatype;
 pub use write_examples::{TextFormat, write_examples};
 
 use crate::learners::data::Data;
 use error::Fault;
 
-/// Reads a whole body of one format.
-type Parse = fn(&mut dyn Read, &Options) -> Result<Parsed, FormatError>;
+/// Reads a whole body of one format; examples go to the spool, if there is one, when memory has no
+/// room for them.
+type Parse = fn(&mut dyn Read, &Options, Option<Spool>) -> Result<Parsed<Gathered>, FormatError>;
 
 /// Every format with its media type and its reader, in the order of [`Format`].
 const FORMATS: &[(Format, &str, Parse)] = &[
@@ -182,8 +199,11 @@ pub struct Limits {
     pub n_max: usize,
     /// Bytes in a line.
     pub line_bytes_max: usize,
-    /// Bytes that the examples may take in memory, packed or as doubles.
+    /// Bytes that the examples may take, packed or as doubles: in memory, or stored when there is a
+    /// spool.
     pub state_bytes_max: u64,
+    /// What the limit of the examples is called where it was set.
+    pub state_limit_name: &'static str,
     /// Bytes of a body after decompression; [`decoder`] counts them.
     pub body_bytes_max: u64,
     /// What the limit of a body is called where it was set.
@@ -198,6 +218,7 @@ impl Default for Limits {
             n_max: 1 << 20,
             line_bytes_max: 32 << 20,
             state_bytes_max: 1 << 30,
+            state_limit_name: "state_bytes_max",
             body_bytes_max: 4 << 30,
             body_limit_name: "body_bytes_max",
             json_depth_max: 32,
@@ -215,6 +236,8 @@ pub struct Options {
     pub header: Header,
     /// Features an example, when known: dense examples must have exactly as many.
     pub n: Option<usize>,
+    /// What the features are, when known; bits, in JSON too, are what they are.
+    pub values: Option<RowsKind>,
     /// Which bit of an octet comes first; `None` is the most significant.
     pub bit_order: Option<BitOrder>,
     /// What examples without labels are; JSON says it itself.
@@ -267,11 +290,11 @@ impl Options {
     }
 }
 
-/// A body read as data.
+/// A body read as data: in memory, or wherever there was room.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Parsed {
+pub struct Parsed<D = Data> {
     /// The examples.
-    pub data: Data,
+    pub data: D,
     /// Where the first value stood that made the data real rather than Boolean. Inside a
     /// [`DataForm`] the pointer begins at the form: see [`Place::under`].
     pub first_real: Option<Place>,
@@ -293,6 +316,35 @@ impl Parsed {
             zero_bit_value: 0.0,
             feature_names: None,
             class_names: None,
+        }
+    }
+}
+
+impl Parsed<Gathered> {
+    /// What was read without a spool.
+    fn in_memory(self) -> Parsed {
+        self.with(|data| match data {
+            Gathered::Memory(data) => data,
+            Gathered::Spooled(_) => unreachable!("rows are spooled where there is a spool"),
+        })
+    }
+}
+
+impl From<Parsed> for Parsed<Gathered> {
+    fn from(parsed: Parsed) -> Self {
+        parsed.with(Gathered::Memory)
+    }
+}
+
+impl<D> Parsed<D> {
+    /// The same, the examples kept otherwise.
+    fn with<E>(self, keep: impl FnOnce(D) -> E) -> Parsed<E> {
+        Parsed {
+            data: keep(self.data),
+            first_real: self.first_real,
+            zero_bit_value: self.zero_bit_value,
+            feature_names: self.feature_names,
+            class_names: self.class_names,
         }
     }
 }
@@ -323,7 +375,22 @@ pub fn parse(
     mut reader: impl Read,
     options: &Options,
 ) -> Result<Parsed, FormatError> {
-    (format.entry().2)(&mut reader, options)
+    let parsed = (format.entry().2)(&mut reader, options, None)?;
+    Ok(parsed.in_memory())
+}
+
+/// Reads a body of any length as data sent along: what memory has no room for goes to the spool.
+/// Examples in JSON are held in memory all the same.
+///
+/// # Errors
+/// As for [`parse`], or [`FormatErrorKind::Spool`].
+pub fn gather(
+    format: Format,
+    mut reader: impl Read,
+    options: &Options,
+    spool: Spool,
+) -> Result<Parsed<Gathered>, FormatError> {
+    (format.entry().2)(&mut reader, options, Some(spool))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! NDJSON: a line is `{"x": ..., "y": ...}`, `{"x": ...}`, or a bit string, quoted or bare.
 //!
-//! All lines are of one of these three kinds. Blank lines are passed over.
+//! All lines are of one of these three kinds. Blank lines are passed over. A body is read whole, or
+//! in portions while it comes in.
 
 use std::io::Read;
 
@@ -10,13 +11,15 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use super::gathered::Gathered;
 use super::json;
 use super::json_depth::{self, DepthCounter};
 use super::labels::bad_label;
 use super::lines::{Line, LineReader};
 use super::numbers::parse_number;
 use super::sample_builder::SampleBuilder;
-use super::{Limits, Options, Parsed};
+use super::spool::Spool;
+use super::{Limits, Options, Parsed, UnlabelledMeans};
 
 /// A fault and the byte of its line, from 0, where it stands.
 type Misplaced = (usize, Fault);
@@ -53,30 +56,146 @@ fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de RawValue>,
     <&RawValue>::deserialize(value).map(Some)
 }
 
-pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
-    options.refuse_header("NDJSON")?;
-    options.refuse_labels("NDJSON")?;
-    options.refuse_bit_order("NDJSON")?;
-    let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
-    let mut builder = SampleBuilder::dense(&options.limits, options.n)?;
-    let mut first = None;
-    while let Some(line) = lines.next_line()? {
+/// Reads a whole body.
+pub(super) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
+    let mut portions = NdjsonPortions::begin(reader, options, spool)?;
+    while portions.read_line()? {
+        // Nobody will ask.
+        portions.lines_of_examples.clear();
+    }
+    Ok(portions.builder.finish(options.unlabelled)?)
+}
+
+/// A body read in portions, for whoever cannot wait for its end: all are of one body, and what must
+/// not be mixed in one is not mixed in these.
+pub struct NdjsonPortions<R> {
+    lines: LineReader<R>,
+    builder: SampleBuilder,
+    /// Of which kind the first line was.
+    first: Option<LineKind>,
+    limits: Limits,
+    unlabelled: UnlabelledMeans,
+    /// Lines read.
+    read: u64,
+    /// The lines of the examples that were not taken yet.
+    lines_of_examples: Vec<u64>,
+}
+
+/// What there is to read after some lines were.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supply {
+    /// There may be more.
+    More,
+    /// Nothing now: the source answered [`std::io::ErrorKind::WouldBlock`].
+    Dry,
+    /// Nothing ever.
+    End,
+}
+
+/// Some examples of a body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Portion {
+    /// The examples.
+    pub parsed: Parsed,
+    /// The line of each, from 1.
+    pub lines: Vec<u64>,
+}
+
+impl<R: Read> NdjsonPortions<R> {
+    /// Before the first line. [`Options::n`] is to be known: else each portion has its own.
+    ///
+    /// # Errors
+    /// Options that NDJSON does not have, or that cannot be.
+    pub fn new(reader: R, options: &Options) -> Result<Self, FormatError> {
+        Self::begin(reader, options, None)
+    }
+
+    fn begin(reader: R, options: &Options, spool: Option<Spool>) -> Result<Self, FormatError> {
+        options.refuse_header("NDJSON")?;
+        options.refuse_labels("NDJSON")?;
+        options.refuse_bit_order("NDJSON")?;
+        let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+        Ok(Self {
+            lines: LineReader::new(reader, options.limits.line_bytes_max),
+            builder: builder.of_kind(options.values)?,
+            first: None,
+            limits: options.limits.clone(),
+            unlabelled: options.unlabelled,
+            read: 0,
+            lines_of_examples: Vec::new(),
+        })
+    }
+
+    /// Reads `lines_max` lines, fewer when there are no more for now.
+    ///
+    /// # Errors
+    /// What is wrong with a line, with its place. The examples before it can still be taken.
+    pub fn read(&mut self, lines_max: u64) -> Result<Supply, FormatError> {
+        for _ in 0..lines_max {
+            match self.read_line() {
+                Ok(true) => {}
+                Ok(false) => return Ok(Supply::End),
+                Err(error) if error.kind == FormatErrorKind::NotYet => return Ok(Supply::Dry),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Supply::More)
+    }
+
+    /// Lines read so far, blank ones too.
+    pub fn lines(&self) -> u64 {
+        self.read
+    }
+
+    /// The examples read since this was last asked, if there are any.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub fn take(&mut self) -> Result<Option<Portion>, FormatError> {
+        if self.builder.rows() == 0 {
+            return Ok(None);
+        }
+        let rest = self.builder.for_the_rest()?;
+        let gathered = std::mem::replace(&mut self.builder, rest).finish(self.unlabelled)?;
+        let parsed = gathered.in_memory();
+        let mut lines = std::mem::take(&mut self.lines_of_examples);
+        // The line that was refused last is of no example.
+        lines.truncate(parsed.data.examples());
+        Ok(Some(Portion { parsed, lines }))
+    }
+
+    /// Reads a line; false at the end.
+    fn read_line(&mut self) -> Result<bool, FormatError> {
+        let Some(line) = self.lines.next_line()? else {
+            return Ok(false);
+        };
+        self.read = line.number;
         let text = line.text.trim_ascii_end();
         let start = text.len() - text.trim_ascii_start().len();
         let Some(&byte) = text.get(start) else {
-            continue;
+            return Ok(true);
         };
+        self.lines_of_examples.push(line.number);
         let read = if byte == b'{' {
-            read_object(Line { text, ..line }, &mut first, &mut builder)
+            read_object(Line { text, ..line }, &mut self.first, &mut self.builder)
         } else {
-            read_bit_string(Line { text, ..line }, start, &mut first, &mut builder)
+            read_bit_string(
+                Line { text, ..line },
+                start,
+                &mut self.first,
+                &mut self.builder,
+            )
         };
         read.map_err(|misplaced| {
-            let (offset, fault) = too_deep(text, &options.limits).unwrap_or(misplaced);
+            let (offset, fault) = too_deep(text, &self.limits).unwrap_or(misplaced);
             fault.at(line.number, offset)
         })?;
+        Ok(true)
     }
-    Ok(builder.finish(options.unlabelled)?)
 }
 
 /// What is wrong with a line before all else. Lines that are read are flat, so only those that

@@ -6,20 +6,37 @@ use std::io::Read;
 use std::ops::Range;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place};
+use super::gathered::Gathered;
 use super::npy_header::{self, NpyHeader, ValueKind};
 use super::row_reader::RowReader;
 use super::sample_builder::SampleBuilder;
+use super::spool::Spool;
 use super::{LabelsColumn, Options, Parsed};
 
 /// Integers up to this are doubles.
-const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
+pub(super) const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
 
 /// What makes a byte 0 or 1 the character of a bit, and no other byte.
 const TO_CHARACTER: u8 = b'0';
 
-pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+pub(super) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     options.refuse_header(".npy")?;
     options.refuse_bit_order(".npy")?;
+    let header = npy_header::read(reader)?;
+    parse_values(reader, &header, options, spool)
+}
+
+/// Reads the values that follow a header: all that is left of the body.
+pub(super) fn parse_values(
+    reader: &mut dyn Read,
+    header: &NpyHeader,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     let label = match &options.labels {
         None | Some(LabelsColumn::Last) => Label::Last,
         Some(LabelsColumn::First) => Label::First,
@@ -30,9 +47,9 @@ pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, 
             return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
         }
     };
-    let header = npy_header::read(reader)?;
-    let table = Table::new(&header, label, options)?;
-    let mut builder = SampleBuilder::dense(&options.limits, Some(table.features.len()))?;
+    let table = Table::new(header, label, options)?;
+    let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
+    let mut builder = builder.of_kind(options.values)?;
     let mut rows = RowReader::new(reader, table.columns * table.kind.bytes(), header.bytes);
     let mut text = Vec::new();
     for row in 1..=header.rows {

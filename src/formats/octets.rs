@@ -8,12 +8,18 @@ use std::io::Read;
 use crate::bits::{WORD_BITS, words_for};
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place};
+use super::gathered::Gathered;
 use super::packed::unpack;
 use super::row_reader::RowReader;
 use super::sample_builder::SampleBuilder;
+use super::spool::Spool;
 use super::{LabelsColumn, Options, Parsed};
 
-pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, FormatError> {
+pub(super) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<Gathered>, FormatError> {
     options.refuse_header("a body of octets")?;
     let labelled = match &options.labels {
         None | Some(LabelsColumn::None) => false,
@@ -27,7 +33,7 @@ pub(super) fn parse(reader: &mut dyn Read, options: &Options) -> Result<Parsed, 
         let detail = "The option n is missing; octets do not tell how many bits a row has.";
         return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
     };
-    let mut builder = SampleBuilder::dense(&options.limits, Some(n))?;
+    let mut builder = SampleBuilder::dense(&options.limits, Some(n), spool)?;
     let bits = n + usize::from(labelled);
     let order = options.bit_order.unwrap_or_default();
     let mut rows = RowReader::new(reader, bits.div_ceil(8), 0);

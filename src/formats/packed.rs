@@ -96,7 +96,7 @@ fn read_rows(
     order: BitOrder,
     limits: &Limits,
 ) -> Result<Parsed, Fault> {
-    let mut builder = SampleBuilder::dense(limits, Some(n))?;
+    let mut builder = SampleBuilder::dense(limits, Some(n), None)?;
     let mut words = Vec::new();
     for (row, bytes) in bytes.chunks_exact(n.div_ceil(8)).enumerate() {
         unpack(bytes, n, order, &mut words).map_err(|fault| {
@@ -106,7 +106,7 @@ fn read_rows(
         let label = labels.map(|labels| labels[row / WORD_BITS] >> (row % WORD_BITS) & 1 == 1);
         builder.packed_row(&words, label)?;
     }
-    builder.finish(UnlabelledMeans::HalfSpace)
+    Ok(builder.finish(UnlabelledMeans::HalfSpace)?.in_memory())
 }
 
 /// Turns `n` bits in bytes to words of the packed layout.

@@ -5,9 +5,7 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::learners::data::{Data, Labels};
-
-use super::digest::for_each_row;
+use super::blocks::{BlocksHeader, LabelsKind};
 
 /// Examples that are compared: 64 MiB of digests.
 pub const EXAMPLES_MAX: usize = 1 << 22;
@@ -21,27 +19,44 @@ pub struct RepetitionCounts {
     pub contradictions: Option<u64>,
 }
 
-/// Counts what repeats; none when there are more than `examples_max` examples.
-pub fn count_repetitions(data: &Data, examples_max: usize) -> Option<RepetitionCounts> {
-    if data.examples() > examples_max {
-        return None;
+/// Counts what repeats among rows that come one after the other.
+pub(super) struct RepetitionCounter {
+    /// Of each example the digest of its row, its label in the lowest bit: in order, examples of
+    /// one row stand together, and of these those of one label. None when there are too many.
+    keys: Option<Vec<u128>>,
+    is_labelled: bool,
+}
+
+impl RepetitionCounter {
+    /// For rows that are compared when there are at most `examples_max`.
+    pub(super) fn new(header: &BlocksHeader, examples_max: usize) -> Self {
+        let is_compared = header.rows <= examples_max;
+        Self {
+            keys: is_compared.then(|| Vec::with_capacity(header.rows)),
+            is_labelled: header.labels == LabelsKind::Labelled,
+        }
     }
-    // The digest of a row above, its label in the lowest bit: in order, examples of one row stand
-    // together, and of these those of one label.
-    let mut keys = Vec::with_capacity(data.examples());
-    for_each_row(data, |row, label| {
-        keys.push(row_key(row) << 1 | u128::from(label == Some(true)));
-    });
-    keys.sort_unstable();
-    let distinct = |same: fn(&u128, &u128) -> bool| keys.chunk_by(same).count() as u64;
-    let examples = distinct(|one, other| one == other);
-    let rows = distinct(|one, other| one >> 1 == other >> 1);
-    let is_labelled = matches!(data.labels(), Labels::Labelled(_));
-    Some(RepetitionCounts {
-        duplicates: keys.len() as u64 - examples,
-        // A row of one label is one distinct example, a row of both is two.
-        contradictions: is_labelled.then(|| examples - rows),
-    })
+
+    /// Takes the canonical bytes of the next row, and its label where there are labels.
+    pub(super) fn push(&mut self, row: &[u8], label: Option<bool>) {
+        if let Some(keys) = &mut self.keys {
+            keys.push(row_key(row) << 1 | u128::from(label == Some(true)));
+        }
+    }
+
+    /// What repeats; none when there were more rows than are compared.
+    pub(super) fn finish(self) -> Option<RepetitionCounts> {
+        let mut keys = self.keys?;
+        keys.sort_unstable();
+        let distinct = |same: fn(&u128, &u128) -> bool| keys.chunk_by(same).count() as u64;
+        let examples = distinct(|one, other| one == other);
+        let rows = distinct(|one, other| one >> 1 == other >> 1);
+        Some(RepetitionCounts {
+            duplicates: keys.len() as u64 - examples,
+            // A row of one label is one distinct example, a row of both is two.
+            contradictions: self.is_labelled.then(|| examples - rows),
+        })
+    }
 }
 
 /// The first 127 bits of the digest of a row, in the lower bits.
@@ -55,8 +70,22 @@ fn row_key(row: &[u8]) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::convert::Infallible;
+
+    use super::super::parts::{Part, for_each_part};
     use crate::bits::{BitMatrix, BitVector};
-    use crate::learners::data::{Features, RealMatrix};
+    use crate::learners::data::{Data, Features, Labels, RealMatrix};
+
+    fn count_repetitions(data: &Data, examples_max: usize) -> Option<RepetitionCounts> {
+        let mut counter = RepetitionCounter::new(&BlocksHeader::of(data), examples_max);
+        let mut bytes = Vec::new();
+        let see = |part: Part<'_>| {
+            part.for_each_row(&mut bytes, |row, label| counter.push(row, label));
+            Ok::<(), Infallible>(())
+        };
+        let Ok(()) = for_each_part(data, see);
+        counter.finish()
+    }
 
     /// Rows of three bits with their labels.
     fn boolean(rows: &[(u64, bool)]) -> Data {

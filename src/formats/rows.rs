@@ -1,13 +1,14 @@
-//! Finished rows, packed or real, and the row being filled.
+//! Finished rows in memory, packed or real, and the row being filled.
 //!
 //! Plain storage: what values mean and which are allowed is
-//! [`SampleBuilder`](super::sample_builder::SampleBuilder)'s.
+//! [`SampleBuilder`](super::sample_builder::SampleBuilder)'s, and what becomes of more rows than
+//! memory has room for is [`Store`](super::store::Store)'s.
 
 use crate::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS, words_for};
 use crate::learners::data::{Features, RealMatrix};
 
-/// The finished rows.
-pub(super) enum Store {
+/// Finished rows.
+pub(super) enum Held {
     /// All two-valued so far.
     Packed {
         ones: BitMatrix,
@@ -50,12 +51,21 @@ impl Row {
     }
 }
 
-impl Store {
-    /// Turns `rows` packed rows of `n` values to doubles; `low` is what neither plane has.
-    pub(super) fn become_real(&mut self, rows: usize, n: usize, sparse: bool, low: f64) {
+impl Held {
+    /// No rows, to be packed, of `n` values.
+    pub(super) fn packed(n: usize) -> Self {
+        Self::Packed {
+            ones: BitMatrix::new(n),
+            minus: None,
+        }
+    }
+
+    /// Turns packed rows of `n` values to doubles; `low` is what neither plane has.
+    pub(super) fn become_real(&mut self, n: usize, sparse: bool, low: f64) {
         let Self::Packed { ones, minus } = self else {
             return;
         };
+        let rows = ones.rows();
         let mut values = Vec::with_capacity(rows * n);
         for row in 0..rows {
             let (block, place) = (row / BLOCK_ROWS, row % BLOCK_ROWS);
@@ -84,26 +94,35 @@ impl Store {
         }
     }
 
-    /// What `rows` rows of `n` values take in memory, in bytes.
-    pub(super) fn bytes(&self, rows: usize, n: usize) -> u64 {
+    /// What the rows take in memory, in bytes.
+    pub(super) fn bytes(&self) -> u64 {
         match self {
-            Self::Packed { minus: None, .. } => packed_bytes(rows, n),
-            Self::Packed { minus: Some(_), .. } => 2 * packed_bytes(rows, n),
-            Self::Real { .. } => real_bytes(rows, n),
+            Self::Packed { ones, .. } => self.packed_bytes(ones.n()),
+            Self::Real { values, ends } => real_bytes(1, values.len() + ends.len()),
         }
     }
 
-    /// Appends the row to the `rows` rows before it and empties it.
-    pub(super) fn push(&mut self, row: &mut Row, rows: usize, sparse: bool) {
+    /// What packed rows would take with `width` words each, in bytes.
+    pub(super) fn packed_bytes(&self, n: usize) -> u64 {
         match self {
             Self::Packed { ones, minus } => {
-                ones.push_row(&row.ones);
+                packed_bytes(ones.rows(), n) * (1 + u64::from(minus.is_some()))
+            }
+            Self::Real { .. } => 0,
+        }
+    }
+
+    /// Appends the row and empties it.
+    pub(super) fn push(&mut self, row: &mut Row, sparse: bool) {
+        match self {
+            Self::Packed { ones, minus } => {
                 if !row.minus.is_empty() || minus.is_some() {
                     row.minus.resize(row.ones.len(), 0);
-                    let plane = minus.get_or_insert_with(|| no_minus(ones.n(), rows));
+                    let plane = minus.get_or_insert_with(|| no_minus(ones.n(), ones.rows()));
                     plane.push_row(&row.minus);
                     row.minus.fill(0);
                 }
+                ones.push_row(&row.ones);
                 row.ones.fill(0);
             }
             Self::Real { values, ends } => {
@@ -114,6 +133,24 @@ impl Store {
             }
         }
         row.filled = 0;
+    }
+
+    /// Forgets the first `count` rows: whole blocks of packed rows, or all rows.
+    pub(super) fn forget(&mut self, count: usize) {
+        match self {
+            Self::Packed { ones, minus } => {
+                for plane in [Some(ones), minus.as_mut()].into_iter().flatten() {
+                    let mut kept = BitMatrix::new(plane.n());
+                    let blocks = plane.blocks().skip(count.div_ceil(BLOCK_ROWS));
+                    blocks.for_each(|block| kept.push_block(block));
+                    *plane = kept;
+                }
+            }
+            Self::Real { values, ends } => {
+                values.clear();
+                ends.clear();
+            }
+        }
     }
 
     /// The rows, each of `n` values.
@@ -139,12 +176,12 @@ pub(super) fn real_bytes(rows: usize, n: usize) -> u64 {
 }
 
 /// What so many packed rows take, whole blocks, in bytes.
-fn packed_bytes(rows: usize, n: usize) -> u64 {
+pub(super) fn packed_bytes(rows: usize, n: usize) -> u64 {
     (words_for(n) * rows.next_multiple_of(BLOCK_ROWS) * size_of::<u64>()) as u64
 }
 
 /// Value `j` of a row, from the words of the two planes that it stands in.
-fn real_value(ones: u64, minus: u64, j: usize, low: f64) -> f64 {
+pub(super) fn real_value(ones: u64, minus: u64, j: usize, low: f64) -> f64 {
     let bit = j % WORD_BITS;
     match (ones >> bit & 1, minus >> bit & 1) {
         (1, _) => 1.0,

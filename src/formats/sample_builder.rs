@@ -4,50 +4,67 @@
 //! Every reader feeds this; it alone owns the rules on values, labels, lengths and limits. It does
 //! not know where values stand, so its faults carry no place: readers add it.
 
-use crate::bits::{BitMatrix, WORD_BITS, pack_ascii, words_for};
-use crate::learners::data::Data;
+use std::io;
+
+use crate::bits::{WORD_BITS, pack_ascii, words_for};
 
 use super::error::{Fault, FormatErrorKind, Place};
-use super::labels::LabelBits;
-use super::rows::{Row, Store, real_bytes};
-use super::{Limits, Parsed, UnlabelledMeans};
+use super::gathered::Gathered;
+use super::rows::{Row, real_bytes};
+use super::spool::Spool;
+use super::store::Store;
+use super::{Limits, Parsed, RowsKind, UnlabelledMeans};
 
-/// Examples on the way to a [`Data`].
+/// Examples on the way to a [`Gathered`].
 pub(super) struct SampleBuilder {
     limits: Limits,
     /// Features an example, when the caller fixed it.
     fixed_n: Option<usize>,
     sparse: bool,
+    /// What the features are, when the caller fixed it.
+    kind: Option<RowsKind>,
     /// Features of every row (dense) or the largest index so far (sparse).
     n: usize,
-    rows: usize,
     /// Which low values were written out: data holding both are real.
     zero_seen: bool,
     minus_seen: bool,
     store: Store,
     row: Row,
-    labels: LabelBits,
     first_real: Option<Place>,
 }
 
 impl SampleBuilder {
-    /// For rows whose values are given one after the other.
+    /// For rows whose values are given one after the other. What memory has no room for goes to
+    /// the spool, if there is one.
     ///
     /// # Errors
     /// When a fixed `n` is 0 or over the limit.
-    pub(super) fn dense(limits: &Limits, fixed_n: Option<usize>) -> Result<Self, Fault> {
-        Self::new(limits, fixed_n, false)
+    pub(super) fn dense(
+        limits: &Limits,
+        fixed_n: Option<usize>,
+        spool: Option<Spool>,
+    ) -> Result<Self, Fault> {
+        Self::new(limits, fixed_n, false, spool)
     }
 
-    /// For rows whose values are given by index.
+    /// For rows whose values are given by index; the spool as above.
     ///
     /// # Errors
     /// When a fixed `n` is 0 or over the limit.
-    pub(super) fn sparse(limits: &Limits, fixed_n: Option<usize>) -> Result<Self, Fault> {
-        Self::new(limits, fixed_n, true)
+    pub(super) fn sparse(
+        limits: &Limits,
+        fixed_n: Option<usize>,
+        spool: Option<Spool>,
+    ) -> Result<Self, Fault> {
+        Self::new(limits, fixed_n, true, spool)
     }
 
-    fn new(limits: &Limits, fixed_n: Option<usize>, sparse: bool) -> Result<Self, Fault> {
+    fn new(
+        limits: &Limits,
+        fixed_n: Option<usize>,
+        sparse: bool,
+        spool: Option<Spool>,
+    ) -> Result<Self, Fault> {
         let n = fixed_n.unwrap_or(0);
         if fixed_n == Some(0) {
             let detail = "The option n is 0; an example has at least one feature.";
@@ -63,18 +80,37 @@ impl SampleBuilder {
             limits: limits.clone(),
             fixed_n,
             sparse,
+            kind: None,
             n,
-            rows: 0,
             zero_seen: false,
             minus_seen: false,
-            store: Store::Packed {
-                ones: BitMatrix::new(n),
-                minus: None,
-            },
+            store: Store::new(n, sparse, spool),
             row,
-            labels: LabelBits::default(),
             first_real: None,
         })
+    }
+
+    /// The same, before its first row, for features of a known kind: real from the start, or
+    /// Boolean, a value that would make them real being a fault.
+    pub(super) fn of_kind(mut self, kind: Option<RowsKind>) -> Result<Self, Fault> {
+        if kind == Some(RowsKind::Real) {
+            self.become_real(0)?;
+        }
+        self.kind = kind;
+        Ok(self)
+    }
+
+    /// For the rows of the same body that follow these, in memory: what values and labels were
+    /// written as is settled.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(super) fn for_the_rest(&self) -> Result<Self, Fault> {
+        let rest = Self::new(&self.limits, self.fixed_n, self.sparse, None)?;
+        let mut rest = rest.of_kind(self.kind)?;
+        (rest.zero_seen, rest.minus_seen) = (self.zero_seen, self.minus_seen);
+        rest.store.labels = self.store.labels.for_the_rest();
+        Ok(rest)
     }
 
     /// Gives the whole row as a bit string.
@@ -98,9 +134,11 @@ impl SampleBuilder {
                 self.zero_seen = true;
                 return Ok(None);
             }
-            self.become_real(0).map_err(|fault| (0, fault))?;
+            let zero = text.iter().position(|&byte| byte == b'0');
+            let became = self.become_real(0);
+            became.map_err(|fault| (zero.unwrap_or_default(), fault))?;
             self.real_bits(text)?;
-            return Ok(text.iter().position(|&byte| byte == b'0'));
+            return Ok(zero);
         }
         self.real_bits(text)?;
         Ok(None)
@@ -198,7 +236,7 @@ impl SampleBuilder {
         }
         check_n(index + 1, &self.limits)?;
         if self.packed() && index / WORD_BITS >= self.row.ones.len() {
-            self.widen(index);
+            self.widen(index)?;
         }
         self.put(index, value)
     }
@@ -208,7 +246,7 @@ impl SampleBuilder {
     /// # Errors
     /// For any other label, and for one of 0 and -1 when the other came before.
     pub(super) fn label(&mut self, label: f64) -> Result<bool, Fault> {
-        self.labels.read(label)
+        self.store.labels.read(label)
     }
 
     /// Ends a dense row.
@@ -219,9 +257,7 @@ impl SampleBuilder {
         self.check_length()?;
         if self.expected_n().is_none() {
             self.n = self.row.filled;
-            if let Store::Packed { ones, .. } = &mut self.store {
-                *ones = BitMatrix::new(self.n);
-            }
+            self.store.fix_length(self.n);
         }
         self.commit(label)
     }
@@ -242,45 +278,48 @@ impl SampleBuilder {
 
     /// The examples so far.
     pub(super) fn rows(&self) -> usize {
-        self.rows
+        self.store.rows()
     }
 
     /// Joins the rows to a sample.
     ///
     /// # Errors
     /// When there is no example or no feature.
-    pub(super) fn finish(self, unlabelled: UnlabelledMeans) -> Result<Parsed, Fault> {
+    pub(super) fn finish(self, unlabelled: UnlabelledMeans) -> Result<Parsed<Gathered>, Fault> {
         let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
-        if self.rows == 0 {
+        if self.rows() == 0 {
             return empty("There is no example; data need at least one.");
         }
         if self.n == 0 {
             return empty("No example has a feature; data need at least one, or n must be given.");
         }
-        let features = self.store.into_features(self.n);
-        // A dense 0 bit was written as -1 where any was; an absent value is 0.
-        let zero_bit_value = if self.minus_seen && !self.sparse {
-            -1.0
-        } else {
-            0.0
-        };
-        let labels = self.labels.into_labels(self.rows, unlabelled);
+        let low = self.low();
+        let data = self.store.finish(self.n, low, unlabelled);
         Ok(Parsed {
-            data: Data::new(features, labels),
+            data: data.map_err(unspooled)?,
             first_real: self.first_real,
-            zero_bit_value,
+            zero_bit_value: low,
             feature_names: None,
             class_names: None,
         })
     }
 
     fn packed(&self) -> bool {
-        matches!(self.store, Store::Packed { .. })
+        self.store.is_packed()
+    }
+
+    /// What a 0 bit was written as: dense, -1 where any was; an absent value is 0.
+    fn low(&self) -> f64 {
+        if self.minus_seen && !self.sparse {
+            -1.0
+        } else {
+            0.0
+        }
     }
 
     /// The length that a dense row must have, when something has fixed it.
     fn expected_n(&self) -> Option<usize> {
-        self.fixed_n.or((self.rows > 0).then_some(self.n))
+        self.fixed_n.or((self.rows() > 0).then_some(self.n))
     }
 
     fn check_length(&self) -> Result<(), Fault> {
@@ -341,34 +380,33 @@ impl SampleBuilder {
 
     /// Turns everything packed so far, and the first `filled` values of the row, to doubles.
     fn become_real(&mut self, filled: usize) -> Result<(), Fault> {
-        self.check_bytes(self.rows, real_bytes(self.rows, self.n))?;
-        let low = if self.minus_seen && !self.sparse {
-            -1.0
-        } else {
-            0.0
-        };
-        self.store.become_real(self.rows, self.n, self.sparse, low);
+        if self.kind == Some(RowsKind::Boolean) {
+            let detail = "The value makes the examples real, and Boolean ones are asked for: values \
+                          all 0/1, or all -1/1, throughout.";
+            return Err(Fault::new(FormatErrorKind::NotBoolean, detail));
+        }
+        self.check_bytes(self.rows(), real_bytes(self.rows(), self.n))?;
+        let low = self.low();
+        self.store.become_real(self.n, low).map_err(unspooled)?;
         self.row.become_real(filled, low);
         Ok(())
     }
 
     /// Makes room for bit `index` in every packed row. The width grows by a quarter at least, so
     /// that a body whose largest index creeps up is not copied for each word.
-    fn widen(&mut self, index: usize) {
+    fn widen(&mut self, index: usize) -> Result<(), Fault> {
         let width = words_for(index + 1);
-        self.store.widen(width);
+        self.store.widen(width).map_err(unspooled)?;
         self.row.ones.resize(width, 0);
         self.row.settable = (width * WORD_BITS).min(self.limits.n_max);
+        Ok(())
     }
 
     /// Moves the row to the store.
     fn commit(&mut self, label: Option<bool>) -> Result<(), Fault> {
-        let rows = self.rows + 1;
+        let rows = self.rows() + 1;
         self.check_bytes(rows, self.store.bytes(rows, self.n))?;
-        self.store.push(&mut self.row, self.rows, self.sparse);
-        self.labels.push(self.rows, label);
-        self.rows = rows;
-        Ok(())
+        self.store.push(&mut self.row, label).map_err(unspooled)
     }
 
     fn check_bytes(&self, rows: usize, bytes: u64) -> Result<(), Fault> {
@@ -377,8 +415,14 @@ impl SampleBuilder {
             return Ok(());
         }
         let what = format!("{rows} examples of {} features take {bytes} bytes", self.n);
-        Err(Fault::too_large(&what, "state_bytes_max", limit))
+        Err(Fault::too_large(&what, self.limits.state_limit_name, limit))
     }
+}
+
+/// What memory has no room for cannot be put elsewhere.
+fn unspooled(error: io::Error) -> Fault {
+    let detail = format!("What is read cannot be kept: {error}.");
+    Fault::new(FormatErrorKind::Spool(error.kind()), detail)
 }
 
 fn check_n(n: usize, limits: &Limits) -> Result<(), Fault> {

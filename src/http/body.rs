@@ -27,10 +27,10 @@ const FRAMES_WAITING: usize = 8;
 const SMALL_BYTES_MAX: u64 = 64 * 1024;
 
 /// A body must bring [`WINDOW_BYTES_MIN`] bytes in each window, or end in it.
-const WINDOW: Duration = Duration::from_secs(30);
+pub const WINDOW: Duration = Duration::from_secs(30);
 
 /// 16 KiB a second.
-const WINDOW_BYTES_MIN: u64 = 30 * 16 * 1024;
+pub const WINDOW_BYTES_MIN: u64 = 30 * 16 * 1024;
 
 /// How much work it is to take a body in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,11 +39,16 @@ pub enum Effort {
     AsItsBytes,
     /// Possibly much for few bytes.
     Unknown,
+    /// As much as its client likes, which may go on for long; but little of it is held at a time.
+    Streamed,
 }
 
 /// Reads a body as a stream in the blocking pool, or a small one of little effort on the spot.
 ///
 /// `parse` gets the decompressed bytes, of which there are at most `limits.body_bytes_max`.
+///
+/// With what was read comes the permit under which it was, to be held as long as there is as much
+/// work with it; a small body needs none.
 ///
 /// # Errors
 /// What `parse` says; a body that is too long, too slow, wrongly compressed or cut off.
@@ -54,7 +59,7 @@ pub async fn read<T: Send + 'static>(
     limits: &formats::Limits,
     effort: Effort,
     parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
+) -> Result<(T, Option<OwnedSemaphorePermit>), Problem> {
     let coding = content_coding(headers)?;
     let length = declared_length(headers);
     let mut frames = Frames::new(body);
@@ -67,23 +72,24 @@ pub async fn read<T: Send + 'static>(
         let is_small = length.is_some_and(|length| length <= SMALL_BYTES_MAX);
         if is_small && effort == Effort::AsItsBytes {
             let bytes = frames.collect().await?;
-            return parse(&mut bytes.reader());
+            return Ok((parse(&mut bytes.reader())?, None));
         }
     }
-    let permit = permit(app).await?;
+    let permit = match effort {
+        Effort::AsItsBytes | Effort::Unknown => permit(app).await?,
+        Effort::Streamed => stream_permit(app)?,
+    };
     // The time until here was not the client's.
     frames.window_began = Instant::now();
     let (sender, receiver) = mpsc::channel(FRAMES_WAITING);
     let limits = limits.clone();
     let parsed = tokio::task::spawn_blocking(move || {
-        let _permit = permit;
-        let current = Bytes::new();
-        let source = FrameReader { receiver, current };
+        let source = FrameReader::new(receiver);
         let mut decoder = formats::decoder(coding, source, &limits)?;
         let parsed = parse(&mut decoder)?;
         // A parser may stop before the end of the coding; damage there is damage too.
         io::copy(&mut decoder, &mut io::sink()).map_err(FormatError::from)?;
-        Ok::<T, Problem>(parsed)
+        Ok::<_, Problem>((parsed, Some(permit)))
     });
     let fed = frames.feed(sender).await;
     let parsed = parsed.await;
@@ -124,7 +130,22 @@ pub async fn permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
     }
 }
 
-fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
+/// The right to be answered line by line. Nobody knows when one is free again: nobody waits.
+fn stream_permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
+    let permit = Arc::clone(&app.streams).try_acquire_owned();
+    permit.map_err(|_| {
+        let limit = app.limits.streams_max;
+        let detail =
+            format!("{limit} bodies are answered in lines, as many as streams_max allows.");
+        Problem::new(Code::QUEUE_FULL, detail)
+    })
+}
+
+/// How a body says that it is compressed.
+///
+/// # Errors
+/// A coding that is not read.
+pub fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
     let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
     let Some(value) = values.next() else {
         return Ok(ContentCoding::Identity);
@@ -194,9 +215,18 @@ impl Frames {
     /// Hands the frames to a parser until it has enough.
     async fn feed(&mut self, sender: mpsc::Sender<io::Result<Bytes>>) -> Result<(), Problem> {
         loop {
-            let frame = match self.next().await {
+            // A parser that gives up does so at once, whenever the next frame comes.
+            let frame = tokio::select! {
+                frame = self.next() => frame,
+                () = sender.closed() => return Ok(()),
+            };
+            let frame = match frame {
+                Ok(Some(frame)) if frame.is_empty() => continue,
                 Ok(Some(frame)) => frame,
-                Ok(None) => return Ok(()),
+                Ok(None) => {
+                    let _ = sender.send(Ok(END)).await;
+                    return Ok(());
+                }
                 Err(problem) => {
                     // The parser must not take a broken body for a whole one.
                     let broken = io::Error::from(io::ErrorKind::ConnectionAborted);
@@ -214,19 +244,36 @@ impl Frames {
     }
 }
 
+/// The frame after the last one, which no frame of a body looks like.
+const END: Bytes = Bytes::new();
+
 /// The blocking end of the channel.
 struct FrameReader {
     receiver: mpsc::Receiver<io::Result<Bytes>>,
     current: Bytes,
+    ended: bool,
+}
+
+impl FrameReader {
+    fn new(receiver: mpsc::Receiver<io::Result<Bytes>>) -> Self {
+        Self {
+            receiver,
+            current: Bytes::new(),
+            ended: false,
+        }
+    }
 }
 
 impl Read for FrameReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.current.is_empty() {
-            match self.receiver.blocking_recv() {
-                None => return Ok(0),
-                Some(frame) => self.current = frame?,
-            }
+        if self.ended {
+            return Ok(0);
+        }
+        if self.current.is_empty() {
+            // A sender that is gone before the end went with its client.
+            let gone = || io::Error::from(io::ErrorKind::ConnectionAborted);
+            self.current = self.receiver.blocking_recv().ok_or_else(gone)??;
+            self.ended = self.current.is_empty();
         }
         let length = buffer.len().min(self.current.len());
         self.current.copy_to_slice(&mut buffer[..length]);

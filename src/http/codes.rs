@@ -35,6 +35,9 @@ codes! {
         "The error names the parameter and says what would be right."
     UNEQUAL_LENGTH "unequal-length" 400 "Examples have different lengths"
         "All examples of one body have the same number of features."
+    WRONG_SHAPE "wrong-shape" 400 "A tensor does not hold what its shape says"
+        "A tensor has as many values as the product of its shape, and lists in it are rows of that \
+         shape. The error points at what is too many or too few."
     EMPTY_DATA "empty-data" 400 "There are no examples"
         "A sample has at least one example of at least one feature."
     BAD_BIT "bad-bit" 400 "A character is no bit"
@@ -115,8 +118,14 @@ codes! {
         "Have the data stored as a dataset (`\"store\": true`): the answer then names it."
     INTRACTABLE "intractable" 422 "This would take time beyond all bounds"
         "The cost grows exponentially with something in the request; the detail says with what."
+    TOO_MUCH_WORK "too-much-work" 422 "This takes longer than an answer may"
+        "Have predictions answered as application/x-ndjson, while they are computed; have a job \
+         evaluate; or send the examples in parts. GET /v1/limits tells the limit."
     WRONG_STOP "wrong-stop" 422 "The stop conditions do not fit"
         "The learner or the data do not allow this stop condition, or need another."
+    WRONG_START "wrong-start" 422 "The training cannot begin from that model"
+        "Its hypothesis must be one that the learner, with these parameters and data, could have \
+         come to. The detail says what differs."
     CALLBACK_NOT_CONFIGURED "callback-not-configured" 422 "Callbacks are not configured"
         "This service has no secret to sign callbacks with. Leave the callback out."
     IDEMPOTENCY_UNSUPPORTED "idempotency-unsupported" 422 "Idempotency keys are not kept yet"

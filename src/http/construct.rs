@@ -118,7 +118,7 @@ impl Keep {
     /// What the store says.
     pub async fn answer(self, data: Data) -> Result<(StatusCode, Box<RawValue>), Problem> {
         if self.store {
-            let parsed = Parsed::of(data);
+            let parsed = Parsed::of(data).into();
             let new = NewDataset {
                 owner: self.owner,
                 name: self.name,

@@ -7,12 +7,14 @@ use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
+use tokio::sync::OwnedSemaphorePermit;
 use utoipa::ToSchema;
 
 use crate::formats::{self, BitOrder, Format, Header, LabelsColumn, json};
 
 use super::App;
 use super::body::{self, Effort};
+use super::linger::{Returned, lend};
 use super::problem::{Code, Problem};
 
 /// A body of a known format, still to be read.
@@ -76,6 +78,13 @@ impl DataBody {
         }
     }
 
+    /// Sees to it that what is left of the body when its reader has enough comes back.
+    pub fn lend(&mut self) -> Returned {
+        let (body, returned) = lend(std::mem::take(&mut self.body));
+        self.body = body;
+        returned
+    }
+
     /// The body as it comes in, for who reads it in a way of his own.
     pub fn into_parts(self) -> (formats::Limits, Parts, Body) {
         (self.limits, self.parts, self.body)
@@ -91,6 +100,20 @@ impl DataBody {
         effort: Effort,
         parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
     ) -> Result<T, Problem> {
+        let (read, _) = self.read_held(app, effort, parse).await?;
+        Ok(read)
+    }
+
+    /// Reads the body, and hands on the permit that says that there is room for what was read.
+    ///
+    /// # Errors
+    /// As for [`Self::read`].
+    pub async fn read_held<T: Send + 'static>(
+        self,
+        app: &App,
+        effort: Effort,
+        parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<(T, Option<OwnedSemaphorePermit>), Problem> {
         body::read(
             app,
             &self.parts.headers,

@@ -4,17 +4,18 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use serde::{Deserialize, Serialize};
+use tokio::sync::OwnedSemaphorePermit;
 use utoipa::ToSchema;
 
 use crate::formats::{
-    self, Assume, DataForm, Format, Header, LabelsKind, Options, Parsed, Place, RowsKind,
+    self, Assume, DataForm, Format, Header, LabelsKind, Options, Parsed, Place, RowsKind, Spool,
     UnlabelledMeans, json,
 };
 use crate::jobs::{JobsError, NewDataset};
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::train::SeedNumber;
-use crate::records::{Dataset, DatasetId, DatasetSummary, Timestamp};
+use crate::records::{Dataset, DatasetId, DatasetSummary, Owner, Timestamp};
 
 use super::body::Effort;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
@@ -32,7 +33,7 @@ pub struct DatasetRequest {
     name: Option<String>,
     #[schema(schema_with = data_schema::reference)]
     data: DataForm,
-    /// Of generated data; drawn when absent.
+    /// Of generated data, and of no other; drawn when absent.
     seed: Option<SeedNumber>,
 }
 
@@ -173,41 +174,54 @@ pub async fn create(
 > {
     refuse_idempotency_key(request.headers())?;
     let body = DataBody::new(&app, request)?;
-    let query = body.parts.uri.query();
-    let (name, parsed, assume) = match body.format {
-        Format::Json => read_json(&app, body).await?,
-        format => {
-            let (name, options) = line_options(query, &body.limits)?;
-            check_name(&app, name.as_deref(), |detail| {
-                FieldError::at_parameter("name", detail)
-            })?;
-            let effort = body.effort();
-            let assume = options.assume;
-            let read = body.read(&app, effort, move |reader| {
-                let parsed = formats::parse(format, reader, &options)?;
-                Ok(parsed)
-            });
-            (name, read.await?, assume)
-        }
+    let (new, permit) = match body.format {
+        Format::Json => read_json(&app, owner, body).await?,
+        _ => read_lines(&app, owner, body).await?,
     };
-    check_assume(&parsed, assume)?;
-    let new = NewDataset {
-        owner,
-        name,
-        parsed,
-        assume,
-    };
-    let dataset = app.jobs.store_dataset(new).await?;
+    check_assume(&new)?;
+    // What came in whole is stored to the end, under its permit, whether its client stays or not.
+    let stored = tokio::spawn(async move {
+        let stored = app.jobs.store_dataset(new).await;
+        drop(permit);
+        stored
+    });
+    let defect = |_| Problem::new(Code::INTERNAL, "The dataset met a defect.");
+    let dataset = stored.await.map_err(defect)??;
     let location = format!("/v1/datasets/{}", dataset.summary.id);
     let answer = DatasetAnswer::from(dataset);
     let headers = [(header::LOCATION, location)];
     Ok((StatusCode::CREATED, headers, Json(answer)))
 }
 
-type Read = (Option<String>, Parsed, Option<Assume>);
+/// What is to be stored, and the permit under which it was read.
+type Read = (NewDataset, Option<OwnedSemaphorePermit>);
+
+/// Reads a body that is the data; the query says the rest.
+async fn read_lines(app: &App, owner: Owner, mut body: DataBody) -> Result<Read, Problem> {
+    body.limits = app.limits.of_datasets();
+    let (name, options) = line_options(body.parts.uri.query(), &body.limits)?;
+    check_name(app, name.as_deref(), |detail| {
+        FieldError::at_parameter("name", detail)
+    })?;
+    let (format, effort, assume) = (body.format, body.effort(), options.assume);
+    let scratch = app.scratch.clone();
+    let spool = Spool::new(app.limits.upload_memory_bytes_max, move || scratch.file());
+    let read = body.read_held(app, effort, move |reader| {
+        let parsed = formats::gather(format, reader, &options, spool)?;
+        Ok(parsed)
+    });
+    let (parsed, permit) = read.await?;
+    let new = NewDataset {
+        owner,
+        name,
+        parsed,
+        assume,
+    };
+    Ok((new, permit))
+}
 
 /// Reads the JSON form, whose fields stand in for the query.
-async fn read_json(app: &App, body: DataBody) -> Result<Read, Problem> {
+async fn read_json(app: &App, owner: Owner, body: DataBody) -> Result<Read, Problem> {
     if let Some((name, _)) = query_pairs(body.parts.uri.query())?.first() {
         let detail = "a JSON body has this among its fields, or not at all";
         return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
@@ -216,7 +230,7 @@ async fn read_json(app: &App, body: DataBody) -> Result<Read, Problem> {
     let fresh = app.jobs.ids().seed();
     let state_bytes_max = app.limits.state_bytes_max;
     // A few bytes of a plan may stand for many examples.
-    let read = body.read(app, Effort::Unknown, move |reader| {
+    let read = body.read_held(app, Effort::Unknown, move |reader| {
         let mut request = json::from_reader::<DatasetRequest>(reader, &limits)?;
         if let DataForm::Generated(spec) = &request.data {
             let seed = request.seed.map_or(fresh, SeedNumber::get);
@@ -229,10 +243,14 @@ async fn read_json(app: &App, body: DataBody) -> Result<Read, Problem> {
                 parsed: Parsed::of(data),
                 assume: None,
             };
+        } else if request.seed.is_some() {
+            let detail = "A seed is for generated data; of these nothing is drawn.";
+            let field = FieldError::at_pointer("/seed", detail.to_owned());
+            return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
         }
         Ok(request)
     });
-    let DatasetRequest { name, data, .. } = read.await?;
+    let (DatasetRequest { name, data, .. }, permit) = read.await?;
     let at = |pointer: &str, detail: String| placed(Some(Place::Pointer(pointer.into())), detail);
     check_name(app, name.as_deref(), |detail| at("/name", detail))?;
     let refuse = |pointer: &str, detail: &str| {
@@ -240,7 +258,15 @@ async fn read_json(app: &App, body: DataBody) -> Result<Read, Problem> {
         Err(Problem::new(Code::WRONG_DATA, detail).with(field))
     };
     match data {
-        DataForm::Sample { parsed, assume } => Ok((name, parsed, assume)),
+        DataForm::Sample { parsed, assume } => {
+            let new = NewDataset {
+                owner,
+                name,
+                parsed: parsed.into(),
+                assume,
+            };
+            Ok((new, permit))
+        }
         DataForm::Generated(_) => unreachable!("drawn where the body was read"),
         DataForm::Dataset { .. } => refuse(
             "/data/dataset",
@@ -290,9 +316,9 @@ fn line_options(
 }
 
 /// A declaration that does not fit the data would be refused by every job that reads them.
-fn check_assume(parsed: &Parsed, assume: Option<Assume>) -> Result<(), Problem> {
-    let kind = LabelsKind::of(parsed.data.labels());
-    let fits = match assume {
+fn check_assume(new: &NewDataset) -> Result<(), Problem> {
+    let kind = new.parsed.data.header().labels;
+    let fits = match new.assume {
         None => true,
         Some(Assume::Uniform) => kind == LabelsKind::Labelled,
         Some(Assume::UniformPositive | Assume::Reflected) => kind == LabelsKind::HalfSpace,

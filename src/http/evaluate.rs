@@ -11,6 +11,7 @@ use crate::records::evaluation::EvaluateResult;
 use crate::records::id::ModelKind;
 
 use super::App;
+use super::attended::{Attended, begin, interrupted};
 use super::data_body::Octets;
 use super::extract::{Caller, PathId};
 use super::model_examples::{Purpose, model_in_path, with_examples};
@@ -44,17 +45,26 @@ pub async fn evaluate(
     PathId(id): PathId<ModelKind>,
     request: Request,
 ) -> Result<Json<EvaluateResult>, Problem> {
-    let hypothesis = model_in_path(&app, &owner, id).await?;
+    let model = model_in_path(&app, &owner, id).await?;
     let purpose = Purpose::Evaluate;
-    let evaluated = with_examples(&app, &owner, request, hypothesis, purpose, move |asked| {
+    let limits = app.limits.clone();
+    let attended = Attended::default();
+    let run = Run {
+        stop: attended.stop(),
+        ..Run::default()
+    };
+    let evaluated = with_examples(&app, &owner, request, model, purpose, move |asked| {
         let parsed = asked.parsed;
         check_labels(&parsed.data).map_err(|detail| Problem::new(Code::WRONG_DATA, detail))?;
-        let zero = parsed.zero_bit_value;
-        let run = Run::default();
-        let evaluation = evaluate::evaluate(asked.hypothesis, &parsed.data, zero, &run)
-            .map_err(|_| Problem::new(Code::INTERNAL, "The evaluation was broken off."))?;
-        Ok(EvaluateResult::new(id, &evaluation))
+        let _timer = begin(&limits, &run.stop);
+        let (hypothesis, zero) = (asked.hypothesis, parsed.zero_bit_value);
+        match evaluate::evaluate(hypothesis, &parsed.data, zero, &run) {
+            Err(interrupt) => Err(interrupted(&limits, interrupt)),
+            Ok(evaluation) => match evaluation.interrupted {
+                Some(interrupt) => Err(interrupted(&limits, interrupt)),
+                None => Ok(EvaluateResult::new(id, &evaluation)),
+            },
+        }
     });
-    let (_, result) = evaluated.await?;
-    Ok(Json(result))
+    Ok(Json(evaluated.await?))
 }

@@ -94,15 +94,20 @@ impl<S: Sync> FromRequestParts<S> for NoQuery {
     }
 }
 
-/// The pairs of a query string, decoded; a name given twice is refused.
+/// The pairs of a query string, decoded; a name given twice is refused, and so is U+0000.
 ///
 /// # Errors
-/// The repeated name.
+/// The name at fault.
 pub fn query_pairs(query: Option<&str>) -> Result<Vec<(String, String)>, Problem> {
     let mut pairs: Vec<(String, String)> = Vec::new();
     for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
         if pairs.iter().any(|(known, _)| *known == name) {
             let detail = "given twice";
+            return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
+        }
+        // Not every database can hold it in a text.
+        if value.contains('\0') {
+            let detail = "the character U+0000";
             return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
         }
         pairs.push((name.into_owned(), value.into_owned()));
@@ -223,6 +228,7 @@ mod tests {
     #[test]
     fn a_name_given_twice_is_refused() {
         assert!(query_pairs(Some("a=1&b=%20x&a=2")).is_err());
+        assert!(query_pairs(Some("a=x%00")).is_err());
         let pairs = query_pairs(Some("a=1&b=%20x")).expect("pairs");
         assert_eq!(pairs[1], ("b".to_owned(), " x".to_owned()));
     }

@@ -10,6 +10,7 @@ use crate::formats::{self, json};
 use crate::jobs::{ImportError, check_import};
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::model_file::{Claim, FORMAT, ModelFile, unknown_member};
+use crate::records::names::{NAMES_BYTES_MAX, is_short};
 use crate::records::train::ModelDocument;
 
 use super::App;
@@ -93,6 +94,7 @@ fn checked(
             return Err(refused(Code::OUT_OF_RANGE, pointer, detail));
         }
     }
+    check_names(&file)?;
     let document = ModelDocument {
         params: file.params,
         seed: file.seed.get(),
@@ -101,10 +103,35 @@ fn checked(
         mistakes: file.mistakes,
         updates: file.updates,
         passes: file.passes,
+        held_out: file.held_out,
+        warm_start: file.warm_start,
+        features: file.features,
+        classes: file.classes,
         hypothesis,
     };
     let document = check_import(&file.learner, document, &file.sha256).map_err(unfit)?;
     Ok((file.name, file.learner, document))
+}
+
+/// That the names of a file are one a feature, and no longer than those that are kept.
+fn check_names(file: &ModelFile) -> Result<(), Problem> {
+    let features = file.features.as_deref().unwrap_or_default();
+    if file.features.is_some() && features.len() as u64 != file.n {
+        let detail = format!("There are {} names of {} features.", features.len(), file.n);
+        return Err(refused(Code::WRONG_MODEL, "/features", detail));
+    }
+    let classes = file
+        .classes
+        .as_ref()
+        .map(<[_; 2]>::as_slice)
+        .unwrap_or_default();
+    for (pointer, names) in [("/features", features), ("/classes", classes)] {
+        if !is_short(names) {
+            let detail = format!("The names are longer than {NAMES_BYTES_MAX} bytes together.");
+            return Err(refused(Code::OUT_OF_RANGE, pointer, detail));
+        }
+    }
+    Ok(())
 }
 
 /// The hypothesis of a file, of the kind and the n that the file says.

@@ -16,7 +16,7 @@ use crate::records::evaluation::EvaluateResult;
 use crate::records::id::JobKind;
 use crate::records::task::JobSpec;
 use crate::records::train::{LearnerSpec, TrainResult};
-use crate::records::{DatasetId, Job, JobError, JobId, Progress, Status, Timestamp};
+use crate::records::{DatasetId, Job, JobError, JobId, ModelId, Progress, Status, Timestamp};
 use crate::storage::JobFilter;
 
 use super::App;
@@ -39,6 +39,9 @@ pub struct JobDocument {
     name: Option<String>,
     #[schema(value_type = Option<LearnerSpec>)]
     learner: Option<Value>,
+    /// The model that a training begins from; it may be gone.
+    #[schema(value_type = Option<ModelId>)]
+    warm_start: Option<Value>,
     /// Of every random choice.
     seed: u64,
     /// The digest of the canonical rows; null when the data are generated.
@@ -107,6 +110,7 @@ impl From<Job> for JobDocument {
             status: job.status,
             name: job.name,
             learner: job.spec.pointer("/task/train/learner").cloned(),
+            warm_start: job.spec.pointer("/task/train/warm_start/model").cloned(),
             seed: job.seed,
             data_sha256: job.data_sha256,
             dataset: job.dataset,
@@ -157,10 +161,11 @@ pub async fn create(
         dataset: found.dataset,
         model,
     };
-    let new = new_job(&app, fields, found.parsed, |first_real| JsonPlace {
+    let place = |first_real| JsonPlace {
         task: name,
         first_real,
-    })?;
+    };
+    let new = new_job(&app, fields, found.sample, place).await?;
     let patience = prefer.map_or(Duration::ZERO, |wait| wait.0);
     let job = app.jobs.submit(new, patience).await?;
     Ok(answer(job, prefer))

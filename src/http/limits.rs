@@ -24,14 +24,25 @@ pub struct Limits {
     pub json_depth_max: u32,
     /// Bytes in a line.
     pub line_bytes_max: u64,
+    /// Bytes that the examples of a dataset may take stored, packed or as doubles. Those sent in
+    /// JSON are held in memory, so `state_bytes_max` holds for them too.
+    pub dataset_bytes_max: u64,
     /// Bytes of the packed data of a job, and of its state beside them.
     pub state_bytes_max: u64,
+    /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts as it
+    /// needs them.
+    pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     pub seconds_max: f64,
     /// Jobs that wait at once.
     pub jobs_queued_max: u64,
-    /// Larger bodies read at once; each may take as much memory as `state_bytes_max` says.
+    /// Larger bodies read at once; each may take as much memory as `state_bytes_max` says, but
+    /// that of a dataset.
     pub uploads_max: u64,
+    /// Bytes that the examples of a dataset take in memory while they come in; more wait on disk.
+    pub upload_memory_bytes_max: u64,
+    /// Bodies predicted line by line at once.
+    pub streams_max: u64,
     /// Sessions of one owner.
     pub sessions_max: u64,
     /// Lines of one stream into a session.
@@ -46,9 +57,11 @@ pub struct Limits {
     pub name_characters_max: u32,
     /// Seconds that `Prefer: wait` may ask for.
     pub wait_seconds_max: u64,
+    /// Seconds of computing that an answer to predict, as a document, or to evaluate may take.
+    pub answer_seconds_max: f64,
     /// Bytes of an answer to predict, and of the data of a construction that are answered: a
-    /// document goes without scores when it would be longer with them; what is too long even so,
-    /// and lines that are, are refused.
+    /// document goes without scores when it would be longer with them; what is too long even so is
+    /// refused. Of an answer in lines so many bytes wait for a client that does not read them yet.
     pub prediction_bytes_max: u64,
     /// Bytes of a model to be imported, after decompression.
     pub model_bytes_max: u64,
@@ -79,10 +92,14 @@ impl Default for Limits {
             json_body_bytes_max: 256 << 20,
             json_depth_max: 32,
             line_bytes_max: 32 << 20,
+            dataset_bytes_max: 4 << 30,
             state_bytes_max: 1 << 30,
+            resident_bytes_max: 64 << 20,
             seconds_max: 86_400.0,
             jobs_queued_max: 10_000,
             uploads_max: 8,
+            upload_memory_bytes_max: 16 << 20,
+            streams_max: 64,
             sessions_max: 10_000,
             session_lines_max: LINES_MAX,
             session_idle_seconds: 30,
@@ -90,6 +107,7 @@ impl Default for Limits {
             connections_max: 1024,
             name_characters_max: 256,
             wait_seconds_max: WAIT_SECONDS_MAX,
+            answer_seconds_max: 60.0,
             prediction_bytes_max: 16 << 20,
             model_bytes_max: 32 << 20,
             examples_page_bytes_max: 16 << 20,
@@ -112,9 +130,19 @@ impl Limits {
             n_max: whole(self.n_max),
             line_bytes_max: whole(self.line_bytes_max),
             state_bytes_max: self.state_bytes_max,
+            state_limit_name: "state_bytes_max",
             body_bytes_max: self.body_bytes_max,
             body_limit_name: "body_bytes_max",
             json_depth_max: self.json_depth_max as usize,
+        }
+    }
+
+    /// What the readers of a line format keep to when the examples go to a dataset.
+    pub fn of_datasets(&self) -> formats::Limits {
+        formats::Limits {
+            state_bytes_max: self.dataset_bytes_max,
+            state_limit_name: "dataset_bytes_max",
+            ..self.of_lines()
         }
     }
 

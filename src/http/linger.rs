@@ -27,17 +27,38 @@ pub async fn linger(request: Request, next: Next) -> Response {
     if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
         return next.run(request).await;
     }
-    let (back, mut returned) = oneshot::channel();
+    let mut returned = Returned::default();
     let request = request.map(|body| {
-        let (body, back) = (Some(body), Some(back));
-        Body::new(Lent { body, back })
+        let (body, back) = lend(body);
+        returned = back;
+        body
     });
     let response = next.run(request).await;
     let refused = response.status().is_client_error() || response.status().is_server_error();
-    if let (true, Ok(rest)) = (refused, returned.try_recv()) {
-        let _ = tokio::time::timeout(LINGER, forget(rest)).await;
+    if refused {
+        returned.forget().await;
     }
     response
+}
+
+/// A body to be read by another, and what comes back of it.
+pub fn lend(body: Body) -> (Body, Returned) {
+    let (back, returned) = oneshot::channel();
+    let (body, back) = (Some(body), Some(back));
+    (Body::new(Lent { body, back }), Returned(Some(returned)))
+}
+
+/// What its reader leaves of a body.
+#[derive(Default)]
+pub struct Returned(Option<oneshot::Receiver<Body>>);
+
+impl Returned {
+    /// Reads on for a moment, if something is left.
+    pub async fn forget(self) {
+        if let Some(Ok(rest)) = self.0.map(|mut returned| returned.try_recv()) {
+            let _ = tokio::time::timeout(LINGER, forget(rest)).await;
+        }
+    }
 }
 
 async fn forget(rest: Body) {

@@ -3,6 +3,9 @@
 //! Handlers decide nothing about learning: they read a request, call `jobs` or the store, and
 //! write a document. Every error is a problem document: see `problem`.
 
+mod answer_lines;
+mod answering;
+mod attended;
 mod body;
 mod codes;
 mod construct;
@@ -16,6 +19,10 @@ mod events;
 mod examples;
 mod extract;
 mod import;
+mod infer;
+mod infer_answer;
+mod infer_request;
+mod inference;
 mod jobs;
 mod learners;
 pub mod limits;
@@ -31,6 +38,7 @@ mod serve;
 mod session_answers;
 mod session_documents;
 mod session_examples;
+mod session_stream;
 mod sessions;
 mod submission;
 mod tasks;
@@ -53,6 +61,7 @@ use utoipa_axum::routes;
 
 use crate::jobs::Jobs;
 use crate::records::train::SeedNumber;
+use crate::storage::Scratch;
 
 use limits::Limits;
 use problem::{Code, Problem};
@@ -68,6 +77,10 @@ pub struct App {
     pub limits: Arc<Limits>,
     /// One permit a body that is read in the blocking pool.
     pub uploads: Arc<Semaphore>,
+    /// Room for what is read and not stored yet.
+    pub scratch: Scratch,
+    /// One permit a body that is answered line by line while it comes in.
+    pub streams: Arc<Semaphore>,
     /// One permit a construction.
     pub constructions: Arc<Semaphore>,
     /// The host names answered to; none for all.
@@ -114,13 +127,28 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(constructions::kernel_perceptron_adversary))
         .routes(routes!(constructions::winnow_counting))
         .routes(routes!(constructions::monotone_cnf))
+        .routes(routes!(inference::server))
+        .routes(routes!(inference::live))
+        .routes(routes!(inference::ready))
+        .routes(routes!(inference::model))
+        .routes(routes!(inference::model_ready))
+        .routes(routes!(infer::infer))
+        .routes(routes!(inference::model_version))
+        .routes(routes!(inference::model_version_ready))
+        .routes(routes!(infer::infer_version))
         .routes(routes!(limits::limits))
+        .merge(operations())
+        .routes(routes!(ops::openapi))
+        .routes(routes!(ops::problem_page))
+}
+
+/// The routes for whoever watches over the process.
+fn operations() -> OpenApiRouter<App> {
+    OpenApiRouter::new()
         .routes(routes!(ops::live))
         .routes(routes!(ops::ready))
         .routes(routes!(ops::metrics))
         .routes(routes!(ops::version))
-        .routes(routes!(ops::openapi))
-        .routes(routes!(ops::problem_page))
 }
 
 /// The OpenAPI document as it is committed, and served where the limits are the default ones.
@@ -132,12 +160,24 @@ pub fn document() -> String {
 pub fn router(app: App) -> Router {
     let (router, document) = routes().split_for_parts();
     let document = ops::Document(openapi::text(document, &app.limits).into());
-    router
+    let router = router
         .merge(openapi::docs())
         .route("/", get(async || Redirect::to("/docs/")))
+        .layer(Extension(document));
+    enveloped(router, app)
+}
+
+/// What a process answers that only computes.
+pub fn operations_router(app: App) -> Router {
+    let (router, _) = operations().split_for_parts();
+    enveloped(router, app)
+}
+
+/// The routes with what surrounds every exchange.
+fn enveloped(router: Router<App>, app: App) -> Router {
+    router
         .fallback(async || Problem::not_found("path"))
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(Extension(document))
         .layer(from_fn(envelope::measure))
         .layer(from_fn_with_state(app.clone(), envelope::check_host))
         .layer(from_fn(linger::linger))

@@ -2,8 +2,10 @@
 
 use axum::extract::Request;
 
-use crate::formats::{self, DataForm, Format, LabelsColumn, Options, Parsed, UnlabelledMeans};
-use crate::jobs::JobsError;
+use crate::formats::{
+    self, DataForm, Format, LabelsColumn, Options, Parsed, Place, UnlabelledMeans,
+};
+use crate::jobs::{JobsError, LoadedModel};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predict::{Misfit, check_fit};
 use crate::records::{ModelId, Owner};
@@ -22,24 +24,35 @@ pub enum Purpose {
     Predict,
     /// Labels are needed.
     Evaluate,
+    /// Labels are as the learner needs them.
+    Learn,
 }
 
 /// A model and examples that it takes.
 pub struct Asked<'a> {
-    /// How the examples were sent.
-    pub format: Format,
     /// What decides.
     pub hypothesis: &'a Hypothesis,
     /// The examples.
     pub parsed: &'a Parsed,
 }
 
+/// Where some examples stand among all that a request brings.
+#[derive(Clone, Copy, Debug)]
+pub enum Whence {
+    /// They are all.
+    Whole,
+    /// One stands in this line; several end with it.
+    Line(u64),
+    /// They begin with this one, from 0.
+    From(usize),
+}
+
 /// The model that a path names.
 ///
 /// # Errors
 /// 404, or what the store says.
-pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<Hypothesis, Problem> {
-    let found = app.jobs.hypothesis(owner, id).await;
+pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<LoadedModel, Problem> {
+    let found = app.jobs.load_model(owner, id).await;
     found.map_err(|error| match error {
         JobsError::ModelMissing => Problem::not_found("model"),
         error => error.into(),
@@ -47,7 +60,7 @@ pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<Hypo
 }
 
 /// Reads the examples of a request, sent along or stored, and does `work` with them, where the body
-/// is read: scoring is more work than reading. The format of the body comes back too.
+/// is read: scoring is more work than reading.
 ///
 /// # Errors
 /// What is wrong with the body, examples that the model does not take, and what `work` says.
@@ -55,10 +68,10 @@ pub async fn with_examples<T, W>(
     app: &App,
     owner: &Owner,
     request: Request,
-    hypothesis: Hypothesis,
+    model: LoadedModel,
     purpose: Purpose,
     work: W,
-) -> Result<(Format, T), Problem>
+) -> Result<T, Problem>
 where
     T: Send + 'static,
     W: FnOnce(Asked<'_>) -> Result<T, Problem> + Send + 'static,
@@ -66,64 +79,62 @@ where
     let body = DataBody::new(app, request)?;
     let format = body.format;
     let query = body.parts.uri.query();
-    let options = options(query, format, &hypothesis, purpose, &body.limits)?;
+    let options = options(query, format, model.hypothesis.n(), purpose, &body.limits)?;
     let done = body.read(app, Effort::Unknown, move |reader| {
         match examples(formats::read(format, reader, &options)?)? {
-            Examples::Sent(parsed) => {
-                fitted(format, &hypothesis, &parsed, work).map(Answered::Done)
-            }
-            Examples::Stored(id) => Ok(Answered::NotYet(Box::new(hypothesis), id, work)),
+            Examples::Sent(parsed) => fitted(&model, &parsed, work).map(Answered::Done),
+            Examples::Stored(id) => Ok(Answered::NotYet(Box::new(model), id, work)),
         }
     });
-    let done = match done.await? {
-        Answered::Done(done) => done,
-        Answered::NotYet(hypothesis, id, work) => {
+    match done.await? {
+        Answered::Done(done) => Ok(done),
+        Answered::NotYet(model, id, work) => {
             let (stored, permit) = stored_data(app, owner, &id, "").await?;
-            let parsed = parsed(&stored.dataset.summary, stored.data);
-            body::compute(permit, move || fitted(format, &hypothesis, &parsed, work)).await?
+            let parsed = parsed(&stored.dataset, stored.data);
+            body::compute(permit, move || fitted(&model, &parsed, work)).await
         }
-    };
-    Ok((format, done))
+    }
 }
 
 fn fitted<T>(
-    format: Format,
-    hypothesis: &Hypothesis,
+    model: &LoadedModel,
     parsed: &Parsed,
     work: impl FnOnce(Asked<'_>) -> Result<T, Problem>,
 ) -> Result<T, Problem> {
-    check_fit(hypothesis, &parsed.data).map_err(|misfit| unfit(misfit, parsed))?;
-    work(Asked {
-        format,
-        hypothesis,
-        parsed,
-    })
+    fit(model, parsed, Whence::Whole)?;
+    let classes = model.names.check_classes(parsed.class_names.as_ref());
+    classes.map_err(|detail| Problem::new(Code::WRONG_DATA, sentence(&detail)))?;
+    let hypothesis = &model.hypothesis;
+    work(Asked { hypothesis, parsed })
 }
 
 /// What came of reading a request.
 enum Answered<T, W> {
     Done(T),
     /// The examples are in the dataset of this name.
-    NotYet(Box<Hypothesis>, String, W),
+    NotYet(Box<LoadedModel>, String, W),
 }
 
-/// How the body is read: a format that leaves n open takes it from the model. To be predicted, a table has no
-/// labels unless they are named, and examples without labels are just that; to be evaluated, both
-/// are as for a training.
-fn options(
+/// How a body for a model, or a session, of `n` features is read: a format that leaves n open takes
+/// theirs. To be predicted, a table has no labels unless they are named, and examples without labels
+/// are just that; otherwise both are as for a training.
+///
+/// # Errors
+/// Parameters that there are not, or that cannot be.
+pub fn options(
     query: Option<&str>,
     format: Format,
-    hypothesis: &Hypothesis,
+    n: usize,
     purpose: Purpose,
     limits: &formats::Limits,
 ) -> Result<Options, Problem> {
     let (table_labels, unlabelled) = match purpose {
         Purpose::Predict => (Some(LabelsColumn::None), UnlabelledMeans::Nothing),
-        Purpose::Evaluate => (None, UnlabelledMeans::HalfSpace),
+        Purpose::Evaluate | Purpose::Learn => (None, UnlabelledMeans::HalfSpace),
     };
     let mut options = Options {
         labels: table_labels.filter(|_| format.has_label_column()),
-        n: format.leaves_n_open().then_some(hypothesis.n()),
+        n: format.leaves_n_open().then_some(n),
         unlabelled,
         limits: limits.clone(),
         ..Options::default()
@@ -147,14 +158,14 @@ fn options(
 }
 
 /// Where the examples of a request are.
-enum Examples {
+pub enum Examples {
     Sent(Parsed),
     /// In the dataset of this name.
     Stored(String),
 }
 
 /// The examples sent along, without claims about them, on which nothing here rests.
-fn examples(form: DataForm) -> Result<Examples, Problem> {
+pub fn examples(form: DataForm) -> Result<Examples, Problem> {
     match form {
         DataForm::Sample {
             parsed,
@@ -173,16 +184,44 @@ fn examples(form: DataForm) -> Result<Examples, Problem> {
     }
 }
 
-/// Examples that the model does not take, with the place of the value that made them so.
-fn unfit(misfit: Misfit, parsed: &Parsed) -> Problem {
+/// Whether a model takes examples.
+///
+/// # Errors
+/// Why it does not, with the place of the value or the line that is the reason.
+pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Whence) -> Result<(), Problem> {
+    let misfit = check_fit(&model.hypothesis, &parsed.data).err();
+    if let Some(misfit) = misfit {
+        return Err(unfit(misfit, parsed, whence));
+    }
+    let names = parsed.feature_names.as_deref();
+    let named = model.names.check_features(names);
+    named.map_err(|detail| Problem::new(Code::WRONG_DATA, sentence(&detail)))
+}
+
+fn unfit(misfit: Misfit, parsed: &Parsed, whence: Whence) -> Problem {
     let detail = sentence(&misfit.to_string());
-    match misfit {
-        Misfit::Length { .. } => Problem::new(Code::WRONG_DATA, detail),
-        Misfit::Intractable(detail) => Problem::new(Code::INTRACTABLE, detail),
-        Misfit::Real => {
-            let field = placed(parsed.first_real.clone(), detail.clone());
-            Problem::new(Code::WRONG_DATA, detail).with(field)
+    let line = match whence {
+        Whence::Line(line) => Some(Place::Line { line, column: 1 }),
+        Whence::Whole | Whence::From(_) => None,
+    };
+    let (code, detail, place) = match (misfit, whence) {
+        (Misfit::Length { .. }, _) => (Code::WRONG_DATA, detail, line),
+        (Misfit::Unread(_), _) => (Code::INTERNAL, detail, None),
+        (Misfit::Real, _) => (Code::WRONG_DATA, detail, parsed.first_real.clone()),
+        (Misfit::Intractable(detail), Whence::Whole) => (Code::INTRACTABLE, detail, None),
+        (Misfit::Intractable(detail), Whence::Line(number)) => {
+            let detail = format!("Of line {number} alone: {detail}");
+            (Code::INTRACTABLE, detail, line)
         }
+        (Misfit::Intractable(detail), Whence::From(first)) => {
+            let detail = format!("Counted from example {first} on: {detail}");
+            (Code::INTRACTABLE, detail, None)
+        }
+    };
+    let problem = Problem::new(code, detail.clone());
+    match place {
+        Some(place) => problem.with(placed(Some(place), detail)),
+        None => problem,
     }
 }
 

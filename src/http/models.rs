@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::jobs::hex;
+use crate::jobs::{JobsError, hex};
 use crate::records::id::ModelKind;
 use crate::records::model_file::{FORMAT, digest};
 use crate::records::train::ModelDocument;
@@ -144,7 +144,8 @@ fn document(model: &Model) -> Result<ModelDocument, Problem> {
         .map_err(|_| Problem::new(Code::INTERNAL, "The stored model is damaged."))
 }
 
-/// Deletes a model.
+/// Deletes a model. A job that waits to evaluate it, or to begin from it, then fails as
+/// `model-missing`.
 #[utoipa::path(delete, path = "/v1/models/{id}", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 204, description = "The model is gone")))]
@@ -154,9 +155,9 @@ pub async fn delete(
     _: NoQuery,
     PathId(id): PathId<ModelKind>,
 ) -> Result<StatusCode, Problem> {
-    if app.jobs.store().delete_model(&owner, id).await? {
-        Ok(StatusCode::NO_CONTENT)
-    } else {
-        Err(Problem::not_found("model"))
+    match app.jobs.delete_model(&owner, id).await {
+        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        Err(JobsError::ModelMissing) => Err(Problem::not_found("model")),
+        Err(error) => Err(error.into()),
     }
 }

@@ -124,7 +124,10 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
     if path.contains('{') {
         codes.push(Code::NOT_FOUND);
     }
-    if path.ends_with("/trace") || path.ends_with("/examples") {
+    if ["/trace", "/examples", "/models/{id}/predict"]
+        .iter()
+        .any(|end| path.ends_with(end))
+    {
         codes.push(Code::NOT_ACCEPTABLE);
     }
     if path.ends_with("/examples") {

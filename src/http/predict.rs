@@ -1,27 +1,35 @@
 //! `POST /v1/models/{id}/predict`: a model on data sent along, or on a dataset.
 
-use std::ops::ControlFlow;
-
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 
-use crate::formats::{Format, Parsed};
-use crate::learners::hypothesis::Hypothesis;
-use crate::learners::predict::for_each_decisions;
-use crate::records::ModelId;
+use crate::bits::BLOCK_ROWS;
+use crate::formats::{self, Format, Options, RowsKind};
+use crate::jobs::{JobsError, LoadedModel};
+use crate::learners::data::Data;
 use crate::records::id::ModelKind;
+use crate::records::{Dataset, ModelId, Owner};
 
 use super::App;
-use super::data_body::Octets;
-use super::extract::{Caller, PathId};
-use super::model_examples::{Purpose, model_in_path, with_examples};
-use super::predictions_text::Writer;
-use super::problem::{Code, Problem};
+use super::answer_lines::answer_lines;
+use super::answering::Answering;
+use super::attended::Attended;
+use super::body::{self, Effort};
+use super::data_body::{DataBody, Octets};
+use super::envelope::RequestId;
+use super::extract::{Caller, PathId, accepted};
+use super::model_examples::{Examples, Purpose, Whence, examples, model_in_path, options};
+use super::problem::{Code, Problem, ProblemDocument};
+use super::submission::{dataset_in_body, parsed};
+
+/// Bytes of a dataset in memory at a time, about.
+const STEP_BYTES: u64 = 4 << 20;
 
 /// The predictions of a model, one an example.
 #[derive(Serialize, ToSchema)]
@@ -48,9 +56,14 @@ fn scores_schema() -> Schema {
 
 /// Predicts the labels of the examples in the body, in any form that data are accepted in.
 ///
-/// NDJSON is answered as NDJSON, a line an example. No answer is longer than
-/// `prediction_bytes_max`: a document goes without its scores first, and what is too long even so
-/// is refused; send the examples in parts.
+/// NDJSON is answered as NDJSON, a line an example, while the body is still coming in; each line is
+/// read as if it stood alone, and a late error is the last line, `{"error": ...}`. Whatever else is
+/// sent is answered so when `Accept` asks for `application/x-ndjson`. An answer in lines may be of
+/// any length; of it `prediction_bytes_max` wait for a client that does not read yet, and then the
+/// body waits, too. Lines must come, and be read once so much waits, at 16 KiB a second or faster
+/// over 30 seconds, also from a client that looks at each answer before it sends more. A document
+/// goes without its scores when it would be longer than that, and is refused when it is too long
+/// even so, or takes longer than `answer_seconds_max`.
 #[utoipa::path(post, path = "/v1/models/{id}/predict", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
         ("labels" = Option<String>, Query, description = "Where labels stand: in CSV, ARFF and \
@@ -61,7 +74,9 @@ fn scores_schema() -> Schema {
         ("bit_order" = Option<String>, Query, description = "Of octets: whether the most \
             significant bit comes first, `big` (when left out), or last, `little`"),
         ("n" = Option<u64>, Query, description = "Features an example; the model's when left \
-            out")),
+            out"),
+        ("Accept" = Option<String>, Header, description = "`application/json` or \
+            `application/x-ndjson`; of NDJSON the answer is NDJSON")),
     request_body(
         content((String = "application/x-ndjson"), (String = "text/csv"),
             (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json"),
@@ -76,44 +91,180 @@ pub async fn predict(
     PathId(id): PathId<ModelKind>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let hypothesis = model_in_path(&app, &owner, id).await?;
-    let bytes_max = app.limits.prediction_bytes_max;
-    let purpose = Purpose::Predict;
-    let (format, text) = with_examples(&app, &owner, request, hypothesis, purpose, move |asked| {
-        let writer = match asked.format {
-            Format::Ndjson => Writer::lines(bytes_max),
-            _ => Writer::document(bytes_max),
-        };
-        predictions(asked.hypothesis, asked.parsed, writer)
-    })
-    .await?;
-    let media_type = match format {
-        Format::Ndjson => Format::Ndjson.media_type(),
-        _ => Format::Json.media_type(),
+    let model = model_in_path(&app, &owner, id).await?;
+    answer(&app, &owner, model, request).await
+}
+
+/// Answers a request with what a model says of the examples in its body, or in the dataset that it
+/// names.
+///
+/// # Errors
+/// What is wrong with the body, and examples that the model does not take, unless lines were
+/// answered before.
+pub async fn answer(
+    app: &App,
+    owner: &Owner,
+    model: LoadedModel,
+    request: Request,
+) -> Result<Response, Problem> {
+    let body = DataBody::new(app, request)?;
+    let offered = [Format::Json.media_type(), Format::Ndjson.media_type()];
+    let media_type = match body.format {
+        Format::Ndjson => offered[1],
+        _ => accepted(&body.parts.headers, &offered)?,
     };
+    let query = body.parts.uri.query();
+    let (format, limits) = (body.format, &body.limits);
+    let options = options(
+        query,
+        format,
+        model.hypothesis.n(),
+        Purpose::Predict,
+        limits,
+    )?;
+    let asked = Asked {
+        app: app.clone(),
+        owner: owner.clone(),
+        options,
+    };
+    let attended = Attended::default();
+    if media_type == Format::Ndjson.media_type() {
+        return asked.lines(model, body, attended).await;
+    }
+    let answering = Answering::document(model, &app.limits, attended.stop());
+    let text = asked.predict(answering, body).await?.finish()?;
     Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
 }
 
-/// The text of the answer; scoring ends as soon as it is too long.
-fn predictions(
-    hypothesis: &Hypothesis,
-    parsed: &Parsed,
-    mut writer: Writer,
-) -> Result<String, Problem> {
-    let zero = parsed.zero_bit_value;
-    for_each_decisions(hypothesis, &parsed.data, zero, |decisions| {
-        for decision in decisions {
-            writer.push(decision);
+/// What surrounds the examples of a request.
+struct Asked {
+    app: App,
+    owner: Owner,
+    options: Options,
+}
+
+impl Asked {
+    /// Predicts in a task of its own, whose lines are the body of the response. What is wrong
+    /// before the first of them is answered as a problem.
+    async fn lines(
+        self,
+        model: LoadedModel,
+        mut body: DataBody,
+        attended: Attended,
+    ) -> Result<Response, Problem> {
+        let (limits, stop) = (self.app.limits.clone(), attended.stop());
+        let (writer, mut reader) = answer_lines(limits.prediction_bytes_max, attended);
+        let answering = Answering::lines(model, &limits, stop, writer.clone());
+        let returned = body.lend();
+        let path = body.parts.uri.path().to_owned();
+        let request_id = body.parts.extensions.get::<RequestId>();
+        let request_id = request_id.map(|id| id.0.clone()).unwrap_or_default();
+        tokio::spawn(async move {
+            let stopping = self.app.jobs.stopping().clone();
+            let predicted = tokio::select! {
+                predicted = self.predict(answering, body) => predicted.map(drop),
+                () = stopping.cancelled() => Err(JobsError::Stopping.into()),
+            };
+            match predicted {
+                Ok(()) => writer.end_whole(),
+                Err(problem) if writer.has_begun() => {
+                    writer.push_last(error_line(&problem.document(&path, &request_id)));
+                    // A client that sends before it reads gets its answer and not a broken
+                    // connection.
+                    returned.forget().await;
+                    writer.end_whole();
+                }
+                Err(problem) => {
+                    drop(returned);
+                    writer.refuse(problem);
+                }
+            }
+        });
+        reader.begun().await?;
+        let headers = [(header::CONTENT_TYPE, Format::Ndjson.media_type())];
+        Ok((headers, Body::from_stream(reader.into_stream())).into_response())
+    }
+
+    /// Predicts the examples of a body, or of the dataset that it names.
+    async fn predict(
+        &self,
+        mut answering: Answering,
+        body: DataBody,
+    ) -> Result<Answering, Problem> {
+        let (format, options) = (body.format, self.options.clone());
+        let effort = match format {
+            _ if answering.is_light() => body.effort(),
+            Format::Ndjson => Effort::Streamed,
+            _ => Effort::Unknown,
+        };
+        let read = body.read(&self.app, effort, move |reader| {
+            if format == Format::Ndjson {
+                answering.take_lines(reader, options)?;
+                return Ok((answering, None));
+            }
+            match examples(formats::read(format, reader, &options)?)? {
+                Examples::Stored(id) => Ok((answering, Some(id))),
+                Examples::Sent(parsed) => {
+                    answering.take(&parsed, Whence::Whole)?;
+                    Ok((answering, None))
+                }
+            }
+        });
+        match read.await? {
+            (answering, None) => Ok(answering),
+            (answering, Some(id)) => self.predict_stored(answering, &id).await,
         }
-        if writer.is_too_long() {
-            return ControlFlow::Break(());
+    }
+
+    /// Predicts a dataset, some of its examples in memory at a time.
+    async fn predict_stored(
+        &self,
+        mut answering: Answering,
+        id: &str,
+    ) -> Result<Answering, Problem> {
+        let mut permit = body::permit(&self.app).await?;
+        let dataset = dataset_in_body(&self.app, &self.owner, id, "").await?;
+        let row_bytes = match dataset.summary.values {
+            RowsKind::Boolean => dataset.summary.n.div_ceil(8),
+            RowsKind::Real => dataset.summary.n * 8,
+        };
+        let rows = (STEP_BYTES / row_bytes.max(1)).max(1) as usize;
+        let rows = rows.next_multiple_of(BLOCK_ROWS);
+        let mut first = 0;
+        while let Some(data) = self.stored_examples(&dataset, first, rows).await? {
+            let examples = data.examples();
+            let parsed = parsed(&dataset, data);
+            let whence = match first {
+                0 => Whence::Whole,
+                first => Whence::From(first),
+            };
+            let taken = tokio::task::spawn_blocking(move || {
+                let taken = answering.take(&parsed, whence);
+                taken.map(|()| (answering, permit))
+            });
+            let defect = |_| Problem::new(Code::INTERNAL, "The computation met a defect.");
+            (answering, permit) = taken.await.map_err(defect)??;
+            first += examples;
         }
-        ControlFlow::Continue(())
-    });
-    let bytes_max = writer.bytes_max;
-    writer.finish().ok_or_else(|| {
-        let detail =
-            format!("The answer would be longer than prediction_bytes_max: {bytes_max} bytes.");
-        Problem::new(Code::TOO_LARGE, detail)
-    })
+        Ok(answering)
+    }
+
+    async fn stored_examples(
+        &self,
+        dataset: &Dataset,
+        first: usize,
+        rows: usize,
+    ) -> Result<Option<Data>, Problem> {
+        if first as u64 >= dataset.summary.examples {
+            return Ok(None);
+        }
+        let read = self.app.jobs.read_examples(&dataset.summary, first, rows);
+        Ok(read.await?)
+    }
+}
+
+/// The last line of an answer that ends with an error.
+fn error_line(problem: &ProblemDocument) -> Vec<u8> {
+    let text = serde_json::to_vec(&json!({"error": problem})).unwrap_or_default();
+    [text, vec![b'\n']].concat()
 }

@@ -1,8 +1,9 @@
-//! The text of an answer to predict, written score by score and never longer than its limit.
+//! The text of an answer to predict, score by score: a document never longer than its limit, or
+//! lines.
 
-use std::fmt::Write;
+use std::io::Write;
 
-use crate::learners::hypothesis::{Decision, Score};
+use crate::learners::hypothesis::Decision;
 use crate::records::evaluation::score_value;
 
 const BEGIN: &str = "{\"predictions\":[";
@@ -10,41 +11,32 @@ const BETWEEN: &str = "],\"scores\":[";
 const END: &str = "]}";
 const WITHOUT_SCORES: &str = "],\"scores\":null}";
 
-/// An answer in the making.
-pub struct Writer {
+/// One JSON document in the making, which goes without scores when it would be too long with them.
+pub struct Document {
     /// Bytes of the answer.
     pub bytes_max: u64,
-    /// All predictions, or all lines.
+    /// All predictions.
     text: String,
-    kept: Scores,
+    /// The scores, to follow the predictions; none when the answer would be too long with them.
+    scores: Option<String>,
 }
 
-/// Where scores are kept.
-enum Scores {
-    /// In their lines.
-    InLines,
-    /// Apart, to follow the predictions.
-    Apart(String),
-    /// Nowhere: the answer would be too long with them.
-    Dropped,
+/// Writes the prediction of one example as a line.
+pub fn push_line(text: &mut Vec<u8>, decision: &Decision) {
+    let Decision { score, is_positive } = decision;
+    let prediction = if *is_positive { "1" } else { "-1" };
+    let score = score_value(score);
+    // Writing to memory does not fail.
+    let _ = writeln!(text, "{{\"prediction\":{prediction},\"score\":{score}}}");
 }
 
-impl Writer {
-    /// One JSON document, which goes without scores when it would be too long with them.
-    pub fn document(bytes_max: u64) -> Self {
+impl Document {
+    /// A document of at most so many bytes.
+    pub fn new(bytes_max: u64) -> Self {
         Self {
             bytes_max,
             text: BEGIN.to_owned(),
-            kept: Scores::Apart(String::new()),
-        }
-    }
-
-    /// A JSON object a line.
-    pub fn lines(bytes_max: u64) -> Self {
-        Self {
-            bytes_max,
-            text: String::new(),
-            kept: Scores::InLines,
+            scores: Some(String::new()),
         }
     }
 
@@ -52,36 +44,27 @@ impl Writer {
     pub fn push(&mut self, decision: &Decision) {
         let Decision { score, is_positive } = decision;
         let prediction = if *is_positive { "1" } else { "-1" };
-        if matches!(self.kept, Scores::InLines) {
-            self.text.push_str("{\"prediction\":");
-            self.text.push_str(prediction);
-            self.text.push_str(",\"score\":");
-            push_score(&mut self.text, score);
-            self.text.push_str("}\n");
-            return;
-        }
         if self.text.len() > BEGIN.len() {
             self.text.push(',');
         }
         self.text.push_str(prediction);
-        if let Scores::Apart(scores) = &mut self.kept {
+        if let Some(scores) = &mut self.scores {
             if !scores.is_empty() {
                 scores.push(',');
             }
-            push_score(scores, score);
+            scores.push_str(&score_value(score).to_string());
             let whole = self.text.len() + BETWEEN.len() + scores.len() + END.len();
             if whole as u64 > self.bytes_max {
-                self.kept = Scores::Dropped;
+                self.scores = None;
             }
         }
     }
 
     /// Whether no answer can come of it any more.
     pub fn is_too_long(&self) -> bool {
-        let end = match &self.kept {
-            Scores::InLines => 0,
-            Scores::Apart(scores) => BETWEEN.len() + scores.len() + END.len(),
-            Scores::Dropped => WITHOUT_SCORES.len(),
+        let end = match &self.scores {
+            Some(scores) => BETWEEN.len() + scores.len() + END.len(),
+            None => WITHOUT_SCORES.len(),
         };
         (self.text.len() + end) as u64 > self.bytes_max
     }
@@ -91,22 +74,16 @@ impl Writer {
         if self.is_too_long() {
             return None;
         }
-        match self.kept {
-            Scores::InLines => {}
-            Scores::Apart(scores) => {
+        match self.scores {
+            Some(scores) => {
                 self.text.push_str(BETWEEN);
                 self.text.push_str(&scores);
                 self.text.push_str(END);
             }
-            Scores::Dropped => self.text.push_str(WITHOUT_SCORES),
+            None => self.text.push_str(WITHOUT_SCORES),
         }
         Some(self.text)
     }
-}
-
-fn push_score(text: &mut String, score: &Score) {
-    // Writing to a string does not fail.
-    let _ = write!(text, "{}", score_value(score));
 }
 
 #[cfg(test)]
@@ -114,9 +91,10 @@ mod tests {
     use num_bigint::BigInt;
 
     use super::*;
+    use crate::learners::hypothesis::Score;
 
     fn document(decisions: &[Decision], bytes_max: u64) -> Option<String> {
-        let mut writer = Writer::document(bytes_max);
+        let mut writer = Document::new(bytes_max);
         for decision in decisions {
             writer.push(decision);
         }
@@ -159,12 +137,11 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_whole_or_refused() {
-        let line = "{\"prediction\":-1,\"score\":-7}\n";
-        for (bytes_max, expected) in [(line.len(), Some(line)), (line.len() - 1, None)] {
-            let mut writer = Writer::lines(bytes_max as u64);
-            writer.push(&(-7_i64).into());
-            assert_eq!(writer.finish().as_deref(), expected);
-        }
+    fn a_line_is_an_object() {
+        let mut text = Vec::new();
+        push_line(&mut text, &(-7_i64).into());
+        push_line(&mut text, &0.5.into());
+        let expected = "{\"prediction\":-1,\"score\":-7}\n{\"prediction\":1,\"score\":0.5}\n";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
     }
 }

@@ -3,6 +3,8 @@
 //! A handler returns a [`Problem`]; [`super::envelope`] adds what only the request knows (its path
 //! and its id) and writes the document.
 
+use std::io;
+
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -78,9 +80,13 @@ pub struct ProblemDocument {
     pub request_id: String,
     /// The things wrong with the request, the first 20 of them.
     pub errors: Vec<FieldError>,
-    /// Where the session stands, when the request expected another place or it has ended.
+    /// Where the session stands, when the request expected another place, it has ended, or a stream
+    /// into it does early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,
+    /// The detail once more below `/v2`, where clients of the Open Inference Protocol look for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 impl Problem {
@@ -99,6 +105,13 @@ impl Problem {
     #[must_use]
     pub fn at_position(mut self, position: u64) -> Self {
         self.position = Some(Box::new(position));
+        self
+    }
+
+    /// The same, unless that is told already.
+    #[must_use]
+    pub fn at_position_unless_told(mut self, position: u64) -> Self {
+        self.position.get_or_insert_with(|| Box::new(position));
         self
     }
 
@@ -125,6 +138,7 @@ impl Problem {
 
     /// The document, completed by what only the request knows.
     pub fn document(&self, instance: &str, request_id: &str) -> ProblemDocument {
+        let is_inference = instance == "/v2" || instance.starts_with("/v2/");
         ProblemDocument {
             r#type: format!("/problems/{}", self.code.name()),
             title: self.code.title().to_owned(),
@@ -135,6 +149,7 @@ impl Problem {
             request_id: request_id.to_owned(),
             errors: self.errors.clone(),
             position: self.position.as_deref().copied(),
+            error: is_inference.then(|| self.whole_detail()),
         }
     }
 
@@ -220,8 +235,10 @@ pub fn placed(place: Option<Place>, detail: String) -> FieldError {
 impl From<FormatError> for Problem {
     fn from(error: FormatError) -> Self {
         let code = match error.kind {
+            // A body at fault has a place; the disk's is none of the client's business.
+            FormatErrorKind::Spool(kind) => return StoreError::from(io::Error::from(kind)).into(),
             FormatErrorKind::TooLarge { .. } => Code::TOO_LARGE,
-            FormatErrorKind::Io => Code::UNREADABLE,
+            FormatErrorKind::Io | FormatErrorKind::NotYet => Code::UNREADABLE,
             kind => Code::find(kind.code()).unwrap_or(Code::SYNTAX),
         };
         let summary = error.to_string();

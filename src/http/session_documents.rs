@@ -74,13 +74,6 @@ pub struct SessionAnswer {
     pub created_at: Timestamp,
 }
 
-/// Predictions of a session, one an example.
-#[derive(Serialize, ToSchema)]
-pub struct SessionPredictions {
-    /// 1 or -1.
-    pub predictions: Vec<i8>,
-}
-
 /// A session as a model.
 #[derive(Serialize, ToSchema)]
 pub struct SavedModel {
@@ -149,12 +142,10 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
 
 fn termination(session: &Session, end: &SessionEnd) -> TerminationDocument {
     let watch = session.watch();
-    let has_rules = !session.plan().task.entry.confidence_rules.is_empty();
     let (reason, detail) = match end {
         SessionEnd::Confident => ("confident", None),
         SessionEnd::Limit(name) => ("limit", Some(name.clone())),
     };
-    let undeclared = "the examples are not declared fresh and independent (assume)";
     TerminationDocument {
         reason: reason.to_owned(),
         rule: watch.map(|watch| watch.rule().name().to_owned()),
@@ -163,6 +154,6 @@ fn termination(session: &Session, end: &SessionEnd) -> TerminationDocument {
         run_length: Some(session.run_length()),
         threshold: watch.map(|watch| watch.threshold()),
         detail,
-        confidence_detail: (has_rules && watch.is_none()).then(|| undeclared.to_owned()),
+        confidence_detail: session.confidence_detail().map(str::to_owned),
     }
 }

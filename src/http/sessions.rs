@@ -1,18 +1,15 @@
 //! `/v1/sessions`: create, list, look, predict, save, delete. How they learn is in
 //! `session_examples`.
 
-use std::ops::ControlFlow;
-
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
+use axum::response::Response;
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::formats::{self, Assume, DataForm, Format, Options, RowsKind, UnlabelledMeans, json};
+use crate::formats::{Assume, RowsKind, json};
 use crate::jobs::SessionError;
-use crate::learners::hypothesis::Hypothesis;
-use crate::learners::predict::{Misfit, check_fit, for_each_decisions};
 use crate::learners::task::TaskError;
 use crate::records::SessionId;
 use crate::records::id::SessionKind;
@@ -20,13 +17,11 @@ use crate::records::session::SessionSpec;
 use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
 
 use super::App;
-use super::body::Effort;
-use super::data_body::{DataBody, read_json};
-use super::extract::{Caller, NoQuery, PageQuery, PathId, Query, page, query_pairs};
-use super::problem::{Code, FieldError, Problem, placed};
-use super::session_documents::{
-    SavedModel, SessionAnswer, SessionItem, SessionList, SessionPredictions, answer,
-};
+use super::data_body::{Octets, read_json};
+use super::extract::{Caller, NoQuery, PageQuery, PathId, Query, page};
+use super::predict::Predictions;
+use super::problem::{Code, FieldError, Problem};
+use super::session_documents::{SavedModel, SessionAnswer, SessionItem, SessionList, answer};
 use super::submission::{Whereabouts, check_name, nested, refuse_idempotency_key, unresolvable};
 
 /// A session to be opened.
@@ -46,6 +41,23 @@ pub struct SessionRequest {
     /// When the session ends; it has neither passes nor a time.
     #[serde(default, deserialize_with = "json::object")]
     stop: StopSpec,
+}
+
+/// How a body of examples is read.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "a shape: `model_examples` reads it")]
+pub struct ReadingQuery {
+    /// Where labels stand: in CSV, ARFF and .npy `first`, `last`, `none` or a column's name; in
+    /// octets `none` or `appended`, a bit after those of each row.
+    labels: Option<String>,
+    /// Whether CSV begins with names: `auto`, `true` or `false`.
+    header: Option<String>,
+    /// Of octets: whether the most significant bit comes first, `big` (when left out), or last,
+    /// `little`.
+    bit_order: Option<String>,
+    /// Features an example; the session's when left out.
+    n: Option<u64>,
 }
 
 /// What the model is called.
@@ -71,7 +83,7 @@ impl From<SessionError> for Problem {
             SessionError::Elsewhere { position } => {
                 Self::new(Code::STALE_POSITION, detail).at_position(position)
             }
-            SessionError::Ended { position } => {
+            SessionError::Ended { position, .. } => {
                 Self::new(Code::SESSION_ENDED, detail).at_position(position)
             }
             SessionError::EndsWithin { .. } => Self::new(Code::SESSION_ENDED, detail),
@@ -236,75 +248,24 @@ pub async fn save(
     Ok((StatusCode::CREATED, location, Json(model.into())))
 }
 
-/// Predicts without learning. The session stays where it stands.
+/// Predicts without learning, as a model does: see its predict. The session stays where it stands.
 #[utoipa::path(post, path = "/v1/sessions/{id}/predict", tag = "sessions",
-    params(("id" = SessionId, Path, description = "The session")),
+    params(("id" = SessionId, Path, description = "The session"), ReadingQuery),
     request_body(
-        content((crate::http::data_schema::Data = "application/json"),
-            (String = "application/x-ndjson"), (String = "text/csv"), (String = "text/x-libsvm")),
-        description = "The examples; labels are passed over, a table has none"),
-    responses((status = 200, description = "The predictions", body = SessionPredictions)))]
+        content((String = "application/x-ndjson"), (String = "text/csv"),
+            (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json"),
+            (String = "text/x-arff"), (Octets = "application/x-npy"),
+            (Octets = "application/octet-stream")),
+        description = "The examples; labels are passed over, a table has none unless they are \
+            named"),
+    responses((status = 200, description = "The predictions", content(
+        (Predictions = "application/json"), (String = "application/x-ndjson")))))]
 pub async fn predict(
     State(app): State<App>,
     Caller(owner): Caller,
     PathId(id): PathId<SessionKind>,
     request: Request,
-) -> Result<Json<SessionPredictions>, Problem> {
+) -> Result<Response, Problem> {
     let hypothesis = app.jobs.session_hypothesis(&owner, id).await?;
-    let body = DataBody::new(&app, request)?;
-    if let Some((name, _)) = query_pairs(body.parts.uri.query())?.first() {
-        let detail = "this operation has no query parameters";
-        return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
-    }
-    let format = body.format;
-    let options = Options {
-        labels: (format == Format::Csv).then_some(formats::LabelsColumn::None),
-        n: (format == Format::Libsvm).then_some(hypothesis.n()),
-        unlabelled: UnlabelledMeans::Nothing,
-        limits: body.limits.clone(),
-        ..Options::default()
-    };
-    // Scoring is more work than reading, and is done where the body is read.
-    let read = body.read(&app, Effort::Unknown, move |reader| {
-        predictions(&hypothesis, formats::read(format, reader, &options)?)
-    });
-    Ok(Json(read.await?))
-}
-
-fn predictions(hypothesis: &Hypothesis, form: DataForm) -> Result<SessionPredictions, Problem> {
-    let DataForm::Sample {
-        parsed,
-        assume: None,
-    } = form
-    else {
-        let detail = "Send the examples to predict along, without `assume`.";
-        return Err(Problem::new(Code::WRONG_DATA, detail));
-    };
-    check_fit(hypothesis, &parsed.data).map_err(|misfit| match misfit {
-        Misfit::Length { given, own } => {
-            let detail =
-                format!("The examples have {given} features, but the session has n = {own}.");
-            Problem::new(Code::WRONG_DATA, detail)
-        }
-        Misfit::Real => {
-            let detail = "The session is over Boolean examples: values all 0/1 or all -1/1.";
-            let field = placed(parsed.first_real.clone(), detail.to_owned());
-            Problem::new(Code::WRONG_DATA, detail).with(field)
-        }
-        Misfit::Intractable(detail) => Problem::new(Code::INTRACTABLE, detail),
-    })?;
-    let mut predictions = Vec::with_capacity(parsed.data.examples());
-    for_each_decisions(
-        hypothesis,
-        &parsed.data,
-        parsed.zero_bit_value,
-        |decisions| {
-            let signs = decisions
-                .iter()
-                .map(|one| if one.is_positive { 1 } else { -1 });
-            predictions.extend(signs);
-            ControlFlow::Continue(())
-        },
-    );
-    Ok(SessionPredictions { predictions })
+    super::predict::answer(&app, &owner, hypothesis.into(), request).await
 }

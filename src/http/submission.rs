@@ -6,14 +6,18 @@ use std::sync::Arc;
 use axum::http::HeaderMap;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::formats::{DataForm, Parsed, Place, digest};
-use crate::jobs::{Allowance, JobsError, NewJob, ResolveError, StoredData, resolve};
+use crate::formats::{DataForm, Parsed, Place, StoredExamples, digest};
+use crate::jobs::{
+    Allowance, JobSample, JobsError, LoadedModel, NewJob, ReadError, ResolveError, StoredData,
+    resolve,
+};
 use crate::learners::data::Data;
-use crate::learners::hypothesis::Hypothesis;
+use crate::learners::examples::Examples;
+use crate::learners::run::StopFlag;
 use crate::learners::task::TaskError;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
-use crate::records::{DatasetId, DatasetSummary, Owner};
+use crate::records::{Dataset, DatasetId, Names, Owner};
 
 use super::App;
 use super::body;
@@ -32,14 +36,22 @@ pub struct JobData {
     /// What is stored as part of the request.
     pub spec: DataSpec,
     /// The sample.
-    pub parsed: Option<Parsed>,
+    pub sample: Option<FoundSample>,
     /// The digest of the sample.
     pub sha256: Option<String>,
     /// The dataset that the sample is.
     pub dataset: Option<DatasetId>,
 }
 
-/// Splits data into what is stored as part of the request and the sample, which is read if it is a
+/// The sample of a job.
+pub enum FoundSample {
+    /// As it was sent along.
+    Sent(Parsed),
+    /// A dataset, opened.
+    Stored(Arc<StoredExamples>),
+}
+
+/// Splits data into what is stored as part of the request and the sample, which is opened if it is a
 /// dataset. `sha256` is the digest of a sample sent along; `pointer` says where the data stand in
 /// the body.
 ///
@@ -57,9 +69,10 @@ pub async fn find_data(
             spec: DataSpec {
                 assume,
                 zero_bit_value: zero_bit_value(&parsed),
+                names: names(&parsed),
                 ..DataSpec::default()
             },
-            parsed: Some(parsed),
+            sample: Some(FoundSample::Sent(parsed)),
             sha256,
             dataset: None,
         }),
@@ -68,28 +81,38 @@ pub async fn find_data(
                 generated: Some(spec),
                 ..DataSpec::default()
             },
-            parsed: None,
+            sample: None,
             sha256: None,
             dataset: None,
         }),
         DataForm::Dataset { id, assume } => {
-            // The checks before the job look at the data, so they are read here; a header would do
-            // for most of them, once jobs read their data block by block.
-            let (stored, _) = stored_data(app, owner, &id, pointer).await?;
-            let parsed = parsed(&stored.dataset.summary, stored.data);
-            let summary = stored.dataset.summary;
+            let (dataset, examples) = stored_examples(app, owner, &id, pointer).await?;
+            let names = dataset_names(&dataset);
+            let summary = dataset.summary;
             Ok(JobData {
                 spec: DataSpec {
                     assume: assume.or(summary.assume),
                     zero_bit_value: summary.zero_bit_value,
+                    names,
                     ..DataSpec::default()
                 },
-                parsed: Some(parsed),
+                sample: Some(FoundSample::Stored(examples)),
                 sha256: Some(summary.sha256),
                 dataset: Some(summary.id),
             })
         }
     }
+}
+
+fn names(parsed: &Parsed) -> Names {
+    Names::kept(parsed.feature_names.clone(), parsed.class_names.clone())
+}
+
+fn dataset_names(dataset: &Dataset) -> Names {
+    Names::kept(
+        dataset.features.clone(),
+        dataset.classes.as_deref().and_then(two),
+    )
 }
 
 /// What a 0 bit of the sample was sent as.
@@ -106,12 +129,12 @@ pub async fn find_model(
     owner: &Owner,
     task: &TaskSpec,
     at: impl FnOnce(&str, String) -> FieldError,
-) -> Result<Option<Arc<Hypothesis>>, Problem> {
+) -> Result<Option<LoadedModel>, Problem> {
     let Some((field, id)) = task.model() else {
         return Ok(None);
     };
-    match app.jobs.hypothesis(owner, id).await {
-        Ok(hypothesis) => Ok(Some(Arc::new(hypothesis))),
+    match app.jobs.load_model(owner, id).await {
+        Ok(model) => Ok(Some(model)),
         Err(error @ JobsError::ModelMissing) => {
             let detail = "There is no such model; GET /v1/models lists them.";
             Err(Problem::from(error).with(at(field, detail.to_owned())))
@@ -120,11 +143,12 @@ pub async fn find_model(
     }
 }
 
-/// The dataset of this name in a body, read under a permit, since a short request may name much.
+/// The dataset of this name in a body, read as a whole under a permit, since a short request may name
+/// much.
 ///
 /// # Errors
-/// [`Code::UNKNOWN_DATASET`], also for what is no id, with its place in the body; what the store
-/// says.
+/// [`Code::UNKNOWN_DATASET`], also for what is no id, with its place in the body;
+/// [`Code::TOO_LARGE`]; what the store says.
 pub async fn stored_data(
     app: &App,
     owner: &Owner,
@@ -132,31 +156,84 @@ pub async fn stored_data(
     pointer: &str,
 ) -> Result<(StoredData, OwnedSemaphorePermit), Problem> {
     let permit = body::permit(app).await?;
-    let read = match id.parse::<DatasetId>() {
-        Ok(id) => app.jobs.read_dataset(owner, id).await,
+    let (dataset, examples) = stored_examples(app, owner, id, pointer).await?;
+    let needed = examples.shape().memory_bytes();
+    drop(examples);
+    let limit = app.limits.state_bytes_max;
+    if needed > limit {
+        let detail = format!(
+            "This reads the dataset as a whole: {needed} bytes, more than state_bytes_max: {limit}. \
+             A job of the task `evaluate` reads it as it goes."
+        );
+        return Err(Problem::new(Code::TOO_LARGE, detail));
+    }
+    let read = app.jobs.read_dataset(owner, dataset.summary.id).await;
+    read.map(|stored| (stored, permit))
+        .map_err(|error| no_dataset(error, pointer))
+}
+
+/// The dataset of this name in a body, opened.
+///
+/// # Errors
+/// As for [`stored_data`], whatever its size.
+pub async fn stored_examples(
+    app: &App,
+    owner: &Owner,
+    id: &str,
+    pointer: &str,
+) -> Result<(Dataset, Arc<StoredExamples>), Problem> {
+    let opened = match id.parse::<DatasetId>() {
+        Ok(id) => {
+            let stop = StopFlag::default();
+            app.jobs.open_dataset(owner, id, stop).await
+        }
         Err(_) => Err(JobsError::DatasetMissing),
     };
-    read.map(|stored| (stored, permit))
-        .map_err(|error| match error {
-            JobsError::DatasetMissing => {
-                let detail = "There is no such dataset; GET /v1/datasets lists them.";
-                let place = Place::Pointer(format!("{pointer}/dataset"));
-                let field = placed(Some(place), detail.to_owned());
-                Problem::new(Code::UNKNOWN_DATASET, detail).with(field)
-            }
-            error => error.into(),
-        })
+    opened.map_err(|error| no_dataset(error, pointer))
+}
+
+/// What is known of the dataset of this name in a body.
+///
+/// # Errors
+/// As for [`stored_data`].
+pub async fn dataset_in_body(
+    app: &App,
+    owner: &Owner,
+    id: &str,
+    pointer: &str,
+) -> Result<Dataset, Problem> {
+    let read = match id.parse::<DatasetId>() {
+        Ok(id) => app.jobs.dataset(owner, id).await,
+        Err(_) => Err(JobsError::DatasetMissing),
+    };
+    read.map_err(|error| no_dataset(error, pointer))
+}
+
+fn no_dataset(error: JobsError, pointer: &str) -> Problem {
+    match error {
+        JobsError::DatasetMissing => {
+            let detail = "There is no such dataset; GET /v1/datasets lists them.";
+            let place = Place::Pointer(format!("{pointer}/dataset"));
+            let field = placed(Some(place), detail.to_owned());
+            Problem::new(Code::UNKNOWN_DATASET, detail).with(field)
+        }
+        error => error.into(),
+    }
 }
 
 /// Stored examples as if they had just been read.
-pub fn parsed(summary: &DatasetSummary, data: Data) -> Parsed {
+pub fn parsed(dataset: &Dataset, data: Data) -> Parsed {
     Parsed {
         data,
         first_real: None,
-        zero_bit_value: summary.zero_bit_value.into(),
-        feature_names: None,
-        class_names: None,
+        zero_bit_value: dataset.summary.zero_bit_value.into(),
+        feature_names: dataset.features.clone(),
+        class_names: dataset.classes.as_deref().and_then(two),
     }
+}
+
+fn two(names: &[String]) -> Option<[String; 2]> {
+    names.to_vec().try_into().ok()
 }
 
 /// A job as a request gave it, whichever route it came by.
@@ -176,7 +253,7 @@ pub struct JobFields {
     /// The dataset that the data are.
     pub dataset: Option<DatasetId>,
     /// The model that the task names.
-    pub model: Option<Arc<Hypothesis>>,
+    pub model: Option<LoadedModel>,
 }
 
 /// Checks everything about a job that can be checked before it is a job.
@@ -184,14 +261,15 @@ pub struct JobFields {
 /// # Errors
 /// The first thing wrong, placed in the request by `whereabouts`, which is told the place of the
 /// value that made the data real.
-pub fn new_job<W: Whereabouts>(
+pub async fn new_job<W: Whereabouts>(
     app: &App,
-    fields: JobFields,
-    parsed: Option<Parsed>,
+    mut fields: JobFields,
+    sample: Option<FoundSample>,
     whereabouts: impl FnOnce(Option<Place>) -> W,
 ) -> Result<NewJob, Problem> {
-    let (data, first_real) = match parsed {
-        Some(parsed) => (Some(Arc::new(parsed.data)), parsed.first_real),
+    let (sample, first_real) = match sample {
+        Some(FoundSample::Sent(parsed)) => (Some(JobSample::from(parsed.data)), parsed.first_real),
+        Some(FoundSample::Stored(examples)) => (Some(JobSample::Stored(examples)), None),
         None => (None, None),
     };
     let at = whereabouts(first_real);
@@ -201,8 +279,37 @@ pub fn new_job<W: Whereabouts>(
         state_bytes: app.limits.state_bytes_max,
         seconds: app.jobs.config().seconds_default,
     };
-    let work = resolve(&fields.spec, seed, data, fields.model, allowance)
-        .map_err(|error| unresolvable(error, &at))?;
+    if let Some(model) = &fields.model {
+        let fits = model.names.check(&fields.spec.data.names);
+        fits.map_err(|detail| {
+            Problem::new(Code::WRONG_DATA, detail.clone()).with(at.data(detail))
+        })?;
+        if let TaskSpec::Train(train) = &mut fields.spec.task
+            && let Some(start) = &mut train.warm_start
+        {
+            start.is_fresh = model.is_fresh_to(fields.sha256.as_deref(), seed);
+        }
+    }
+    let hypothesis = fields.model.map(|model| model.hypothesis);
+    let stored = match &sample {
+        Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
+        _ => None,
+    };
+    let resolved = match &stored {
+        // Some checks read all examples, so that this is as much work as reading a body.
+        Some(_) => {
+            let spec = fields.spec.clone();
+            let resolve = move || Ok(resolve(&spec, seed, sample, hypothesis, allowance));
+            body::compute(body::permit(app).await?, resolve).await?
+        }
+        None => resolve(&fields.spec, seed, sample, hypothesis, allowance),
+    };
+    let work = resolved.map_err(|error| match (&error, stored) {
+        (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {
+            JobsError::from(ReadError::of(&stored)).into()
+        }
+        _ => unresolvable(error, &at),
+    })?;
     Ok(NewJob {
         owner: fields.owner,
         name: fields.name,
@@ -247,6 +354,12 @@ pub fn check_name(
     let characters_max = app.limits.name_characters_max as usize;
     if name.is_some_and(|name| name.chars().count() > characters_max) {
         let detail = format!("The name is longer than name_characters_max: {characters_max}.");
+        let field = at(detail.clone());
+        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
+    }
+    if name.is_some_and(|name| name.contains('\0')) {
+        // Not every database can hold it in a text.
+        let detail = "The name holds the character U+0000.".to_owned();
         let field = at(detail.clone());
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
     }
@@ -329,6 +442,10 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
             let field = at.learner(detail.clone());
             Problem::new(Code::NOT_ON_LINE, detail).with(field)
         }
+        ResolveError::Task(TaskError::WrongStart(detail)) => {
+            let field = at.task("warm_start", detail.clone());
+            Problem::new(Code::WRONG_START, detail).with(field)
+        }
         ResolveError::Task(TaskError::WrongStop { field, detail }) => {
             let field = at.stop(field, detail.clone());
             Problem::new(Code::WRONG_STOP, detail).with(field)
@@ -337,6 +454,11 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
             let field = at.learner_parameter(&error.name, error.detail);
             Problem::new(Code::WRONG_DATA, summary).with(field)
         }
+        ResolveError::Task(TaskError::Holdout(detail)) => {
+            let field = at.task("holdout", detail.clone());
+            Problem::new(Code::WRONG_DATA, detail).with(field)
+        }
+        ResolveError::Task(TaskError::Unread(_)) => Problem::new(Code::INTERNAL, summary),
         ResolveError::Task(TaskError::TooLarge { .. }) => Problem::new(Code::TOO_LARGE, summary),
     }
 }

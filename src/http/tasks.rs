@@ -11,7 +11,9 @@ use crate::records::certificates::{
 use crate::records::evaluation::EvaluateSpec;
 use crate::records::hypothesis::ReadingName;
 use crate::records::task::TaskSpec;
-use crate::records::train::{LearnerSpec, Seconds, SeedNumber, StopSpec, TrainSpec};
+use crate::records::train::{
+    LearnerSpec, Seconds, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec,
+};
 
 use super::data_schema;
 use super::problem::{Code, FieldError, Problem};
@@ -56,6 +58,14 @@ pub struct TrainRequest {
     /// Whether the mistake curve is kept.
     #[serde(default)]
     trace: bool,
+    /// The share of the examples that the learner is not shown, between 0 and 1: a random subset,
+    /// drawn from the seed, of this share rounded to whole examples, on which the errors of the
+    /// hypothesis are counted in the end. Where the examples are independent, as `assume` declares
+    /// and generated ones are, the rest is so too, and confidence rules hold as ever.
+    #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
+    holdout: Option<Share>,
+    /// The model whose hypothesis the training begins from; counts begin at 0 all the same.
+    warm_start: Option<ModelId>,
     #[serde(default, deserialize_with = "json::object")]
     stop: StopSpec,
 }
@@ -206,6 +216,8 @@ impl From<TrainRequest> for Asked {
                 learner: request.learner,
                 stop: request.stop,
                 trace: request.trace,
+                holdout: request.holdout,
+                warm_start: request.warm_start.map(WarmStartSpec::of),
             }),
             data: request.data,
             seed: request.seed,

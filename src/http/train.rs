@@ -12,8 +12,9 @@ use crate::formats::{
 };
 use crate::jobs::learner;
 use crate::learners::catalogue::Entry;
+use crate::records::ModelId;
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::train::{LearnerSpec, SeedNumber, StopSpec, TrainSpec};
+use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec};
 
 use super::App;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
@@ -21,7 +22,7 @@ use super::extract::{Caller, PathText, PreferWait, query_pairs};
 use super::jobs::{JobDocument, answer};
 use super::problem::{Code, FieldError, Problem, placed};
 use super::submission::{
-    JobFields, Whereabouts, find_data, new_job, refuse_idempotency_key, sha256,
+    JobFields, Whereabouts, find_data, find_model, new_job, refuse_idempotency_key, sha256,
 };
 
 /// How long this route waits when nothing is said.
@@ -47,6 +48,8 @@ const STOP_FIELDS: [&str; 6] = [
         ("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds"),
         ("seed" = Option<SeedNumber>, Query, description = "Of every random choice"),
         ("trace" = Option<bool>, Query, description = "Whether the mistake curve is kept"),
+        ("holdout" = Option<f64>, Query, description = "The share of the examples that the \
+            learner is not shown, and on which its errors are counted in the end"),
         ("name" = Option<String>, Query, description = "Free text"),
         ("confidence" = Option<f64>, Query, description = "See `stop`"),
         ("rule" = Option<String>, Query, description = "See `stop`"),
@@ -64,6 +67,8 @@ const STOP_FIELDS: [&str; 6] = [
         ("bit_order" = Option<String>, Query, description = "Of octets: whether the most \
             significant bit comes first, `big` (when left out), or last, `little`"),
         ("n" = Option<u64>, Query, description = "Features an example; octets need it"),
+        ("warm_start" = Option<ModelId>, Query, description = "The model whose hypothesis the \
+            training begins from"),
         ("callback" = Option<String>, Query, description = "Needs a configured secret")),
     request_body(
         content((String = "application/x-ndjson"), (String = "text/csv"),
@@ -101,7 +106,10 @@ pub async fn train(
         learner,
         stop: query.stop,
         trace: query.trace,
+        holdout: query.holdout,
+        warm_start: query.warm_start.map(WarmStartSpec::of),
     });
+    let model = find_model(&app, &owner, &task, FieldError::at_parameter).await?;
     let fields = JobFields {
         owner,
         name: query.name,
@@ -113,10 +121,10 @@ pub async fn train(
         },
         sha256: found.sha256,
         dataset: found.dataset,
-        model: None,
+        model,
     };
     let place = |first_real| QueryPlace { first_real };
-    let new = new_job(&app, fields, found.parsed, place)?;
+    let new = new_job(&app, fields, found.sample, place).await?;
     let patience = prefer.map_or(WAIT_DEFAULT, |wait| wait.0);
     let job = app.jobs.submit(new, patience).await?;
     Ok(answer(job, prefer))
@@ -128,6 +136,8 @@ struct TrainQuery {
     stop: StopSpec,
     seed: Option<SeedNumber>,
     trace: bool,
+    holdout: Option<Share>,
+    warm_start: Option<ModelId>,
     name: Option<String>,
     callback: Option<String>,
     assume: Option<Assume>,
@@ -146,6 +156,8 @@ impl TrainQuery {
             stop: StopSpec::default(),
             seed: None,
             trace: false,
+            holdout: None,
+            warm_start: None,
             name: None,
             callback: None,
             assume: None,
@@ -159,6 +171,8 @@ impl TrainQuery {
             match name {
                 "seed" => read.seed = Some(value(name, literal(&text))?),
                 "trace" => read.trace = value(name, literal(&text))?,
+                "holdout" => read.holdout = Some(value(name, literal(&text))?),
+                "warm_start" => read.warm_start = Some(value(name, json!(text))?),
                 "name" => read.name = Some(text),
                 "callback" => read.callback = Some(text),
                 "assume" => read.assume = Some(value(name, json!(text))?),
@@ -188,6 +202,7 @@ impl TrainQuery {
         Options {
             labels: self.labels.clone(),
             header: self.header,
+            values: None,
             n: self.n,
             bit_order: self.bit_order,
             unlabelled: UnlabelledMeans::HalfSpace,

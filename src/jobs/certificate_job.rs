@@ -1,12 +1,14 @@
 //! From a stored question about a sample to its answer, and from the answer to documents.
 
+use serde::Deserialize;
+
 use crate::certificates::maximum_margin::{self, NovikoffBound};
 use crate::certificates::separability::{
     self, Convention, Multiplier, Question, Separator, Verdict,
 };
 use crate::certificates::undecided::Undecided;
 use crate::certificates::version_space::{self, Enumeration, VersionSpaceError};
-use crate::learners::data::{Data, Features};
+use crate::learners::examples::Examples;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::linear::{LinearWeights, Reading, RealWeights};
 use crate::learners::random::Seed;
@@ -19,11 +21,11 @@ use crate::records::certificates::{
 };
 use crate::records::hypothesis::{HypothesisDocument, ReadingName};
 use crate::records::train::{BoundDocument, ModelDocument};
-use crate::records::{Job, Model};
+use crate::records::{Job, Model, Names};
 
 use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
 use super::ids::Ids;
-use super::whole_sample;
+use super::whole_sample::{self, Whole};
 use super::work::ResolveError;
 
 /// A certificate longer than this, as JSON, is not kept.
@@ -62,17 +64,19 @@ pub enum Certified {
 impl CertificateJob {
     /// Checks the question against the data.
     pub(super) fn check(&self, input: Input<'_>, state_bytes_max: u64) -> Result<(), ResolveError> {
-        let check = |data: &Data| self.check_data(data);
-        whole_sample::check(input, self.seed, state_bytes_max, check)
+        whole_sample::check_size(input, state_bytes_max)?;
+        whole_sample::check(input, self.seed, state_bytes_max, |examples| {
+            self.check_examples(examples)
+        })
     }
 
-    fn check_data(&self, data: &Data) -> Result<(), ResolveError> {
+    fn check_examples(&self, examples: &dyn Examples) -> Result<(), ResolveError> {
         let reading = match &self.asked {
             Asked::Separability(spec) => spec.reading,
             Asked::MaximumMargin(spec) => spec.reading,
             Asked::VersionSpace(spec) => {
                 let list = spec.list.get();
-                return version_space::check(data, list).map_err(|error| match error {
+                return version_space::check(examples, list).map_err(|error| match error {
                     VersionSpaceError::TooWide { .. } => {
                         ResolveError::Intractable(error.to_string())
                     }
@@ -80,14 +84,14 @@ impl CertificateJob {
                 });
             }
         };
-        if reading.is_some() && matches!(data.features(), Features::Real(_)) {
+        if reading.is_some() && examples.shape().is_real {
             return Err(ResolveError::Field {
                 field: "reading",
                 detail: "concerns Boolean data; these examples are real-valued: leave it out"
                     .to_owned(),
             });
         }
-        separability::check(data).map_err(|error| refused(&error.to_string()))
+        separability::check(examples).map_err(|error| refused(&error.to_string()))
     }
 
     /// Answers the question.
@@ -95,11 +99,13 @@ impl CertificateJob {
     /// # Errors
     /// [`Interrupt::Suspended`] when the run was given up.
     pub(super) fn run(&self, input: Input<'_>, run: &Run) -> Result<Certified, Interrupt> {
-        let data = whole_sample::of(input, self.seed, run);
+        let whole = Whole::of(input, self.seed, run);
         if let Some(interrupt) = run.stop.raised() {
             // Perhaps not all examples were drawn.
             return Ok(self.undecided(interrupt.try_into()?));
         }
+        let data = whole.examples().in_memory();
+        let data = data.expect("stored examples were read as a whole: see `Work::run`");
         match &self.asked {
             Asked::Separability(spec) => {
                 let question = Question {
@@ -107,21 +113,21 @@ impl CertificateJob {
                     reading: reading(spec.reading),
                     convention: spec.convention.into(),
                 };
-                separability::decide(&data, &question, run).map(Certified::Separability)
+                separability::decide(data, &question, run).map(Certified::Separability)
             }
             Asked::MaximumMargin(spec) => {
-                let outcome = maximum_margin::solve(&data, spec.bias, reading(spec.reading), run)?;
+                let outcome = maximum_margin::solve(data, spec.bias, reading(spec.reading), run)?;
                 Ok(Certified::MaximumMargin(Box::new(outcome)))
             }
             Asked::VersionSpace(spec) => {
                 let list = spec.list.get();
-                version_space::enumerate(&data, list, run).map(Certified::VersionSpace)
+                version_space::enumerate(data, list, run).map(Certified::VersionSpace)
             }
         }
     }
 
     /// The answer when a limit came first.
-    fn undecided(&self, why: Undecided) -> Certified {
+    pub(super) fn undecided(&self, why: Undecided) -> Certified {
         match &self.asked {
             Asked::Separability(_) => Certified::Separability(Verdict::Undecided(why)),
             Asked::MaximumMargin(_) => {
@@ -136,7 +142,7 @@ impl CertificateJob {
         &self,
         ids: &Ids,
         job: &Job,
-        data: Option<&Data>,
+        is_real: bool,
         certified: &Certified,
         seconds: f64,
     ) -> Ending {
@@ -145,7 +151,6 @@ impl CertificateJob {
                 separability_ending(spec.convention, verdict, seconds)
             }
             (Asked::MaximumMargin(spec), Certified::MaximumMargin(outcome)) => {
-                let is_real = data.is_some_and(|d| matches!(d.features(), Features::Real(_)));
                 let reading = (!is_real).then(|| reading(spec.reading));
                 margin_ending(ids, job, spec, reading, outcome, seconds)
             }
@@ -347,6 +352,10 @@ fn margin_model(
     };
     let kind = hypothesis.kind().to_owned();
     let n = hypothesis.n() as u64;
+    // The names that the data came with are part of the stored request.
+    let names = job.spec.pointer("/data/names");
+    let names = names.and_then(|names| Names::deserialize(names).ok());
+    let names = names.unwrap_or_default();
     let document = ModelDocument {
         params: json(&params).as_object().cloned().unwrap_or_default(),
         seed: job.seed,
@@ -355,6 +364,10 @@ fn margin_model(
         mistakes: 0,
         updates: 0,
         passes: 0,
+        held_out: None,
+        warm_start: None,
+        features: names.features,
+        classes: names.classes,
         hypothesis,
     };
     Model {

@@ -8,8 +8,9 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::run::{Interrupt, Run, StopFlag};
 
+use super::stored_data::ReadError;
 use super::work::{Found, Work};
 
 /// What came of a computation.
@@ -24,14 +25,27 @@ pub enum Computed {
     },
     /// It was given up, to be run again from the start.
     Suspended,
+    /// The data could not be read to their end.
+    Unreadable(ReadError),
     /// It broke down: a defect of this program.
     Panicked,
+}
+
+/// Raises a flag with [`Interrupt::TimeLimit`] when so many seconds are over, as long as what is
+/// returned lives; none when they are never over.
+pub fn raise_after(stop: StopFlag, seconds: f64) -> Option<AbortOnDropHandle<()>> {
+    let limit = Duration::try_from_secs_f64(seconds).ok()?;
+    Some(AbortOnDropHandle::new(tokio::spawn(async move {
+        tokio::time::sleep(limit).await;
+        stop.raise(Interrupt::TimeLimit);
+    })))
 }
 
 /// A computation under way.
 pub struct Computation {
     /// Its outside.
     pub run: Arc<Run>,
+    work: Arc<Work>,
     handle: JoinHandle<(Result<Found, Interrupt>, f64)>,
     /// Raises the flag when the time is over, whatever its owner waits for meanwhile.
     _timer: Option<AbortOnDropHandle<()>>,
@@ -47,25 +61,18 @@ impl Computation {
         permit: OwnedSemaphorePermit,
     ) -> Self {
         let seconds_max = work.seconds_max.unwrap_or(seconds_max);
-        let outside = Arc::clone(&run);
+        let (outside, computed) = (Arc::clone(&run), Arc::clone(&work));
         let handle = tokio::task::spawn_blocking(move || {
             let begun = Instant::now();
-            let found = work.run(&outside);
+            let found = computed.run(&outside);
             drop(permit);
             (found, begun.elapsed().as_secs_f64())
         });
-        let limit = Duration::try_from_secs_f64(seconds_max).ok();
-        let timer = limit.map(|limit| {
-            let run = Arc::clone(&run);
-            AbortOnDropHandle::new(tokio::spawn(async move {
-                tokio::time::sleep(limit).await;
-                run.stop.raise(Interrupt::TimeLimit);
-            }))
-        });
         Self {
+            _timer: raise_after(run.stop.clone(), seconds_max),
             run,
+            work,
             handle,
-            _timer: timer,
         }
     }
 
@@ -73,6 +80,7 @@ impl Computation {
     pub async fn ended(&mut self) -> Computed {
         match (&mut self.handle).await {
             Ok((Ok(found), seconds)) => Computed::Ended { found, seconds },
+            Ok((Err(Interrupt::Unreadable), _)) => Computed::Unreadable(self.work.read_error()),
             Ok((Err(_), _)) => Computed::Suspended,
             Err(_) => Computed::Panicked,
         }

@@ -4,28 +4,33 @@
 //! that nobody names, which the sweep removes.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::formats::{self, Assume, BlocksError, BlocksHeader, Parsed, RowRange, RowsKind};
-use crate::learners::data::{Data, Labels};
+use crate::formats::{
+    self, Assume, BlocksError, BlocksHeader, Gathered, LabelsKind, Parsed, RowRange, RowsKind,
+    Stored,
+};
+use crate::learners::data::Data;
+use crate::learners::run::StopFlag;
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary, Owner, Timestamp};
 use crate::storage::{Blobs, DatasetDeletion, StoreError};
 
 use super::service::{Jobs, JobsError};
+use super::stored_data::ReadError;
 use super::worker::hex;
 
 /// Examples that were read to be kept, and what their sender says of them.
-#[derive(Clone, Debug, PartialEq)]
 pub struct NewDataset {
     /// Whose it is.
     pub owner: Owner,
     /// Free text of the client.
     pub name: Option<String>,
     /// The examples.
-    pub parsed: Parsed,
+    pub parsed: Parsed<Gathered>,
     /// What is declared of their distribution.
     pub assume: Option<Assume>,
 }
@@ -39,19 +44,6 @@ pub struct StoredData {
     pub data: Data,
 }
 
-/// Why the blob of some data could not be read.
-#[derive(Debug)]
-pub(super) enum ReadError {
-    /// Not now.
-    Store(StoreError),
-    /// There is none.
-    Missing(String),
-    /// It is not what was written.
-    Corrupt(String),
-    /// The reader broke down: a defect of this program.
-    Broken(String),
-}
-
 impl Jobs {
     /// Stores a dataset. When this returns it is on disk.
     ///
@@ -60,31 +52,41 @@ impl Jobs {
     /// [`StoreError::Unavailable`]: nobody knows its id.
     pub async fn store_dataset(&self, new: NewDataset) -> Result<Dataset, JobsError> {
         let (id, created_at) = (self.ids.id::<DatasetKind>(), self.ids.now());
-        let described = tokio::task::spawn_blocking(move || {
-            let mut bytes = Vec::new();
-            // The whole blob in memory, as data of jobs are; to be written block by block once
-            // bodies are stored while they come in.
-            formats::write_blocks(&new.parsed.data, &mut bytes)?;
-            let summary = describe(id, created_at, &new, bytes.len() as u64);
-            let dataset = Dataset {
-                summary,
-                features: new.parsed.feature_names,
-                classes: new.parsed.class_names.map(Vec::from),
-            };
-            Ok::<_, BlocksError>((dataset, Bytes::from(bytes)))
+        let key = Blobs::dataset_key(id);
+        let mut blob = self.blobs.writer(&key)?;
+        let mut new = new;
+        let written = tokio::task::spawn_blocking(move || {
+            let stored = new.parsed.data.store(&mut blob, formats::EXAMPLES_MAX);
+            (blob, stored, new)
         });
-        let described = described.await.map_err(|_| JobsError::Stopping)?;
-        let (dataset, bytes) = described.map_err(|error| StoreError::Other(error.into()))?;
-        self.blobs.put(&dataset.summary.data_key, bytes).await?;
-        let mut stored = self.store.insert_dataset(&dataset).await;
-        if let Err(StoreError::Unavailable(_)) = stored {
+        let (blob, stored, new) = written.await.map_err(|_| JobsError::Stopping)?;
+        let stored = match stored {
+            Ok(stored) => stored,
+            Err(error) => {
+                blob.abort().await;
+                return Err(unwritten(error).into());
+            }
+        };
+        let bytes = blob.finish().await?;
+        let dataset = Dataset {
+            summary: describe(id, created_at, &new, &stored, bytes),
+            features: new.parsed.feature_names,
+            classes: new.parsed.class_names.map(Vec::from),
+        };
+        let mut inserted = self.store.insert_dataset(&dataset).await;
+        if let Err(StoreError::Unavailable(_)) = inserted {
             // Perhaps only the answer is missing. A dataset that is stored already is left as it is.
-            stored = self.store.insert_dataset(&dataset).await;
+            inserted = self.store.insert_dataset(&dataset).await;
         }
-        // After an error the blob stays: the row may be there all the same. If it is not, the sweep
-        // removes the blob.
-        stored?;
-        Ok(dataset)
+        match inserted {
+            Ok(()) => Ok(dataset),
+            // The row may be there all the same. If it is not, the sweep removes the blob.
+            Err(error @ StoreError::Unavailable(_)) => Err(error.into()),
+            Err(error) => {
+                self.forget_data(Some(&key)).await;
+                Err(error.into())
+            }
+        }
     }
 
     /// The owner's dataset.
@@ -96,7 +98,7 @@ impl Jobs {
         dataset.ok_or(JobsError::DatasetMissing)
     }
 
-    /// The owner's dataset with all its examples, their digest compared.
+    /// The owner's dataset with all its examples in memory, their digest compared.
     ///
     /// # Errors
     /// [`JobsError::DatasetMissing`], or what the store says.
@@ -105,20 +107,13 @@ impl Jobs {
         owner: &Owner,
         id: DatasetId,
     ) -> Result<StoredData, JobsError> {
-        let dataset = self.dataset(owner, id).await?;
-        let summary = &dataset.summary;
-        match self.read_data(&summary.data_key, &summary.sha256).await {
-            Ok(data) => Ok(StoredData { dataset, data }),
-            Err(ReadError::Store(error)) => Err(error.into()),
-            // Row first, blob second: perhaps it was deleted in between.
-            Err(ReadError::Missing(detail)) => match self.store.dataset(owner, id).await? {
-                None => Err(JobsError::DatasetMissing),
-                Some(_) => Err(StoreError::corrupt(detail).into()),
-            },
-            Err(ReadError::Corrupt(detail) | ReadError::Broken(detail)) => {
-                Err(StoreError::corrupt(detail).into())
-            }
-        }
+        let (dataset, examples) = self.open_dataset(owner, id, StopFlag::default()).await?;
+        let examples = Arc::into_inner(examples).ok_or(JobsError::Stopping)?;
+        let read = tokio::task::spawn_blocking(move || examples.into_whole()).await;
+        let data = read
+            .map_err(|_| JobsError::Stopping)?
+            .map_err(|error| ReadError::from(&error))?;
+        Ok(StoredData { dataset, data })
     }
 
     /// At most `count` examples of a dataset from example `first` on, from 0, read by position;
@@ -175,80 +170,61 @@ impl Jobs {
             DatasetDeletion::NotFound => Err(JobsError::DatasetMissing),
         }
     }
+}
 
-    /// Data out of their blob, whole, their digest compared.
-    ///
-    /// This is where data larger than memory will be read block by block instead: the stored form
-    /// has its blocks at known places, see [`RowRange`].
-    pub(super) async fn read_data(&self, key: &str, sha256: &str) -> Result<Data, ReadError> {
-        let bytes = self.blobs.get(key).await.map_err(ReadError::Store)?;
-        let missing = || ReadError::Missing(format!("the stored data {key} are gone"));
-        let bytes = bytes.ok_or_else(missing)?;
-        let read = tokio::task::spawn_blocking(move || {
-            formats::read_blocks(bytes.as_ref()).map(|data| (hex(&formats::digest(&data)), data))
-        });
-        match read.await {
-            Ok(Ok((digest, data))) if digest == sha256 => Ok(data),
-            Ok(Ok(_)) => {
-                let detail = "the stored data do not have the digest that was recorded";
-                Err(ReadError::Corrupt(detail.to_owned()))
-            }
-            Ok(Err(error)) => Err(ReadError::Corrupt(error.to_string())),
-            Err(error) => Err(ReadError::Broken(error.to_string())),
-        }
+/// Why nothing was stored.
+fn unwritten(error: BlocksError) -> StoreError {
+    match error {
+        BlocksError::Io(error) => error.into(),
+        error => StoreError::other(error),
     }
 }
 
-/// What is known of examples before they are stored.
-fn describe(id: DatasetId, created_at: Timestamp, new: &NewDataset, bytes: u64) -> DatasetSummary {
-    let NewDataset {
-        owner,
-        name,
-        parsed,
-        assume,
-    } = new;
-    let data = &parsed.data;
-    let header = BlocksHeader::of(data);
-    let examples = data.examples() as u64;
-    let zero_is_minus = header.kind == RowsKind::Boolean && parsed.zero_bit_value < 0.0;
-    let positives = match data.labels() {
-        Labels::Labelled(bits) => Some(
-            bits.words()
-                .iter()
-                .map(|word| u64::from(word.count_ones()))
-                .sum(),
-        ),
-        Labels::HalfSpace => Some(examples),
-        Labels::Unlabelled => None,
+/// What is known of examples that were stored.
+fn describe(
+    id: DatasetId,
+    created_at: Timestamp,
+    new: &NewDataset,
+    stored: &Stored,
+    bytes: u64,
+) -> DatasetSummary {
+    let header = &stored.header;
+    let examples = header.rows as u64;
+    let zero_is_minus = header.kind == RowsKind::Boolean && new.parsed.zero_bit_value < 0.0;
+    let positives = match header.labels {
+        LabelsKind::Labelled => Some(stored.labelled_positive),
+        LabelsKind::HalfSpace => Some(examples),
+        LabelsKind::Unlabelled => None,
     };
     DatasetSummary {
         id,
-        owner: owner.clone(),
-        name: name.clone(),
-        n: data.n() as u64,
+        owner: new.owner.clone(),
+        name: new.name.clone(),
+        n: header.n as u64,
         kind: header.labels,
         values: header.kind,
         zero_bit_value: if zero_is_minus { -1 } else { 0 },
-        assume: *assume,
+        assume: new.assume,
         examples,
         positives,
-        repetitions: repetitions(data),
-        sha256: hex(&formats::digest(data)),
+        repetitions: repetitions(stored),
+        sha256: hex(&stored.digest),
         bytes,
         data_key: Blobs::dataset_key(id),
         created_at,
     }
 }
 
-fn repetitions(data: &Data) -> Repetitions {
-    let examples_max = formats::EXAMPLES_MAX;
-    match formats::count_repetitions(data, examples_max) {
+fn repetitions(stored: &Stored) -> Repetitions {
+    match stored.repetitions {
         Some(counted) => Repetitions::Counted {
             duplicates: counted.duplicates,
             contradictions: counted.contradictions,
         },
-        None => Repetitions::Uncounted(format!(
-            "examples are compared when there are at most {examples_max}"
-        )),
+        None => {
+            let examples_max = formats::EXAMPLES_MAX;
+            let reason = format!("examples are compared when there are at most {examples_max}");
+            Repetitions::Uncounted(reason)
+        }
     }
 }

@@ -17,6 +17,7 @@ use super::compute::Computed;
 use super::ids::Ids;
 use super::keeper::progress;
 use super::service::Jobs;
+use super::stored_data::ReadError;
 use super::work::Work;
 
 /// A hypothesis longer than this, as JSON, is left to its model.
@@ -33,8 +34,11 @@ pub(super) struct Ending {
     pub(super) trace: Option<TraceDocument>,
 }
 
-/// The end of a job whose computation was not suspended.
+/// The end of a job whose computation will not be tried again.
 pub(super) async fn end(jobs: &Jobs, job: &Job, work: &Arc<Work>, computed: Computed) -> JobEnd {
+    if let Computed::Unreadable(error) = computed {
+        return failure(jobs.ids.now(), unreadable(error), job);
+    }
     if let Computed::Ended { found, seconds } = computed {
         let ids = Arc::clone(&jobs.ids);
         let (of, work) = (job.clone(), Arc::clone(work));
@@ -51,6 +55,20 @@ pub(super) async fn end(jobs: &Jobs, job: &Job, work: &Arc<Work>, computed: Comp
         detail: "the computation broke down; this is a defect of the service".to_owned(),
     };
     failure(jobs.ids.now(), error, job)
+}
+
+/// What a job fails of whose data cannot be read.
+pub(super) fn unreadable(error: ReadError) -> JobError {
+    let (code, detail) = match error {
+        ReadError::Missing(detail) => ("data-missing", detail),
+        ReadError::Corrupt(detail) => ("data-corrupt", detail),
+        ReadError::Broken(detail) => ("internal", detail),
+        ReadError::Store(error) => ("internal", error.to_string()),
+    };
+    JobError {
+        code: code.to_owned(),
+        detail,
+    }
 }
 
 /// The end of a job that came to nothing.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::learners::data::{Data, Labels};
 use crate::learners::evaluate::{self, Evaluation, evaluate};
+use crate::learners::examples::{Examples, LabelKind};
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predict::{Misfit, check_fit};
 use crate::learners::random::Seed;
@@ -13,7 +13,7 @@ use crate::records::ModelId;
 use crate::records::evaluation::EvaluateResult;
 
 use super::ending::{Ending, json};
-use super::whole_sample;
+use super::whole_sample::{self, Whole};
 use super::work::ResolveError;
 
 /// A model, and how to read what it is held against.
@@ -30,10 +30,11 @@ pub(super) struct EvaluateJob {
 impl EvaluateJob {
     /// Checks that the model takes the examples, and that they have labels.
     pub(super) fn check(&self, input: Input<'_>, state_bytes_max: u64) -> Result<(), ResolveError> {
-        whole_sample::check(input, self.seed, state_bytes_max, |data| {
-            check_labels(data).map_err(|detail| TaskError::WrongData(detail.to_owned()))?;
-            check_fit(&self.hypothesis, data).map_err(|misfit| match misfit {
+        whole_sample::check(input, self.seed, state_bytes_max, |examples| {
+            check_labels(examples).map_err(|detail| TaskError::WrongData(detail.to_owned()))?;
+            check_fit(&self.hypothesis, examples).map_err(|misfit| match misfit {
                 Misfit::Intractable(detail) => ResolveError::Intractable(detail),
+                Misfit::Unread(why) => TaskError::Unread(why).into(),
                 misfit => TaskError::WrongData(misfit.to_string()).into(),
             })
         })
@@ -42,9 +43,9 @@ impl EvaluateJob {
     /// Counts the errors.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] when the run was given up.
+    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
     pub(super) fn run(&self, input: Input<'_>, run: &Run) -> Result<Evaluation, Interrupt> {
-        let data = whole_sample::of(input, self.seed, run);
+        let whole = Whole::of(input, self.seed, run);
         if let (Input::Generated(_), interrupted @ Some(_)) = (input, run.stop.raised()) {
             // The drawing may have been cut short: what there is, is not the sample.
             return match interrupted {
@@ -55,7 +56,7 @@ impl EvaluateJob {
                 }),
             };
         }
-        evaluate(&self.hypothesis, &data, self.zero_bit_value, run)
+        evaluate(&self.hypothesis, whole.examples(), self.zero_bit_value, run)
     }
 
     /// What is written of it.
@@ -74,10 +75,10 @@ impl EvaluateJob {
 ///
 /// # Errors
 /// What else they are.
-pub fn check_labels(data: &Data) -> Result<(), &'static str> {
-    match data.labels() {
-        Labels::HalfSpace | Labels::Labelled(_) => Ok(()),
-        Labels::Unlabelled => Err(
+pub fn check_labels(examples: &dyn Examples) -> Result<(), &'static str> {
+    match examples.shape().labels {
+        LabelKind::HalfSpace | LabelKind::Labelled => Ok(()),
+        LabelKind::Unlabelled => Err(
             "unlabelled examples are for predict; an evaluation needs labels or half-space \
              examples",
         ),

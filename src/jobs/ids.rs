@@ -1,6 +1,7 @@
 //! Where ids and seeds that nobody gave come from: a clock and a random generator, both handed in.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rand::Rng;
 use rand::rngs::StdRng;
@@ -46,6 +47,13 @@ impl Ids {
     pub fn name(&self, prefix: &str) -> String {
         let (high, low) = self.with(|generator| (generator.next_u64(), generator.next_u64()));
         format!("{prefix}_{high:016x}{low:016x}")
+    }
+
+    /// A pause of about this length, between three and five quarters of it: processes that began
+    /// together do not go on asking together.
+    pub fn about(&self, pause: Duration) -> Duration {
+        let share = self.with(|generator| f64::from(generator.next_u32()) / f64::from(u32::MAX));
+        pause.mul_f64(0.75 + share / 2.0)
     }
 
     fn with<T>(&self, draw: impl FnOnce(&mut StdRng) -> T) -> T {

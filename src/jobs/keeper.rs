@@ -2,13 +2,17 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, Interval, MissedTickBehavior};
+use tokio::time::{Instant, Interval, MissedTickBehavior, timeout_at};
 
 use crate::learners::run::{Counts, Interrupt, Run};
 use crate::records::{Job, Progress};
-use crate::storage::{Heartbeat, Lease};
+use crate::storage::{Heartbeat, Lease, StoreError};
 
 use super::service::Jobs;
+
+/// A lease is renewed at least so often, however long it is: the answer tells of a cancel that
+/// another process took.
+const RENEWAL_MAX: Duration = Duration::from_secs(1);
 
 /// Renews one lease.
 pub(super) struct Keeper<'a> {
@@ -79,7 +83,7 @@ impl<'a> Keeper<'a> {
         let lease_seconds = self.jobs.config.lease_seconds;
         let moved = self.shown != Some(counts);
         let lease = Duration::from_secs(lease_seconds.into());
-        if !moved && self.renewed.elapsed() < lease / 3 {
+        if !moved && self.renewed.elapsed() < RENEWAL_MAX.min(lease / 3) {
             return None;
         }
         let progress = moved.then(|| progress(&counts, self.planned));
@@ -89,7 +93,9 @@ impl<'a> Keeper<'a> {
             .jobs
             .store
             .heartbeat(self.lease, lease_seconds, progress.as_ref(), now);
-        match beat.await {
+        // Not waited for beyond the lease: by its end another worker may have the job.
+        let beat = timeout_at(self.renewed + lease, beat).await;
+        match beat.unwrap_or_else(|elapsed| Err(StoreError::unavailable(elapsed))) {
             Ok(Heartbeat::Held { cancel_requested }) => {
                 self.renewed = asked_at;
                 self.shown = Some(counts);
@@ -102,8 +108,7 @@ impl<'a> Keeper<'a> {
             }
             Err(error) => {
                 tracing::warn!(job = %self.job.id, %error, "the lease is not renewed");
-                // Slow is not dead, and unheard is not held: by the end of the lease another
-                // worker may have the job.
+                // Slow is not dead, and unheard is not held.
                 let is_over = self.renewed.elapsed() >= lease;
                 self.is_lost = is_over;
                 is_over.then_some(Interrupt::Suspended)

@@ -1,5 +1,6 @@
 //! One session in memory: how it comes back from the store, and what the store is to remember.
 
+use crate::bits::BLOCK_ROWS;
 use crate::formats::{Parsed, RowsKind};
 use crate::learners::data::{Data, Features, RealMatrix};
 use crate::learners::predict::spell_out;
@@ -57,6 +58,8 @@ pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         learner: spec.learner.clone(),
         stop: spec.stop.clone(),
         trace: false,
+        holdout: None,
+        warm_start: None,
     };
     Ok(SessionPlan {
         task: TrainJob::new(&train, Seed(spec.seed))?.task,
@@ -66,8 +69,11 @@ pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
     })
 }
 
+/// That a computation was told to stop.
+pub(super) struct Interrupted;
+
 /// A session as it was when its last append was stored; none when what is stored is damaged.
-pub(super) fn revived(stored: StoredSession, run: &Run) -> Result<Option<Live>, LearnError> {
+pub(super) fn revived(stored: StoredSession, run: &Run) -> Result<Option<Live>, Interrupted> {
     let StoredSession {
         record,
         snapshot,
@@ -90,7 +96,11 @@ pub(super) fn revived(stored: StoredSession, run: &Run) -> Result<Option<Live>, 
             return Ok(None);
         };
         log_examples += data.examples() as u64;
-        session.learn(&data, run)?;
+        match session.learn(&data, run) {
+            Ok(_) => {}
+            Err(LearnError::Unfit { .. }) => return Ok(None),
+            Err(LearnError::Interrupted) => return Err(Interrupted),
+        }
     }
     let live = Live {
         session,
@@ -112,7 +122,9 @@ pub(super) fn as_values(parsed: Parsed, values: RowsKind) -> Data {
     }
     let (mut all, mut row_values) = (Vec::new(), Vec::new());
     for row in 0..matrix.rows() {
-        spell_out(matrix, row, parsed.zero_bit_value, &mut row_values);
+        let (block, place) = (matrix.block(row / BLOCK_ROWS), row % BLOCK_ROWS);
+        let zero = parsed.zero_bit_value;
+        spell_out(block, place, matrix.n(), zero, &mut row_values);
         all.extend_from_slice(&row_values);
     }
     let features = Features::Real(RealMatrix::from_values(matrix.n(), all));

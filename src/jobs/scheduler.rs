@@ -9,11 +9,12 @@ use crate::storage::ClaimTerms;
 
 use super::service::Jobs;
 
-/// How often an idle scheduler looks for work that another process queued or left behind.
-const POLL: Duration = Duration::from_secs(1);
+/// About how often an idle scheduler looks for work that another process queued or left behind, and
+/// one without a store whether it is back.
+const POLL: Duration = Duration::from_millis(500);
 
 impl Jobs {
-    /// Claims and starts jobs until the process stops.
+    /// Claims and starts jobs until the process stops; none where it has no permits at all.
     pub(super) async fn schedule(self: Arc<Self>) {
         loop {
             let permit = tokio::select! {
@@ -45,7 +46,7 @@ impl Jobs {
             drop(permit);
             tokio::select! {
                 () = self.hub.work.notified() => {}
-                () = tokio::time::sleep(POLL) => {}
+                () = tokio::time::sleep(self.ids.about(POLL)) => {}
                 () = self.stopping.cancelled() => return,
             }
         }

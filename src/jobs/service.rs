@@ -14,6 +14,7 @@ use crate::storage::{Blobs, CancelOutcome, DeleteOutcome, Store, StoreError, Wor
 
 use super::hub::{self, Hub};
 use super::ids::Ids;
+use super::model_cache::ModelCache;
 use super::sessions::Sessions;
 
 /// How often a waiter looks at the store, since other processes change it too.
@@ -22,7 +23,7 @@ const POLL: Duration = Duration::from_millis(500);
 /// What can be set of the jobs of a process.
 #[derive(Clone, Debug)]
 pub struct JobsConfig {
-    /// Jobs computed at once.
+    /// Jobs computed at once; 0 where other processes compute.
     pub workers: usize,
     /// After so many seconds without a heartbeat a job is another worker's to take.
     pub lease_seconds: u32,
@@ -32,6 +33,8 @@ pub struct JobsConfig {
     pub seconds_default: f64,
     /// Jobs waiting at once.
     pub queue_max: u64,
+    /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts.
+    pub resident_bytes_max: u64,
     /// How long ended jobs are kept.
     pub retention_days: u32,
     /// A waited job that takes longer than this is stored while it runs.
@@ -48,6 +51,7 @@ impl Default for JobsConfig {
             attempts_max: 5,
             seconds_default: 600.0,
             queue_max: 10_000,
+            resident_bytes_max: 64 << 20,
             retention_days: 30,
             adopt_after: Duration::from_millis(200),
             progress_interval: Duration::from_millis(500),
@@ -111,6 +115,7 @@ pub struct Jobs {
     pub(super) stopping: CancellationToken,
     pub(super) tasks: TaskTracker,
     pub(super) sessions: Sessions,
+    pub(super) models: ModelCache,
 }
 
 impl Jobs {
@@ -128,6 +133,7 @@ impl Jobs {
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
             sessions: Sessions::new(Arc::clone(&store), config.workers),
+            models: ModelCache::default(),
             store,
             blobs,
             ids,

@@ -7,8 +7,10 @@ use tokio::sync::OwnedMutexGuard;
 
 use crate::formats::Parsed;
 use crate::learners::data::Data;
+use crate::learners::run::Run;
 use crate::learners::session::{Answered, LearnError};
-use crate::records::session::SessionAppend;
+use crate::learners::task::TaskError;
+use crate::records::session::{LogEntry, SessionAppend};
 use crate::records::{Owner, SessionId};
 use crate::storage::Appended;
 
@@ -29,14 +31,24 @@ pub struct Learnt {
     pub position: u64,
     /// What became of each that was learnt.
     pub answers: Vec<Answered>,
+    /// Why those after them were not.
+    pub rest: Option<SessionError>,
 }
 
-/// Which examples of a request are learnt when the session ends among them.
+impl Learnt {
+    /// Where the session stands after them.
+    pub fn stands(&self) -> u64 {
+        self.position + self.answers.len() as u64
+    }
+}
+
+/// What is learnt of a request when not all of it can be: the session ends among the examples, or
+/// one is not what it learns from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AtTheEnd {
-    /// None.
+pub enum WhenNotAll {
+    /// Nothing.
     LearnNone,
-    /// Those up to the end.
+    /// Those before.
     LearnFirst,
 }
 
@@ -59,9 +71,7 @@ impl Jobs {
         owner: &Owner,
         id: SessionId,
     ) -> Result<SessionWriter, SessionError> {
-        if self.store.session(owner, id).await?.is_none() {
-            return Err(SessionError::NotFound);
-        }
+        self.session(owner, id).await?;
         let slot = self.sessions.slot(id);
         let turn = Arc::clone(&slot.turn).lock_owned();
         let turn = tokio::time::timeout(TURN_PATIENCE, turn).await;
@@ -76,14 +86,15 @@ impl Jobs {
 }
 
 impl SessionWriter {
-    /// Whether the session can learn, and stands at `position` if there is one.
+    /// Where the session stands, if it can learn and stands at `position` where there is one.
     ///
     /// # Errors
     /// [`SessionError::Elsewhere`], [`SessionError::Ended`], what the store says.
-    pub async fn check(&self, position: Option<u64>) -> Result<(), SessionError> {
+    pub async fn check(&self, position: Option<u64>) -> Result<u64, SessionError> {
         let place = self.jobs.fresh(&self.slot, &self.owner, self.id).await?;
         let live = place.as_ref().ok_or(SessionError::Broken)?;
-        can_learn(live, position)
+        can_learn(live, position)?;
+        Ok(live.position())
     }
 
     /// Learns from examples. When this returns, what was learnt is on disk.
@@ -96,7 +107,7 @@ impl SessionWriter {
         &self,
         parsed: Parsed,
         position: Option<u64>,
-        at_the_end: AtTheEnd,
+        when_not_all: WhenNotAll,
     ) -> Result<Learnt, SessionError> {
         let Self { jobs, slot, .. } = self;
         let mut place = jobs.fresh(slot, &self.owner, self.id).await?;
@@ -106,7 +117,7 @@ impl SessionWriter {
         for _ in 0..TRIES_MAX {
             let live = place.as_ref().ok_or(SessionError::Broken)?;
             can_learn(live, position)?;
-            match self.learn_once(&mut place, &data, at_the_end).await? {
+            match self.learn_once(&mut place, &data, when_not_all).await? {
                 Ok(learnt) => return Ok(learnt),
                 Err(stands) if position.is_some() => {
                     return Err(SessionError::Elsewhere { position: stands });
@@ -126,51 +137,87 @@ impl SessionWriter {
         &self,
         place: &mut Option<Live>,
         data: &Arc<Data>,
-        at_the_end: AtTheEnd,
+        when_not_all: WhenNotAll,
     ) -> Result<Result<Learnt, u64>, SessionError> {
         // Out of its place until it is stored: whatever happens, nobody sees more than that.
         let mut live = place.take().ok_or(SessionError::Broken)?;
         let (position, data) = (live.position(), Arc::clone(data));
         let computed = self.jobs.compute(move |run| {
-            let learnt = live.session.learn(&data, run);
-            let learnt = learnt.map(|answers| {
-                let is_whole = answers.len() == data.examples();
-                let entry = (is_whole || at_the_end == AtTheEnd::LearnFirst)
-                    .then(|| live.log_entry(&data, answers.len()));
-                (answers, entry)
-            });
+            let learnt = learn_in_memory(&mut live, &data, when_not_all, run);
             (live, learnt)
         });
         let (mut live, learnt) = computed.await?;
-        let (answers, entry) = match learnt {
+        let (learnt, entry) = match learnt {
             Ok(learnt) => learnt,
-            Err(LearnError::Unfit(error)) => {
+            Err(NotLearnt::Unfit(error)) => {
                 *place = Some(live);
                 return Err(error.into());
             }
-            Err(error) => return Err(self.jobs.not_learnt(error)),
-        };
-        let Some(entry) = entry else {
-            let last = answers.len();
-            return Err(SessionError::EndsWithin { last });
+            Err(NotLearnt::EndsWithin { last }) => return Err(SessionError::EndsWithin { last }),
+            Err(NotLearnt::Interrupted) => return Err(self.jobs.interrupted()),
         };
         let append = SessionAppend {
             id: self.id,
             owner: self.owner.clone(),
             position,
-            examples: answers.len() as u64,
+            examples: learnt.answers.len() as u64,
             entry,
         };
         match self.jobs.sessions.journal.append(append).await? {
             Appended::Done => {
                 live.record.position = live.position();
                 *place = Some(live);
-                Ok(Ok(Learnt { position, answers }))
+                Ok(Ok(learnt))
             }
             Appended::Elsewhere { position } => Ok(Err(position)),
             Appended::NotFound => Err(SessionError::NotFound),
         }
     }
+}
+
+/// Why nothing was learnt in memory. Only an unfit example leaves the session as it was.
+enum NotLearnt {
+    Unfit(TaskError),
+    EndsWithin { last: usize },
+    Interrupted,
+}
+
+/// Learns in memory; what became of it, and what the store is to remember.
+fn learn_in_memory(
+    live: &mut Live,
+    data: &Data,
+    when_not_all: WhenNotAll,
+    run: &Run,
+) -> Result<(Learnt, LogEntry), NotLearnt> {
+    let position = live.position();
+    let is_first = when_not_all == WhenNotAll::LearnFirst;
+    let (answers, mut rest) = match live.session.learn(data, run) {
+        Ok(answers) => (answers, None),
+        Err(LearnError::Unfit { example, error }) if is_first && example > 0 => {
+            let learnt = live.session.learn(&data.rows(0..example), run);
+            let answers = learnt.map_err(|_| NotLearnt::Interrupted)?;
+            (answers, Some(error.into()))
+        }
+        Err(LearnError::Unfit { error, .. }) => return Err(NotLearnt::Unfit(error)),
+        Err(LearnError::Interrupted) => return Err(NotLearnt::Interrupted),
+    };
+    let last = answers.len();
+    if last < data.examples()
+        && let Some(end) = live.session.end().cloned()
+    {
+        if !is_first {
+            return Err(NotLearnt::EndsWithin { last });
+        }
+        let position = live.position();
+        rest = Some(SessionError::Ended { position, end });
+    }
+    let entry = live.log_entry(data, last);
+    let learnt = Learnt {
+        position,
+        answers,
+        rest,
+    };
+    Ok((learnt, entry))
 }
 
 /// Whether a session can learn, and stands at `position` if there is one.
@@ -179,8 +226,9 @@ fn can_learn(live: &Live, position: Option<u64>) -> Result<(), SessionError> {
     if position.is_some_and(|position| position != stands) {
         return Err(SessionError::Elsewhere { position: stands });
     }
-    if live.session.end().is_some() {
-        return Err(SessionError::Ended { position: stands });
+    if let Some(end) = live.session.end().cloned() {
+        let position = stands;
+        return Err(SessionError::Ended { position, end });
     }
     Ok(())
 }

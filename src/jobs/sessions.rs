@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::run::{Interrupt, Run, StopFlag};
-use crate::learners::session::{LearnError, Session};
+use crate::learners::session::{Session, SessionEnd};
 use crate::learners::task::TaskError;
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::id::SessionKind;
@@ -24,7 +24,7 @@ use crate::records::{Model, Owner, Page, SessionId, Slice};
 use crate::storage::{Store, StoreError};
 
 use super::ending::json;
-use super::live_session::{Live, plan, revived};
+use super::live_session::{Interrupted, Live, plan, revived};
 use super::service::Jobs;
 use super::session_journal::Journal;
 use super::work::ResolveError;
@@ -54,8 +54,8 @@ pub enum SessionError {
     #[error("the session stands at position {position}")]
     Elsewhere { position: u64 },
     /// The session has ended.
-    #[error("the session has ended, at position {position}; it learns no more")]
-    Ended { position: u64 },
+    #[error("the session has ended, at position {position}, and learns no more: {end}")]
+    Ended { position: u64, end: SessionEnd },
     /// Examples to be learnt all or none go on after the end of the session.
     #[error(
         "the session would end with example {last} of these, counted from 1, and the rest could not \
@@ -190,6 +190,19 @@ impl Jobs {
         Ok(self.store.sessions(owner, page).await?)
     }
 
+    /// The owner's session, without its state.
+    ///
+    /// # Errors
+    /// [`SessionError::NotFound`], or what the store says.
+    pub async fn session(
+        &self,
+        owner: &Owner,
+        id: SessionId,
+    ) -> Result<SessionRecord, SessionError> {
+        let record = self.store.session(owner, id).await?;
+        record.ok_or(SessionError::NotFound)
+    }
+
     /// What `look` sees of the owner's session as it stands now.
     ///
     /// # Errors
@@ -235,6 +248,10 @@ impl Jobs {
                 mistakes: counts.mistakes,
                 updates: counts.updates,
                 passes: counts.passes,
+                held_out: None,
+                warm_start: None,
+                features: None,
+                classes: None,
                 hypothesis,
             };
             Model {
@@ -303,29 +320,27 @@ impl Jobs {
     ) -> Result<OwnedMutexGuard<Option<Live>>, SessionError> {
         let mut place = Arc::clone(&slot.live).lock_owned().await;
         // Other processes write too.
-        let record = self.store.session(owner, id).await?;
-        let record = record.ok_or(SessionError::NotFound)?;
+        let record = self.session(owner, id).await?;
         let is_fresh = |live: &Live| live.position() == record.position;
         if !place.as_ref().is_some_and(is_fresh) {
             *place = None;
             let stored = self.store.session_state(owner, id).await?;
             let stored = stored.ok_or(SessionError::NotFound)?;
             let revived = self.compute(move |run| revived(stored, run)).await?;
-            let revived = revived.map_err(|error| self.not_learnt(error))?;
+            let revived = revived.map_err(|Interrupted| self.interrupted())?;
             let damaged = || StoreError::corrupt(format!("the stored state of {id} is damaged"));
             *place = Some(revived.ok_or_else(damaged)?);
         }
         Ok(place)
     }
 
-    pub(super) fn not_learnt(&self, error: LearnError) -> SessionError {
-        match error {
-            LearnError::Unfit(error) => error.into(),
-            LearnError::Interrupted if self.stopping.is_cancelled() => SessionError::Stopping,
-            LearnError::Interrupted => SessionError::TooLong {
-                seconds: self.config.seconds_default,
-            },
+    /// Why a computation was told to stop.
+    pub(super) fn interrupted(&self) -> SessionError {
+        if self.stopping.is_cancelled() {
+            return SessionError::Stopping;
         }
+        let seconds = self.config.seconds_default;
+        SessionError::TooLong { seconds }
     }
 
     /// Computes in the blocking pool until it ends, takes too long, or the process stops.

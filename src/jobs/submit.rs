@@ -16,6 +16,7 @@ use crate::storage::{Blobs, JobEnd, Lease, StoreError};
 use super::compute::{Computation, Computed};
 use super::keeper::Keeper;
 use super::service::{Jobs, JobsError, count_end};
+use super::stored_data::ReadError;
 use super::work::Work;
 use super::{ending, worker};
 
@@ -182,7 +183,8 @@ impl Waited {
             () = tokio::time::sleep(adopt_after) => return self.adopt(jobs, computation).await,
         };
         let answer = match computed {
-            Computed::Suspended => {
+            // A worker tries again what could not be read just now.
+            Computed::Suspended | Computed::Unreadable(ReadError::Store(_)) => {
                 self.record.started_at = None;
                 jobs.enqueue(self.record, &self.work).await
             }

@@ -1,17 +1,20 @@
 //! From a stored training to a task of the learners, and from its outcome to documents.
 
+use std::sync::Arc;
+
 use crate::learners::catalogue::{self, DefaultStop, Entry};
 use crate::learners::drift_chain::N_MAX;
+use crate::learners::hypothesis::Hypothesis;
 use crate::learners::outcome::Outcome;
 use crate::learners::parameters::Parameters;
 use crate::learners::random::Seed;
 use crate::learners::run::Limits;
 use crate::learners::stopping::{Sampling, StopRule};
-use crate::learners::task::{self, Input, Task};
+use crate::learners::task::{self, Input, Task, WarmStart};
 use crate::learners::train_loop::Reason;
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::train::{ModelDocument, StopRuleName, TraceDocument, TrainResult, TrainSpec};
-use crate::records::{Job, Model};
+use crate::records::{Job, Model, ModelId, Names};
 use crate::theory::directed_drift::expected_examples_log2;
 
 use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
@@ -28,6 +31,10 @@ const EXAMPLES_A_SECOND_MAX: f64 = 1e9;
 #[derive(Clone, Debug)]
 pub(super) struct TrainJob {
     pub(super) task: Task,
+    /// The model that it begins from.
+    warm_start: Option<ModelId>,
+    /// The names that its data came with.
+    names: Names,
 }
 
 /// The learner of that name.
@@ -68,8 +75,36 @@ impl TrainJob {
             },
             ends_by_time: stop.max_seconds.is_some(),
             trace: spec.trace,
+            holdout: spec.holdout.map(|share| share.get()),
+            start: None,
         };
-        Ok(Self { task })
+        Ok(Self {
+            task,
+            warm_start: None,
+            names: Names::default(),
+        })
+    }
+
+    /// With what a training needs besides its spec: the hypothesis that it begins from, if it names
+    /// one, and the names that go into its model.
+    ///
+    /// # Errors
+    /// [`ResolveError::NoModel`].
+    pub(super) fn with(
+        mut self,
+        spec: &TrainSpec,
+        model: Option<Arc<Hypothesis>>,
+        names: &Names,
+    ) -> Result<Self, ResolveError> {
+        if let Some(start) = spec.warm_start {
+            self.warm_start = Some(start.model);
+            self.task.start = Some(WarmStart {
+                hypothesis: model.ok_or(ResolveError::NoModel)?,
+                is_fresh: start.is_fresh,
+            });
+        }
+        self.names = names.clone();
+        Ok(self)
     }
 
     /// Checks it against its data.
@@ -88,6 +123,7 @@ impl TrainJob {
         let is_of_the_chain = self.task.entry.confidence_rules.contains(&StopRule::Exact)
             && self.task.rule != Some(StopRule::PerHypothesis)
             && !self.task.parameters.is_given("initial")
+            && self.task.start.is_none()
             && plan.sampling == Sampling::UniformPositive
             && plan.is_clean();
         let is_limited = self.task.ends_by_time
@@ -148,6 +184,7 @@ impl TrainJob {
     ) -> Model {
         let kind = hypothesis.kind().to_owned();
         let n = hypothesis.n() as u64;
+        let held_out = outcome.holdout.map(|counted| counted.examples);
         let document = ModelDocument {
             params: self.task.parameters.to_json(),
             seed: job.seed,
@@ -156,6 +193,10 @@ impl TrainJob {
             mistakes: outcome.counts.mistakes,
             updates: outcome.counts.updates,
             passes: outcome.counts.passes,
+            held_out,
+            warm_start: self.warm_start,
+            features: self.names.features.clone(),
+            classes: self.names.classes.clone(),
             hypothesis,
         };
         Model {

@@ -1,8 +1,7 @@
-//! The whole sample in memory, for tasks that look at all of it: sent along, stored, or drawn.
-
-use std::borrow::Cow;
+//! The whole sample, for tasks that look at all of it: sent along, stored, or drawn.
 
 use crate::learners::data::Data;
+use crate::learners::examples::Examples;
 use crate::learners::generate::{Generated, Plan};
 use crate::learners::random::Seed;
 use crate::learners::run::Run;
@@ -10,17 +9,30 @@ use crate::learners::task::{Input, TaskError};
 
 use super::work::ResolveError;
 
-/// Checks that there is a whole sample, and `check_data` of it. Generated data are looked at by
+/// Refuses stored examples that would not fit into memory as a whole.
+pub(super) fn check_size(input: Input<'_>, state_bytes_max: u64) -> Result<(), ResolveError> {
+    let Input::Sample { data, .. } = input else {
+        return Ok(());
+    };
+    let (needed, limit) = (data.shape().memory_bytes(), state_bytes_max);
+    // What is in memory was measured when it was read.
+    if data.in_memory().is_none() && needed > limit {
+        return Err(TaskError::TooLarge { needed, limit }.into());
+    }
+    Ok(())
+}
+
+/// Checks that the sample has an end, and `check_examples` of it. Generated data are looked at by
 /// one example, which is enough to see what any would be refused for.
 pub(super) fn check(
     input: Input<'_>,
     seed: Seed,
     state_bytes_max: u64,
-    check_data: impl FnOnce(&Data) -> Result<(), ResolveError>,
+    check_examples: impl FnOnce(&dyn Examples) -> Result<(), ResolveError>,
 ) -> Result<(), ResolveError> {
     let refused = |detail: &str| Err(TaskError::WrongData(detail.to_owned()).into());
     match input {
-        Input::Sample { data, .. } => check_data(data),
+        Input::Sample { data, .. } => check_examples(data),
         Input::Generated(plan) => {
             let Some(count) = plan.count else {
                 return refused("this needs the whole sample: give the data a count");
@@ -34,15 +46,31 @@ pub(super) fn check(
                 count: Some(1),
                 ..plan.clone()
             };
-            check_data(&Generated::materialise(plan, seed, &Run::default()))
+            check_examples(&Generated::materialise(plan, seed, &Run::default()))
         }
     }
 }
 
-/// The sample.
-pub(super) fn of<'a>(input: Input<'a>, seed: Seed, run: &Run) -> Cow<'a, Data> {
-    match input {
-        Input::Sample { data, .. } => Cow::Borrowed(data),
-        Input::Generated(plan) => Cow::Owned(Generated::materialise(plan.clone(), seed, run)),
+/// Examples with an end: as they are, or drawn.
+pub(super) enum Whole<'a> {
+    /// In memory, or read as they are needed.
+    AtRest(&'a dyn Examples),
+    /// In memory.
+    Drawn(Data),
+}
+
+impl<'a> Whole<'a> {
+    pub(super) fn of(input: Input<'a>, seed: Seed, run: &Run) -> Self {
+        match input {
+            Input::Sample { data, .. } => Self::AtRest(data),
+            Input::Generated(plan) => Self::Drawn(Generated::materialise(plan.clone(), seed, run)),
+        }
+    }
+
+    pub(super) fn examples(&self) -> &dyn Examples {
+        match self {
+            Self::AtRest(examples) => *examples,
+            Self::Drawn(data) => data,
+        }
     }
 }

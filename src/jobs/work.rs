@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::formats::{Assume, GeneratedSpec};
+use crate::formats::{Assume, GeneratedSpec, StoredExamples};
 use crate::learners::data::Data;
 use crate::learners::evaluate::Evaluation;
 use crate::learners::generate::{Generated, Plan};
@@ -10,7 +10,7 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::outcome::Outcome;
 use crate::learners::parameters::ParameterError;
 use crate::learners::random::Seed;
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::run::{Interrupt, Run, StopFlag};
 use crate::learners::stopping::Sampling;
 use crate::learners::task::{Input, TaskError};
 use crate::learners::train::train;
@@ -21,6 +21,7 @@ use super::certificate_job::{Asked, CertificateJob, Certified};
 use super::ending::Ending;
 use super::evaluate_job::EvaluateJob;
 use super::ids::Ids;
+use super::stored_data::ReadError;
 use super::train_job::TrainJob;
 
 /// Checked work with its data, ready to run.
@@ -51,10 +52,25 @@ pub enum Found {
     Evaluated(Evaluation),
 }
 
+/// The sample of a job.
+#[derive(Clone, Debug)]
+pub enum JobSample {
+    /// In memory, as the request brought it.
+    Memory(Arc<Data>),
+    /// Where it is stored.
+    Stored(Arc<StoredExamples>),
+}
+
+impl From<Data> for JobSample {
+    fn from(data: Data) -> Self {
+        Self::Memory(Arc::new(data))
+    }
+}
+
 #[derive(Clone, Debug)]
 enum OwnedInput {
     Sample {
-        data: Arc<Data>,
+        sample: JobSample,
         assume: Option<Sampling>,
     },
     Generated(Plan),
@@ -111,11 +127,11 @@ impl Allowance {
 pub fn resolve(
     spec: &JobSpec,
     seed: u64,
-    data: Option<Arc<Data>>,
+    sample: Option<JobSample>,
     model: Option<Arc<Hypothesis>>,
     allowance: Allowance,
 ) -> Result<Work, ResolveError> {
-    let input = input(&spec.data, Seed(seed), data)?;
+    let input = input(&spec.data, Seed(seed), sample)?;
     let seed = Seed(seed);
     let certify = |asked| {
         let job = CertificateJob { asked, seed };
@@ -124,7 +140,7 @@ pub fn resolve(
     };
     let task = match &spec.task {
         TaskSpec::Train(train) => {
-            let job = TrainJob::new(train, seed)?;
+            let job = TrainJob::new(train, seed)?.with(train, model, &spec.data.names)?;
             job.check(input.as_input(), allowance)?;
             WorkTask::Train(job)
         }
@@ -149,10 +165,14 @@ pub fn resolve(
     })
 }
 
-fn input(spec: &DataSpec, seed: Seed, data: Option<Arc<Data>>) -> Result<OwnedInput, ResolveError> {
-    match (data, &spec.generated) {
-        (Some(data), None) => Ok(OwnedInput::Sample {
-            data,
+fn input(
+    spec: &DataSpec,
+    seed: Seed,
+    sample: Option<JobSample>,
+) -> Result<OwnedInput, ResolveError> {
+    match (sample, &spec.generated) {
+        (Some(sample), None) => Ok(OwnedInput::Sample {
+            sample,
             assume: spec.assume.map(assumed_sampling),
         }),
         (None, Some(generated)) => Ok(OwnedInput::Generated(plan(generated, seed))),
@@ -200,18 +220,42 @@ fn plan(spec: &GeneratedSpec, seed: Seed) -> Plan {
 }
 
 impl Work {
-    /// Runs to the end.
+    /// Runs to the end. What is stored is read through first, and its digest compared: no result
+    /// rests on data that are not what was written.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] when the run was given up.
+    /// [`Interrupt::Suspended`] when the run was given up, [`Interrupt::Unreadable`] when the data
+    /// could not be read: see [`Self::read_error`].
     pub fn run(&self, run: &Run) -> Result<Found, Interrupt> {
+        // Who ran out of time, or is not wanted, by now is told so by what follows.
+        let interrupted = match self.input.prepare(&self.task, &run.stop) {
+            Err(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
+            Err(why) => Some(why),
+            Ok(()) => None,
+        };
+        let input = self.input.as_input();
         match &self.task {
             WorkTask::Train(job) => {
-                let outcome = train(&job.task, self.input.as_input(), run)?;
+                let outcome = train(&job.task, input, run)?;
                 Ok(Found::Trained(Box::new(outcome)))
             }
-            WorkTask::Certify(job) => Ok(Found::Certified(job.run(self.input.as_input(), run)?)),
-            WorkTask::Evaluate(job) => Ok(Found::Evaluated(job.run(self.input.as_input(), run)?)),
+            WorkTask::Certify(job) => {
+                let certified = match interrupted {
+                    Some(why) => job.undecided(why.try_into()?),
+                    None => job.run(input, run)?,
+                };
+                Ok(Found::Certified(certified))
+            }
+            WorkTask::Evaluate(job) => {
+                let evaluation = match interrupted {
+                    Some(_) => Evaluation {
+                        interrupted,
+                        ..Evaluation::default()
+                    },
+                    None => job.run(input, run)?,
+                };
+                Ok(Found::Evaluated(evaluation))
+            }
         }
     }
 
@@ -222,28 +266,42 @@ impl Work {
                 train.ending(ids, job, outcome, seconds)
             }
             (WorkTask::Certify(certificate), Found::Certified(certified)) => {
-                let data = self.data().map(Arc::as_ref);
-                certificate.ending(ids, job, data, certified, seconds)
+                let is_real = match self.input.as_input() {
+                    Input::Sample { data, .. } => data.shape().is_real,
+                    Input::Generated(_) => false,
+                };
+                certificate.ending(ids, job, is_real, certified, seconds)
             }
             (WorkTask::Evaluate(job), Found::Evaluated(evaluation)) => job.ending(evaluation),
             _ => unreachable!("work finds what its task is"),
         }
     }
 
-    /// The sample, if the data are not generated.
+    /// The sample, if it came with the request and is stored nowhere.
     pub fn data(&self) -> Option<&Arc<Data>> {
         match &self.input {
-            OwnedInput::Sample { data, .. } => Some(data),
-            OwnedInput::Generated(_) => None,
+            OwnedInput::Sample {
+                sample: JobSample::Memory(data),
+                ..
+            } => Some(data),
+            _ => None,
+        }
+    }
+
+    /// Why the data could not be read, after a run said so.
+    pub(super) fn read_error(&self) -> ReadError {
+        match &self.input {
+            OwnedInput::Sample {
+                sample: JobSample::Stored(examples),
+                ..
+            } => ReadError::of(examples),
+            _ => ReadError::Broken("data in memory could not be read".to_owned()),
         }
     }
 
     /// How many examples the whole run reads at most, where that is known.
     pub fn examples_planned(&self) -> Option<u64> {
-        let in_a_pass = match &self.input {
-            OwnedInput::Sample { data, .. } => Some(data.examples() as u64),
-            OwnedInput::Generated(plan) => plan.count,
-        };
+        let in_a_pass = self.input.as_input().examples();
         match &self.task {
             WorkTask::Train(job) => job.examples_planned(in_a_pass),
             WorkTask::Certify(_) => None,
@@ -255,11 +313,30 @@ impl Work {
 impl OwnedInput {
     fn as_input(&self) -> Input<'_> {
         match self {
-            Self::Sample { data, assume } => Input::Sample {
-                data,
+            Self::Sample { sample, assume } => Input::Sample {
+                data: match sample {
+                    JobSample::Memory(data) => data.as_ref(),
+                    JobSample::Stored(examples) => examples.as_ref(),
+                },
                 assume: *assume,
             },
             Self::Generated(plan) => Input::Generated(plan),
+        }
+    }
+
+    /// Makes sure that stored data are what was written, and in memory where the task needs them
+    /// there.
+    fn prepare(&self, task: &WorkTask, stop: &StopFlag) -> Result<(), Interrupt> {
+        let Self::Sample {
+            sample: JobSample::Stored(examples),
+            ..
+        } = self
+        else {
+            return Ok(());
+        };
+        match task {
+            WorkTask::Certify(_) => examples.whole(stop).map(|_| ()),
+            WorkTask::Train(_) | WorkTask::Evaluate(_) => examples.verify(stop),
         }
     }
 }

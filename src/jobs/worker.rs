@@ -7,16 +7,17 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::learners::run::{Interrupt, Run};
+use crate::learners::task::TaskError;
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobError};
 use crate::storage::{Blobs, Claim, Fenced, JobEnd, Lease, StoreError};
 
 use super::compute::{Computation, Computed};
-use super::datasets::ReadError;
 use super::ending;
 use super::keeper::Keeper;
 use super::service::{Jobs, JobsError, count_end};
-use super::work::{Allowance, Work, resolve};
+use super::stored_data::ReadError;
+use super::work::{Allowance, JobSample, ResolveError, Work, resolve};
 
 /// How often the end of a job is written again after the store failed, with growing pauses.
 const FINISH_TRIES_MAX: u32 = 200;
@@ -48,20 +49,15 @@ impl Jobs {
         }
         self.hub.changed(job.id);
         let mut keeper = Keeper::new(self, &job, &lease, leased_at);
-        let prepared = keeper.keep_while(&run, self.prepare(&job)).await;
+        let prepared = keeper.keep_while(&run, self.prepare(&job, &run)).await;
         if keeper.is_lost() {
             tracing::warn!(job = %job.id, "the lease was lost while the data were read");
             return;
         }
         let work = match prepared {
             Ok(work) => Arc::new(work),
-            Err(Unprepared::Store(error)) => {
-                // Not given back: at no cost and with its place in the queue it would be claimed
-                // again at once, and again, before all others. When the lease is over it is tried
-                // again, behind fresh jobs, as often as attempts are allowed.
-                tracing::warn!(job = %job.id, %error, "the data cannot be read; the lease runs out");
-                return;
-            }
+            Err(Unprepared::Suspended) => return self.give_back(&job, &lease).await,
+            Err(Unprepared::Store(error)) => return lease_runs_out(&job, &error),
             Err(Unprepared::Failed(error)) => {
                 let end = ending::failure(self.ids.now(), error, &job);
                 self.finish(&job, &lease, end).await;
@@ -74,7 +70,7 @@ impl Jobs {
     }
 
     /// Brings back the work that a record stands for.
-    async fn prepare(&self, job: &Job) -> Result<Work, Unprepared> {
+    async fn prepare(&self, job: &Job, run: &Run) -> Result<Work, Unprepared> {
         let failed = |code: &str, detail: String| {
             Unprepared::Failed(JobError {
                 code: code.to_owned(),
@@ -85,30 +81,39 @@ impl Jobs {
             .map_err(|error| failed("unreadable", format!("the stored request: {error}")))?;
         // The job pins its dataset, whose key is the one that its id says.
         let dataset_key = job.dataset.map(Blobs::dataset_key);
-        let data = match job.data_key.as_ref().or(dataset_key.as_ref()) {
+        let stored = match job.data_key.as_ref().or(dataset_key.as_ref()) {
             None => None,
             Some(key) => {
                 let sha256 = job.data_sha256.as_deref().unwrap_or_default();
-                let read = self.read_data(key, sha256).await;
-                let data = read.map_err(|error| match error {
-                    ReadError::Store(error) => Unprepared::Store(error),
-                    ReadError::Missing(detail) => failed("data-missing", detail),
-                    ReadError::Corrupt(detail) => failed("data-corrupt", detail),
-                    ReadError::Broken(detail) => failed("internal", detail),
-                })?;
-                Some(Arc::new(data))
+                let opened = self.open_data(key, sha256, run.stop.clone()).await;
+                Some(Arc::new(opened.map_err(Unprepared::from)?))
             }
         };
         let model = match spec.task.model() {
             None => None,
-            Some((_, id)) => match self.hypothesis(&job.owner, id).await {
-                Ok(hypothesis) => Some(Arc::new(hypothesis)),
+            Some((_, id)) => match self.load_model(&job.owner, id).await {
+                Ok(model) => Some(model.hypothesis),
                 Err(JobsError::Store(error)) => return Err(Unprepared::Store(error)),
                 Err(error) => return Err(failed("model-missing", error.to_string())),
             },
         };
-        resolve(&spec, job.seed, data, model, Allowance::UNLIMITED)
-            .map_err(|error| failed("unreadable", error.to_string()))
+        // In the blocking pool, since some checks read all examples.
+        let (seed, sample) = (job.seed, stored.clone().map(JobSample::Stored));
+        let resolved = tokio::task::spawn_blocking(move || {
+            resolve(&spec, seed, sample, model, Allowance::UNLIMITED)
+        });
+        let resolved = resolved.await;
+        resolved
+            .map_err(|error| failed("internal", error.to_string()))?
+            .map_err(|error| match (error, stored) {
+                (ResolveError::Task(TaskError::Unread(Interrupt::Suspended)), _) => {
+                    Unprepared::Suspended
+                }
+                (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {
+                    ReadError::of(&stored).into()
+                }
+                (error, _) => failed("unreadable", error.to_string()),
+            })
     }
 
     /// Writes the end of a job, again while the store fails: the result is not thrown away for a
@@ -190,12 +195,31 @@ enum Last<'a> {
     Requeue,
 }
 
+/// Leaves a job whose data cannot be read now to the end of its lease. It is not given back: at no
+/// cost and with its place in the queue it would be claimed again at once, and again, before all
+/// others. When the lease is over it is tried again, behind fresh jobs, as often as attempts are
+/// allowed.
+fn lease_runs_out(job: &Job, error: &StoreError) {
+    tracing::warn!(job = %job.id, %error, "the data cannot be read; the lease runs out");
+}
+
 /// Why a claimed job cannot be computed.
 enum Unprepared {
+    /// It was given up.
+    Suspended,
     /// Not now.
     Store(StoreError),
     /// Never.
     Failed(JobError),
+}
+
+impl From<ReadError> for Unprepared {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Store(error) => Self::Store(error),
+            error => Self::Failed(ending::unreadable(error)),
+        }
+    }
 }
 
 /// Keeps the lease of a running computation, and writes its end.
@@ -212,6 +236,7 @@ pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computa
     }
     match computed {
         Computed::Suspended => jobs.give_back(job, lease).await,
+        Computed::Unreadable(ReadError::Store(error)) => lease_runs_out(job, &error),
         computed => {
             let end = ending::end(jobs, job, work, computed).await;
             jobs.finish(job, lease, end).await;

@@ -33,7 +33,7 @@ use std::ops::Range;
 
 use super::block::Block;
 use super::catalogue::{DefaultStop, Entry, Guarantee};
-use super::directed_drift::DATA;
+use super::directed_drift::{DATA, binary_weights};
 use super::hypothesis::Hypothesis;
 use super::message_passing::{Budget, MessagePassing};
 use super::parameters::{Kind, Parameter, Parameters};
@@ -120,6 +120,11 @@ pub static ENTRY: Entry = Entry {
 impl Rule for MessagePassing {
     fn order(&self) -> Order {
         Order::Search
+    }
+
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        self.start_at(binary_weights(hypothesis)?);
+        Ok(())
     }
 
     fn first_mistake(&mut self, _: &Block<'_>, _: Range<usize>, _: &StopFlag) -> Option<usize> {

@@ -38,6 +38,7 @@ use super::rule::{Order, Rule, Update};
 use super::run::StopFlag;
 use super::sbpi::{REINFORCEMENT_DEFAULT, Sbpi};
 use super::source::Presentation;
+use super::task::check_numbered;
 use super::train_loop::Reason;
 
 /// Starts of the rule that learns from one example at a time, and its passes from each.
@@ -63,7 +64,8 @@ pub static ENTRY: Entry = Entry {
                 uniform examples on, in the limit of large n.",
     },
     source: "the sources of its stages, which are learners of their own here",
-    check: None,
+    // One of the stages shuffles.
+    check: Some(|_, input| check_numbered(input)),
     build: |setup| Ok(Box::new(Auto::new(setup))),
 };
 
@@ -124,6 +126,11 @@ impl Auto {
 impl Rule for Auto {
     fn order(&self) -> Order {
         self.rule().order()
+    }
+
+    /// The first stage begins there; the others at random, as after any failure.
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        self.rule_mut().start_from(hypothesis)
     }
 
     fn first_mistake(

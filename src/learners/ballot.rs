@@ -8,7 +8,9 @@ use crate::bits::{BitVector, Tally};
 
 use super::block::Block;
 use super::catalogue::Setup;
-use super::directed_drift::{first_half_space_mistake, first_hypothesis, read_weights};
+use super::directed_drift::{
+    binary_weights, first_half_space_mistake, first_hypothesis, read_weights,
+};
 use super::hypothesis::Hypothesis;
 use super::parameters::{Kind, Parameter, ParameterError};
 use super::random::Generator;
@@ -73,6 +75,11 @@ impl BatchDrift {
 }
 
 impl Rule for BatchDrift {
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        self.weights = binary_weights(hypothesis)?;
+        Ok(())
+    }
+
     fn first_mistake(
         &mut self,
         block: &Block<'_>,

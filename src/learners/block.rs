@@ -23,13 +23,20 @@ pub enum BlockFeatures<'a> {
     Real { n: usize, values: &'a [f64] },
 }
 
+impl BlockFeatures<'_> {
+    /// The number of rows, at most 64.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Boolean(bits) => bits.rows(),
+            Self::Real { n, values } => values.len() / n,
+        }
+    }
+}
+
 impl<'a> Block<'a> {
     /// The number of rows, at most 64.
     pub fn rows(&self) -> usize {
-        match self.features {
-            BlockFeatures::Boolean(bits) => bits.rows(),
-            BlockFeatures::Real { n, values } => values.len() / n,
-        }
+        self.features.rows()
     }
 
     /// The packed bits of a block shown to a learner of Boolean data only.

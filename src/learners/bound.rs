@@ -17,6 +17,17 @@ pub struct Bound {
     pub detail: Option<String>,
 }
 
+impl Bound {
+    /// The same bound beside a run that its theorem does not speak of, since it did not start at 0.
+    pub fn of_another_start(self) -> Self {
+        Self {
+            holds: None,
+            detail: Some("assumption not met: the weights did not start at 0".to_owned()),
+            ..self
+        }
+    }
+}
+
 /// A quotient of whole numbers as a bound is told: its value, or where that leaves the range of f64
 /// its binary logarithm.
 pub fn ratio(numerator: &BigUint, denominator: &BigUint) -> (Option<f64>, Option<f64>) {

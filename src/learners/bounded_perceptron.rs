@@ -43,13 +43,13 @@
 //! assert_eq!(outcome.training.expect("counted").errors, 0);
 //! ```
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
-use super::block::Block;
+use super::block::{Block, BlockFeatures};
 use super::bound::Bound;
 use super::bounded::BoundedWeights;
 use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
-use super::data::Features;
+use super::examples::for_each_rows;
 use super::hypothesis::Hypothesis;
 use super::parameters::{Kind, Minimum, Parameter, ParameterError, Weights};
 use super::random::Generator;
@@ -135,19 +135,27 @@ fn check_range(input: Input<'_>) -> Result<(), TaskError> {
     let Input::Sample { data, .. } = input else {
         return Ok(());
     };
-    let Features::Real(matrix) = data.features() else {
+    if !data.shape().is_real {
         return Ok(());
-    };
-    let outside = |value: &f64| !(0.0..=1.0).contains(value);
-    let Some(place) = matrix.values().iter().position(outside) else {
-        return Ok(());
-    };
-    let (example, feature) = (place / matrix.n() + 1, place % matrix.n() + 1);
-    let value = matrix.values()[place];
-    Err(TaskError::WrongData(format!(
-        "feature {feature} of example {example} is {value}; this learner takes Boolean features \
-         and real ones from 0 to 1"
-    )))
+    }
+    let mut refused = Ok(());
+    for_each_rows(data, |first, rows| {
+        let BlockFeatures::Real { n, values } = rows.features else {
+            return ControlFlow::Break(());
+        };
+        let outside = |value: &f64| !(0.0..=1.0).contains(value);
+        let Some(place) = values.iter().position(outside) else {
+            return ControlFlow::Continue(());
+        };
+        let (example, feature) = (first + place / n + 1, place % n + 1);
+        let value = values[place];
+        refused = Err(TaskError::WrongData(format!(
+            "feature {feature} of example {example} is {value}; this learner takes Boolean \
+             features and real ones from 0 to 1"
+        )));
+        ControlFlow::Break(())
+    })?;
+    refused
 }
 
 struct BoundedPerceptron {
@@ -209,6 +217,23 @@ impl BoundedPerceptron {
 }
 
 impl Rule for BoundedPerceptron {
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        let Hypothesis::Bounded(weights) = hypothesis else {
+            return Err(
+                "this learner begins from bounded weights, and the model has others".into(),
+            );
+        };
+        let own = |weights: &BoundedWeights| (weights.inhibition(), weights.threshold());
+        let (inhibition, threshold) = own(weights);
+        if (inhibition, threshold) != own(&self.weights) {
+            return Err(format!(
+                "the model has inhibition = {inhibition} and threshold = {threshold}: give the same"
+            ));
+        }
+        self.weights = weights.clone();
+        Ok(())
+    }
+
     fn first_mistake(
         &mut self,
         block: &Block<'_>,
@@ -281,7 +306,7 @@ impl Rule for BoundedPerceptron {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
-    use crate::learners::data::{Data, Labels, RealMatrix};
+    use crate::learners::data::{Data, Features, Labels, RealMatrix};
     use crate::learners::outcome::Outcome;
     use crate::learners::parameters::Parameters;
     use crate::learners::random::{Purpose, Seed};

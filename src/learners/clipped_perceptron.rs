@@ -36,7 +36,7 @@ use rand::{Rng, SeedableRng};
 
 use super::block::Block;
 use super::catalogue::{DefaultStop, Entry, Guarantee, Setup};
-use super::directed_drift::{DATA, first_half_space_mistake};
+use super::directed_drift::{DATA, binary_weights, first_half_space_mistake};
 use super::hidden_states::HiddenStates;
 use super::hypothesis::Hypothesis;
 use super::parameters::{Kind, Minimum, Parameter};
@@ -140,6 +140,11 @@ impl ClippedPerceptron {
 impl Rule for ClippedPerceptron {
     fn order(&self) -> Order {
         self.order
+    }
+
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        self.states = HiddenStates::of(binary_weights(hypothesis)?);
+        Ok(())
     }
 
     fn first_mistake(

@@ -36,19 +36,29 @@ pub type Step = Result<(), Stop>;
 pub enum Stop {
     /// It ended.
     End(Reason),
-    /// It was given up, to be run again from the start.
-    Suspended,
+    /// It was given up, and nothing comes of it.
+    GivenUp(Interrupt),
+}
+
+impl From<Interrupt> for Stop {
+    fn from(interrupt: Interrupt) -> Self {
+        match interrupt {
+            Interrupt::TimeLimit => Self::End(Reason::Limit("max_seconds")),
+            Interrupt::Cancelled => Self::End(Reason::Cancelled),
+            Interrupt::Suspended | Interrupt::Unreadable => Self::GivenUp(interrupt),
+        }
+    }
 }
 
 impl Stop {
     /// As the train loop answers.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] when the run was given up.
+    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
     pub fn into_reason(self) -> Result<Reason, Interrupt> {
         match self {
             Self::End(reason) => Ok(reason),
-            Self::Suspended => Err(Interrupt::Suspended),
+            Self::GivenUp(why) => Err(why),
         }
     }
 }
@@ -142,9 +152,7 @@ impl Course {
         run.progress.show(&self.counts);
         match run.stop.raised() {
             None => Ok(()),
-            Some(Interrupt::TimeLimit) => Err(Stop::End(Reason::Limit("max_seconds"))),
-            Some(Interrupt::Cancelled) => Err(Stop::End(Reason::Cancelled)),
-            Some(Interrupt::Suspended) => Err(Stop::Suspended),
+            Some(interrupt) => Err(interrupt.into()),
         }
     }
 

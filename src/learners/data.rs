@@ -1,5 +1,7 @@
 //! Examples in memory, packed: what formats produce and learners read.
 
+use std::ops::Range;
+
 use crate::bits::{BitMatrix, BitVector};
 
 /// Real-valued examples, row-major.
@@ -118,5 +120,35 @@ impl Data {
     /// The number of examples.
     pub fn examples(&self) -> usize {
         self.features.rows()
+    }
+
+    /// Some of the examples, at least one of those there are.
+    #[must_use]
+    pub fn rows(&self, rows: Range<usize>) -> Self {
+        let features = match &self.features {
+            Features::Boolean(all) => {
+                let mut matrix = BitMatrix::new(all.n());
+                for row in rows.clone() {
+                    matrix.push_row(all.row(row).words());
+                }
+                Features::Boolean(matrix)
+            }
+            Features::Real(all) => {
+                let n = all.n();
+                let values = &all.values()[rows.start * n..rows.end * n];
+                Features::Real(RealMatrix::from_values(n, values.to_vec()))
+            }
+        };
+        let labels = match &self.labels {
+            Labels::Labelled(all) => {
+                let mut labels = BitVector::zeros(rows.len());
+                for (at, row) in rows.enumerate() {
+                    labels.set(at, all.get(row));
+                }
+                Labels::Labelled(labels)
+            }
+            alike => alike.clone(),
+        };
+        Self::new(features, labels)
     }
 }

@@ -139,11 +139,27 @@ pub fn first_half_space_mistake(
     bits::first_over(block.bits(), rows, weights.words(), limit, ties)
 }
 
+/// Binary weights to begin from.
+///
+/// # Errors
+/// When the hypothesis has others.
+pub fn binary_weights(hypothesis: &Hypothesis) -> Result<BitVector, String> {
+    match hypothesis {
+        Hypothesis::BinaryWeights(weights) => Ok(weights.clone()),
+        _ => Err("this learner begins from binary weights, and the model has others".to_owned()),
+    }
+}
+
 struct DirectedDrift {
     weights: BitVector,
 }
 
 impl Rule for DirectedDrift {
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        self.weights = binary_weights(hypothesis)?;
+        Ok(())
+    }
+
     fn first_mistake(
         &mut self,
         block: &Block<'_>,

@@ -118,7 +118,7 @@ impl Seen<'_> {
             if let Some(interrupt) = self.run.stop.raised() {
                 return Err(interrupt);
             }
-            let Some(block) = self.stream.next_block() else {
+            let Some(block) = self.stream.next_block()? else {
                 return Ok(());
             };
             let rows = left.min(block.rows() as u64);
@@ -273,7 +273,7 @@ mod tests {
     use crate::learners::data::{Data, Features, Labels};
     use crate::learners::generate::random_vector;
     use crate::learners::random::{Purpose, Seed};
-    use crate::learners::source::{MemorySample, Presentation};
+    use crate::learners::source::{Presentation, Presented};
 
     fn data(rows: &[(BitVector, bool)]) -> Data {
         let mut matrix = BitMatrix::new(rows[0].0.n());
@@ -286,7 +286,7 @@ mod tests {
     }
 
     fn judge(data: &Data, examples: u64, complements: bool, literals: u64) -> Verdict {
-        let mut sample = MemorySample::new(data, Presentation::Labelled);
+        let mut sample = Presented::new(data, Presentation::Labelled);
         verdict(
             &mut sample,
             examples,

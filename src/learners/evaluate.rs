@@ -2,9 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use super::data::{Data, Labels};
+use super::examples::{Examples, LabelKind};
 use super::hypothesis::{Decision, Hypothesis};
-use super::predict::for_each_decisions;
+use super::predict::decide_each;
 use super::run::{Counts, Interrupt, Run};
 
 /// Wrong examples that are named one by one.
@@ -65,50 +65,53 @@ impl Confusion {
 }
 
 /// Counts the errors of a hypothesis on all examples; half-space examples are positive. `zero` is
-/// what a 0 bit stands for: see [`for_each_decisions`].
+/// what a 0 bit stands for: see [`decide_each`].
 ///
 /// A time limit or a cancellation ends it early, with what was counted until then.
 ///
 /// # Errors
-/// [`Interrupt::Suspended`].
+/// [`Interrupt::Suspended`], [`Interrupt::Unreadable`].
 ///
 /// # Panics
 /// When the examples have no labels, or do not fit: see [`super::predict::check_fit`].
 pub fn evaluate(
     hypothesis: &Hypothesis,
-    data: &Data,
+    examples: &dyn Examples,
     zero: f64,
     run: &Run,
 ) -> Result<Evaluation, Interrupt> {
-    let is_positive = |row| match data.labels() {
-        Labels::HalfSpace => true,
-        Labels::Labelled(labels) => labels.get(row),
-        Labels::Unlabelled => panic!("examples without labels"),
-    };
+    let shape = examples.shape();
+    assert!(
+        shape.labels != LabelKind::Unlabelled,
+        "examples without labels"
+    );
     let mut found = Evaluation::default();
     let mut row = 0;
-    for_each_decisions(hypothesis, data, zero, |decisions| {
-        for decision in decisions {
-            let label = is_positive(row);
-            found.confusion.count(label, decision.is_positive);
-            if label != decision.is_positive && found.wrong.len() < WRONG_EXAMPLES_MAX {
-                found.wrong.push(WrongExample {
-                    index: row as u64,
-                    decision: decision.clone(),
-                });
+    decide_each(
+        hypothesis,
+        examples,
+        zero,
+        &run.stop,
+        |decisions, positives| {
+            for (at, decision) in decisions.iter().enumerate() {
+                let label = positives >> at & 1 == 1;
+                found.confusion.count(label, decision.is_positive);
+                if label != decision.is_positive && found.wrong.len() < WRONG_EXAMPLES_MAX {
+                    found.wrong.push(WrongExample {
+                        index: row as u64,
+                        decision: decision.clone(),
+                    });
+                }
+                row += 1;
             }
-            row += 1;
-        }
-        run.progress.show(&counts(&found.confusion));
-        // What comes after the last example interrupts nothing.
-        found.interrupted = run.stop.raised().filter(|_| row < data.examples());
-        match found.interrupted {
-            None => ControlFlow::Continue(()),
-            Some(_) => ControlFlow::Break(()),
-        }
-    });
+            run.progress.show(&counts(&found.confusion));
+            ControlFlow::Continue(())
+        },
+    )?;
+    // What comes after the last example interrupts nothing.
+    found.interrupted = run.stop.raised().filter(|_| row < shape.examples);
     match found.interrupted {
-        Some(Interrupt::Suspended) => Err(Interrupt::Suspended),
+        Some(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => Err(why),
         _ => Ok(found),
     }
 }
@@ -127,7 +130,7 @@ pub fn counts(confusion: &Confusion) -> Counts {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
-    use crate::learners::data::Features;
+    use crate::learners::data::{Data, Features, Labels};
 
     /// The half-space of the majority of three, on all eight examples, `rounds` times.
     fn majority(labels: &str, rounds: usize) -> (Hypothesis, Data) {

@@ -7,7 +7,7 @@ use crate::bits::{self, BLOCK_ROWS, BitMatrix, BitVector, BlockBuffer, Lanes};
 use super::block::{Block, BlockFeatures, row_mask};
 use super::data::{Data, Features, Labels};
 use super::random::{Generator, Purpose, Seed};
-use super::run::Run;
+use super::run::{Interrupt, Run};
 use super::source::{Presentation, Stream};
 use super::stopping::Sampling;
 use super::target::{Draw, Target};
@@ -100,7 +100,7 @@ impl Generated {
         let mut matrix = BitMatrix::new(plan.target.n());
         let mut positives = Vec::new();
         let mut stream = Self::new(plan, seed, Presentation::Labelled);
-        while let Some(block) = stream.next_block() {
+        while let Some(block) = stream.draw_block() {
             // Only the last labelled block is shorter than 64: a plain sequence of masks.
             positives.push(block.positives);
             matrix.push_block(block.bits());
@@ -114,6 +114,41 @@ impl Generated {
             Labels::HalfSpace
         };
         Data::new(Features::Boolean(matrix), labels)
+    }
+
+    /// The next block; none after the last example.
+    fn draw_block(&mut self) -> Option<Block<'_>> {
+        let left = self.plan.count.map(|count| count - self.produced);
+        if left == Some(0) {
+            return None;
+        }
+        let mut positives = self.draw();
+        while self.buffer.rows() == 0 {
+            positives = self.draw();
+        }
+        if let Some(left) = left.filter(|&left| left < self.buffer.rows() as u64) {
+            self.buffer.retain_rows(row_mask(left as usize));
+        }
+        let rows = self.buffer.rows();
+        self.produced += rows as u64;
+        let noisy = self.noisy_rows(rows);
+        let mut reflected = 0;
+        if self.plan.sampling == Sampling::Uniform {
+            positives = (positives ^ noisy) & row_mask(rows);
+            if self.presentation == Presentation::HalfSpace {
+                reflected = !positives & row_mask(rows);
+                self.buffer.reflect_rows(reflected);
+                positives = row_mask(rows);
+            }
+        } else {
+            self.buffer.reflect_rows(noisy);
+            positives = row_mask(rows);
+        }
+        Some(Block {
+            features: BlockFeatures::Boolean(self.buffer.as_block()),
+            positives,
+            reflected,
+        })
     }
 
     /// Draws up to 64 candidates and keeps what the distribution allows; the mask of positives.
@@ -172,38 +207,8 @@ impl Stream for Generated {
         self.plan.count
     }
 
-    fn next_block(&mut self) -> Option<Block<'_>> {
-        let left = self.plan.count.map(|count| count - self.produced);
-        if left == Some(0) {
-            return None;
-        }
-        let mut positives = self.draw();
-        while self.buffer.rows() == 0 {
-            positives = self.draw();
-        }
-        if let Some(left) = left.filter(|&left| left < self.buffer.rows() as u64) {
-            self.buffer.retain_rows(row_mask(left as usize));
-        }
-        let rows = self.buffer.rows();
-        self.produced += rows as u64;
-        let noisy = self.noisy_rows(rows);
-        let mut reflected = 0;
-        if self.plan.sampling == Sampling::Uniform {
-            positives = (positives ^ noisy) & row_mask(rows);
-            if self.presentation == Presentation::HalfSpace {
-                reflected = !positives & row_mask(rows);
-                self.buffer.reflect_rows(reflected);
-                positives = row_mask(rows);
-            }
-        } else {
-            self.buffer.reflect_rows(noisy);
-            positives = row_mask(rows);
-        }
-        Some(Block {
-            features: BlockFeatures::Boolean(self.buffer.as_block()),
-            positives,
-            reflected,
-        })
+    fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt> {
+        Ok(self.draw_block())
     }
 
     fn rewind(&mut self) {
@@ -337,7 +342,7 @@ mod tests {
             let mut pass = || {
                 let mut words = Vec::new();
                 let mut rows = 0;
-                while let Some(block) = stream.next_block() {
+                while let Some(block) = stream.draw_block() {
                     words.extend_from_slice(block.bits().words());
                     rows += block.rows();
                 }

@@ -27,7 +27,12 @@ pub struct HiddenStates {
 impl HiddenStates {
     /// `n` states, each 1 or -1 at random.
     pub fn random(n: usize, random: &mut Generator) -> Self {
-        let weights = random_vector(n, random);
+        Self::of(random_vector(n, random))
+    }
+
+    /// States as near to zero as those of these weights can be: each 1 or -1.
+    pub fn of(weights: BitVector) -> Self {
+        let n = weights.n();
         let state = |j| if weights.get(j) { 1 } else { -1 };
         Self {
             states: (0..n).map(state).collect(),

@@ -8,12 +8,12 @@ use crate::bits::{self, BitVector};
 
 use super::block::Block;
 use super::bounded::BoundedWeights;
-use super::data::Data;
+use super::examples::Examples;
 use super::kernel_expansion::KernelExpansion;
 use super::kernel_winnow;
 use super::kernel_winnow_weights::{KernelWinnowWeights, Scratch};
 use super::linear::LinearWeights;
-use super::run::StopFlag;
+use super::run::{Interrupt, StopFlag};
 use super::winnow_weights::WinnowWeights;
 
 /// A hypothesis: all that is needed to predict.
@@ -132,19 +132,27 @@ impl Hypothesis {
         }
     }
 
-    /// Whether all these examples, which have its n, can be decided in bounded time.
+    /// Whether all these examples, which have its n, can be decided in bounded time; if not, which
+    /// cannot, and why.
     ///
     /// # Errors
-    /// Which cannot, and why.
-    pub fn check_examples(&self, data: &Data) -> Result<(), String> {
+    /// What kept the examples from being read.
+    pub fn check_examples(&self, examples: &dyn Examples) -> Result<Result<(), String>, Interrupt> {
         match self {
-            Self::KernelWinnow(weights) => kernel_winnow::check_examples(weights, data),
-            _ => Ok(()),
+            Self::KernelWinnow(weights) => kernel_winnow::check_examples(weights, examples),
+            _ => Ok(Ok(())),
         }
     }
 
-    /// What is said of rows `rows` of a block, appended to `out`.
-    pub fn decide(&self, block: &Block<'_>, rows: Range<usize>, out: &mut Vec<Decision>) {
+    /// What is said of rows `rows` of a block, appended to `out`; less, or anything, once `stop` is
+    /// raised: whoever asks looks at the flag before believing the answer.
+    pub fn decide(
+        &self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+        out: &mut Vec<Decision>,
+    ) {
         match self {
             Self::BinaryWeights(weights) => {
                 let mut distances = [0; bits::BLOCK_ROWS];
@@ -172,7 +180,7 @@ impl Hypothesis {
                     weights.decide(&words, &mut scratch)
                 }));
             }
-            Self::Kernel(expansion) => expansion.decide(block, rows, out),
+            Self::Kernel(expansion) => expansion.decide(block, rows, stop, out),
             Self::Bounded(weights) => out.extend(rows.map(|row| weights.decide(block, row))),
         }
     }

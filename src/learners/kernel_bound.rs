@@ -99,7 +99,7 @@ impl Separator<'_> {
         let (mut radius_squared, mut least) = (BigUint::ZERO, None);
         let mut is_clean = true;
         stream.rewind();
-        while let Some(block) = stream.next_block() {
+        while let Some(block) = stream.next_block()? {
             for row in 0..block.rows() {
                 let margin = self.margin(&block, row)?;
                 block.bits().copy_row(row, &mut example);

@@ -154,16 +154,25 @@ impl KernelExpansion {
         self.kernel.add(histogram, score, stop)
     }
 
-    /// The prediction for each of `rows`, with its exact score, appended to `out`.
-    pub fn decide(&self, block: &Block<'_>, rows: Range<usize>, out: &mut Vec<Decision>) {
-        let (mut scratch, never) = (self.scratch(), StopFlag::default());
-        out.extend(rows.map(|row| {
-            scratch.score(self, block, row, &never);
-            Decision {
+    /// The prediction for each of `rows`, with its exact score, appended to `out`; fewer once `stop`
+    /// is raised.
+    pub fn decide(
+        &self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+        out: &mut Vec<Decision>,
+    ) {
+        let mut scratch = self.scratch();
+        for row in rows {
+            if !scratch.score(self, block, row, stop) {
+                break;
+            }
+            out.push(Decision {
                 score: Score::from(scratch.score.to_big()),
                 is_positive: !scratch.score.is_negative(),
-            }
-        }));
+            });
+        }
     }
 
     /// The mask of the rows of a block that it gets wrong; any mask once `stop` is raised.
@@ -312,7 +321,7 @@ mod tests {
             for (index, bits) in examples.blocks().enumerate() {
                 let mut decisions = Vec::new();
                 let block = block_of(&examples, index);
-                expansion.decide(&block, 0..bits.rows(), &mut decisions);
+                expansion.decide(&block, 0..bits.rows(), &StopFlag::default(), &mut decisions);
                 let wrong_if_negative = expansion.mistakes(&block, &stop);
                 for (row, decision) in decisions.into_iter().enumerate() {
                     let expected = naive(&kernel, &values, &support, &support[index * BLOCK_ROWS + row].0);

@@ -114,6 +114,7 @@ pub static ENTRY: Entry = Entry {
 struct KernelPerceptron {
     expansion: KernelExpansion,
     scores: KernelScores,
+    starts_at_zero: bool,
     order: Order,
     example: Vec<u64>,
 }
@@ -134,6 +135,7 @@ impl KernelPerceptron {
         let expansion = KernelExpansion::new(kernel);
         Ok(Self {
             scores: KernelScores::new(&expansion),
+            starts_at_zero: true,
             example: vec![0; expansion.support().words_per_row()],
             expansion,
             order: order(setup.parameters),
@@ -148,6 +150,19 @@ impl KernelPerceptron {
 }
 
 impl Rule for KernelPerceptron {
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        let Hypothesis::Kernel(expansion) = hypothesis else {
+            return Err("this learner begins from a kernel model, and the model is another".into());
+        };
+        if expansion.kernel() != self.expansion.kernel() {
+            return Err("the model has another kernel: give its kernel.* parameters".into());
+        }
+        self.starts_at_zero = expansion.is_empty();
+        self.scores = KernelScores::new(expansion);
+        self.expansion = expansion.clone();
+        Ok(())
+    }
+
     fn order(&self) -> Order {
         self.order
     }
@@ -213,7 +228,11 @@ impl Rule for KernelPerceptron {
         if reason != Reason::Converged {
             return Ok(None);
         }
-        kernel_bound::bound(&self.expansion, stream, counts, run).map(Some)
+        let bound = kernel_bound::bound(&self.expansion, stream, counts, run)?;
+        Ok(Some(match self.starts_at_zero {
+            true => bound,
+            false => bound.of_another_start(),
+        }))
     }
 }
 

@@ -28,26 +28,27 @@
 //! assert_eq!((decision.score, decision.is_positive), (Score::Integer(6), false));
 //! ```
 
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
 use num_bigint::BigUint;
 
 use crate::bits::words_for;
 
-use super::block::Block;
+use super::block::{Block, BlockFeatures};
 use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
-use super::data::{Data, Features};
 use super::decimal::{DIGITS_MAX, Decimal};
+use super::examples::{Examples, for_each_rows};
 use super::hypothesis::Hypothesis;
 use super::kernel_winnow_weights::{ACTIVE_MAX, KernelWinnowWeights, Scratch, SupportFull};
 use super::parameters::{Kind, Parameter, ParameterError, Parameters};
 use super::power_sum::{BASE_MAX, Base};
 use super::random::Generator;
 use super::rule::{Rule, Update};
-use super::run::StopFlag;
+use super::run::{Interrupt, StopFlag};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Presentation;
 use super::task::{Input, TaskError};
+use super::winnow::check_powers;
 use super::winnow_weights::active;
 
 /// The most features for which 2^n has at most [`DIGITS_MAX`] digits.
@@ -125,7 +126,7 @@ fn check_active(parameters: &Parameters, input: Input<'_>) -> Result<(), TaskErr
                 )
             })
         }
-        Input::Sample { data, .. } => too_active(data, most),
+        Input::Sample { data, .. } => too_active(data, most)?,
     };
     refused.map_or(Ok(()), |detail| {
         Err(TaskError::Intractable(intractable(&detail)))
@@ -142,28 +143,35 @@ fn intractable(detail: &str) -> String {
 }
 
 /// The first example with more than `most` active features, in words.
-fn too_active(data: &Data, most: u64) -> Option<String> {
-    let mut counts = active_counts(data).enumerate();
-    let (example, count) = counts.find(|&(_, count)| count > most)?;
-    Some(format!(
-        "example {example} (from 0) has {count} active features, more than max_active = {most}"
-    ))
+fn too_active(examples: &dyn Examples, most: u64) -> Result<Option<String>, Interrupt> {
+    let mut found = None;
+    for_each_active_count(examples, |example, count| {
+        if count <= most {
+            return ControlFlow::Continue(());
+        }
+        found = Some(format!(
+            "example {example} (from 0) has {count} active features, more than max_active = {most}"
+        ));
+        ControlFlow::Break(())
+    })?;
+    Ok(found)
 }
 
-/// How many features of each example of Boolean data are active.
-fn active_counts(data: &Data) -> impl Iterator<Item = u64> {
-    let matrix = match data.features() {
-        Features::Boolean(matrix) => Some(matrix),
-        Features::Real(_) => None,
-    };
-    let blocks = matrix.into_iter().flat_map(|matrix| matrix.blocks());
-    blocks.flat_map(|block| {
-        (0..block.rows()).map(move |row| {
+/// How many features of each Boolean example are active, in order.
+fn for_each_active_count(
+    examples: &dyn Examples,
+    mut see: impl FnMut(usize, u64) -> ControlFlow<()>,
+) -> Result<(), Interrupt> {
+    for_each_rows(examples, |first, rows| {
+        let BlockFeatures::Boolean(block) = rows.features else {
+            return ControlFlow::Break(());
+        };
+        for row in 0..block.rows() {
             let words = 0..block.words_per_row();
-            words
-                .map(|word| u64::from(block.word(word, row).count_ones()))
-                .sum()
-        })
+            let ones = words.map(|word| u64::from(block.word(word, row).count_ones()));
+            see(first + row, ones.sum())?;
+        }
+        ControlFlow::Continue(())
     })
 }
 
@@ -171,23 +179,30 @@ fn active_max(parameters: &Parameters) -> u64 {
     parameters.count("max_active").unwrap_or(20)
 }
 
-/// Whether a model can decide all these examples, within the steps of one request.
+/// Whether a model can decide all these examples, within the steps of one request: if not, which
+/// example is too large for it, or how much all of them would take, and why.
 ///
 /// # Errors
-/// Which example is too large for it, or how much all of them would take, and why.
-pub fn check_examples(weights: &KernelWinnowWeights, data: &Data) -> Result<(), String> {
-    if let Some(detail) = too_active(data, weights.active_max()) {
-        return Err(intractable(&detail));
+/// What kept the examples from being read.
+pub fn check_examples(
+    weights: &KernelWinnowWeights,
+    examples: &dyn Examples,
+) -> Result<Result<(), String>, Interrupt> {
+    if let Some(detail) = too_active(examples, weights.active_max())? {
+        return Ok(Err(intractable(&detail)));
     }
-    let steps: u64 = active_counts(data)
-        .map(|active| (active + 1) << active)
-        .sum();
-    if steps > STEPS_MAX {
+    let mut steps = 0_u64;
+    for_each_active_count(examples, |_, active| {
+        steps = steps.saturating_add((active + 1) << active);
+        ControlFlow::Continue(())
+    })?;
+    Ok(if steps > STEPS_MAX {
         let detail =
             format!("these examples take {steps} steps, at most {STEPS_MAX} are done at once");
-        return Err(intractable(&detail));
-    }
-    Ok(())
+        Err(intractable(&detail))
+    } else {
+        Ok(())
+    })
 }
 
 /// The state of Winnow over monomials.
@@ -229,6 +244,18 @@ impl KernelWinnow {
 }
 
 impl Rule for KernelWinnow {
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        let Hypothesis::KernelWinnow(weights) = hypothesis else {
+            let detail = "this learner begins from weights of kernel Winnow, and the model has \
+                          others";
+            return Err(detail.to_owned());
+        };
+        let own = &self.weights;
+        check_powers((weights.base(), weights.theta()), (own.base(), own.theta()))?;
+        self.weights = weights.with_active_max(own.active_max());
+        Ok(())
+    }
+
     fn first_mistake(
         &mut self,
         block: &Block<'_>,
@@ -304,7 +331,7 @@ impl Rule for KernelWinnow {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
-    use crate::learners::data::Labels;
+    use crate::learners::data::{Data, Features, Labels};
     use crate::learners::generate::Plan;
     use crate::learners::outcome::Outcome;
     use crate::learners::random::Seed;

@@ -124,6 +124,19 @@ impl KernelWinnowWeights {
         &self.support
     }
 
+    /// The same weights for examples of which so many features may be active.
+    ///
+    /// # Panics
+    /// When that exceeds [`ACTIVE_MAX`].
+    #[must_use]
+    pub fn with_active_max(&self, active_max: u64) -> Self {
+        assert!(active_max <= ACTIVE_MAX);
+        Self {
+            active_max,
+            ..self.clone()
+        }
+    }
+
     /// The same weights without examples whose promotions and demotions cancel.
     pub fn without_cancelled(&self) -> Self {
         let mut weights = Self::new(self.base, self.theta.clone(), self.n, self.active_max);

@@ -277,6 +277,72 @@ impl LinearWeights {
         }
     }
 
+    /// The same weights for a learner that would begin from `own`: in integers where both are.
+    ///
+    /// # Errors
+    /// What they have that `own` has not, or the other way round.
+    pub fn like(&self, own: &Self) -> Result<Self, String> {
+        match (self.reading(), own.reading()) {
+            (given, expected) if given == expected => {}
+            (Some(given), Some(_)) => {
+                let given = given.name();
+                return Err(format!("the model has reading = {given}: give the same"));
+            }
+            (None, _) => {
+                let detail = "the model is over real-valued examples, and these are Boolean";
+                return Err(detail.to_owned());
+            }
+            (Some(_), None) => {
+                let detail = "the model is over Boolean examples, and these are real-valued";
+                return Err(detail.to_owned());
+            }
+        }
+        if self.has_bias() != own.has_bias() {
+            let given = self.has_bias();
+            return Err(format!("the model has bias = {given}: give the same"));
+        }
+        Ok(match (self, own) {
+            (Self::Integer(weights), Self::Real(_)) => {
+                let whole = weights.weights.iter().map(|&weight| weight as f64);
+                let bias = weights.bias.map(|bias| bias as f64);
+                let reading = Some(weights.reading);
+                Self::Real(RealWeights::new(reading, whole.collect(), bias))
+            }
+            _ => self.clone(),
+        })
+    }
+
+    /// How Boolean examples are read; none over real ones.
+    fn reading(&self) -> Option<Reading> {
+        match self {
+            Self::Integer(weights) => Some(weights.reading),
+            Self::Real(weights) => weights.reading,
+        }
+    }
+
+    fn has_bias(&self) -> bool {
+        match self {
+            Self::Integer(weights) => weights.bias.is_some(),
+            Self::Real(weights) => weights.bias.is_some(),
+        }
+    }
+
+    /// Whether all weights are 0, the bias included.
+    pub fn is_zero(&self) -> bool {
+        match self {
+            Self::Integer(own) => own
+                .weights
+                .iter()
+                .chain(&own.bias)
+                .all(|&weight| weight == 0),
+            Self::Real(own) => own
+                .weights
+                .iter()
+                .chain(&own.bias)
+                .all(|&weight| weight == 0.0),
+        }
+    }
+
     /// The signs of the weights, the bias left out; a weight of 0 counts as positive.
     pub fn signs(&self) -> BitVector {
         let mut signs = BitVector::zeros(self.n());

@@ -117,7 +117,12 @@ impl MessagePassing {
     }
 
     fn start(&mut self, random: &mut Generator) {
-        self.candidate = random_vector(self.candidate.n(), random);
+        self.start_at(random_vector(self.candidate.n(), random));
+    }
+
+    /// Begins from these weights: they are the first candidate, and the means lean to them.
+    pub fn start_at(&mut self, weights: BitVector) {
+        self.candidate = weights;
         for (j, mean) in self.means.iter_mut().enumerate() {
             *mean = if self.candidate.get(j) {
                 FIRST_MEAN

@@ -125,7 +125,7 @@ fn separate_strictly(
     for pass in 1..=passes_max {
         let mut is_clean = true;
         stream.rewind();
-        while let Some(block) = stream.next_block() {
+        while let Some(block) = stream.next_block()? {
             if let Some(interrupt) = run.stop.raised() {
                 return Err(interrupt);
             }
@@ -171,7 +171,7 @@ fn extremes(
     let mut scratch = weights.scratch();
     let mut found: Option<Extremes> = None;
     stream.rewind();
-    while let Some(block) = stream.next_block() {
+    while let Some(block) = stream.next_block()? {
         if let Some(interrupt) = run.stop.raised() {
             return Err(interrupt);
         }

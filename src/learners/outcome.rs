@@ -28,7 +28,7 @@ pub struct Termination {
     pub confidence_detail: Option<String>,
 }
 
-/// The final hypothesis on the examples it was trained on.
+/// The final hypothesis on some examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Training {
     /// How many it gets wrong.
@@ -58,6 +58,9 @@ pub struct Outcome {
     pub termination: Termination,
     /// Errors on the training examples; none when the run was to end before they were counted.
     pub training: Option<Training>,
+    /// Errors on the examples that were held out; none when there are none, or the run was to end
+    /// before they were counted.
+    pub holdout: Option<Training>,
     /// The theorem's bound, where the learner has one for this end.
     pub bound: Option<Bound>,
     /// How near the truth it came; none where there is no known truth.

@@ -174,8 +174,7 @@ impl Perceptron {
         let (initial, bias) = first_weights(parameters.weights("initial"), setup.n, has_bias)?;
         let is_whole = |value: &f64| value.fract() == 0.0;
         let integral = eta.fract() == 0.0 && initial.iter().chain(&bias).all(is_whole);
-        let largest = initial.iter().chain(&bias).fold(0.0, |m, w| w.abs().max(m));
-        let starts_at_zero = largest == 0.0;
+        let starts_at_zero = initial.iter().chain(&bias).all(|&w| w == 0.0);
         let weights = if integral && !setup.real {
             let whole = initial.iter().map(|&w| w as i64).collect();
             let bias = bias.map(|b| b as i64);
@@ -184,23 +183,31 @@ impl Perceptron {
             let reading = (!setup.real).then_some(reading);
             LinearWeights::Real(RealWeights::new(reading, initial, bias))
         };
-        let updates_left = match &weights {
-            LinearWeights::Integer(_) => (INTEGER_WEIGHT_MAX - largest as i64) as u64 / eta as u64,
-            LinearWeights::Real(_) => u64::MAX,
-        };
         Ok(Self {
             scratch: weights.scratch(),
+            updates_left: updates_left(&weights, eta),
             weights,
             eta,
             order,
             starts_at_zero,
-            updates_left,
         })
     }
 
     /// The present weights.
     pub fn weights(&self) -> &LinearWeights {
         &self.weights
+    }
+}
+
+/// How often a weight can grow by `eta` before exact scores no longer allow it.
+fn updates_left(weights: &LinearWeights, eta: f64) -> u64 {
+    match weights {
+        LinearWeights::Integer(weights) => {
+            let all = weights.weights().iter().copied().chain(weights.bias());
+            let largest = all.map(i64::abs).max().unwrap_or(0);
+            (INTEGER_WEIGHT_MAX - largest) as u64 / eta as u64
+        }
+        LinearWeights::Real(_) => u64::MAX,
     }
 }
 
@@ -236,6 +243,18 @@ fn first_weights(
 impl Rule for Perceptron {
     fn order(&self) -> Order {
         self.order
+    }
+
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        let Hypothesis::Linear(weights) = hypothesis else {
+            return Err("this learner begins from linear weights, and the model has others".into());
+        };
+        let weights = weights.like(&self.weights)?;
+        self.starts_at_zero = weights.is_zero();
+        self.updates_left = updates_left(&weights, self.eta);
+        self.scratch = weights.scratch();
+        self.weights = weights;
+        Ok(())
     }
 
     fn first_mistake(
@@ -297,14 +316,9 @@ impl Rule for Perceptron {
             return Ok(None);
         }
         let bound = novikoff::bound(&self.weights, stream, counts, run)?;
-        Ok(Some(if self.starts_at_zero {
-            bound
-        } else {
-            Bound {
-                holds: None,
-                detail: Some("assumption not met: the weights did not start at 0".to_owned()),
-                ..bound
-            }
+        Ok(Some(match self.starts_at_zero {
+            true => bound,
+            false => bound.of_another_start(),
         }))
     }
 }

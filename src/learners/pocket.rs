@@ -88,6 +88,10 @@ impl Rule for Pocket {
         Order::RandomMistake
     }
 
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        self.perceptron.start_from(hypothesis)
+    }
+
     fn first_mistake(
         &mut self,
         block: &Block<'_>,

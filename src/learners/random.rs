@@ -29,6 +29,8 @@ pub enum Purpose {
     Learner = 4,
     /// The order in which examples are visited.
     Order = 5,
+    /// Which examples are held out.
+    Holdout = 6,
 }
 
 /// The seed of a run.

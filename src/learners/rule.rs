@@ -50,6 +50,13 @@ pub trait Rule: Send {
         Order::Cyclic
     }
 
+    /// Takes over a hypothesis over as many features, found before, in place of its own first one.
+    /// Asked before the first example only.
+    ///
+    /// # Errors
+    /// What about the hypothesis does not fit the rule; which would.
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String>;
+
     /// The first of `rows` that the present hypothesis gets wrong.
     ///
     /// Each example is shown once a pass, in order. A rule may take note of those that it gets
@@ -107,9 +114,9 @@ pub trait Rule: Send {
         None
     }
 
-    /// Memory for each example of a sample, besides the sample.
+    /// What the rule keeps of each example of a sample.
     fn bytes_an_example(&self) -> u64 {
-        4
+        0
     }
 
     /// The hypothesis to answer with.

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
-/// Why a run was told to stop from outside, the more urgent the greater.
+/// Why a run ends from outside, the more urgent the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Interrupt {
     /// The time the request allowed is over; what was learnt is kept.
@@ -14,6 +14,8 @@ pub enum Interrupt {
     Cancelled = 2,
     /// The process must give the run up; somebody runs it again from the start.
     Suspended = 3,
+    /// The examples could not be read to their end: nothing that came of the run is of any use.
+    Unreadable = 4,
 }
 
 /// A run looks at its flag at least every 2^24 words of work.
@@ -34,7 +36,8 @@ impl StopFlag {
             0 => None,
             1 => Some(Interrupt::TimeLimit),
             2 => Some(Interrupt::Cancelled),
-            _ => Some(Interrupt::Suspended),
+            3 => Some(Interrupt::Suspended),
+            _ => Some(Interrupt::Unreadable),
         }
     }
 }

@@ -40,7 +40,7 @@ use crate::bits::{self, BLOCK_ROWS};
 
 use super::block::Block;
 use super::catalogue::{DefaultStop, Entry, Guarantee};
-use super::directed_drift::DATA;
+use super::directed_drift::{DATA, binary_weights};
 use super::hidden_states::HiddenStates;
 use super::hypothesis::{Hypothesis, half_space_limits};
 use super::parameters::{Kind, Minimum, Parameter, Parameters};
@@ -142,6 +142,11 @@ impl Sbpi {
 impl Rule for Sbpi {
     fn order(&self) -> Order {
         self.order
+    }
+
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        self.states = HiddenStates::of(binary_weights(hypothesis)?);
+        Ok(())
     }
 
     fn first_mistake(

@@ -5,15 +5,16 @@
 //! over at any position, batches under way and random generator included, so that a run that was
 //! interrupted equals the same run undisturbed.
 
+use std::fmt;
+
 use super::course::{Course, Shown, Stop};
 use super::data::Data;
 use super::hypothesis::Hypothesis;
-use super::parameters::ParameterError;
 use super::rule::Rule;
 use super::run::{Counts, Limits, Run};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use super::source::{MemorySample, Stream};
-use super::stopping::{Sampling, Watch};
+use super::source::{Presented, Stream};
+use super::stopping::{Sampling, Watch, confidence_detail};
 use super::task::{self, Input, Task, TaskError};
 use super::train_loop::Reason;
 
@@ -58,12 +59,26 @@ pub enum SessionEnd {
     Limit(String),
 }
 
+impl fmt::Display for SessionEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Confident => f.write_str("it is confident"),
+            Self::Limit(limit) => write!(f, "limit, {limit}"),
+        }
+    }
+}
+
 /// Why examples were not learnt.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LearnError {
-    /// They are not what this session learns from.
-    #[error(transparent)]
-    Unfit(#[from] TaskError),
+    /// One of them is not what this session learns from.
+    #[error("{error}")]
+    Unfit {
+        /// The first such example, from 0.
+        example: usize,
+        /// Why.
+        error: TaskError,
+    },
     /// The run was told to stop; the session is of no use any more.
     #[error("the computation was told to stop")]
     Interrupted,
@@ -86,7 +101,7 @@ impl Session {
     /// has no meaning here.
     pub fn new(plan: SessionPlan) -> Result<Self, TaskError> {
         check(&plan)?;
-        let (rule, random) = built(&plan).map_err(TaskError::Parameter)?;
+        let (rule, random) = built(&plan)?;
         if !task::takes_stream(&plan.task, rule.order()) {
             let detail = "a session learns examples as they come: only the order cyclic fits";
             return Err(TaskError::NotOnLine(detail.to_owned()));
@@ -188,10 +203,12 @@ impl Session {
     /// When the examples do not fit, none of them is learnt. When `run` was told to stop, the
     /// session is spoilt.
     pub fn learn(&mut self, data: &Data, run: &Run) -> Result<Vec<Answered>, LearnError> {
-        self.check_examples(data)?;
-        let mut sample = MemorySample::new(data, self.plan.task.entry.presentation);
+        if let Err(error) = self.check_examples(data) {
+            return Err(self.first_unfit(data, error));
+        }
+        let mut sample = Presented::new(data, self.plan.task.entry.presentation);
         let mut answers = Vec::with_capacity(data.examples());
-        while let Some(block) = sample.next_block() {
+        while let Some(block) = sample.next_block().map_err(|_| LearnError::Interrupted)? {
             let mut row = 0;
             while row < block.rows() && self.end.is_none() {
                 let rows = row..block.rows();
@@ -227,6 +244,16 @@ impl Session {
             }
         }
         Ok(answers)
+    }
+
+    /// The first example at fault, one of them being so for this reason.
+    fn first_unfit(&self, data: &Data, error: TaskError) -> LearnError {
+        let each = (0..data.examples()).map(|row| self.check_examples(&data.rows(row..row + 1)));
+        let first = each
+            .enumerate()
+            .find_map(|(row, checked)| Some((row, checked.err()?)));
+        let (example, error) = first.unwrap_or((0, error));
+        LearnError::Unfit { example, error }
     }
 
     /// Whether examples are what this session learns from.
@@ -299,6 +326,13 @@ impl Session {
         self.watch()?.own_claim()
     }
 
+    /// Why no confidence is claimed of a learner that has a rule for it, or what its rule lacks.
+    pub fn confidence_detail(&self) -> Option<&'static str> {
+        let has_rules = !self.plan.task.entry.confidence_rules.is_empty();
+        let sampling = self.plan.assume.ok_or(UNDECLARED);
+        confidence_detail(self.watch(), sampling, self.counts().passes).filter(|_| has_rules)
+    }
+
     /// What is claimed of the run as a whole; none where nothing may be claimed.
     pub fn confidence(&self) -> Option<f64> {
         let is_accepted = self.end == Some(SessionEnd::Confident);
@@ -306,7 +340,7 @@ impl Session {
     }
 }
 
-fn built(plan: &SessionPlan) -> Result<task::Built, ParameterError> {
+fn built(plan: &SessionPlan) -> Result<task::Built, TaskError> {
     task::build_for(&plan.task, plan.n, plan.real)
 }
 

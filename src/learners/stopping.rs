@@ -213,6 +213,28 @@ impl Watch {
     }
 }
 
+/// Why no confidence is claimed of a run, or what the claim of its rule lacks; none where there is
+/// nothing to say. `sampling` is how its examples are drawn, or why they are not known to be fresh;
+/// it read them in so many passes.
+pub fn confidence_detail(
+    watch: Option<&Watch>,
+    sampling: Result<Sampling, &'static str>,
+    passes: u64,
+) -> Option<&'static str> {
+    match watch {
+        None => Some(match sampling {
+            Err(why) => why,
+            Ok(_) if passes > 1 => "the data were read more than once",
+            Ok(_) => "none was asked for",
+        }),
+        Some(watch) if watch.rule == StopRule::PerHypothesis => Some(
+            "the rule per-hypothesis holds for one hypothesis fixed in advance, and promises \
+             nothing of a run that tried several: see per_hypothesis_confidence",
+        ),
+        Some(_) => None,
+    }
+}
+
 /// ln(1 - e) for the smallest error e: what one consistent example adds to the logarithm of the
 /// doubt about a wrong hypothesis.
 pub fn ln_survival(n: usize, sampling: Sampling) -> f64 {

@@ -1,14 +1,21 @@
 //! What to train, on what, until when; and everything about it that can be checked before it runs.
 
+use std::sync::Arc;
+
 use super::catalogue::{DefaultStop, Entry, Setup};
-use super::data::{Data, Features, Labels};
 use super::drift_chain;
+use super::examples::{Examples, LabelKind};
 use super::generate;
+use super::holdout::Holdout;
+use super::hypothesis::Hypothesis;
 use super::parameters::{ParameterError, Parameters};
 use super::random::{Generator, Purpose, Seed};
 use super::rule::{Order, Rule};
-use super::run::Limits;
+use super::run::{Interrupt, Limits};
 use super::stopping::{Sampling, StopRule, Watch};
+
+/// What a learner calls the parameter that its first hypothesis is given by.
+const INITIAL: &str = "initial";
 
 /// What to train, on what conditions.
 #[derive(Clone, Debug)]
@@ -29,6 +36,19 @@ pub struct Task {
     pub ends_by_time: bool,
     /// Whether the mistake curve is wanted.
     pub trace: bool,
+    /// The share of the examples that the learner is not shown, in (0, 1).
+    pub holdout: Option<f64>,
+    /// What the run begins from, in place of the learner's own first hypothesis.
+    pub start: Option<WarmStart>,
+}
+
+/// A hypothesis found before, from which a run begins.
+#[derive(Clone, Debug)]
+pub struct WarmStart {
+    /// The hypothesis.
+    pub hypothesis: Arc<Hypothesis>,
+    /// Whether examples that are fresh are fresh to it, too: it has not learnt from them.
+    pub is_fresh: bool,
 }
 
 impl Task {
@@ -43,6 +63,8 @@ impl Task {
             limits: Limits::default(),
             ends_by_time: false,
             trace: false,
+            holdout: None,
+            start: None,
         }
     }
 }
@@ -52,7 +74,7 @@ impl Task {
 pub enum Input<'a> {
     /// A sample; `assume` declares it fresh and independent, drawn so.
     Sample {
-        data: &'a Data,
+        data: &'a dyn Examples,
         assume: Option<Sampling>,
     },
     /// A stream drawn from a plan.
@@ -63,15 +85,15 @@ impl Input<'_> {
     /// Features an example.
     fn n(&self) -> usize {
         match self {
-            Self::Sample { data, .. } => data.n(),
+            Self::Sample { data, .. } => data.shape().n,
             Self::Generated(plan) => plan.target.n(),
         }
     }
 
-    /// Examples in all; none where they never end.
-    pub(super) fn examples(&self) -> Option<u64> {
+    /// How many examples there are, if they have an end.
+    pub fn examples(&self) -> Option<u64> {
         match self {
-            Self::Sample { data, .. } => Some(data.examples() as u64),
+            Self::Sample { data, .. } => Some(data.shape().examples as u64),
             Self::Generated(plan) => plan.count,
         }
     }
@@ -89,15 +111,30 @@ pub enum TaskError {
     /// The stop conditions do not fit the learner or the data.
     #[error("{detail}")]
     WrongStop { field: &'static str, detail: String },
+    /// The examples cannot be parted as asked.
+    #[error("{0}")]
+    Holdout(String),
     /// The learner cannot learn one example at a time.
     #[error("{0}")]
     NotOnLine(String),
+    /// The run cannot begin from that hypothesis.
+    #[error("{0}")]
+    WrongStart(String),
     /// A parameter does not fit the data.
     #[error("parameter {}: {}", .0.name, .0.detail)]
     Parameter(ParameterError),
     /// The state would not fit the limit, in bytes.
-    #[error("this needs {needed} bytes of state, more than the limit of {limit}")]
+    #[error("this needs {needed} bytes of state, more than state_bytes_max: {limit}")]
     TooLarge { needed: u64, limit: u64 },
+    /// The examples could not be looked at.
+    #[error("the examples could not be read")]
+    Unread(Interrupt),
+}
+
+impl From<Interrupt> for TaskError {
+    fn from(why: Interrupt) -> Self {
+        Self::Unread(why)
+    }
 }
 
 /// Checks everything that can be known before the run starts.
@@ -106,31 +143,69 @@ pub enum TaskError {
 /// What does not fit, with what would.
 pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
     check_data(task.entry, input)?;
-    if let Some(check) = task.entry.check {
-        check(&task.parameters, input)?;
-    }
     check_stop(task, input)?;
+    check_parts(task, input)?;
     let needed = state_bytes(task, input);
     if needed > state_bytes_max {
         let limit = state_bytes_max;
         return Err(TaskError::TooLarge { needed, limit });
     }
-    build(task, input).map(|_| ()).map_err(TaskError::Parameter)
+    build(task, input)?;
+    // Last, since it may read all examples.
+    match task.entry.check {
+        Some(check) => check(&task.parameters, input),
+        None => Ok(()),
+    }
+}
+
+/// That there are examples on both sides of a hold-out, and that rows which are read out of order
+/// can be numbered.
+fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    if let Some(share) = task.holdout {
+        let Some(examples) = input.examples() else {
+            let detail = "nothing can be held out of data without end: give them a count";
+            return Err(TaskError::Holdout(detail.to_owned()));
+        };
+        if holdout(task, input).is_none() {
+            return Err(TaskError::Holdout(format!(
+                "{share} of {examples} examples, rounded, leaves none on one of the sides"
+            )));
+        }
+    }
+    if task.holdout.is_some() || task_order(task, input) == Some(Order::Shuffled) {
+        return check_numbered(input);
+    }
+    Ok(())
+}
+
+/// That rows which are read out of order can be numbered.
+pub(super) fn check_numbered(input: Input<'_>) -> Result<(), TaskError> {
+    let rows_max = u64::from(u32::MAX);
+    match input {
+        Input::Sample { data, .. } if data.shape().examples as u64 > rows_max => {
+            Err(TaskError::WrongData(format!(
+                "more than {rows_max} examples can be neither shuffled nor held out"
+            )))
+        }
+        Input::Sample { .. } | Input::Generated(_) => Ok(()),
+    }
+}
+
+/// The parts of the examples, if some are held out.
+pub(super) fn holdout(task: &Task, input: Input<'_>) -> Option<Holdout> {
+    Holdout::new(task.holdout?, input.examples()?, task.seed)
 }
 
 pub(super) fn check_data(entry: &Entry, input: Input<'_>) -> Result<(), TaskError> {
     let (labelled, real) = match input {
         Input::Generated(plan) => (plan.sampling == Sampling::Uniform, false),
-        Input::Sample { data, .. } => match data.labels() {
-            Labels::Unlabelled => {
+        Input::Sample { data, .. } => match data.shape().labels {
+            LabelKind::Unlabelled => {
                 let detail = "unlabelled examples are for predict; training needs labels or \
                               half-space examples";
                 return Err(TaskError::WrongData(detail.to_owned()));
             }
-            labels => (
-                *labels != Labels::HalfSpace,
-                matches!(data.features(), Features::Real(_)),
-            ),
+            labels => (labels == LabelKind::Labelled, data.shape().is_real),
         },
     };
     let name = entry.name;
@@ -174,9 +249,9 @@ pub(super) fn check_confidence(
 
 fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     let name = task.entry.name;
-    check_confidence(task, input.n(), fresh_sampling(input))?;
+    check_confidence(task, input.n(), fresh_sampling(task, input))?;
     if let Input::Sample { data, assume } = input {
-        let labelled = matches!(data.labels(), Labels::Labelled(_));
+        let labelled = data.shape().labels == LabelKind::Labelled;
         if assume.is_some_and(|sampling| (sampling == Sampling::Uniform) != labelled) {
             return Err(TaskError::WrongStop {
                 field: "assume",
@@ -266,47 +341,77 @@ fn task_order(task: &Task, input: Input<'_>) -> Option<Order> {
 
 /// An estimate of the memory a run needs beyond its input.
 fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
-    let materialised = |plan: &generate::Plan| match (task_order(task, input), plan.count) {
-        (Some(Order::Cyclic) | None, _) | (_, None) => 0,
-        (_, Some(count)) => count.saturating_mul(plan.target.n().div_ceil(64) as u64 * 8),
+    let n = input.n() as u64;
+    let rule = build(task, input).ok().map(|(rule, _)| rule);
+    let order = rule.as_ref().map(|rule| rule.order());
+    let examples = input.examples().unwrap_or(0);
+    let is_drawn = matches!(input, Input::Generated(_));
+    let is_drawn_first = is_drawn && order != Some(Order::Cyclic);
+    let drawn = match is_drawn_first {
+        true => examples.saturating_mul(n.div_ceil(64) * 8),
+        false => 0,
     };
-    let an_example = build(task, input).map_or(0, |(rule, _)| rule.bytes_an_example());
-    let (n, data, examples) = match input {
-        Input::Sample { data, .. } => (data.n(), 0, data.examples() as u64),
-        Input::Generated(plan) => {
-            let data = materialised(plan);
-            let examples = if data > 0 { plan.count } else { None };
-            (plan.target.n(), data, examples.unwrap_or(0))
-        }
+    // A row that is read out of turn is named by 4 bytes, and is wrong or not by a bit.
+    let is_parted = task.holdout.is_some() && (is_drawn_first || !is_drawn);
+    let rows = match order {
+        Some(Order::Shuffled) => examples.saturating_mul(4),
+        _ if is_parted => examples.saturating_mul(4),
+        Some(Order::RandomMistake) => examples / 8,
+        Some(Order::Cyclic | Order::Search) | None => 0,
     };
-    data.saturating_add(examples.saturating_mul(an_example))
-        .saturating_add(64 * n as u64)
+    let an_example = rule.map_or(0, |rule| rule.bytes_an_example());
+    let noted = examples.saturating_mul(an_example);
+    let all = drawn.saturating_add(rows).saturating_add(noted);
+    all.saturating_add(64 * n)
 }
 
 pub(super) type Built = (Box<dyn Rule>, Generator);
 
-pub(super) fn build(task: &Task, input: Input<'_>) -> Result<Built, ParameterError> {
-    let (n, real) = match input {
-        Input::Sample { data, .. } => (data.n(), matches!(data.features(), Features::Real(_))),
-        Input::Generated(plan) => (plan.target.n(), false),
-    };
-    build_for(task, n, real)
+pub(super) fn build(task: &Task, input: Input<'_>) -> Result<Built, TaskError> {
+    let real = matches!(input, Input::Sample { data, .. } if data.shape().is_real);
+    build_for(task, input.n(), real)
 }
 
 /// The rule of a task for `n` features, real or not.
-pub(super) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, ParameterError> {
+pub(super) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, TaskError> {
     let mut random = task.seed.generator(Purpose::Learner);
     let rule = (task.entry.build)(&mut Setup {
         parameters: &task.parameters,
         n,
         real,
         random: &mut random,
-    })?;
+    });
+    let mut rule = rule.map_err(TaskError::Parameter)?;
+    if let Some(start) = &task.start {
+        start_from(rule.as_mut(), task, n, &start.hypothesis).map_err(TaskError::WrongStart)?;
+    }
     Ok((rule, random))
 }
 
+fn start_from(
+    rule: &mut dyn Rule,
+    task: &Task,
+    n: usize,
+    hypothesis: &Hypothesis,
+) -> Result<(), String> {
+    let mut parameters = task.entry.parameters.iter();
+    if parameters.any(|one| one.name == INITIAL) && task.parameters.is_given(INITIAL) {
+        return Err(format!(
+            "a run begins from the model or from the parameter {INITIAL}: leave one of them out"
+        ));
+    }
+    let own = hypothesis.n();
+    if own != n {
+        return Err(format!("the model has n = {own}, but the examples {n}"));
+    }
+    rule.start_from(hypothesis)
+}
+
 /// The distribution of the examples, where they are fresh, independent and clean.
-pub(super) fn fresh_sampling(input: Input<'_>) -> Result<Sampling, &'static str> {
+pub(super) fn fresh_sampling(task: &Task, input: Input<'_>) -> Result<Sampling, &'static str> {
+    if task.start.as_ref().is_some_and(|start| !start.is_fresh) {
+        return Err("the model that the run begins from may have learnt from the same examples");
+    }
     match input {
         Input::Generated(plan) if plan.target.binary_weights().is_none() => {
             Err("the target is no half-space of binary weights")
@@ -322,7 +427,12 @@ pub(super) fn fresh_sampling(input: Input<'_>) -> Result<Sampling, &'static str>
 
 pub(super) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
     let unlimited = input.examples().is_none();
-    watch_for(task, input.n(), fresh_sampling(input).ok()?, unlimited)
+    watch_for(
+        task,
+        input.n(),
+        fresh_sampling(task, input).ok()?,
+        unlimited,
+    )
 }
 
 /// The watch over fresh examples that are drawn so, and come but once where they are `unlimited`.

@@ -1,15 +1,17 @@
 //! Runs a task: builds the rule and the source, hands them to the loop, and reports.
 
-use super::block::{Block, row_mask};
+use super::block::row_mask;
 use super::course::Course;
-use super::generate::Generated;
+use super::examples::Examples;
+use super::generate::{Generated, Plan};
+use super::holdout::{Holdout, Part};
 use super::hypothesis::Hypothesis;
 use super::outcome::{Outcome, Recovery, Termination, Training};
 use super::random::Purpose;
 use super::rule::Order;
 use super::run::{Counts, Interrupt, Run, StopFlag};
-use super::source::{MemorySample, Stream};
-use super::stopping::{StopRule, Watch};
+use super::source::{Presented, Stream};
+use super::stopping::{Watch, confidence_detail};
 use super::task::{self, Input, Task};
 use super::trace::Trace;
 use super::train_loop::{Reason, TrainLoop};
@@ -20,7 +22,8 @@ const EXAMPLE_WORDS_MAX: u64 = 1 << 18;
 /// Runs a checked task to its end.
 ///
 /// # Errors
-/// [`Interrupt::Suspended`] when the run was given up before its end.
+/// [`Interrupt::Suspended`] when the run was given up before its end, [`Interrupt::Unreadable`]
+/// when the examples could not be read to theirs.
 ///
 /// # Panics
 /// When [`task::check`] would refuse the task.
@@ -46,18 +49,75 @@ pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interr
         rule: rule.as_mut(),
         run,
     };
-    let presentation = task.entry.presentation;
-    match (input, &materialised) {
-        (Input::Generated(plan), None) => {
-            let mut stream = Generated::new(plan.clone(), task.seed, presentation);
-            let reason = train_loop.run_stream(&mut stream)?;
-            report(task, input, reason, train_loop, &mut stream)
+    let source = Source {
+        task,
+        // Of the examples there are: drawing them may have been cut short, and ends the run at once.
+        holdout: match &materialised {
+            Some(data) => task::holdout(task, Input::Sample { data, assume: None }),
+            None => task::holdout(task, input),
+        },
+        kept: match (input, &materialised) {
+            (Input::Generated(plan), None) => Kept::Nowhere(plan),
+            (Input::Generated(_), Some(data)) => Kept::AtRest(data),
+            (Input::Sample { data, .. }, _) => Kept::AtRest(data),
+        },
+    };
+    let reason = match source.kept {
+        Kept::Nowhere(plan) => train_loop.run_stream(&mut *source.drawn(plan, Part::Shown))?,
+        Kept::AtRest(examples) => {
+            train_loop.run_sample(&mut source.at_rest(examples, Part::Shown))?
         }
-        (Input::Generated(_), Some(data)) | (Input::Sample { data, .. }, _) => {
-            let mut sample = MemorySample::new(data, presentation);
-            let reason = train_loop.run_sample(&mut sample)?;
-            let mut stream = MemorySample::new(data, presentation);
-            report(task, input, reason, train_loop, &mut stream)
+    };
+    report(task, input, reason, train_loop, &source)
+}
+
+/// Where the examples of a run come from.
+struct Source<'a> {
+    task: &'a Task,
+    holdout: Option<Holdout>,
+    kept: Kept<'a>,
+}
+
+/// Where they are.
+#[derive(Clone, Copy)]
+enum Kept<'a> {
+    /// Drawn whenever they are read.
+    Nowhere(&'a Plan),
+    /// Somewhere, in memory or not.
+    AtRest(&'a dyn Examples),
+}
+
+impl<'a> Source<'a> {
+    /// A part of the examples, in their own order.
+    fn stream(&self, part: Part) -> Box<dyn Stream + 'a> {
+        match self.kept {
+            Kept::Nowhere(plan) => self.drawn(plan, part),
+            Kept::AtRest(examples) => Box::new(self.at_rest(examples, part)),
+        }
+    }
+
+    fn drawn(&self, plan: &Plan, part: Part) -> Box<dyn Stream + 'a> {
+        let Task { entry, seed, .. } = self.task;
+        let drawn = Generated::new(plan.clone(), *seed, entry.presentation);
+        match self.holdout {
+            None => Box::new(drawn),
+            Some(holdout) => Box::new(holdout.of_drawn(part, drawn)),
+        }
+    }
+
+    fn at_rest(&self, examples: &'a dyn Examples, part: Part) -> Presented<'a> {
+        let presentation = self.task.entry.presentation;
+        match self.holdout {
+            None => Presented::new(examples, presentation),
+            Some(holdout) => Presented::of_rows(examples, presentation, holdout.rows(part)),
+        }
+    }
+
+    /// Whether to read all examples once more may take long: they are drawn, or on a disk.
+    fn is_slow(&self) -> bool {
+        match self.kept {
+            Kept::Nowhere(_) => true,
+            Kept::AtRest(examples) => examples.in_memory().is_none(),
         }
     }
 }
@@ -67,7 +127,7 @@ fn report(
     input: Input<'_>,
     reason: Reason,
     mut train_loop: TrainLoop<'_>,
-    stream: &mut dyn Stream,
+    source: &Source<'_>,
 ) -> Result<Outcome, Interrupt> {
     let end = train_loop.course.point();
     if let Some(trace) = &mut train_loop.course.trace {
@@ -77,21 +137,24 @@ fn report(
     let run = train_loop.run;
     let hypothesis = train_loop.rule.hypothesis();
     let target = recovery(&hypothesis, input);
-    let training = if reason == Reason::Cancelled {
-        None
-    } else {
-        training_errors(&hypothesis, input, target, counts.examples, stream, run)?
-    };
-    let bound = match train_loop.rule.bound(stream, &counts, reason, run) {
-        Err(Interrupt::Suspended) => return Err(Interrupt::Suspended),
+    let (mut training, mut holdout) = (None, None);
+    if reason != Reason::Cancelled {
+        training = training_errors(&hypothesis, input, target, counts.examples, source, run)?;
+        if source.holdout.is_some() {
+            let mut held_out = source.stream(Part::HeldOut);
+            let all = held_out.examples().unwrap_or(0);
+            holdout = errors_among(&hypothesis, &mut *held_out, all, source.is_slow(), run)?;
+        }
+    }
+    let mut stream = source.stream(Part::Shown);
+    let bound = match train_loop.rule.bound(&mut *stream, &counts, reason, run) {
+        Err(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
         Err(_) => None,
         Ok(bound) => bound,
     };
     let mut termination = termination(task, input, &train_loop.course, reason);
-    if let Some(remark) = input
-        .examples()
-        .and_then(|all| train_loop.rule.remark(reason, all))
-    {
+    let shown = stream.examples();
+    if let Some(remark) = shown.and_then(|shown| train_loop.rule.remark(reason, shown)) {
         termination.detail = Some(match termination.detail {
             Some(limit) => format!("{limit}: {remark}"),
             None => remark,
@@ -102,6 +165,7 @@ fn report(
         counts,
         termination,
         training,
+        holdout,
         bound,
         target,
         trace: train_loop.course.trace,
@@ -110,18 +174,10 @@ fn report(
 
 fn termination(task: &Task, input: Input<'_>, course: &Course, reason: Reason) -> Termination {
     let watch = course.watch.as_ref();
-    let unclaimed = match (!task.entry.confidence_rules.is_empty(), watch) {
-        (true, Some(watch)) if watch.rule() == StopRule::PerHypothesis => Some(
-            "the rule per-hypothesis holds for one hypothesis fixed in advance, and promises \
-             nothing of a run that tried several: see per_hypothesis_confidence",
-        ),
-        (false, _) | (true, Some(_)) => None,
-        (true, None) => Some(match task::fresh_sampling(input) {
-            Err(why) => why,
-            Ok(_) if course.counts.passes > 1 => "the data were read more than once",
-            Ok(_) => "none was asked for",
-        }),
-    };
+    let has_rules = !task.entry.confidence_rules.is_empty();
+    let sampling = task::fresh_sampling(task, input);
+    let unclaimed = confidence_detail(watch, sampling, course.counts.passes);
+    let unclaimed = unclaimed.filter(|_| has_rules);
     let is_accepted = reason == Reason::Confident;
     Termination {
         reason,
@@ -159,22 +215,22 @@ fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
     })
 }
 
-/// Counts the errors of the hypothesis: on the whole sample, or on the part of a stream that was
-/// read. None when the run is to end before that is done: when the time is over, the examples are
-/// still counted unless they must be drawn again or each takes long.
+/// Counts the errors of the hypothesis on what the learner was shown: the sample, or the part of a
+/// drawn stream that was read.
 fn training_errors(
     hypothesis: &Hypothesis,
     input: Input<'_>,
     target: Option<Recovery>,
     read: u64,
-    stream: &mut dyn Stream,
+    source: &Source<'_>,
     run: &Run,
 ) -> Result<Option<Training>, Interrupt> {
-    let (examples, is_clean, is_drawn) = match input {
-        Input::Sample { data, .. } => (data.examples() as u64, false, false),
+    let mut stream = source.stream(Part::Shown);
+    let (examples, is_clean) = match input {
+        Input::Sample { .. } => (stream.examples().unwrap_or(read), false),
         Input::Generated(plan) => {
-            let all = plan.count.unwrap_or(read);
-            (all.min(read), plan.noise == 0.0, true)
+            let all = stream.examples().unwrap_or(read);
+            (all.min(read), plan.noise == 0.0)
         }
     };
     let is_binary = matches!(hypothesis, Hypothesis::BinaryWeights(_));
@@ -183,16 +239,30 @@ fn training_errors(
         let errors = 0;
         return Ok(Some(Training { errors, examples }));
     }
-    let is_long = is_drawn || hypothesis.words_of_work() > EXAMPLE_WORDS_MAX;
+    let is_drawn = matches!(input, Input::Generated(_));
+    let is_slow = is_drawn || source.is_slow();
+    errors_among(hypothesis, &mut *stream, examples, is_slow, run)
+}
+
+/// Counts the errors of the hypothesis among the first `examples` of a stream. None when the run is
+/// to end before that is done: when the time is over, the examples are still counted unless they
+/// are slow to come by or each takes long.
+fn errors_among(
+    hypothesis: &Hypothesis,
+    stream: &mut dyn Stream,
+    examples: u64,
+    is_slow: bool,
+    run: &Run,
+) -> Result<Option<Training>, Interrupt> {
+    let is_long = is_slow || hypothesis.words_of_work() > EXAMPLE_WORDS_MAX;
     // Blocks of short examples are looked at between, and need no flag of their own.
     let unheeded = StopFlag::default();
     let stop = if is_long { &run.stop } else { &unheeded };
     let mut errors = 0;
     let mut left = examples;
-    stream.rewind();
     loop {
         match run.stop.raised() {
-            Some(Interrupt::Suspended) => return Err(Interrupt::Suspended),
+            Some(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
             Some(Interrupt::Cancelled) => return Ok(None),
             Some(Interrupt::TimeLimit) if is_long => return Ok(None),
             Some(Interrupt::TimeLimit) | None => {}
@@ -200,17 +270,13 @@ fn training_errors(
         if left == 0 {
             return Ok(Some(Training { errors, examples }));
         }
-        let Some(block) = stream.next_block() else {
+        let Some(block) = stream.next_block()? else {
             return Ok(Some(Training { errors, examples }));
         };
-        errors += errors_among(hypothesis, &block, left, stop);
+        let counted = row_mask(left.min(64) as usize);
+        errors += u64::from((hypothesis.mistakes(&block, stop) & counted).count_ones());
         left = left.saturating_sub(block.rows() as u64);
     }
-}
-
-fn errors_among(hypothesis: &Hypothesis, block: &Block<'_>, rows: u64, stop: &StopFlag) -> u64 {
-    let counted = row_mask(rows.min(64) as usize);
-    u64::from((hypothesis.mistakes(block, stop) & counted).count_ones())
 }
 
 #[cfg(test)]
@@ -223,7 +289,7 @@ mod tests {
     use crate::learners::generate;
     use crate::learners::parameters::Parameters;
     use crate::learners::random::Seed;
-    use crate::learners::stopping::Sampling;
+    use crate::learners::stopping::{Sampling, StopRule};
     use crate::learners::task::{TaskError, check};
     use serde_json::{Map, Value, json};
 

@@ -1,6 +1,8 @@
 //! The one train loop: passes, order and progress of every learner. What happens to one block of
 //! examples is [`super::course`]'s.
 
+use crate::bits::BLOCK_ROWS;
+
 use super::block::Block;
 use super::course::{Course, Step, Stop};
 use super::random::Generator;
@@ -55,7 +57,7 @@ impl TrainLoop<'_> {
     /// Runs over a stream in its own order.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] when the run was given up.
+    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
     pub fn run_stream(&mut self, stream: &mut dyn Stream) -> Result<Reason, Interrupt> {
         loop {
             stream.rewind();
@@ -68,7 +70,7 @@ impl TrainLoop<'_> {
     /// Runs over a sample in the order that the rule wants.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] when the run was given up.
+    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
     pub fn run_sample(&mut self, sample: &mut dyn Sample) -> Result<Reason, Interrupt> {
         loop {
             let step = match self.rule.order() {
@@ -100,7 +102,7 @@ impl TrainLoop<'_> {
         self.begin_pass();
         let examples = stream.examples();
         let mut limited = Ok(());
-        while let Some(block) = stream.next_block() {
+        while let Some(block) = stream.next_block()? {
             self.course.look_outside(self.run)?;
             match self.block(&block) {
                 // A limit reached by the last example of a pass comes after what the pass came to.
@@ -158,25 +160,29 @@ impl TrainLoop<'_> {
     /// One pass in the order [`Order::RandomMistake`]: evaluate everything, then learn from one
     /// mistake drawn uniformly.
     fn evaluate_and_update(&mut self, sample: &mut dyn Sample) -> Step {
-        let mut wrong = Vec::new();
-        let errors = self.evaluate(sample, |mask| wrong.push(mask))?;
+        let mut wrong = Wrong::default();
+        let errors = self.evaluate(sample, |mask, rows| wrong.push(mask, rows))?;
         let chosen = rand::RngExt::random_range(&mut self.order, 0..errors);
-        let index = crate::bits::select_bit(&wrong, chosen);
-        let block = sample.example(index as u64);
+        let place = crate::bits::select_bit(&wrong.masks, chosen);
+        let block = sample.example(place as u64)?;
         self.course.mistake(self.rule, &block, 0)?;
         self.course.check_limits()
     }
 
     /// One pass in the order [`Order::Search`]: read everything, then make the next hypothesis.
     fn evaluate_and_search(&mut self, sample: &mut dyn Sample) -> Step {
-        self.evaluate(sample, |_| {})?;
+        self.evaluate(sample, |_, _| {})?;
         self.course.search(self.rule)?;
         self.course.check_limits()
     }
 
-    /// One pass in which the hypothesis stays; `see` is shown the mask of its errors in each block.
-    /// Their number, which is not 0: a clean pass is the end.
-    fn evaluate(&mut self, sample: &mut dyn Sample, mut see: impl FnMut(u64)) -> Result<u64, Stop> {
+    /// One pass in which the hypothesis stays; `see` is shown the mask of its errors in each block,
+    /// and the block's rows. Their number, which is not 0: a clean pass is the end.
+    fn evaluate(
+        &mut self,
+        sample: &mut dyn Sample,
+        mut see: impl FnMut(u64, usize),
+    ) -> Result<u64, Stop> {
         let max_passes = self.course.limits.max_passes;
         if max_passes.is_some_and(|max| self.course.counts.passes >= max) {
             return Err(Stop::End(Reason::Limit("max_passes")));
@@ -184,11 +190,11 @@ impl TrainLoop<'_> {
         self.begin_pass();
         sample.rewind();
         let mut errors = 0;
-        while let Some(block) = sample.next_block() {
+        while let Some(block) = sample.next_block()? {
             self.course.look_outside(self.run)?;
             let mask = self.rule.mistakes(&block, &self.run.stop);
             errors += u64::from(mask.count_ones());
-            see(mask);
+            see(mask, block.rows());
             self.course.counts.examples += block.rows() as u64;
         }
         // The last masks are to be believed only if nobody asked for the end meanwhile.
@@ -198,5 +204,29 @@ impl TrainLoop<'_> {
             return Err(Stop::End(self.rule.clean_pass()));
         }
         Ok(errors)
+    }
+}
+
+/// Which places of a pass the hypothesis got wrong, a bit each, whatever the sizes of the blocks.
+#[derive(Default)]
+struct Wrong {
+    masks: Vec<u64>,
+    places: usize,
+}
+
+impl Wrong {
+    /// Appends the mask of the next `rows` places.
+    fn push(&mut self, mask: u64, rows: usize) {
+        let offset = self.places % BLOCK_ROWS;
+        match self.masks.last_mut() {
+            Some(last) if offset > 0 => {
+                *last |= mask << offset;
+                if offset + rows > BLOCK_ROWS {
+                    self.masks.push(mask >> (BLOCK_ROWS - offset));
+                }
+            }
+            _ => self.masks.push(mask),
+        }
+        self.places += rows;
     }
 }

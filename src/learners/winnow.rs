@@ -120,12 +120,32 @@ pub static ENTRY: Entry = Entry {
     build: |setup| Ok(Box::new(Winnow::new(setup)?)),
 };
 
+/// Whether weights that are powers of `model`'s base, before its threshold, go on as those of a
+/// rule with its `own`.
+///
+/// # Errors
+/// What to give instead.
+pub fn check_powers(model: (Base, &Decimal), own: (Base, &Decimal)) -> Result<(), String> {
+    if model.0 != own.0 {
+        let alpha = model.0.value();
+        return Err(format!("the model has alpha = {alpha}: give the same"));
+    }
+    if model.1 != own.1 {
+        let theta: String = model.1.to_string().chars().take(100).collect();
+        return Err(format!(
+            "the model has another theta, {theta}: give the same"
+        ));
+    }
+    Ok(())
+}
+
 /// The state of Winnow.
 struct Winnow {
     weights: WinnowWeights,
     table: PowerTable,
     /// The disjunction's length, if the client knows it.
     relevant: Option<u64>,
+    starts_at_one: bool,
     /// The packed words of the row at hand.
     row: Vec<u64>,
 }
@@ -157,12 +177,32 @@ impl Winnow {
             table: weights.table(),
             weights,
             relevant,
+            starts_at_one: true,
             row: vec![0; words_for(setup.n)],
         })
     }
 }
 
 impl Rule for Winnow {
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        let Hypothesis::Winnow(weights) = hypothesis else {
+            return Err(
+                "this learner begins from weights of Winnow, and the model has others".into(),
+            );
+        };
+        let own = &self.weights;
+        check_powers((weights.base(), weights.theta()), (own.base(), own.theta()))?;
+        if weights.has_complements() != own.has_complements() {
+            let given = weights.has_complements();
+            return Err(format!(
+                "the model has negated_literals = {given}: give the same"
+            ));
+        }
+        self.starts_at_one = weights.exponents().iter().all(|&exponent| exponent == 0);
+        self.weights = weights.clone();
+        Ok(())
+    }
+
     fn first_mistake(
         &mut self,
         block: &Block<'_>,
@@ -251,6 +291,9 @@ impl Rule for Winnow {
             detail: Some(detail),
             ..bound.clone()
         };
+        if !self.starts_at_one {
+            return Ok(Some(unmet("the weights did not start at 1".to_owned())));
+        }
         // The value is right to some 50 bits.
         if counts.mistakes as f64 > value * (1.0 + 1e-9) {
             return Ok(Some(unmet(format!(
@@ -274,7 +317,7 @@ impl Rule for Winnow {
                 "whether at most {relevant} features are relevant was not found out; the examples \
                  show nothing against it"
             )),
-            Err(Interrupt::Suspended) => return Err(Interrupt::Suspended),
+            Err(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
             Err(_) => open(format!(
                 "whether at most {relevant} features are relevant was not looked at: the run was \
                  to end"

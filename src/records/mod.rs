@@ -5,6 +5,7 @@
 //! nor HTTP, and they read no clock and draw no random number: both come in as parameters.
 
 mod bounded_json;
+pub mod callback;
 pub mod certificates;
 pub mod dataset;
 pub mod evaluation;
@@ -15,6 +16,7 @@ pub mod job;
 pub mod kernel_document;
 pub mod model;
 pub mod model_file;
+pub mod names;
 pub mod owner;
 pub mod page;
 pub mod session;
@@ -22,11 +24,13 @@ pub mod task;
 pub mod time;
 pub mod train;
 
+pub use callback::CallbackDocument;
 pub use dataset::{Dataset, DatasetSummary};
 pub use event::{Event, EventKind};
 pub use id::{DatasetId, Id, JobId, ModelId, ParseIdError, SessionId};
 pub use job::{Job, JobError, Progress, Status};
 pub use model::{Model, ModelSummary};
+pub use names::Names;
 pub use owner::Owner;
 pub use page::{Cursor, Page, ParseCursorError, Slice};
 pub use time::{Clock, ManualClock, Timestamp};

@@ -69,6 +69,18 @@ pub struct ModelFile {
     pub updates: u64,
     /// Passes begun.
     pub passes: u64,
+    /// Examples that were held out of the training.
+    pub held_out: Option<u64>,
+    /// The model that the training began from.
+    #[serde(default)]
+    pub warm_start: Option<ModelId>,
+    /// The names of the features.
+    #[serde(default)]
+    pub features: Option<Vec<String>>,
+    /// The names of the labels -1 and +1.
+    #[serde(default)]
+    #[schema(value_type = Option<Vec<String>>, min_items = 2, max_items = 2)]
+    pub classes: Option<[String; 2]>,
     /// All that is needed to predict; unread, since its kind says how to read it.
     #[schema(value_type = HypothesisDocument)]
     pub hypothesis: Box<RawValue>,

@@ -8,6 +8,7 @@ use crate::formats::{Assume, GeneratedSpec};
 use super::certificates::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
 use super::evaluation::EvaluateSpec;
 use super::id::ModelId;
+use super::names::Names;
 use super::train::{Seconds, TrainSpec};
 
 /// All that is needed, with the data and the seed, to do the work again.
@@ -29,6 +30,9 @@ pub struct DataSpec {
     /// What a 0 bit of Boolean rows was sent as: 0, or -1.
     #[serde(default)]
     pub zero_bit_value: i8,
+    /// The names of features and classes.
+    #[serde(default)]
+    pub names: Names,
 }
 
 /// One kind of work.
@@ -74,10 +78,8 @@ impl TaskSpec {
     pub fn model(&self) -> Option<(&'static str, ModelId)> {
         match self {
             Self::Evaluate(spec) => Some(("model", spec.model)),
-            Self::Train(_)
-            | Self::Separability(_)
-            | Self::MaximumMargin(_)
-            | Self::VersionSpace(_) => None,
+            Self::Train(spec) => spec.warm_start.map(|start| ("warm_start", start.model)),
+            Self::Separability(_) | Self::MaximumMargin(_) | Self::VersionSpace(_) => None,
         }
     }
 

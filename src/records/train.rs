@@ -6,7 +6,7 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::learners::outcome::Outcome;
+use crate::learners::outcome::{Outcome, Training};
 use crate::learners::random::SEED_MAX;
 use crate::learners::run::Counts;
 use crate::learners::trace::Trace;
@@ -23,6 +23,29 @@ pub struct TrainSpec {
     pub stop: StopSpec,
     /// Whether the mistake curve is kept.
     pub trace: bool,
+    /// The share of the examples that is held out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holdout: Option<Share>,
+    /// The model that the training begins from, if not from the learner's own first hypothesis.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_start: Option<WarmStartSpec>,
+}
+
+/// A model that a training begins from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WarmStartSpec {
+    /// The model.
+    pub model: ModelId,
+    /// Whether examples that are fresh are fresh to the model, too; found out when the job is made.
+    pub is_fresh: bool,
+}
+
+impl WarmStartSpec {
+    /// The beginning from a model of which nothing is known yet.
+    pub fn of(model: ModelId) -> Self {
+        let is_fresh = false;
+        Self { model, is_fresh }
+    }
 }
 
 /// A learner and its parameters, as the client gave them.
@@ -43,7 +66,7 @@ pub struct LearnerSpec {
 pub struct StopSpec {
     /// The confidence that the hypothesis is the target, between 0 and 1, without either.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
-    pub confidence: Option<Confidence>,
+    pub confidence: Option<Share>,
     /// The rule that judges it; `anytime` when absent.
     pub rule: Option<StopRuleName>,
     /// Passes over the data.
@@ -133,19 +156,19 @@ impl PartialSchema for SeedNumber {
 
 impl ToSchema for SeedNumber {}
 
-/// A number strictly between 0 and 1.
+/// A number strictly between 0 and 1: a probability, or a part of a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64")]
-pub struct Confidence(f64);
+pub struct Share(f64);
 
-impl Confidence {
+impl Share {
     /// The number.
     pub fn get(self) -> f64 {
         self.0
     }
 }
 
-impl TryFrom<f64> for Confidence {
+impl TryFrom<f64> for Share {
     type Error = String;
 
     fn try_from(number: f64) -> Result<Self, String> {
@@ -212,10 +235,11 @@ pub struct TrainResult {
     pub passes: u64,
     /// How and why the run ended.
     pub termination: TerminationDocument,
-    /// Errors of the hypothesis on the whole sample, or on the part of a drawn stream that was
-    /// read; null when the run was cancelled, or a stream's time was over.
+    /// Errors of the hypothesis on the whole sample but for what was held out, or on the part of a
+    /// drawn stream that was read; null when the run was cancelled, or the time was over and the
+    /// examples are not in memory.
     pub training: Option<TrainingDocument>,
-    /// Errors on held-out examples; null, since none are held out yet.
+    /// Errors on the examples that were held out; null when none were, or as for `training`.
     pub holdout: Option<TrainingDocument>,
     /// A theorem's bound beside what happened.
     pub bound: Option<BoundDocument>,
@@ -255,6 +279,15 @@ pub struct TrainingDocument {
     pub errors: u64,
     /// Of how many.
     pub examples: u64,
+}
+
+impl From<Training> for TrainingDocument {
+    fn from(counted: Training) -> Self {
+        Self {
+            errors: counted.errors,
+            examples: counted.examples,
+        }
+    }
 }
 
 /// A theorem's bound on the mistakes.
@@ -300,6 +333,22 @@ pub struct ModelDocument {
     pub updates: u64,
     /// Passes begun.
     pub passes: u64,
+    /// Examples that were held out of the training; not there when none were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_out: Option<u64>,
+    /// The model that the training began from, if not from the learner's own first hypothesis; it may
+    /// be gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub warm_start: Option<ModelId>,
+    /// The names of the features, where the training data had names: not longer than 1 MiB together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub features: Option<Vec<String>>,
+    /// The names of the labels -1 and +1, where the training data had names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Vec<String>, min_items = 2, max_items = 2)]
+    pub classes: Option<[String; 2]>,
     /// All that is needed to predict.
     pub hypothesis: HypothesisDocument,
 }
@@ -367,11 +416,8 @@ impl TrainResult {
                 detail: termination.detail.clone(),
                 confidence_detail: termination.confidence_detail.clone(),
             },
-            training: outcome.training.map(|training| TrainingDocument {
-                errors: training.errors,
-                examples: training.examples,
-            }),
-            holdout: None,
+            training: outcome.training.map(TrainingDocument::from),
+            holdout: outcome.holdout.map(TrainingDocument::from),
             bound: outcome.bound.as_ref().map(|bound| BoundDocument {
                 theorem: bound.theorem.to_owned(),
                 value: bound.value.filter(|value| value.is_finite()),
@@ -395,7 +441,7 @@ mod tests {
     #[test]
     fn numbers_out_of_range_are_refused_by_their_type() {
         for text in ["0", "1", "-0.5", "1e99"] {
-            assert!(serde_json::from_str::<Confidence>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<Share>(text).is_err(), "{text}");
         }
         for text in ["0", "-1", "1.5", "9007199254740992"] {
             assert!(serde_json::from_str::<Positive>(text).is_err(), "{text}");
@@ -403,7 +449,7 @@ mod tests {
         for text in ["0", "-1"] {
             assert!(serde_json::from_str::<Seconds>(text).is_err(), "{text}");
         }
-        assert!(Confidence::try_from(f64::NAN).is_err());
+        assert!(Share::try_from(f64::NAN).is_err());
     }
 
     #[test]

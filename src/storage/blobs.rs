@@ -4,8 +4,10 @@
 //! deleted after it, so a crash leaves at worst a blob that nobody names.
 
 use std::fmt;
+use std::fs::File;
+use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -15,12 +17,15 @@ use object_store::{ObjectStore, ObjectStoreExt, path};
 
 use super::data_dir::make_private_directory;
 use super::error::{StoreError, is_full};
+use crate::formats::ReadAt;
 use crate::records::{DatasetId, JobId, Timestamp};
 
 /// A place for blobs.
 #[derive(Clone)]
 pub struct Blobs {
-    store: Arc<dyn ObjectStore>,
+    pub(super) store: Arc<dyn ObjectStore>,
+    /// Where the blobs are files, the directory of all of them.
+    directory: Option<PathBuf>,
 }
 
 /// A blob in a list.
@@ -35,7 +40,8 @@ impl Blobs {
     /// The blobs in an object store.
     #[must_use]
     pub fn new(store: Arc<dyn ObjectStore>) -> Self {
-        Self { store }
+        let directory = None;
+        Self { store, directory }
     }
 
     /// The blobs in a directory, made for its owner only when there is none. What an interrupted
@@ -50,7 +56,10 @@ impl Blobs {
             // A blob is on disk before it is acknowledged.
             .with_fsync(true)
             .with_automatic_cleanup(true);
-        Ok(Self::new(Arc::new(files)))
+        Ok(Self {
+            store: Arc::new(files),
+            directory: Some(directory.to_owned()),
+        })
     }
 
     /// Where the data of a job are kept. The data that came with the request have attempt 0; what
@@ -89,6 +98,28 @@ impl Blobs {
             Ok(found) => Ok(Some(found.bytes().await.map_err(store_error)?)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
             Err(error) => Err(store_error(error)),
+        }
+    }
+
+    /// A blob to be read here and there, if there is one: a file is opened; out of an object store,
+    /// which answers too slowly for that, the blob is fetched first.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when it cannot be opened.
+    pub async fn open(&self, key: &str) -> Result<Option<Box<dyn ReadAt>>, StoreError> {
+        let Some(directory) = &self.directory else {
+            // Into memory, for want of a place for files beside an object store.
+            let bytes = self.get(key).await?;
+            return Ok(bytes.map(|bytes| Box::new(bytes) as Box<dyn ReadAt>));
+        };
+        let path = directory.join(parsed(key)?.as_ref());
+        match tokio::fs::File::open(path).await {
+            Ok(file) => {
+                let file = BlobFile(file.into_std().await);
+                Ok(Some(Box::new(file)))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -135,6 +166,47 @@ impl Blobs {
         });
         found.try_collect().await.map_err(store_error)
     }
+
+    /// Removes the directory that a write made before it was given up, where blobs are files.
+    pub(super) fn remove_empty_directory(&self, path: &path::Path) {
+        let Some(directory) = &self.directory else {
+            return;
+        };
+        let file = directory.join(path.as_ref());
+        let above = file.ancestors().skip(1);
+        let inside = above.take_while(|above| *above != directory);
+        // One that is not empty stays, and with it those above.
+        let _ = inside.map(std::fs::remove_dir).find(Result::is_err);
+    }
+}
+
+/// A blob that is a file.
+#[derive(Debug)]
+struct BlobFile(File);
+
+impl ReadAt for BlobFile {
+    #[cfg(unix)]
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.0, buffer, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_exact_at(&self, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !buffer.is_empty() {
+            match std::os::windows::fs::FileExt::seek_read(&self.0, buffer, offset)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => {
+                    buffer = &mut buffer[read..];
+                    offset += read as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
 }
 
 impl fmt::Debug for Blobs {
@@ -157,6 +229,8 @@ pub fn remove_unfinished(directory: &Path) -> u64 {
         // The type of the entry itself, so that a link is not followed out of the directory.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             removed += remove_unfinished(&path);
+            // One that a write was to go to; it stays if anything is in it.
+            let _ = std::fs::remove_dir(&path);
         } else if is_unfinished(&path) && std::fs::remove_file(&path).is_ok() {
             removed += 1;
         }
@@ -173,11 +247,11 @@ fn is_unfinished(path: &Path) -> bool {
         })
 }
 
-fn parsed(key: &str) -> Result<path::Path, StoreError> {
+pub(super) fn parsed(key: &str) -> Result<path::Path, StoreError> {
     path::Path::parse(key).map_err(StoreError::other)
 }
 
-fn store_error(error: object_store::Error) -> StoreError {
+pub(super) fn store_error(error: object_store::Error) -> StoreError {
     if is_full(&error) {
         StoreError::Full(error.into())
     } else {
@@ -252,8 +326,12 @@ mod tests {
             .put(&key(1), Bytes::from_static(b"anew"))
             .await
             .unwrap();
-        assert_eq!(remove_unfinished(directory.path()), 1);
+        let alone = directory.path().join("datasets/some/data#2");
+        std::fs::create_dir_all(alone.parent().unwrap()).unwrap();
+        std::fs::write(&alone, b"who").unwrap();
+        assert_eq!(remove_unfinished(directory.path()), 2);
         assert!(!left.exists());
+        assert!(!directory.path().join("datasets").exists());
         assert_eq!(blobs.get(&key(1)).await.unwrap().unwrap(), "anew");
         assert_eq!(remove_unfinished(&directory.path().join("missing")), 0);
     }

@@ -11,6 +11,13 @@ use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
 
+/// The file of the lock.
+pub(super) const LOCK: &str = "lock";
+/// The file of the embedded database; files whose names begin so belong to it.
+pub(super) const DATABASE: &str = "halfspace.sqlite";
+/// The directory of the local blobs.
+pub(super) const BLOBS: &str = "blobs";
+
 /// An open data directory. Dropping it gives up the lock.
 #[derive(Debug)]
 pub struct DataDir {
@@ -33,7 +40,7 @@ impl DataDir {
         make_private_directory(path)?;
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).read(true).write(true);
-        let lock = private(&mut options).open(path.join("lock"))?;
+        let lock = private(&mut options).open(path.join(LOCK))?;
         let alone = match lock.try_lock() {
             Ok(()) => true,
             Err(TryLockError::WouldBlock) => {
@@ -80,13 +87,38 @@ impl DataDir {
     /// The file of the embedded database.
     #[must_use]
     pub fn database_path(&self) -> PathBuf {
-        self.path.join("halfspace.sqlite")
+        self.path.join(DATABASE)
     }
 
     /// The directory of the local blobs.
     #[must_use]
     pub fn blobs_path(&self) -> PathBuf {
-        self.path.join("blobs")
+        self.path.join(BLOBS)
+    }
+
+    /// Room for what has no name and does not stay.
+    #[must_use]
+    pub fn scratch(&self) -> Scratch {
+        Scratch {
+            directory: self.path.clone(),
+        }
+    }
+}
+
+/// Room for files that nobody can name, so that nothing is left of them when whoever wrote them is
+/// done, or dead.
+#[derive(Clone, Debug)]
+pub struct Scratch {
+    directory: PathBuf,
+}
+
+impl Scratch {
+    /// A new file, empty, open to read and to write; gone when it is closed.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn file(&self) -> io::Result<File> {
+        tempfile::tempfile_in(&self.directory)
     }
 }
 
@@ -147,6 +179,21 @@ mod tests {
         let _open = DataDir::open(&path).unwrap();
         assert_eq!(mode(&path), 0o700);
         assert_eq!(mode(&path.join("lock")), 0o600);
+    }
+
+    #[test]
+    fn a_scratch_file_cannot_be_seen() {
+        use std::io::{Read, Seek, Write};
+        let parent = tempfile::tempdir().unwrap();
+        let open = DataDir::open(parent.path()).unwrap();
+        let seen = || std::fs::read_dir(parent.path()).unwrap().count();
+        let before = seen();
+        let mut file = open.scratch().file().unwrap();
+        file.write_all(b"some").unwrap();
+        file.rewind().unwrap();
+        let mut read = String::new();
+        file.read_to_string(&mut read).unwrap();
+        assert_eq!((read.as_str(), seen()), ("some", before));
     }
 
     #[test]

@@ -65,14 +65,17 @@ impl From<io::Error> for StoreError {
     }
 }
 
-/// Whether an error, or one that caused it, says that the disk or the quota is used up.
+/// Whether an error, or one that caused it, says that the disk or the quota is used up, or that
+/// a file may not be that long.
 pub(crate) fn is_full(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {
         if let Some(error) = error.downcast_ref::<io::Error>() {
             let full = matches!(
                 error.kind(),
-                io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded
+                io::ErrorKind::StorageFull
+                    | io::ErrorKind::QuotaExceeded
+                    | io::ErrorKind::FileTooLarge
             );
             if full {
                 return true;

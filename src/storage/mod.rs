@@ -5,30 +5,39 @@
 //! is below this module.
 //!
 //! - [`Store`] is the contract; `tests/it/store_contract.rs` is its test, for every backend.
-//! - [`sqlite`] is the embedded backend; [`data_dir`] is the directory of it and of local blobs.
+//! - [`sql`] is its one implementation: the statements, the same for both databases.
+//! - [`sqlite`] opens the embedded database, [`postgres`] the shared one; [`database_url`] says which.
+//! - [`data_dir`] is the directory of the embedded database and of local blobs.
+//! - [`backup`] copies an embedded store while it is used.
 //! - [`blobs`] keeps packed data, which are too large for rows.
 //! - [`lease`] says how workers hold jobs; [`error`] what can go wrong.
 //!
-//! A further database is one more directory beside `sqlite` with one more `impl Store`, its
-//! migrations beside `migrations/sqlite`, and one more `Backend` in the contract suite, which says
-//! whether it is done.
+//! A further method of the store is a line in [`Store`], one in [`sql`], and a statement there, in the
+//! file of its subject.
 
+pub mod backup;
+mod blob_writer;
 pub mod blobs;
 pub mod data_dir;
+pub mod database_url;
 pub mod error;
 pub mod lease;
+pub mod postgres;
+pub mod sql;
 pub mod sqlite;
 
 use async_trait::async_trait;
 
 pub use blobs::{Blob, Blobs};
-pub use data_dir::DataDir;
+pub use data_dir::{DataDir, Scratch};
+pub use database_url::{DatabaseUrl, Place};
 pub use error::StoreError;
 pub use lease::{
     CancelOutcome, Claim, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd, Lease, Swept,
     WorkerId,
 };
-pub use sqlite::SqliteStore;
+pub use postgres::PostgresUrl;
+pub use sql::SqlStore;
 
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};

@@ -32,7 +32,7 @@ pub fn check(method: &str, path: &str, document: Option<&[u8]>, answer: &Answer)
     };
     let pointer = format!("/paths/{}/{}", escaped(template), method.to_lowercase());
     let declared = &operation["responses"][status.to_string()];
-    let said = answer.text();
+    let said = String::from_utf8_lossy(&answer.body);
     assert!(
         declared.is_object(),
         "{method} {template} does not declare {status}: {said}"
@@ -74,6 +74,7 @@ fn check_problem(path: &str, answer: &Answer) {
     assert_eq!(problem["type"], format!("/problems/{code}"));
     assert_eq!(problem["status"], answer.status.as_u16());
     assert_eq!(problem["instance"], path);
+    assert_eq!(problem.get("error").is_some(), path.starts_with("/v2"));
     assert_eq!(
         problem["request_id"].as_str(),
         answer.header("x-request-id")

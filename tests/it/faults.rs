@@ -9,7 +9,9 @@ use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::service::{Client, Program, endless, long_job, processor_ticks, train, until};
+use crate::service::{
+    Client, Program, TestDatabase, endless, long_job, processor_ticks, train, until,
+};
 
 const JOBS: usize = 50;
 const KILLS: usize = 20;
@@ -22,10 +24,6 @@ const SETTINGS: [&str; 4] = ["--attempts-max", "1000", "--workers", "2"];
 
 /// Jobs that compute for some tenths of a second without optimisation: generated data, and data
 /// sent along, which lie in a blob while the job waits.
-fn jobs() -> Vec<Value> {
-    (0..JOBS).map(job).collect()
-}
-
 fn job(index: usize) -> Value {
     let mut job = if index.is_multiple_of(2) {
         let mut job = train(json!({"name": "directed-drift"}), endless(201));
@@ -63,12 +61,16 @@ async fn undisturbed() -> HashMap<String, Value> {
     let directory = tempfile::tempdir().unwrap();
     let program = Program::start(directory.path(), &SETTINGS);
     let client = program.client();
-    let runs = jobs().into_iter().map(|body| async move {
-        let answer = client.post("/v1/jobs", &body, Some("wait=60")).await;
-        let job = answer.unwrap().expect(200).json();
-        (job["name"].as_str().unwrap().to_owned(), settled(&job))
-    });
-    join_all(runs).await.into_iter().collect()
+    let mut paths = Vec::new();
+    for index in 0..JOBS {
+        paths.push(acknowledged(client, index, None).await.unwrap());
+    }
+    let mut results = HashMap::new();
+    for path in paths {
+        let job = client.until_status(&path, "succeeded").await;
+        results.insert(job["name"].as_str().unwrap().to_owned(), settled(&job));
+    }
+    results
 }
 
 /// Sends a job; its path, when the service acknowledged it.
@@ -82,12 +84,25 @@ async fn acknowledged(client: Client, index: usize, prefer: Option<&str>) -> Opt
 async fn killed_at_twenty_random_moments_the_service_loses_no_job_and_ends_none_twice() {
     let expected = undisturbed().await;
     assert_eq!(expected.len(), JOBS);
+    killed_at_random_moments("sqlite", &expected).await;
+    if let Some(database) = TestDatabase::new().await {
+        killed_at_random_moments(&database.url(), &expected).await;
+    }
+}
+
+/// Over a shared database a process that starts releases nobody's leases: they run out.
+async fn killed_at_random_moments(database_url: &str, expected: &HashMap<String, Value>) {
+    let settings = [
+        &SETTINGS[..],
+        &["--database-url", database_url, "--lease-seconds", "2"],
+    ]
+    .concat();
     let directory = tempfile::tempdir().unwrap();
     let mut random = Generator::seed_from_u64(20);
     let mut paths = Vec::new();
     let mut unheard = Vec::new();
     for life in 0..KILLS {
-        let program = Program::start(directory.path(), &SETTINGS);
+        let program = Program::start(directory.path(), &settings);
         let client = program.client();
         if life == 0 {
             for index in 0..JOBS - KILLS {
@@ -107,7 +122,7 @@ async fn killed_at_twenty_random_moments_the_service_loses_no_job_and_ends_none_
             _ => unheard.push(index),
         }
     }
-    let program = Program::start(directory.path(), &SETTINGS);
+    let program = Program::start(directory.path(), &settings);
     let client = program.client();
     // Nobody was told of these, so they may exist or not; a client would send them again.
     for index in unheard {
@@ -372,11 +387,22 @@ async fn the_service_answers_while_twice_as_many_jobs_as_cores_compute() {
     assert_eq!(running["items"].as_array().unwrap().len(), 2 * cores);
 }
 
-/// Examples of one session, and kills while they are fed.
-const SESSION_EXAMPLES: usize = 20_000;
-const SESSION_KILLS: usize = 5;
+/// How long a session is, and how often and when the program is killed while it is fed.
+#[derive(Clone, Copy)]
+struct Ordeal {
+    examples: usize,
+    kills: usize,
+    /// A kill falls within so many milliseconds after a start.
+    life_ms: (u64, u64),
+}
 
-fn session_lines() -> Vec<String> {
+const SHORT_ORDEAL: Ordeal = Ordeal {
+    examples: 20_000,
+    kills: 5,
+    life_ms: (50, 400),
+};
+
+fn session_lines(count: usize) -> Vec<String> {
     let mut random = Generator::seed_from_u64(4);
     let line = |_| {
         let bits: Vec<bool> = (0..24).map(|_| random.random_range(0..4) == 0).collect();
@@ -387,7 +413,7 @@ fn session_lines() -> Vec<String> {
         let y = if bits[..3].contains(&true) { 1 } else { -1 };
         format!("{{\"x\":\"{x}\",\"y\":{y}}}\n")
     };
-    (0..SESSION_EXAMPLES).map(line).collect()
+    (0..count).map(line).collect()
 }
 
 /// Opens a session; its path.
@@ -420,9 +446,9 @@ async fn feed_session(client: Client, path: &str, lines: &[String]) -> std::io::
 }
 
 /// What a session came to, but for its name and age.
-async fn session_end(client: Client, path: &str) -> Value {
+async fn session_end(client: Client, path: &str, position: usize) -> Value {
     let mut session = client.get(path).await.expect(200).json();
-    assert_eq!(session["position"], SESSION_EXAMPLES);
+    assert_eq!(session["position"], position);
     session["id"] = Value::Null;
     session["created_at"] = Value::Null;
     session
@@ -430,20 +456,43 @@ async fn session_end(client: Client, path: &str) -> Value {
 
 #[tokio::test]
 async fn a_session_fed_through_kills_equals_one_undisturbed() {
+    feed_through_kills("sqlite", SHORT_ORDEAL).await;
+}
+
+#[tokio::test]
+async fn a_session_over_postgres_fed_through_kills_equals_one_undisturbed() {
+    if let Some(database) = TestDatabase::new().await {
+        feed_through_kills(&database.url(), SHORT_ORDEAL).await;
+    }
+}
+
+#[tokio::test]
+#[ignore = "minutes; see CONTRIBUTING"]
+async fn a_long_session_fed_through_ten_kills_at_full_size() {
+    let ordeal = Ordeal {
+        examples: 100_000,
+        kills: 10,
+        life_ms: (100, 2_000),
+    };
+    feed_through_kills("sqlite", ordeal).await;
+}
+
+async fn feed_through_kills(database_url: &str, ordeal: Ordeal) {
+    let settings = [&SETTINGS[..], &["--database-url", database_url]].concat();
     let learners = [
         "directed-drift",
         "perceptron",
         "winnow",
         "kernel-perceptron",
     ];
-    let lines = session_lines();
+    let lines = session_lines(ordeal.examples);
     let directory = tempfile::tempdir().unwrap();
-    let program = Program::start(directory.path(), &SETTINGS);
+    let program = Program::start(directory.path(), &settings);
     let mut undisturbed = Vec::new();
     for learner in learners {
         let path = open_session(program.client(), learner).await;
         feed_session(program.client(), &path, &lines).await.unwrap();
-        undisturbed.push(session_end(program.client(), &path).await);
+        undisturbed.push(session_end(program.client(), &path, ordeal.examples).await);
     }
     let mut paths = Vec::new();
     for learner in learners {
@@ -452,10 +501,10 @@ async fn a_session_fed_through_kills_equals_one_undisturbed() {
     program.kill();
     let mut random = Generator::seed_from_u64(5);
     let mut interrupted = 0;
-    for _ in 0..SESSION_KILLS {
-        let program = Program::start(directory.path(), &SETTINGS);
+    for _ in 0..ordeal.kills {
+        let program = Program::start(directory.path(), &settings);
         let client = program.client();
-        let moment = Duration::from_millis(random.random_range(50..400));
+        let moment = Duration::from_millis(random.random_range(ordeal.life_ms.0..ordeal.life_ms.1));
         let feeds = paths.iter().map(|path| feed_session(client, path, &lines));
         let fed = timeout(moment, join_all(feeds));
         // The moment of the kill is all that this sleep settles.
@@ -464,9 +513,16 @@ async fn a_session_fed_through_kills_equals_one_undisturbed() {
         interrupted += usize::from(fed.is_err());
     }
     assert!(interrupted > 0, "the kills disturbed nothing");
-    let program = Program::start(directory.path(), &SETTINGS);
+    println!(
+        "{interrupted} of {} kills fell into the feeding",
+        ordeal.kills
+    );
+    let program = Program::start(directory.path(), &settings);
     for (path, expected) in paths.iter().zip(&undisturbed) {
         feed_session(program.client(), path, &lines).await.unwrap();
-        assert_eq!(&session_end(program.client(), path).await, expected);
+        assert_eq!(
+            &session_end(program.client(), path, ordeal.examples).await,
+            expected
+        );
     }
 }

@@ -8,7 +8,6 @@
 use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use halfspace::bits::{BitMatrix, BitVector, Kernels, use_kernels};
 use halfspace::formats::{self, DataForm, Format, Options};
@@ -16,7 +15,7 @@ use halfspace::jobs::{Allowance, Found, resolve};
 use halfspace::learners::block::Block;
 use halfspace::learners::catalogue::{CATALOGUE, Entry, Setup, find};
 use halfspace::learners::course::Course;
-use halfspace::learners::data::{Data, Features, Labels, RealMatrix};
+use halfspace::learners::data::{Data, Features, Labels};
 use halfspace::learners::hypothesis::Hypothesis;
 use halfspace::learners::outcome::Outcome;
 use halfspace::learners::parameters::Parameters;
@@ -25,7 +24,7 @@ use halfspace::learners::random::{Generator, Purpose, Seed};
 use halfspace::learners::rule::{Order, Rule, Update};
 use halfspace::learners::run::{Counts, Interrupt, Limits, Run, StopFlag};
 use halfspace::learners::session::{Session, SessionPlan};
-use halfspace::learners::source::{MemorySample, Presentation, Sample, Stream};
+use halfspace::learners::source::{Presentation, Presented, Sample, Stream};
 use halfspace::learners::task::{Input, Task, TaskError, check};
 use halfspace::learners::train::train;
 use halfspace::learners::train_loop::{Reason, TrainLoop};
@@ -187,7 +186,7 @@ fn a_seed_settles_everything_on_every_kernel() {
 
 /// A sample that shows one example at a time, as a session does.
 struct OneByOne<'a> {
-    sample: MemorySample<'a>,
+    sample: Presented<'a>,
     examples: u64,
     next: u64,
 }
@@ -201,12 +200,12 @@ impl Stream for OneByOne<'_> {
         Some(self.examples)
     }
 
-    fn next_block(&mut self) -> Option<Block<'_>> {
+    fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt> {
         if self.next == self.examples {
-            return None;
+            return Ok(None);
         }
         self.next += 1;
-        Some(self.sample.example(self.next - 1))
+        self.sample.example(self.next - 1).map(Some)
     }
 
     fn rewind(&mut self) {
@@ -221,7 +220,7 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
         if !entry.on_line {
             return;
         }
-        let sample = MemorySample::new(data, entry.presentation);
+        let sample = Presented::new(data, entry.presentation);
         let mut stream = OneByOne {
             examples: data.examples() as u64,
             sample,
@@ -288,28 +287,6 @@ fn session_plan(entry: &'static Entry, data: &Data) -> SessionPlan {
     }
 }
 
-/// Row `row` of a sample as data of their own.
-fn one_row(data: &Data, row: usize) -> Data {
-    let features = match data.features() {
-        Features::Boolean(matrix) => {
-            let mut one = BitMatrix::new(matrix.n());
-            one.push_row(matrix.row(row).words());
-            Features::Boolean(one)
-        }
-        Features::Real(matrix) => Features::Real(RealMatrix::from_values(
-            matrix.n(),
-            matrix.row(row).to_vec(),
-        )),
-    };
-    let labels = match data.labels() {
-        Labels::Labelled(labels) => {
-            Labels::Labelled(BitVector::from_words(1, vec![labels.get(row).into()]))
-        }
-        labels => labels.clone(),
-    };
-    Data::new(features, labels)
-}
-
 #[test]
 fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
     let (mut sessions, mut batches_under_way) = (0, 0);
@@ -337,7 +314,7 @@ fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
             assert_eq!(stepped.snapshot(), snapshot, "{context} at {position}");
             let cut = Session::restore(plan.clone(), &snapshot[..snapshot.len() - 1]);
             assert!(cut.is_err(), "{context} at {position}");
-            let (row, before) = (one_row(data, position), stepped.hypothesis());
+            let (row, before) = (data.rows(position..position + 1), stepped.hypothesis());
             let answer = stepped.learn(&row, &run).unwrap();
             if let Some(prediction) = answer[0].prediction {
                 // On the example as it was sent, before any reflection.
@@ -421,6 +398,10 @@ impl Rule for Disturbed {
         self.order
     }
 
+    fn start_from(&mut self, _: &Hypothesis) -> Result<(), String> {
+        Ok(())
+    }
+
     fn first_mistake(&mut self, _: &Block<'_>, _: Range<usize>, stop: &StopFlag) -> Option<usize> {
         stop.raise(self.by);
         None
@@ -471,7 +452,7 @@ fn what_a_rule_says_when_told_to_stop_is_not_believed() {
                 },
                 order: Seed(1).generator(Purpose::Order),
             };
-            let mut sample = MemorySample::new(data, Presentation::Labelled);
+            let mut sample = Presented::new(data, Presentation::Labelled);
             let reason = train_loop.run_sample(&mut sample);
             assert_eq!(reason, expected, "{interrupt:?} {order:?}");
         }
@@ -610,8 +591,14 @@ fn come_to(entry: &Entry, case: &Value) -> Value {
     }))
     .unwrap();
     let seed = case["seed"].as_u64().unwrap_or(0);
-    let work = resolve(&spec, seed, data.map(Arc::new), None, Allowance::UNLIMITED)
-        .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
+    let work = resolve(
+        &spec,
+        seed,
+        data.map(Into::into),
+        None,
+        Allowance::UNLIMITED,
+    )
+    .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
     let Ok(Found::Trained(outcome)) = work.run(&Run::default()) else {
         panic!("a training comes to an outcome");
     };
@@ -619,4 +606,36 @@ fn come_to(entry: &Entry, case: &Value) -> Value {
     let model = ModelId::new(Timestamp::from_milliseconds(0), [0; 10]);
     let result = TrainResult::new(&outcome, model, Some(hypothesis), 0.0);
     serde_json::to_value(result).unwrap()
+}
+
+/// n bits of the hypothesis, and whatever the counters and the generator take.
+#[test]
+fn directed_drift_keeps_its_promise_of_bits_in_a_session() {
+    const BESIDES: usize = 512;
+    let entry = find("directed-drift").unwrap();
+    let mut random = Seed(1).generator(Purpose::Examples);
+    for n in [11, 101, 1_001, 10_007, 100_003, 1_000_000] {
+        let mut matrix = BitMatrix::new(n);
+        for _ in 0..130 {
+            let words: Vec<u64> = (0..n.div_ceil(64)).map(|_| random.random()).collect();
+            matrix.push_row(BitVector::from_words(n, words).words());
+        }
+        let data = Data::new(Features::Boolean(matrix), Labels::HalfSpace);
+        let mut session = Session::new(session_plan(entry, &data)).unwrap();
+        let before = session.snapshot().len();
+        session.learn(&data, &Run::default()).unwrap();
+        assert!(session.counts().updates > 0, "n = {n}");
+        let after = session.snapshot().len();
+        println!(
+            "n = {n}: {before} bytes before, {after} after; n / 8 = {}",
+            n.div_ceil(8)
+        );
+        // A generator is written in digits, which may be more or fewer.
+        assert!(
+            after.abs_diff(before) <= 16,
+            "n = {n}: {before}, then {after}"
+        );
+        assert!(after <= n.div_ceil(64) * 8 + BESIDES, "n = {n}: {after}");
+        assert!(after <= 2 * n.div_ceil(8) + BESIDES, "n = {n}: {after}");
+    }
 }

@@ -1,13 +1,17 @@
 //! The one integration binary: linking once is quicker than once for each file.
 
 mod api;
+mod backup;
 mod certificates;
 mod contract;
 mod determinism;
 mod faults;
+mod larger_than_memory;
 mod learner_suite;
 mod openapi;
+mod postgres;
 mod readme;
 mod service;
 mod store_contract;
+mod stored_examples;
 mod tidy;

@@ -1,11 +1,9 @@
 //! The OpenAPI document: committed as served, honest about errors, and true of what is accepted.
 
-use std::process::Command;
-
 use serde_json::{Value, json};
 
 use crate::contract::{DOCUMENT, is_valid};
-use crate::service::{Service, short_job};
+use crate::service::{Service, program, short_job};
 
 /// Request bodies that the service takes, each over a form, a learner or a field of its own.
 fn fixtures() -> Vec<Value> {
@@ -131,10 +129,7 @@ fn the_committed_document_is_the_served_one() {
         committed == halfspace::http::document(),
         "openapi/openapi.json is old: halfspace openapi > openapi/openapi.json"
     );
-    let printed = Command::new(env!("CARGO_BIN_EXE_halfspace"))
-        .arg("openapi")
-        .output()
-        .unwrap();
+    let printed = program().arg("openapi").output().unwrap();
     assert!(printed.status.success());
     assert!(committed.as_bytes() == printed.stdout);
 }

@@ -5,13 +5,19 @@
 
 mod answer;
 mod client;
+mod database;
 mod inside;
+mod memory_limit;
 mod program;
+mod proxy;
 
 pub use answer::Answer;
 pub use client::Client;
+pub use database::TestDatabase;
 pub use inside::{Service, request};
-pub use program::{Program, processor_ticks};
+pub use memory_limit::MemoryLimit;
+pub use program::{Program, memory_peak, processor_ticks, program};
+pub use proxy::{Proxy, Way};
 
 use std::future::Future;
 use std::time::Duration;

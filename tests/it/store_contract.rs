@@ -1,7 +1,7 @@
 //! What every store must do, as one suite that runs over each backend.
 //!
 //! A case knows only [`Backend`] and `dyn Store`. A backend joins with one implementation of
-//! [`Backend`] and one line at the end of this file.
+//! [`Backend`], a function in [`backends`] and its name at the end of this file.
 
 mod database;
 mod datasets;
@@ -23,9 +23,11 @@ use halfspace::records::{
 };
 use halfspace::storage::{
     CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
-    JobFilter, Lease, ModelFilter, SqliteStore, Store, StoreError, Swept, WorkerId,
+    JobFilter, Lease, ModelFilter, Store, StoreError, Swept, WorkerId, postgres, sqlite,
 };
 use serde_json::{Value, json};
+
+use crate::service::TestDatabase;
 
 /// One database, made for one case and gone after it.
 #[async_trait]
@@ -258,18 +260,39 @@ async fn story(store: &dyn Store, id: JobId) -> Vec<String> {
     events(store, id).await.into_iter().map(told).collect()
 }
 
-/// Makes a test of each case, on a fresh database each.
+/// Makes a test of each case over each backend, on a fresh database each.
 macro_rules! contract {
-    ($backend:ident, $new:expr, [$($file:ident: $($case:ident)+;)+]) => {
+    ($($backend:ident)+; $cases:tt) => {
+        $(contract_over! { $backend $cases })+
+    };
+}
+
+macro_rules! contract_over {
+    ($backend:ident [$($file:ident: $($case:ident)+;)+]) => {
         mod $backend {
             $($(
                 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
                 async fn $case() {
-                    super::$file::$case(&$new).await;
+                    if let Some(backend) = super::backends::$backend().await {
+                        super::$file::$case(&backend).await;
+                    }
                 }
             )+)+
         }
     };
+}
+
+/// A fresh database of each kind; none where it cannot be had.
+mod backends {
+    use crate::service::TestDatabase;
+
+    pub async fn over_sqlite() -> Option<super::Sqlite> {
+        Some(super::Sqlite::new())
+    }
+
+    pub async fn over_postgres() -> Option<super::Postgres> {
+        TestDatabase::new().await.map(super::Postgres)
+    }
 }
 
 /// SQLite in a directory of its own.
@@ -288,7 +311,7 @@ impl Sqlite {
 #[async_trait]
 impl Backend for Sqlite {
     async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(Arc::new(SqliteStore::open(&self.path()).await?))
+        Ok(Arc::new(sqlite::open(&self.path()).await?))
     }
 
     async fn pretend_schema(&self, version: i64) {
@@ -306,7 +329,29 @@ impl Backend for Sqlite {
     }
 }
 
-contract!(sqlite, super::Sqlite::new(), [
+/// PostgreSQL, a database of its own.
+struct Postgres(TestDatabase);
+
+#[async_trait]
+impl Backend for Postgres {
+    async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(Arc::new(postgres::open(&self.0.place()).await?))
+    }
+
+    async fn pretend_schema(&self, version: i64) {
+        let mut connection = self.0.connect().await;
+        sqlx::query(
+            "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+             VALUES ($1, 'from the future', TRUE, '', 0)",
+        )
+        .bind(version)
+        .execute(&mut connection)
+        .await
+        .unwrap();
+    }
+}
+
+contract!(over_sqlite over_postgres; [
     status:
         a_queued_job_is_stored_whole
         a_job_succeeds_with_model_and_trace

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The rooms of the library from left to right; a room imports from its left only.
-const ROOMS: [&str; 13] = [
+const ROOMS: [&str; 14] = [
     "bits",
     "learners",
     "theory",
@@ -14,6 +14,7 @@ const ROOMS: [&str; 13] = [
     "formats",
     "records",
     "storage",
+    "callbacks",
     "jobs",
     "http",
     "config",

@@ -88,8 +88,22 @@ fn libsvm_options_are_kept() {
     check_good(
         Format::Libsvm,
         &unlabelled,
-        &[("1:1\n2:1\n", &["10", "01"], "unlabelled", None)],
+        &[
+            ("1:1\n2:1\n", &["10", "01"], "unlabelled", None),
+            // Nothing is shifted by a comment, nor by what ends the body.
+            (
+                "# c\n1:1\n1:0\n2:1\n\n\n",
+                &["10", "00", "01"],
+                "unlabelled",
+                None,
+            ),
+        ],
     );
+    for (text, line) in [("1:1\n\n2:1\n", 2), ("\n 1:1", 1), ("1:1\n \n\n2:1\n", 2)] {
+        let error = parse(Format::Libsvm, text.as_bytes(), &unlabelled).expect_err("blank");
+        assert_eq!(error.kind, FormatErrorKind::Syntax);
+        assert_eq!(error.place, Some(at(line, 1)));
+    }
     let wide = Options {
         n: Some(4),
         ..Options::default()
@@ -516,7 +530,11 @@ fn every_limit_is_named_where_it_is_passed() {
     check_bad(
         Format::Csv,
         &options,
-        &[("1,1,0,1,0\n", n_max, Some(at(1, 9)))],
+        &[
+            ("1,1,0,1,0\n", n_max, Some(at(1, 9))),
+            ("y,a,b,c,d\n", n_max, Some(at(1, 9))),
+            ("\"y\",a,b,c,d\n", n_max, Some(at(1, 11))),
+        ],
     );
     check_bad(
         Format::Libsvm,

@@ -6,7 +6,9 @@ mod blocks;
 mod coding;
 mod json;
 mod lines;
+mod portions;
 mod properties;
+mod spool;
 
 use crate::learners::data::{Data, Features, Labels};
 
@@ -105,6 +107,9 @@ fn kinds_have_distinct_codes() {
         FormatErrorKind::BadCoding,
         FormatErrorKind::UnknownCoding,
         FormatErrorKind::Io,
+        FormatErrorKind::NotYet,
+        FormatErrorKind::NotBoolean,
+        FormatErrorKind::Spool(std::io::ErrorKind::StorageFull),
     ];
     let mut codes: Vec<_> = kinds.iter().map(|kind| kind.code()).collect();
     codes.sort_unstable();

@@ -7,20 +7,18 @@ use crate::records::{Dataset, DatasetId};
 use crate::storage::StoreError;
 
 /// Four labelled examples of two features.
-fn new_dataset() -> NewDataset {
+fn data() -> Data {
     let mut matrix = BitMatrix::new(2);
     (0..4).for_each(|row| matrix.push_row(&[row]));
     let labels = BitVector::from_words(4, vec![0b1000]);
+    Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+}
+
+fn new_dataset() -> NewDataset {
     NewDataset {
         owner: Owner::anonymous(),
         name: None,
-        parsed: Parsed {
-            data: Data::new(Features::Boolean(matrix), Labels::Labelled(labels)),
-            first_real: None,
-            zero_bit_value: 0.0,
-            feature_names: None,
-            class_names: None,
-        },
+        parsed: Parsed::of(data()).into(),
         assume: None,
     }
 }
@@ -87,7 +85,7 @@ async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
     assert_eq!(listed.items.len(), 2);
     for summary in listed.items {
         let read = rig.jobs.read_dataset(&Owner::anonymous(), summary.id).await;
-        assert_eq!(read.unwrap().data, new_dataset().parsed.data);
+        assert_eq!(read.unwrap().data, data());
     }
 }
 

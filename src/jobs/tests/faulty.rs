@@ -12,13 +12,13 @@ use crate::records::{
 };
 use crate::storage::{
     Appended, CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat,
-    JobEnd, JobFilter, Lease, ModelFilter, Result, SqliteStore, Store, StoreError, Swept, WorkerId,
+    JobEnd, JobFilter, Lease, ModelFilter, Result, SqlStore, Store, StoreError, Swept, WorkerId,
 };
 
 /// Fails so many of the next inserts and ends, after they were written, and returns of jobs,
 /// before.
 pub struct Faulty {
-    pub inner: SqliteStore,
+    pub inner: SqlStore,
     pub faults: AtomicU32,
 }
 

@@ -9,8 +9,8 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, S
 use sqlx::{Connection, SqliteConnection, SqlitePool};
 
 use super::super::{Result, StoreError};
-use super::ANSWER_TIMEOUT;
 use crate::storage::data_dir::private;
+use crate::storage::sql::database::STATEMENT_TIMEOUT;
 
 /// How long a statement waits for the write lock of another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -80,5 +80,5 @@ fn pool(connections_max: u32) -> SqlitePoolOptions {
         .idle_timeout(None)
         .max_lifetime(None)
         .test_before_acquire(false)
-        .acquire_timeout(ANSWER_TIMEOUT)
+        .acquire_timeout(STATEMENT_TIMEOUT)
 }

@@ -1,10 +1,9 @@
-//! The driver's errors in the store's terms.
+//! SQLite's errors in the store's terms.
 
-use sqlx::migrate::MigrateError;
+use sqlx::error::DatabaseError;
 use sqlx::sqlite::SqliteError;
 
-use crate::storage::StoreError;
-use crate::storage::error::is_full;
+use crate::storage::sql::errors::Class;
 
 /// Primary result codes of SQLite, <https://www.sqlite.org/rescode.html>.
 mod code {
@@ -18,47 +17,20 @@ mod code {
     pub const NOTADB: i32 = 26;
 }
 
-impl From<sqlx::Error> for StoreError {
-    fn from(error: sqlx::Error) -> Self {
-        use sqlx::Error as E;
-        if is_full(&error) {
-            return Self::Full(error.into());
+/// What an error of the database comes to.
+pub(in crate::storage) fn class(error: &SqliteError) -> Class {
+    match primary_code(error) {
+        Some(code::FULL) => Class::Full,
+        Some(code::CORRUPT | code::NOTADB) => Class::Corrupt,
+        Some(code::BUSY | code::LOCKED | code::READONLY | code::IOERR | code::CANTOPEN) => {
+            Class::Unavailable
         }
-        match &error {
-            E::Database(database) => match primary_code(database.as_ref()) {
-                Some(code::FULL) => Self::Full(error.into()),
-                Some(code::CORRUPT | code::NOTADB) => Self::Corrupt(error.into()),
-                Some(code::BUSY | code::LOCKED | code::READONLY | code::IOERR | code::CANTOPEN) => {
-                    Self::Unavailable(error.into())
-                }
-                _ => Self::Other(error.into()),
-            },
-            E::Io(_) | E::PoolTimedOut | E::PoolClosed | E::WorkerCrashed | E::BeginFailed => {
-                Self::Unavailable(error.into())
-            }
-            E::ColumnDecode { .. } | E::Decode(_) => Self::Corrupt(error.into()),
-            _ => Self::Other(error.into()),
-        }
-    }
-}
-
-impl From<MigrateError> for StoreError {
-    fn from(error: MigrateError) -> Self {
-        match error {
-            MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
-            // A migration that was changed after it ran, or half of one: the schema is not what it
-            // is said to be.
-            MigrateError::VersionMismatch(_)
-            | MigrateError::VersionMissing(_)
-            | MigrateError::Dirty(_) => Self::Corrupt(error.into()),
-            _ => Self::Other(error.into()),
-        }
+        _ => Class::Other,
     }
 }
 
 /// The result code without the extension in its upper bytes.
-fn primary_code(error: &dyn sqlx::error::DatabaseError) -> Option<i32> {
-    let error = error.try_downcast_ref::<SqliteError>()?;
-    let code: i32 = sqlx::error::DatabaseError::code(error)?.parse().ok()?;
+fn primary_code(error: &SqliteError) -> Option<i32> {
+    let code: i32 = error.code()?.parse().ok()?;
     Some(code & 0xff)
 }

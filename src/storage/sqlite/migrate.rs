@@ -1,14 +1,16 @@
-//! The schema, and bringing a file up to it.
-//!
-//! Migrations only go forward and are never changed once released: they are compared with what ran.
+//! The schema of a file, and bringing it up to date.
 
-use sqlx::migrate::{Migration, MigrationType, Migrator};
-use sqlx::{Row, SqlSafeStr, SqliteConnection, SqlitePool};
+use std::time::Duration;
 
-use super::super::{Result, StoreError};
+use sqlx::{Row, SqliteConnection, SqlitePool};
 
-/// Version, description, statements. The newest last.
-const MIGRATIONS: [(i64, &str, &str); 3] = [
+use crate::storage::sql::migrations::{self, Migrations};
+use crate::storage::{Result, StoreError};
+
+/// How long bringing a file forward may take, waiting for other processes included.
+const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60);
+
+const MIGRATIONS: &Migrations = &[
     (
         1,
         "jobs and models",
@@ -29,53 +31,33 @@ const MIGRATIONS: [(i64, &str, &str); 3] = [
 /// Runs what has not run yet, all under one write lock, so that two processes never run one
 /// migration twice.
 pub(super) async fn run(writer: &SqlitePool) -> Result<()> {
-    let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
-    refuse_newer(&mut transaction).await?;
-    apply(&mut transaction, &MIGRATIONS).await?;
-    Ok(transaction.commit().await?)
+    let migrated = async {
+        let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
+        let found = version(&mut transaction).await?.unwrap_or(0);
+        migrations::refuse_newer(found, MIGRATIONS)?;
+        migrations::apply(&mut *transaction, MIGRATIONS).await?;
+        Ok(transaction.commit().await?)
+    };
+    match tokio::time::timeout(MIGRATION_TIMEOUT, migrated).await {
+        Ok(outcome) => outcome,
+        Err(elapsed) => Err(StoreError::unavailable(elapsed)),
+    }
 }
 
-/// Runs those of the migrations that have not run yet.
-async fn apply(
-    connection: &mut SqliteConnection,
-    migrations: &[(i64, &'static str, &'static str)],
-) -> Result<()> {
-    let migrations = migrations
-        .iter()
-        .map(|&(version, description, statements)| {
-            let kind = MigrationType::Simple;
-            Migration::new(
-                version,
-                description.into(),
-                kind,
-                statements.into_sql_str(),
-                false,
-            )
-        });
-    let migrator = Migrator::with_migrations(migrations.collect());
-    migrator.run_direct(None, connection, false).await?;
-    Ok(())
+/// The version of the schema that this program knows.
+pub(super) fn supported() -> i64 {
+    migrations::supported(MIGRATIONS)
 }
 
-async fn refuse_newer(connection: &mut SqliteConnection) -> Result<()> {
+/// The version of the newest migration that ran; none where none ever did.
+pub(super) async fn version(connection: &mut SqliteConnection) -> Result<Option<i64>> {
     let table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_sqlx_migrations'";
-    if sqlx::query(table)
-        .fetch_optional(&mut *connection)
-        .await?
-        .is_none()
-    {
-        return Ok(());
+    let table = sqlx::query(table).fetch_optional(&mut *connection).await?;
+    if table.is_none() {
+        return Ok(None);
     }
-    let newest = "SELECT COALESCE(MAX(version), 0) AS version FROM _sqlx_migrations";
-    let found: i64 = sqlx::query(newest)
-        .fetch_one(connection)
-        .await?
-        .try_get("version")?;
-    let supported = MIGRATIONS[MIGRATIONS.len() - 1].0;
-    if found > supported {
-        return Err(StoreError::Newer { found, supported });
-    }
-    Ok(())
+    let newest = sqlx::query(migrations::NEWEST).fetch_one(connection);
+    Ok(Some(newest.await?.try_get("version")?))
 }
 
 #[cfg(test)]
@@ -85,7 +67,7 @@ mod tests {
     use crate::records::task::{DataSpec, JobSpec, TaskSpec};
     use crate::records::{Dataset, DatasetId, Job, JobId, ModelId, Owner, Status, Timestamp};
     use crate::storage::sqlite::connect;
-    use crate::storage::{DatasetDeletion, SqliteStore, Store};
+    use crate::storage::{DatasetDeletion, Store, sqlite};
 
     /// Rows as the program of schema 1 wrote them: a queued and an ended job, and a model.
     const ROWS_OF_SCHEMA_1: &str = "
@@ -111,7 +93,9 @@ mod tests {
         let _opening = connect::lock_for_opening(path.to_owned()).await.unwrap();
         let writer = connect::writer(path).await.unwrap();
         let mut connection = writer.acquire().await.unwrap();
-        apply(&mut connection, &MIGRATIONS[..1]).await.unwrap();
+        migrations::apply(&mut *connection, &MIGRATIONS[..1])
+            .await
+            .unwrap();
         sqlx::raw_sql(ROWS_OF_SCHEMA_1)
             .execute(&mut *connection)
             .await
@@ -151,7 +135,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("db");
         store_of_schema_1(&path).await;
-        let store = SqliteStore::open(&path).await.unwrap();
+        let store = sqlite::open(&path).await.unwrap();
         let owner = Owner::anonymous();
         let id = |text: &str| text.parse::<JobId>().unwrap();
         let queued = store

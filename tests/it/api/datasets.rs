@@ -188,7 +188,12 @@ fn without_own(job: &Value) -> Value {
 
 #[tokio::test]
 async fn training_by_id_is_training_on_the_data() {
-    let service = Service::start().await;
+    training_by_id(&Service::start().await).await;
+    // Read block by block, however small the data are.
+    training_by_id(&Service::with(&["--resident-bytes-max", "0"]).await).await;
+}
+
+async fn training_by_id(service: &Service) {
     let real = json!({"labelled": {"examples": [{"x": [0.5, -1.25], "y": 1},
         {"x": [-0.5, 2], "y": -1}, {"x": [3, 0.25], "y": 1}]}});
     let drawn = json!({"half_space": {"assume": "uniform-positive",
@@ -206,7 +211,7 @@ async fn training_by_id_is_training_on_the_data() {
         ("directed-drift", drawn),
         ("perceptron", signed),
     ] {
-        let id = stored(&service, &data).await;
+        let id = stored(service, &data).await;
         let inline = service.run(&train(learner, &data)).await;
         let named = service.run(&train(learner, &by_id(&id))).await;
         assert_eq!(inline["status"], "succeeded", "{inline}");
@@ -442,7 +447,7 @@ async fn bad_datasets_are_refused_and_nothing_is_stored() {
         "sampling": "uniform"}}}"#;
     let long = "x".repeat(257);
     let long_json = format!(r#"{{"name": "{long}", "data": {SEPARABLE}}}"#);
-    let cases: [(&str, &str, &str, u16, &str); 19] = [
+    let cases: [(&str, &str, &str, u16, &str); 20] = [
         (JSON, "", SEPARABLE, 400, "schema"),
         (JSON, "", "{}", 400, "schema"),
         (
@@ -460,6 +465,13 @@ async fn bad_datasets_are_refused_and_nothing_is_stored() {
             "wrong-data",
         ),
         (JSON, "", generated, 422, "wrong-data"),
+        (
+            JSON,
+            "",
+            r#"{"data": {"unlabelled": {"examples": ["1"]}}, "seed": 5}"#,
+            422,
+            "wrong-data",
+        ),
         (JSON, "", &long_json, 400, "out-of-range"),
         (
             JSON,

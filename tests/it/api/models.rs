@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::service::{Service, endless, short_job, train};
+use crate::service::{Service, endless, short_job, train, until};
 
 /// A model of `short_job`; its path.
 async fn linear(service: &Service) -> String {
@@ -281,4 +281,30 @@ async fn a_claim_about_examples_to_predict_is_refused() {
     let data = json!({"half_space": {"examples": ["111"], "assume": "uniform-positive"}});
     let answer = service.post_json(&path, &data).await;
     assert_eq!(answer.problem(400), "bad-option");
+}
+
+#[tokio::test]
+async fn a_model_that_is_deleted_predicts_no_more() {
+    let (one, other) = Service::two().await;
+    one.compute();
+    let said = json!({"unlabelled": {"examples": ["101"]}});
+    let here = linear(&one).await;
+    let elsewhere = linear(&one).await;
+    for path in [&here, &elsewhere] {
+        let predict = format!("{path}/predict");
+        let first = one.post_json(&predict, &said).await.expect(200);
+        // What was read is used again.
+        let again = one.post_json(&predict, &said).await.expect(200);
+        assert_eq!(first.text(), again.text());
+    }
+    one.delete(&here).await.expect(204);
+    let refused = one.post_json(&format!("{here}/predict"), &said).await;
+    assert_eq!(refused.problem(404), "not-found");
+    other.delete(&elsewhere).await.expect(204);
+    let predict = format!("{elsewhere}/predict");
+    until("the deletion to be seen", async || {
+        let answer = one.post_json(&predict, &said).await;
+        (answer.status == 404).then_some(())
+    })
+    .await;
 }

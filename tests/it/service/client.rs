@@ -108,6 +108,11 @@ impl Client {
 }
 
 impl Opened {
+    /// The status of the answer.
+    pub fn status(&self) -> u16 {
+        self.status.as_u16()
+    }
+
     /// The next line of a body that is not framed by a length.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! The service inside this process: requests go through its router, without a socket.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,13 +15,30 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
-use super::Answer;
+use super::{Answer, TestDatabase};
 use crate::contract;
 
 /// A service with a directory of its own, computing jobs.
 pub struct Service {
     service: app::Service,
-    _directory: Arc<TempDir>,
+    home: Arc<Home>,
+}
+
+/// Where a service keeps what it keeps.
+struct Home {
+    directory: TempDir,
+    database: Option<TestDatabase>,
+}
+
+impl Home {
+    async fn new() -> Arc<Self> {
+        let database = TestDatabase::if_told().await;
+        let directory = tempfile::tempdir().unwrap();
+        Arc::new(Self {
+            directory,
+            database,
+        })
+    }
 }
 
 impl Service {
@@ -43,25 +61,36 @@ impl Service {
 
     /// A service that accepts jobs and never computes them.
     pub async fn idle(settings: &[&str]) -> Self {
-        Self::in_directory(Arc::new(tempfile::tempdir().unwrap()), settings).await
+        Self::at_home(Home::new().await, settings).await
     }
 
     /// Two services over one directory, as two processes would be.
     pub async fn two() -> (Self, Self) {
-        let directory = Arc::new(tempfile::tempdir().unwrap());
-        let one = Self::in_directory(Arc::clone(&directory), &[]).await;
-        (one, Self::in_directory(directory, &[]).await)
+        let home = Home::new().await;
+        let one = Self::at_home(Arc::clone(&home), &[]).await;
+        (one, Self::at_home(home, &[]).await)
     }
 
-    async fn in_directory(directory: Arc<TempDir>, settings: &[&str]) -> Self {
-        let data_dir = directory.path().to_str().unwrap();
-        let line = ["halfspace", "--data-dir", data_dir];
+    /// Another service over the same directory, with other settings, computing jobs.
+    pub async fn beside(&self, settings: &[&str]) -> Self {
+        let service = Self::at_home(Arc::clone(&self.home), settings).await;
+        service.compute();
+        service
+    }
+
+    async fn at_home(home: Arc<Home>, settings: &[&str]) -> Self {
+        let data_dir = home.directory.path().to_str().unwrap();
+        let url = home.database.as_ref().map(TestDatabase::url);
+        let url = url.as_deref().unwrap_or("sqlite");
+        let line = ["halfspace", "--data-dir", data_dir, "--database-url", url];
         let line = CommandLine::try_parse_from(line.iter().chain(settings)).unwrap();
         let service = app::Service::open(&line.settings).await.unwrap();
-        Self {
-            service,
-            _directory: directory,
-        }
+        Self { service, home }
+    }
+
+    /// Its data directory.
+    pub fn directory(&self) -> &Path {
+        self.home.directory.path()
     }
 
     /// Begins to stop, as at SIGTERM.

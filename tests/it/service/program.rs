@@ -19,11 +19,19 @@ pub struct Program {
 impl Program {
     /// Starts the program on a free port of the loopback and waits for its banner.
     pub fn start(data_dir: &Path, settings: &[&str]) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_halfspace"));
-        // Settings of whoever runs the tests are not those of the tests.
-        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {
-            command.env_remove(name);
-        }
+        Self::start_as(program(), data_dir, settings)
+    }
+
+    /// Starts the program where no file may be longer than so many times 512 bytes: for a file
+    /// that is, the disk is full.
+    pub fn start_on_a_small_disk(blocks_max: u32, data_dir: &Path, settings: &[&str]) -> Self {
+        let limited = format!("trap '' XFSZ; ulimit -f {blocks_max}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, env!("CARGO_BIN_EXE_halfspace")]);
+        Self::start_as(without_settings(command), data_dir, settings)
+    }
+
+    fn start_as(mut command: Command, data_dir: &Path, settings: &[&str]) -> Self {
         let mut child = command
             .args(["--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
             .arg(data_dir)
@@ -53,6 +61,19 @@ impl Program {
             child,
             _stdout: stdout,
         }
+    }
+
+    /// Runs the program, which is to end by itself: how it did, and all that it said.
+    pub fn run(data_dir: &Path, settings: &[&str]) -> (ExitStatus, String) {
+        let output = program()
+            .args(["--listen", "127.0.0.1:0", "--log", "trace", "--data-dir"])
+            .arg(data_dir)
+            .args(settings)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = [output.stdout, output.stderr].concat();
+        (output.status, String::from_utf8(said).unwrap())
     }
 
     /// Talks to it.
@@ -96,10 +117,32 @@ impl Drop for Program {
     }
 }
 
+/// The program without the settings of whoever runs the tests.
+pub fn program() -> Command {
+    without_settings(Command::new(env!("CARGO_BIN_EXE_halfspace")))
+}
+
+fn without_settings(mut command: Command) -> Command {
+    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {
+        command.env_remove(name);
+    }
+    command
+}
+
 /// The processor time that a process has used, in ticks; none where the system does not say.
 pub fn processor_ticks(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name, in parentheses, may hold blanks; user and system time are fields 14 and 15.
     let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
     Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
+}
+
+/// The most memory that a process ever had, in bytes, where the system tells.
+pub fn memory_peak(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes = line.trim().strip_suffix("kB")?.trim();
+    Some(kilobytes.parse::<u64>().ok()? * 1024)
 }

@@ -1,15 +1,14 @@
 //! The statements of datasets.
 
-use sqlx::{Row, SqliteConnection, SqlitePool};
-
 use super::super::{DatasetDeletion, Result, StoreError};
+use super::database::{Database, Transaction, statement};
+use super::rows;
 use super::rows::dataset_columns;
-use super::{SqliteStore, rows};
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary, Job, Owner, Page, Slice};
 
-pub(super) async fn insert(store: &SqliteStore, dataset: &Dataset) -> Result<()> {
+pub(super) async fn insert(database: &Database, dataset: &Dataset) -> Result<()> {
     let summary = &dataset.summary;
     let (counted, uncounted) = match &summary.repetitions {
         Repetitions::Counted {
@@ -19,8 +18,8 @@ pub(super) async fn insert(store: &SqliteStore, dataset: &Dataset) -> Result<()>
         Repetitions::Uncounted(reason) => (None, Some(reason)),
     };
     let signed_if = |number: Option<u64>| number.map(rows::signed).transpose();
-    let mut transaction = store.begin().await?;
-    sqlx::query(
+    let mut transaction = database.begin().await?;
+    let insert = statement(
         "INSERT INTO datasets (id, owner, name, n, kind, value_kind, zero_bit_value, assume, \
          examples, positives, duplicates, contradictions, uncounted, sha256, bytes, data_key, \
          created_at, features, classes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
@@ -32,7 +31,7 @@ pub(super) async fn insert(store: &SqliteStore, dataset: &Dataset) -> Result<()>
     .bind(rows::signed(summary.n)?)
     .bind(rows::word(&summary.kind)?)
     .bind(rows::word(&summary.values)?)
-    .bind(summary.zero_bit_value)
+    .bind(i64::from(summary.zero_bit_value))
     .bind(summary.assume.as_ref().map(rows::word).transpose()?)
     .bind(rows::signed(summary.examples)?)
     .bind(signed_if(summary.positives)?)
@@ -40,20 +39,19 @@ pub(super) async fn insert(store: &SqliteStore, dataset: &Dataset) -> Result<()>
     .bind(signed_if(
         counted.and_then(|(_, contradictions)| contradictions),
     )?)
-    .bind(uncounted)
+    .bind(uncounted.cloned())
     .bind(summary.sha256.as_str())
     .bind(rows::signed(summary.bytes)?)
     .bind(summary.data_key.as_str())
     .bind(summary.created_at.milliseconds())
     .bind(rows::json_if(dataset.features.as_ref())?)
-    .bind(rows::json_if(dataset.classes.as_ref())?)
-    .execute(&mut *transaction)
-    .await?;
-    Ok(transaction.commit().await?)
+    .bind(rows::json_if(dataset.classes.as_ref())?);
+    transaction.execute(insert).await?;
+    transaction.commit().await
 }
 
 pub(super) async fn one(
-    readers: &SqlitePool,
+    database: &Database,
     owner: &Owner,
     id: DatasetId,
 ) -> Result<Option<Dataset>> {
@@ -62,16 +60,13 @@ pub(super) async fn one(
         dataset_columns!(),
         ", features, classes FROM datasets WHERE id = $1 AND owner = $2"
     );
-    let row = sqlx::query(select)
-        .bind(id.to_string())
-        .bind(owner.as_str())
-        .fetch_optional(readers)
-        .await?;
+    let select = statement(select).bind(id.to_string()).bind(owner.as_str());
+    let row = database.optional(select).await?;
     row.as_ref().map(rows::dataset).transpose()
 }
 
 pub(super) async fn list(
-    readers: &SqlitePool,
+    database: &Database,
     owner: &Owner,
     page: &Page<DatasetKind>,
 ) -> Result<Slice<DatasetSummary, DatasetKind>> {
@@ -80,12 +75,11 @@ pub(super) async fn list(
         dataset_columns!(),
         " FROM datasets WHERE owner = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
     );
-    let found = sqlx::query(select)
+    let select = statement(select)
         .bind(owner.as_str())
         .bind(rows::before(page))
-        .bind(page.limit() + 1)
-        .fetch_all(readers)
-        .await?;
+        .bind(page.limit() + 1);
+    let found = database.all(select).await?;
     let items = found
         .iter()
         .map(rows::dataset_summary)
@@ -97,49 +91,44 @@ pub(super) async fn list(
 pub(super) const PIN: &str = "SELECT id FROM jobs \
      WHERE dataset = $1 AND dataset IS NOT NULL AND finished_at IS NULL LIMIT 1";
 
-/// Under one write lock, so that no job is inserted between the look and the deletion.
+/// The dataset is locked first, so that no job is inserted between the look and the deletion.
 pub(super) async fn delete(
-    store: &SqliteStore,
+    database: &Database,
     owner: &Owner,
     id: DatasetId,
 ) -> Result<DatasetDeletion> {
-    let mut transaction = store.begin().await?;
-    let found = sqlx::query("SELECT data_key FROM datasets WHERE id = $1 AND owner = $2")
-        .bind(id.to_string())
-        .bind(owner.as_str())
-        .fetch_optional(&mut *transaction)
-        .await?;
+    let mut transaction = database.begin().await?;
+    let select =
+        statement("SELECT data_key FROM datasets WHERE id = $1 AND owner = $2 {for update}")
+            .bind(id.to_string())
+            .bind(owner.as_str());
+    let found = transaction.optional(select).await?;
     let Some(found) = found else {
         return Ok(DatasetDeletion::NotFound);
     };
-    let pin = sqlx::query(PIN)
-        .bind(id.to_string())
-        .fetch_optional(&mut *transaction)
-        .await?;
+    let select = statement(PIN).bind(id.to_string());
+    let pin = transaction.optional(select).await?;
     if let Some(pin) = pin {
         let job = rows::parsed(&pin, "id")?;
         return Ok(DatasetDeletion::Pinned { job });
     }
-    sqlx::query("DELETE FROM datasets WHERE id = $1")
-        .bind(id.to_string())
-        .execute(&mut *transaction)
-        .await?;
+    let delete = statement("DELETE FROM datasets WHERE id = $1").bind(id.to_string());
+    transaction.execute(delete).await?;
     transaction.commit().await?;
-    let data_key = found.try_get("data_key")?;
+    let data_key = found.get("data_key")?;
     Ok(DatasetDeletion::Deleted { data_key })
 }
 
 /// Refuses a job that has not ended and whose dataset is not there, or not its owner's. In the
 /// transaction that stores the job, which so pins the dataset.
-pub(super) async fn demand_of(connection: &mut SqliteConnection, job: &Job) -> Result<()> {
+pub(super) async fn demand_of(transaction: &mut Transaction, job: &Job) -> Result<()> {
     let Some(id) = job.dataset.filter(|_| !job.status.is_ended()) else {
         return Ok(());
     };
-    let found = sqlx::query("SELECT 1 FROM datasets WHERE id = $1 AND owner = $2")
+    let select = statement("SELECT 1 FROM datasets WHERE id = $1 AND owner = $2 {for share}")
         .bind(id.to_string())
-        .bind(job.owner.as_str())
-        .fetch_optional(connection)
-        .await?;
+        .bind(job.owner.as_str());
+    let found = transaction.optional(select).await?;
     found.map(|_| ()).ok_or(StoreError::DatasetMissing(id))
 }
 

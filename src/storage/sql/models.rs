@@ -1,21 +1,20 @@
 //! The statements of models.
 
-use sqlx::{SqliteConnection, SqlitePool};
-
 use super::super::{ModelFilter, Result};
-use super::{SqliteStore, rows};
+use super::database::{Database, Transaction, statement};
+use super::rows;
 use crate::records::id::ModelKind;
 use crate::records::{Model, ModelId, ModelSummary, Owner, Page, Slice};
 
-pub(super) async fn insert_one(store: &SqliteStore, model: &Model) -> Result<()> {
-    let mut transaction = store.begin().await?;
+pub(super) async fn insert_one(database: &Database, model: &Model) -> Result<()> {
+    let mut transaction = database.begin().await?;
     insert(&mut transaction, model).await?;
-    Ok(transaction.commit().await?)
+    transaction.commit().await
 }
 
 /// Stores the model unless its id is stored already.
-pub(super) async fn insert(connection: &mut SqliteConnection, model: &Model) -> Result<()> {
-    sqlx::query(
+pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Result<()> {
+    let insert = statement(
         "INSERT INTO models (id, owner, job, name, learner, kind, n, created_at, document) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING",
     )
@@ -27,31 +26,29 @@ pub(super) async fn insert(connection: &mut SqliteConnection, model: &Model) -> 
     .bind(model.kind.as_str())
     .bind(rows::signed(model.n)?)
     .bind(model.created_at.milliseconds())
-    .bind(rows::json(&model.document)?)
-    .execute(connection)
-    .await?;
+    .bind(rows::json(&model.document)?);
+    transaction.execute(insert).await?;
     Ok(())
 }
 
-pub(super) async fn one(readers: &SqlitePool, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
-    let row = sqlx::query(
+pub(super) async fn one(database: &Database, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
+    let select = statement(
         "SELECT id, owner, job, name, learner, kind, n, created_at, document FROM models \
          WHERE id = $1 AND owner = $2",
     )
     .bind(id.to_string())
-    .bind(owner.as_str())
-    .fetch_optional(readers)
-    .await?;
+    .bind(owner.as_str());
+    let row = database.optional(select).await?;
     row.as_ref().map(rows::model).transpose()
 }
 
 pub(super) async fn list(
-    readers: &SqlitePool,
+    database: &Database,
     owner: &Owner,
     filter: &ModelFilter,
     page: &Page<ModelKind>,
 ) -> Result<Slice<ModelSummary, ModelKind>> {
-    let found = sqlx::query(
+    let select = statement(
         "SELECT id, owner, job, name, learner, kind, n, created_at FROM models \
          WHERE owner = $1 AND id < $2 \
          AND ($3 IS NULL OR learner = $3) AND ($4 IS NULL OR kind = $4) \
@@ -61,9 +58,8 @@ pub(super) async fn list(
     .bind(rows::before(page))
     .bind(filter.learner.as_deref())
     .bind(filter.kind.as_deref())
-    .bind(page.limit() + 1)
-    .fetch_all(readers)
-    .await?;
+    .bind(page.limit() + 1);
+    let found = database.all(select).await?;
     let items = found
         .iter()
         .map(rows::model_summary)
@@ -71,13 +67,12 @@ pub(super) async fn list(
     Ok(Slice::from_one_more(items, page, |model| model.id))
 }
 
-pub(super) async fn delete(store: &SqliteStore, owner: &Owner, id: ModelId) -> Result<bool> {
-    let mut transaction = store.begin().await?;
-    let deleted = sqlx::query("DELETE FROM models WHERE id = $1 AND owner = $2")
+pub(super) async fn delete(database: &Database, owner: &Owner, id: ModelId) -> Result<bool> {
+    let mut transaction = database.begin().await?;
+    let delete = statement("DELETE FROM models WHERE id = $1 AND owner = $2")
         .bind(id.to_string())
-        .bind(owner.as_str())
-        .execute(&mut *transaction)
-        .await?;
+        .bind(owner.as_str());
+    let deleted = transaction.execute(delete).await?;
     transaction.commit().await?;
-    Ok(deleted.rows_affected() > 0)
+    Ok(deleted > 0)
 }

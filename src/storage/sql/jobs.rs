@@ -1,22 +1,21 @@
 //! The statements of jobs as records: storing, reading, deleting. Who computes them is in `queue`.
 
-use sqlx::{Row, SqliteConnection, SqlitePool};
-
 use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, WorkerId};
+use super::database::{Database, Transaction, statement};
 use super::events::{self, Unnumbered};
 use super::rows::job_columns;
-use super::{SqliteStore, datasets, models, rows};
+use super::{datasets, models, rows};
 use crate::records::id::JobKind;
 use crate::records::{Job, JobId, Model, Owner, Page, Slice, Status, Timestamp};
 
-pub(super) async fn insert_queued(store: &SqliteStore, job: &Job) -> Result<()> {
+pub(super) async fn insert_queued(database: &Database, job: &Job) -> Result<()> {
     demand(job, job.status == Status::Queued)?;
     let queued = [Unnumbered::status(
         Status::Queued,
         job.attempt,
         job.created_at,
     )];
-    let mut transaction = store.begin().await?;
+    let mut transaction = database.begin().await?;
     if insert(&mut transaction, job, None, &queued).await? {
         transaction.commit().await?;
     }
@@ -24,7 +23,7 @@ pub(super) async fn insert_queued(store: &SqliteStore, job: &Job) -> Result<()> 
 }
 
 pub(super) async fn insert_running(
-    store: &SqliteStore,
+    database: &Database,
     job: &Job,
     worker: &WorkerId,
     lease_seconds: u32,
@@ -37,26 +36,25 @@ pub(super) async fn insert_running(
         claim: 1,
     };
     let begun = begun_events(job, 1);
-    let mut transaction = store.begin().await?;
+    let mut transaction = database.begin().await?;
     if insert(&mut transaction, job, Some((worker, lease_seconds)), &begun).await? {
         transaction.commit().await?;
         return Ok(lease);
     }
     // Stored before: by this very call, when its first answer was lost, or by somebody else.
-    let held = sqlx::query(
+    let select = statement(
         "SELECT 1 FROM jobs WHERE id = $1 AND status = 'running' AND lease_owner = $2 \
          AND attempt = 1 AND claims = 1",
     )
     .bind(job.id.to_string())
-    .bind(worker.as_str())
-    .fetch_optional(&mut *transaction)
-    .await?;
+    .bind(worker.as_str());
+    let held = transaction.optional(select).await?;
     held.map(|_| lease)
         .ok_or_else(|| StoreError::Conflict(job.id.to_string()))
 }
 
 pub(super) async fn insert_ended(
-    store: &SqliteStore,
+    database: &Database,
     job: &Job,
     model: Option<&Model>,
     trace: Option<&[u8]>,
@@ -69,7 +67,7 @@ pub(super) async fn insert_ended(
         job.attempt,
         finished_at.unwrap_or(job.created_at),
     ));
-    let mut transaction = store.begin().await?;
+    let mut transaction = database.begin().await?;
     if insert(&mut transaction, job, None, &all).await? {
         insert_products(&mut transaction, job.id, &job.owner, model, trace).await?;
         transaction.commit().await?;
@@ -79,22 +77,21 @@ pub(super) async fn insert_ended(
 
 /// What a job leaves beside its result.
 pub(super) async fn insert_products(
-    connection: &mut SqliteConnection,
+    transaction: &mut Transaction,
     job: JobId,
     owner: &Owner,
     model: Option<&Model>,
     trace: Option<&[u8]>,
 ) -> Result<()> {
     if let Some(model) = model {
-        models::insert(connection, model).await?;
+        models::insert(transaction, model).await?;
     }
     if let Some(trace) = trace {
-        sqlx::query("INSERT INTO traces (job, owner, body) VALUES ($1, $2, $3)")
+        let insert = statement("INSERT INTO traces (job, owner, body) VALUES ($1, $2, $3)")
             .bind(job.to_string())
             .bind(owner.as_str())
-            .bind(trace)
-            .execute(connection)
-            .await?;
+            .bind(trace);
+        transaction.execute(insert).await?;
     }
     Ok(())
 }
@@ -122,18 +119,18 @@ fn demand(job: &Job, fits: bool) -> Result<()> {
 
 /// Stores the job's row and its events, unless its id is stored already; whether it did.
 async fn insert(
-    connection: &mut SqliteConnection,
+    transaction: &mut Transaction,
     job: &Job,
     lease: Option<(&WorkerId, u32)>,
     events: &[Unnumbered],
 ) -> Result<bool> {
     let event_sequence = events.len() as i64;
-    let inserted = sqlx::query(
+    let insert = statement(
         "INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, \
          seed, attempt, priority, created_at, started_at, finished_at, progress, result, error, \
          model, cancel_requested, lease_owner, lease_until, claims, event_sequence, dataset) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-         $19, $20, $21, unixepoch('subsec') + $22, $23, $24, $25) ON CONFLICT (id) DO NOTHING",
+         $19, $20, $21, {now} + $22, $23, $24, $25) ON CONFLICT (id) DO NOTHING",
     )
     .bind(job.id.to_string())
     .bind(job.owner.as_str())
@@ -146,7 +143,7 @@ async fn insert(
     .bind(job.data_sha256.as_deref())
     .bind(rows::signed(job.seed)?)
     .bind(job.attempt)
-    .bind(job.priority)
+    .bind(i64::from(job.priority))
     .bind(job.created_at.milliseconds())
     .bind(job.started_at.map(Timestamp::milliseconds))
     .bind(job.finished_at.map(Timestamp::milliseconds))
@@ -157,31 +154,27 @@ async fn insert(
     .bind(job.cancel_requested)
     .bind(lease.map(|(worker, _)| worker.as_str()))
     // Without a lease there are no seconds, and the sum is null.
-    .bind(lease.map(|(_, seconds)| seconds))
+    .bind(lease.map(|(_, seconds)| i64::from(seconds)))
     .bind(job.attempt)
     .bind(event_sequence)
-    .bind(job.dataset.map(|dataset| dataset.to_string()))
-    .execute(&mut *connection)
-    .await?;
-    if inserted.rows_affected() == 0 {
+    .bind(job.dataset.map(|dataset| dataset.to_string()));
+    let inserted = transaction.execute(insert).await?;
+    if inserted == 0 {
         return Ok(false);
     }
-    datasets::demand_of(connection, job).await?;
-    events::write(connection, job.id, &job.owner, event_sequence, events).await?;
+    datasets::demand_of(transaction, job).await?;
+    events::write(transaction, job.id, &job.owner, event_sequence, events).await?;
     Ok(true)
 }
 
-pub(super) async fn one(readers: &SqlitePool, owner: &Owner, id: JobId) -> Result<Option<Job>> {
+pub(super) async fn one(database: &Database, owner: &Owner, id: JobId) -> Result<Option<Job>> {
     let select = concat!(
         "SELECT ",
         job_columns!(),
         " FROM jobs WHERE id = $1 AND owner = $2"
     );
-    let row = sqlx::query(select)
-        .bind(id.to_string())
-        .bind(owner.as_str())
-        .fetch_optional(readers)
-        .await?;
+    let select = statement(select).bind(id.to_string()).bind(owner.as_str());
+    let row = database.optional(select).await?;
     row.as_ref().map(rows::job).transpose()
 }
 
@@ -195,45 +188,42 @@ pub(super) const LIST: &str = concat!(
 );
 
 pub(super) async fn list(
-    readers: &SqlitePool,
+    database: &Database,
     owner: &Owner,
     filter: &JobFilter,
     page: &Page<JobKind>,
 ) -> Result<Slice<Job, JobKind>> {
-    let found = sqlx::query(LIST)
+    let select = statement(LIST)
         .bind(owner.as_str())
         .bind(rows::before(page))
         .bind(filter.status.map(Status::as_str))
         .bind(filter.task.as_deref())
         .bind(filter.learner.as_deref())
-        .bind(page.limit() + 1)
-        .fetch_all(readers)
-        .await?;
+        .bind(page.limit() + 1);
+    let found = database.all(select).await?;
     let items = found.iter().map(rows::job).collect::<Result<Vec<_>>>()?;
     Ok(Slice::from_one_more(items, page, |job| job.id))
 }
 
-pub(super) async fn delete(store: &SqliteStore, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
-    let mut transaction = store.begin().await?;
+pub(super) async fn delete(database: &Database, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
+    let mut transaction = database.begin().await?;
     // Events and trace go with it.
-    let deleted = sqlx::query(
+    let delete = statement(
         "DELETE FROM jobs WHERE id = $1 AND owner = $2 AND finished_at IS NOT NULL \
          RETURNING data_key",
     )
     .bind(id.to_string())
-    .bind(owner.as_str())
-    .fetch_optional(&mut *transaction)
-    .await?;
+    .bind(owner.as_str());
+    let deleted = transaction.optional(delete).await?;
     if let Some(row) = deleted {
-        let data_key = row.try_get("data_key")?;
+        let data_key = row.get("data_key")?;
         transaction.commit().await?;
         return Ok(DeleteOutcome::Deleted { data_key });
     }
-    let there = sqlx::query("SELECT 1 FROM jobs WHERE id = $1 AND owner = $2")
+    let select = statement("SELECT 1 FROM jobs WHERE id = $1 AND owner = $2")
         .bind(id.to_string())
-        .bind(owner.as_str())
-        .fetch_optional(&mut *transaction)
-        .await?;
+        .bind(owner.as_str());
+    let there = transaction.optional(select).await?;
     Ok(if there.is_some() {
         DeleteOutcome::NotEnded
     } else {
@@ -242,19 +232,18 @@ pub(super) async fn delete(store: &SqliteStore, owner: &Owner, id: JobId) -> Res
 }
 
 pub(super) async fn sweep(
-    store: &SqliteStore,
+    database: &Database,
     ended_before: Timestamp,
     limit: u32,
 ) -> Result<Swept> {
-    let mut transaction = store.begin().await?;
-    let deleted = sqlx::query(
+    let mut transaction = database.begin().await?;
+    let delete = statement(
         "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE finished_at < $1 \
-         ORDER BY finished_at LIMIT $2) RETURNING data_key",
+         ORDER BY finished_at LIMIT $2 {for update, skip locked}) RETURNING data_key",
     )
     .bind(ended_before.milliseconds())
-    .bind(limit)
-    .fetch_all(&mut *transaction)
-    .await?;
+    .bind(limit);
+    let deleted = transaction.all(delete).await?;
     transaction.commit().await?;
     let mut swept = Swept {
         jobs: deleted.len() as u64,
@@ -263,31 +252,31 @@ pub(super) async fn sweep(
     for row in &deleted {
         swept
             .data_keys
-            .extend(row.try_get::<Option<String>, _>("data_key")?);
+            .extend(row.get::<Option<String>>("data_key")?);
     }
     Ok(swept)
 }
 
 pub(super) async fn trace(
-    readers: &SqlitePool,
+    database: &Database,
     owner: &Owner,
     id: JobId,
 ) -> Result<Option<Vec<u8>>> {
-    let row = sqlx::query("SELECT body FROM traces WHERE job = $1 AND owner = $2")
+    let select = statement("SELECT body FROM traces WHERE job = $1 AND owner = $2")
         .bind(id.to_string())
-        .bind(owner.as_str())
-        .fetch_optional(readers)
-        .await?;
-    Ok(row.map(|row| row.try_get("body")).transpose()?)
+        .bind(owner.as_str());
+    let row = database.optional(select).await?;
+    row.map(|row| row.get("body")).transpose()
 }
 
 /// The first condition names the partial index, which holds nothing that has ended.
 pub(super) const COUNT_QUEUED: &str = "SELECT COUNT(*) AS queued FROM jobs \
      WHERE status IN ('queued', 'running') AND status = 'queued'";
 
-pub(super) async fn queued_count(readers: &SqlitePool) -> Result<u64> {
-    let row = sqlx::query(COUNT_QUEUED).fetch_one(readers).await?;
-    u64::try_from(row.try_get::<i64, _>("queued")?).map_err(StoreError::corrupt)
+pub(super) async fn queued_count(database: &Database) -> Result<u64> {
+    let select = statement(COUNT_QUEUED);
+    let row = database.one(select).await?;
+    rows::unsigned(&row, "queued")
 }
 
 /// The first two conditions name the partial index, which holds nothing that has ended.
@@ -296,19 +285,16 @@ pub(super) const DATA_KEYS: &str = "SELECT DISTINCT data_key FROM jobs \
      ORDER BY data_key LIMIT $2";
 
 pub(super) async fn data_keys(
-    readers: &SqlitePool,
+    database: &Database,
     after: Option<&str>,
     limit: u32,
 ) -> Result<Vec<String>> {
     let mut keys: Vec<String> = Vec::new();
-    for statement in [DATA_KEYS, datasets::DATA_KEYS] {
-        let found = sqlx::query(statement)
-            .bind(after.unwrap_or(""))
-            .bind(limit)
-            .fetch_all(readers)
-            .await?;
+    for text in [DATA_KEYS, datasets::DATA_KEYS] {
+        let select = statement(text).bind(after.unwrap_or("")).bind(limit);
+        let found = database.all(select).await?;
         for row in &found {
-            keys.push(row.try_get("data_key")?);
+            keys.push(row.get("data_key")?);
         }
     }
     // The first of either are the first of both.
@@ -317,10 +303,9 @@ pub(super) async fn data_keys(
     Ok(keys)
 }
 
-pub(super) async fn ping(readers: &SqlitePool) -> Result<()> {
+pub(super) async fn ping(database: &Database) -> Result<()> {
     // Reads the file, not only the connection.
-    sqlx::query("SELECT 1 FROM jobs LIMIT 1")
-        .fetch_optional(readers)
-        .await?;
+    let select = statement("SELECT 1 FROM jobs LIMIT 1");
+    database.optional(select).await?;
     Ok(())
 }

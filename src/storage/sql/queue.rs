@@ -3,20 +3,15 @@
 //! Every statement that a worker causes is fenced on (id, status, worker, attempt, claim): a lease
 //! that is no longer the job's own matches no row, and nothing is written.
 
-use sqlx::sqlite::{SqliteArguments, SqliteRow};
-use sqlx::{Row, Sqlite, SqliteConnection};
-
 use super::super::{
     CancelOutcome, Claim, ClaimTerms, Fenced, Heartbeat, JobEnd, Lease, Result, StoreError,
     WorkerId,
 };
+use super::database::{Database, Row, Statement, Transaction, statement};
 use super::events::{self, Unnumbered};
 use super::rows::job_columns;
-use super::{SqliteStore, jobs, rows};
+use super::{jobs, rows};
 use crate::records::{Job, JobError, JobId, Owner, Progress, Status, Timestamp};
-
-/// A statement with its arguments.
-type Query = sqlx::query::Query<'static, Sqlite, SqliteArguments>;
 
 /// The conditions of the fence, on the first four parameters. A macro for the reason given at
 /// [`job_columns`].
@@ -28,23 +23,23 @@ macro_rules! fence {
 }
 
 /// A statement whose first four parameters are the lease's.
-fn fenced(statement: &'static str, lease: &Lease) -> Query {
-    sqlx::query(statement)
+fn fenced(text: &'static str, lease: &Lease) -> Statement {
+    statement(text)
         .bind(lease.job.to_string())
-        .bind(lease.worker.as_str().to_owned())
+        .bind(lease.worker.as_str())
         .bind(lease.attempt)
         .bind(lease.claim)
 }
 
 pub(super) async fn claim(
-    store: &SqliteStore,
+    database: &Database,
     worker: &WorkerId,
     terms: &ClaimTerms,
     now: Timestamp,
 ) -> Result<Option<Claim>> {
     // Each round ends a job for good, hands one out, or finds none: no round comes back to a job.
     loop {
-        let mut transaction = store.begin().await?;
+        let mut transaction = database.begin().await?;
         let Some(row) = take_next(&mut transaction, worker, terms.lease_seconds, now).await? else {
             return Ok(None);
         };
@@ -67,7 +62,7 @@ pub(super) async fn claim(
                 job: job.id,
                 worker: worker.clone(),
                 attempt: job.attempt,
-                claim: row.try_get("claims")?,
+                claim: rows::small(&row, "claims")?,
             };
             let running = [Unnumbered::status(Status::Running, job.attempt, now)];
             events::append(&mut transaction, job.id, &running).await?;
@@ -81,49 +76,46 @@ pub(super) async fn claim(
 /// is in the order of claims.
 pub(super) const TAKE_NEXT: &str = concat!(
     "UPDATE jobs SET status = 'running', attempt = attempt + 1, claims = claims + 1, \
-     lease_owner = $1, lease_until = unixepoch('subsec') + $2, \
+     lease_owner = $1, lease_until = {now} + $2, \
      started_at = COALESCE(started_at, $3) \
      WHERE id = (SELECT id FROM jobs WHERE status IN ('queued', 'running') \
-     AND (status = 'queued' OR lease_until <= unixepoch('subsec')) \
-     ORDER BY priority DESC, attempt, id LIMIT 1) RETURNING ",
+     AND (status = 'queued' OR lease_until <= {now}) \
+     ORDER BY priority DESC, attempt, id LIMIT 1 {for update, skip locked}) RETURNING ",
     job_columns!()
 );
 
 /// Makes the next job in the order of claims `worker`'s, with one more attempt.
 async fn take_next(
-    connection: &mut SqliteConnection,
+    transaction: &mut Transaction,
     worker: &WorkerId,
     lease_seconds: u32,
     now: Timestamp,
-) -> Result<Option<SqliteRow>> {
-    let row = sqlx::query(TAKE_NEXT)
+) -> Result<Option<Row>> {
+    let update = statement(TAKE_NEXT)
         .bind(worker.as_str())
         .bind(lease_seconds)
-        .bind(now.milliseconds())
-        .fetch_optional(connection)
-        .await?;
-    Ok(row)
+        .bind(now.milliseconds());
+    transaction.optional(update).await
 }
 
 pub(super) async fn heartbeat(
-    store: &SqliteStore,
+    database: &Database,
     lease: &Lease,
     lease_seconds: u32,
     progress: Option<&Progress>,
     now: Timestamp,
 ) -> Result<Heartbeat> {
-    let mut transaction = store.begin().await?;
+    let mut transaction = database.begin().await?;
     let update = concat!(
-        "UPDATE jobs SET lease_until = unixepoch('subsec') + $5, \
+        "UPDATE jobs SET lease_until = {now} + $5, \
          progress = COALESCE($6, progress)",
         fence!(),
         "RETURNING cancel_requested"
     );
-    let held = fenced(update, lease)
+    let update = fenced(update, lease)
         .bind(lease_seconds)
-        .bind(rows::json_if(progress)?)
-        .fetch_optional(&mut *transaction)
-        .await?;
+        .bind(rows::json_if(progress)?);
+    let held = transaction.optional(update).await?;
     let Some(row) = held else {
         return Ok(Heartbeat::Lost);
     };
@@ -133,37 +125,36 @@ pub(super) async fn heartbeat(
     }
     transaction.commit().await?;
     Ok(Heartbeat::Held {
-        cancel_requested: row.try_get("cancel_requested")?,
+        cancel_requested: row.get("cancel_requested")?,
     })
 }
 
-pub(super) async fn finish(store: &SqliteStore, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
+pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
     if !end.status.is_ended() {
         return Err(StoreError::other(format!(
             "a job does not end as {}",
             end.status
         )));
     }
-    let mut transaction = store.begin().await?;
+    let mut transaction = database.begin().await?;
     let update = concat!(
         "UPDATE jobs SET status = $5, result = $6, error = $7, finished_at = $8, progress = $9, \
          model = $10, lease_owner = NULL, lease_until = NULL",
         fence!(),
         "RETURNING owner"
     );
-    let held = fenced(update, lease)
+    let update = fenced(update, lease)
         .bind(end.status.as_str())
         .bind(rows::json_if(end.result.as_ref())?)
         .bind(rows::json_if(end.error.as_ref())?)
         .bind(end.finished_at.milliseconds())
         .bind(rows::json(&end.progress)?)
-        .bind(end.model.as_ref().map(|model| model.id.to_string()))
-        .fetch_optional(&mut *transaction)
-        .await?;
+        .bind(end.model.as_ref().map(|model| model.id.to_string()));
+    let held = transaction.optional(update).await?;
     let Some(row) = held else {
         return Ok(Fenced::Lost);
     };
-    let owner = Owner::new(row.try_get::<String, _>("owner")?);
+    let owner = Owner::new(row.get::<String>("owner")?);
     let (model, trace) = (end.model.as_ref(), end.trace.as_deref());
     jobs::insert_products(&mut transaction, lease.job, &owner, model, trace).await?;
     let last = Unnumbered::end(end.status, lease.attempt, end.finished_at);
@@ -172,18 +163,15 @@ pub(super) async fn finish(store: &SqliteStore, lease: &Lease, end: &JobEnd) -> 
     Ok(Fenced::Done)
 }
 
-pub(super) async fn requeue(store: &SqliteStore, lease: &Lease, now: Timestamp) -> Result<Fenced> {
-    let mut transaction = store.begin().await?;
+pub(super) async fn requeue(database: &Database, lease: &Lease, now: Timestamp) -> Result<Fenced> {
+    let mut transaction = database.begin().await?;
     let update = concat!(
         "UPDATE jobs SET status = 'queued', attempt = attempt - 1, lease_owner = NULL, \
          lease_until = NULL",
         fence!(),
         "RETURNING id, attempt, cancel_requested"
     );
-    let Some(row) = fenced(update, lease)
-        .fetch_optional(&mut *transaction)
-        .await?
-    else {
+    let Some(row) = transaction.optional(fenced(update, lease)).await? else {
         return Ok(Fenced::Lost);
     };
     after_requeue(&mut transaction, &row, now).await?;
@@ -191,15 +179,14 @@ pub(super) async fn requeue(store: &SqliteStore, lease: &Lease, now: Timestamp) 
     Ok(Fenced::Done)
 }
 
-pub(super) async fn release_all(store: &SqliteStore, now: Timestamp) -> Result<u64> {
-    let mut transaction = store.begin().await?;
-    let released = sqlx::query(
+pub(super) async fn release_all(database: &Database, now: Timestamp) -> Result<u64> {
+    let mut transaction = database.begin().await?;
+    let update = statement(
         "UPDATE jobs SET status = 'queued', lease_owner = NULL, lease_until = NULL \
          WHERE status IN ('queued', 'running') AND status = 'running' \
          RETURNING id, attempt, cancel_requested",
-    )
-    .fetch_all(&mut *transaction)
-    .await?;
+    );
+    let released = transaction.all(update).await?;
     for row in &released {
         after_requeue(&mut transaction, row, now).await?;
     }
@@ -209,47 +196,40 @@ pub(super) async fn release_all(store: &SqliteStore, now: Timestamp) -> Result<u
 
 /// Tells that a job is queued again, and cancels it if a client wanted its end: who went back to
 /// the queue only to be cancelled would keep its client waiting for a worker.
-async fn after_requeue(
-    connection: &mut SqliteConnection,
-    row: &SqliteRow,
-    now: Timestamp,
-) -> Result<()> {
+async fn after_requeue(transaction: &mut Transaction, row: &Row, now: Timestamp) -> Result<()> {
     let id: JobId = rows::parsed(row, "id")?;
-    let attempt: u32 = row.try_get("attempt")?;
+    let attempt: u32 = rows::small(row, "attempt")?;
     let queued = [Unnumbered::status(Status::Queued, attempt, now)];
-    events::append(connection, id, &queued).await?;
-    if row.try_get("cancel_requested")? {
+    events::append(transaction, id, &queued).await?;
+    if row.get("cancel_requested")? {
         let ending = Ending {
             status: Status::Cancelled,
             error: None,
             attempt,
         };
-        end_unfinished(connection, id, ending, now).await?;
+        end_unfinished(transaction, id, ending, now).await?;
     }
     Ok(())
 }
 
 pub(super) async fn cancel(
-    store: &SqliteStore,
+    database: &Database,
     owner: &Owner,
     id: JobId,
     now: Timestamp,
 ) -> Result<CancelOutcome> {
-    let mut transaction = store.begin().await?;
+    let mut transaction = database.begin().await?;
     let select = concat!(
         "SELECT ",
         job_columns!(),
-        " FROM jobs WHERE id = $1 AND owner = $2"
+        " FROM jobs WHERE id = $1 AND owner = $2 {for update}"
     );
-    let found = sqlx::query(select)
-        .bind(id.to_string())
-        .bind(owner.as_str())
-        .fetch_optional(&mut *transaction)
-        .await?;
+    let select = statement(select).bind(id.to_string()).bind(owner.as_str());
+    let found = transaction.optional(select).await?;
     let Some(row) = found else {
         return Ok(CancelOutcome::NotFound);
     };
-    // The transaction holds the write lock, so the job stays as it was just read.
+    // The job is locked, so it stays as it was just read.
     let mut job = rows::job(&row)?;
     match job.status {
         Status::Queued => {
@@ -263,10 +243,9 @@ pub(super) async fn cancel(
             Ok(CancelOutcome::Cancelled(job))
         }
         Status::Running if !job.cancel_requested => {
-            sqlx::query("UPDATE jobs SET cancel_requested = 1 WHERE id = $1")
-                .bind(id.to_string())
-                .execute(&mut *transaction)
-                .await?;
+            let update = statement("UPDATE jobs SET cancel_requested = TRUE WHERE id = $1")
+                .bind(id.to_string());
+            transaction.execute(update).await?;
             transaction.commit().await?;
             job.cancel_requested = true;
             Ok(CancelOutcome::Requested(job))
@@ -299,9 +278,9 @@ impl Ending {
 }
 
 /// Ends a job without a result, with its last two events, whoever holds it. The caller has checked
-/// under the same write lock that it has not ended.
+/// in this transaction that it has not ended.
 async fn end_unfinished(
-    connection: &mut SqliteConnection,
+    transaction: &mut Transaction,
     id: JobId,
     ending: Ending,
     now: Timestamp,
@@ -313,16 +292,15 @@ async fn end_unfinished(
          WHERE id = $1 AND finished_at IS NULL RETURNING ",
         job_columns!()
     );
-    let row = sqlx::query(update)
+    let update = statement(update)
         .bind(id.to_string())
         .bind(ending.status.as_str())
         .bind(rows::json_if(ending.error.as_ref())?)
         .bind(ending.attempt)
-        .bind(now.milliseconds())
-        .fetch_one(&mut *connection)
-        .await?;
+        .bind(now.milliseconds());
+    let row = transaction.one(update).await?;
     let job = rows::job(&row)?;
     let last = Unnumbered::end(job.status, job.attempt, now);
-    events::append(connection, id, &last).await?;
+    events::append(transaction, id, &last).await?;
     Ok(job)
 }

@@ -3,9 +3,8 @@
 //! Numbers are taken by raising `event_sequence` in the job's row in the transaction that writes
 //! the events, so they have no gaps and no two writers have one number.
 
-use sqlx::{QueryBuilder, Row, SqliteConnection, SqlitePool};
-
 use super::super::Result;
+use super::database::{Database, Statement, Transaction, Value, statement};
 use super::rows;
 use crate::records::{Event, EventKind, JobId, Owner, Progress, Status, Timestamp};
 
@@ -48,33 +47,25 @@ impl Unnumbered {
 
 /// Gives the events the next numbers of their job, and writes them.
 pub(super) async fn append(
-    connection: &mut SqliteConnection,
+    transaction: &mut Transaction,
     job: JobId,
     events: &[Unnumbered],
 ) -> Result<()> {
-    let row = sqlx::query(
+    let update = statement(
         "UPDATE jobs SET event_sequence = event_sequence + $2 WHERE id = $1 \
          RETURNING owner, event_sequence",
     )
     .bind(job.to_string())
-    .bind(events.len() as i64)
-    .fetch_one(&mut *connection)
-    .await?;
-    let owner = Owner::new(row.try_get::<String, _>("owner")?);
-    write(
-        connection,
-        job,
-        &owner,
-        row.try_get("event_sequence")?,
-        events,
-    )
-    .await
+    .bind(events.len() as i64);
+    let row = transaction.one(update).await?;
+    let owner = Owner::new(row.get::<String>("owner")?);
+    write(transaction, job, &owner, row.get("event_sequence")?, events).await
 }
 
 /// Writes events so that the last of them has the number `last`, which is the job's
 /// `event_sequence`.
 pub(super) async fn write(
-    connection: &mut SqliteConnection,
+    transaction: &mut Transaction,
     job: JobId,
     owner: &Owner,
     last: i64,
@@ -82,28 +73,29 @@ pub(super) async fn write(
 ) -> Result<()> {
     let id = job.to_string();
     let numbers = last + 1 - events.len() as i64..;
-    let mut insert =
-        QueryBuilder::new("INSERT INTO events (job, sequence, owner, kind, body, at) ");
-    insert.push_values(events.iter().zip(numbers), |mut row, (event, number)| {
-        row.push_bind(id.as_str())
-            .push_bind(number)
-            .push_bind(owner.as_str())
-            .push_bind(event.kind.as_str())
-            .push_bind(event.body.as_deref())
-            .push_bind(event.at.milliseconds());
+    let rows = events.iter().zip(numbers).map(|(event, number)| {
+        [
+            Value::from(id.as_str()),
+            number.into(),
+            owner.as_str().into(),
+            event.kind.as_str().into(),
+            event.body.as_deref().into(),
+            event.at.milliseconds().into(),
+        ]
     });
-    insert.build().execute(connection).await?;
+    let text = "INSERT INTO events (job, sequence, owner, kind, body, at) VALUES";
+    transaction.execute(Statement::of_rows(text, rows)).await?;
     Ok(())
 }
 
 pub(super) async fn after(
-    readers: &SqlitePool,
+    database: &Database,
     owner: Option<&Owner>,
     id: JobId,
     after_sequence: i64,
     limit: u32,
 ) -> Result<Vec<Event>> {
-    let found = sqlx::query(
+    let select = statement(
         "SELECT e.job, e.sequence, e.kind, e.body, e.at, j.status, \
          CASE e.kind WHEN 'result' THEN j.result END AS result, j.error \
          FROM events AS e JOIN jobs AS j ON j.id = e.job \
@@ -113,8 +105,7 @@ pub(super) async fn after(
     .bind(id.to_string())
     .bind(after_sequence)
     .bind(owner.map(Owner::as_str))
-    .bind(limit)
-    .fetch_all(readers)
-    .await?;
+    .bind(limit);
+    let found = database.all(select).await?;
     found.iter().map(rows::event).collect()
 }

@@ -2,18 +2,16 @@
 
 use std::str::FromStr;
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
-
 use super::super::{Result, StoreError};
+use super::database::Row;
 use crate::records::dataset::Repetitions;
 use crate::records::id::Kind;
 use crate::records::{
     Dataset, DatasetSummary, Event, EventKind, Job, Model, ModelSummary, Owner, Page, Status,
     Timestamp,
 };
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// The columns of a job that [`job`] reads. A macro because statements must be literals, which
 /// shows at compile time that nothing of a stranger's is in them.
@@ -65,40 +63,40 @@ fn from_word<T: DeserializeOwned>(word: String) -> Result<T> {
     serde_json::from_value(word.into()).map_err(StoreError::corrupt)
 }
 
-/// An unsigned number as SQLite's signed one.
+/// An unsigned number as the databases' signed one.
 pub(super) fn signed(number: u64) -> Result<i64> {
     i64::try_from(number).map_err(StoreError::other)
 }
 
 /// A whole job out of [`job_columns`].
-pub(super) fn job(row: &SqliteRow) -> Result<Job> {
+pub(super) fn job(row: &Row) -> Result<Job> {
     Ok(Job {
         id: parsed(row, "id")?,
-        owner: Owner::new(row.try_get::<String, _>("owner")?),
-        task: row.try_get("task")?,
-        learner: row.try_get("learner")?,
-        name: row.try_get("name")?,
+        owner: Owner::new(row.get::<String>("owner")?),
+        task: row.get("task")?,
+        learner: row.get("learner")?,
+        name: row.get("name")?,
         status: parsed::<Status>(row, "status")?,
-        spec: from_json(row.try_get("spec")?)?,
-        data_key: row.try_get("data_key")?,
-        data_sha256: row.try_get("data_sha256")?,
+        spec: from_json(row.get("spec")?)?,
+        data_key: row.get("data_key")?,
+        data_sha256: row.get("data_sha256")?,
         dataset: parsed_if(row, "dataset")?,
         seed: unsigned(row, "seed")?,
-        attempt: row.try_get("attempt")?,
-        created_at: Timestamp::from_milliseconds(row.try_get("created_at")?),
+        attempt: small(row, "attempt")?,
+        created_at: Timestamp::from_milliseconds(row.get("created_at")?),
         started_at: time_if(row, "started_at")?,
         finished_at: time_if(row, "finished_at")?,
-        progress: from_json(row.try_get("progress")?)?,
+        progress: from_json(row.get("progress")?)?,
         result: from_json_if(row, "result")?,
         error: from_json_if(row, "error")?,
         model: parsed_if(row, "model")?,
-        cancel_requested: row.try_get("cancel_requested")?,
-        priority: row.try_get("priority")?,
+        cancel_requested: row.get("cancel_requested")?,
+        priority: small(row, "priority")?,
     })
 }
 
 /// A whole model.
-pub(super) fn model(row: &SqliteRow) -> Result<Model> {
+pub(super) fn model(row: &Row) -> Result<Model> {
     let ModelSummary {
         id,
         owner,
@@ -109,7 +107,7 @@ pub(super) fn model(row: &SqliteRow) -> Result<Model> {
         n,
         created_at,
     } = model_summary(row)?;
-    let document = from_json(row.try_get("document")?)?;
+    let document = from_json(row.get("document")?)?;
     Ok(Model {
         id,
         owner,
@@ -124,21 +122,21 @@ pub(super) fn model(row: &SqliteRow) -> Result<Model> {
 }
 
 /// A model without its document.
-pub(super) fn model_summary(row: &SqliteRow) -> Result<ModelSummary> {
+pub(super) fn model_summary(row: &Row) -> Result<ModelSummary> {
     Ok(ModelSummary {
         id: parsed(row, "id")?,
-        owner: Owner::new(row.try_get::<String, _>("owner")?),
+        owner: Owner::new(row.get::<String>("owner")?),
         job: parsed_if(row, "job")?,
-        name: row.try_get("name")?,
-        learner: row.try_get("learner")?,
-        kind: row.try_get("kind")?,
+        name: row.get("name")?,
+        learner: row.get("learner")?,
+        kind: row.get("kind")?,
         n: unsigned(row, "n")?,
-        created_at: Timestamp::from_milliseconds(row.try_get("created_at")?),
+        created_at: Timestamp::from_milliseconds(row.get("created_at")?),
     })
 }
 
 /// A whole dataset.
-pub(super) fn dataset(row: &SqliteRow) -> Result<Dataset> {
+pub(super) fn dataset(row: &Row) -> Result<Dataset> {
     Ok(Dataset {
         summary: dataset_summary(row)?,
         features: from_json_if(row, "features")?,
@@ -147,68 +145,68 @@ pub(super) fn dataset(row: &SqliteRow) -> Result<Dataset> {
 }
 
 /// A dataset out of [`dataset_columns`].
-pub(super) fn dataset_summary(row: &SqliteRow) -> Result<DatasetSummary> {
-    let repetitions = match row.try_get::<Option<String>, _>("uncounted")? {
+pub(super) fn dataset_summary(row: &Row) -> Result<DatasetSummary> {
+    let repetitions = match row.get::<Option<String>>("uncounted")? {
         Some(reason) => Repetitions::Uncounted(reason),
         None => Repetitions::Counted {
             duplicates: unsigned(row, "duplicates")?,
             contradictions: unsigned_if(row, "contradictions")?,
         },
     };
-    let assume: Option<String> = row.try_get("assume")?;
+    let assume: Option<String> = row.get("assume")?;
     Ok(DatasetSummary {
         id: parsed(row, "id")?,
-        owner: Owner::new(row.try_get::<String, _>("owner")?),
-        name: row.try_get("name")?,
+        owner: Owner::new(row.get::<String>("owner")?),
+        name: row.get("name")?,
         n: unsigned(row, "n")?,
-        kind: from_word(row.try_get("kind")?)?,
-        values: from_word(row.try_get("value_kind")?)?,
-        zero_bit_value: row.try_get("zero_bit_value")?,
+        kind: from_word(row.get("kind")?)?,
+        values: from_word(row.get("value_kind")?)?,
+        zero_bit_value: small(row, "zero_bit_value")?,
         assume: assume.map(from_word).transpose()?,
         examples: unsigned(row, "examples")?,
         positives: unsigned_if(row, "positives")?,
         repetitions,
-        sha256: row.try_get("sha256")?,
+        sha256: row.get("sha256")?,
         bytes: unsigned(row, "bytes")?,
-        data_key: row.try_get("data_key")?,
-        created_at: Timestamp::from_milliseconds(row.try_get("created_at")?),
+        data_key: row.get("data_key")?,
+        created_at: Timestamp::from_milliseconds(row.get("created_at")?),
     })
 }
 
 /// An event, with the body of a result put together from the columns of its job.
-pub(super) fn event(row: &SqliteRow) -> Result<Event> {
-    let body = match row.try_get::<Option<String>, _>("body")? {
+pub(super) fn event(row: &Row) -> Result<Event> {
+    let body = match row.get::<Option<String>>("body")? {
         Some(body) => from_json(body)?,
         None => serde_json::json!({
-            "status": row.try_get::<String, _>("status")?,
+            "status": row.get::<String>("status")?,
             "result": from_json_if::<serde_json::Value>(row, "result")?,
             "error": from_json_if::<serde_json::Value>(row, "error")?,
         }),
     };
     Ok(Event {
         job: parsed(row, "job")?,
-        sequence: row.try_get("sequence")?,
+        sequence: row.get("sequence")?,
         kind: parsed::<EventKind>(row, "kind")?,
         body,
-        at: Timestamp::from_milliseconds(row.try_get("at")?),
+        at: Timestamp::from_milliseconds(row.get("at")?),
     })
 }
 
 /// A text column that a record type reads.
-pub(super) fn parsed<T>(row: &SqliteRow, column: &str) -> Result<T>
+pub(super) fn parsed<T>(row: &Row, column: &str) -> Result<T>
 where
     T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
 {
-    row.try_get::<String, _>(column)?
+    row.get::<String>(column)?
         .parse()
         .map_err(StoreError::corrupt)
 }
 
-fn parsed_if<T>(row: &SqliteRow, column: &str) -> Result<Option<T>>
+fn parsed_if<T>(row: &Row, column: &str) -> Result<Option<T>>
 where
     T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
 {
-    let text: Option<String> = row.try_get(column)?;
+    let text: Option<String> = row.get(column)?;
     text.map(|text| text.parse().map_err(StoreError::corrupt))
         .transpose()
 }
@@ -217,24 +215,32 @@ fn from_json<T: DeserializeOwned>(text: String) -> Result<T> {
     serde_json::from_str(&text).map_err(StoreError::corrupt)
 }
 
-fn from_json_if<T: DeserializeOwned>(row: &SqliteRow, column: &str) -> Result<Option<T>> {
-    row.try_get::<Option<String>, _>(column)?
+fn from_json_if<T: DeserializeOwned>(row: &Row, column: &str) -> Result<Option<T>> {
+    row.get::<Option<String>>(column)?
         .map(from_json)
         .transpose()
 }
 
-fn time_if(row: &SqliteRow, column: &str) -> Result<Option<Timestamp>> {
+fn time_if(row: &Row, column: &str) -> Result<Option<Timestamp>> {
     Ok(row
-        .try_get::<Option<i64>, _>(column)?
+        .get::<Option<i64>>(column)?
         .map(Timestamp::from_milliseconds))
 }
 
-fn unsigned(row: &SqliteRow, column: &str) -> Result<u64> {
-    u64::try_from(row.try_get::<i64, _>(column)?).map_err(StoreError::corrupt)
+pub(super) fn unsigned(row: &Row, column: &str) -> Result<u64> {
+    small(row, column)
 }
 
-fn unsigned_if(row: &SqliteRow, column: &str) -> Result<Option<u64>> {
-    let number: Option<i64> = row.try_get(column)?;
+/// A number in the range of its type.
+pub(super) fn small<T>(row: &Row, column: &str) -> Result<T>
+where
+    T: TryFrom<i64, Error: std::error::Error + Send + Sync + 'static>,
+{
+    T::try_from(row.get::<i64>(column)?).map_err(StoreError::corrupt)
+}
+
+fn unsigned_if(row: &Row, column: &str) -> Result<Option<u64>> {
+    let number: Option<i64> = row.get(column)?;
     let number = number.map(u64::try_from).transpose();
     number.map_err(StoreError::corrupt)
 }

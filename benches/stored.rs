@@ -1,0 +1,145 @@
+//! How fast examples are learnt out of their stored form, block by block, beside the same examples in
+//! memory; and how fast their digest is compared.
+//!
+//! `cargo bench --bench stored [rows]`. The file is in the system's cache: what is measured is the
+//! way through this program, not a disk. Both sides take turns, medians are printed, and the outcomes
+//! must be equal.
+#![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::time::Instant;
+
+use halfspace::formats::{Buffers, ReadAt, StoredExamples, digest, write_blocks};
+use halfspace::learners::catalogue;
+use halfspace::learners::examples::Examples;
+use halfspace::learners::generate::{Generated, Plan};
+use halfspace::learners::outcome::Outcome;
+use halfspace::learners::parameters::Parameters;
+use halfspace::learners::random::Seed;
+use halfspace::learners::run::{Limits, Run, StopFlag};
+use halfspace::learners::stopping::Sampling;
+use halfspace::learners::task::{Input, Task};
+use halfspace::learners::train::train;
+use serde_json::{Value, json};
+
+const N: usize = 256;
+const ROUNDS: usize = 5;
+
+#[derive(Debug)]
+struct Plain(File);
+
+impl ReadAt for Plain {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.0, buffer, offset)
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+}
+
+fn main() -> io::Result<()> {
+    let rows = std::env::args().find_map(|text| text.parse().ok());
+    let rows = rows.unwrap_or(1_000_000);
+    let plan = Plan {
+        count: Some(rows),
+        noise: 0.01,
+        ..Plan::endless(Plan::random_target(N, Seed(1)), Sampling::Uniform)
+    };
+    let data = Generated::materialise(plan, Seed(1), &Run::default());
+    let file = tempfile::NamedTempFile::new()?;
+    let mut writer = BufWriter::new(file.reopen()?);
+    write_blocks(&data, &mut writer).map_err(io::Error::other)?;
+    writer.flush()?;
+    drop(writer);
+    println!("{rows} examples of n = {N}, examples a second:");
+    println!(
+        "{:<34} {:>12} {:>12} {:>12} {:>12}",
+        "", "memory", "64 KiB", "1 MiB", "4 MiB"
+    );
+    let windows = [64 << 10, 1 << 20, 4 << 20];
+    let open = |window_bytes| {
+        let buffers = Buffers {
+            whole_bytes_max: 0,
+            window_bytes,
+        };
+        let source = Box::new(Plain(file.reopen()?));
+        let stop = StopFlag::default();
+        StoredExamples::open(source, digest(&data), buffers, stop).map_err(io::Error::other)
+    };
+    for (name, learner, params, passes) in [
+        ("directed-drift, one pass", "directed-drift", json!({}), 1),
+        ("perceptron, 3 passes", "perceptron", json!({}), 3),
+        ("winnow, 2 passes", "winnow", json!({}), 2),
+        (
+            "perceptron, shuffled, 2 passes",
+            "perceptron",
+            json!({"order": "shuffled"}),
+            2,
+        ),
+        ("pocket, 5 evaluations", "pocket", json!({}), 5),
+    ] {
+        let stored = [open(windows[0])?, open(windows[1])?, open(windows[2])?];
+        let kept: [&dyn Examples; 4] = [&data, &stored[0], &stored[1], &stored[2]];
+        let mut seconds = vec![Vec::new(); kept.len()];
+        let mut expected = None;
+        let mut examples = 0;
+        for _ in 0..ROUNDS {
+            for (of, seconds) in kept.iter().zip(&mut seconds) {
+                let begun = Instant::now();
+                let outcome = run(learner, &params, passes, *of);
+                seconds.push(begun.elapsed().as_secs_f64());
+                examples = outcome.counts.examples;
+                let expected = expected.get_or_insert_with(|| outcome.clone());
+                assert!(*expected == outcome, "{name}: another outcome");
+            }
+        }
+        let rates = seconds
+            .iter_mut()
+            .map(|seconds| examples as f64 / median(seconds));
+        let rates: Vec<_> = rates.map(|rate| format!("{rate:>12.3e}")).collect();
+        println!("{name:<34} {}", rates.join(" "));
+    }
+    let mut seconds: Vec<_> = (0..ROUNDS)
+        .map(|_| {
+            let stored = open(windows[1])?;
+            let begun = Instant::now();
+            let verified = stored.verify(&StopFlag::default());
+            assert!(verified.is_ok());
+            Ok(begun.elapsed().as_secs_f64())
+        })
+        .collect::<io::Result<_>>()?;
+    let bytes = file.as_file().metadata()?.len() as f64;
+    let taken = median(&mut seconds);
+    println!(
+        "digest compared: {:.3e} examples/s, {:.3e} bytes/s",
+        rows as f64 / taken,
+        bytes / taken
+    );
+    Ok(())
+}
+
+fn run(learner: &str, params: &Value, passes: u64, examples: &dyn Examples) -> Outcome {
+    let entry = catalogue::find(learner).expect("a learner");
+    let params = params.as_object().expect("an object");
+    let task = Task {
+        parameters: Parameters::from_json(entry.parameters, params).expect("parameters"),
+        limits: Limits {
+            max_passes: Some(passes),
+            max_mistakes: Some(1 << 40),
+            max_examples: None,
+        },
+        ..Task::of(entry, Seed(1))
+    };
+    let input = Input::Sample {
+        data: examples,
+        assume: None,
+    };
+    train(&task, input, &Run::default()).expect("nobody suspends it")
+}
+
+fn median(seconds: &mut [f64]) -> f64 {
+    seconds.sort_by(f64::total_cmp);
+    seconds[seconds.len() / 2]
+}

@@ -1,0 +1,347 @@
+//! Delivers one callback: resolves, checks, dials, signs, sends, and judges the answer.
+//!
+//! Every address is checked by [`Allowed`] after names are resolved, and what was checked is what is
+//! dialled: no second look-up stands between, so no name can change its mind there. There is one
+//! connection a delivery. It goes straight to the receiver, whatever proxies the environment names,
+//! and follows no redirect. Of the answer only the head is read, and that within bounds.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::client::conn::http1;
+use hyper::header::{self, HeaderMap, HeaderValue};
+use hyper::{Method, Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc2822;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+
+use crate::records::{JobId, Timestamp};
+
+use super::address::{Allowed, RefusedAddress};
+use super::signature::Signer;
+use super::url::{CallbackUrl, CallbackUrlError, Destination};
+
+/// How long one attempt may take in all.
+pub const DELIVERY_LIMIT: Duration = Duration::from_secs(10);
+
+/// Addresses of a name that are tried; each gets an equal part of the time.
+const ADDRESSES_MAX: usize = 4;
+
+/// Bytes and fields of the head of an answer.
+const ANSWER_BYTES_MAX: usize = 16 * 1024;
+const ANSWER_FIELDS_MAX: usize = 100;
+
+const USER_AGENT: &str = concat!("halfspace/", env!("CARGO_PKG_VERSION"));
+
+/// Delivers callbacks.
+pub struct CallbackClient {
+    signer: Signer,
+    allowed: Allowed,
+    tls: TlsConnector,
+    limit: Duration,
+}
+
+/// Why a callback was not delivered.
+#[derive(Debug, thiserror::Error)]
+pub enum DeliveryError {
+    /// The address is not to be dialled, or none of those that the name has.
+    #[error(transparent)]
+    Refused(#[from] RefusedAddress),
+    /// The name has no address.
+    #[error("the name {name} was not resolved: {source}")]
+    Unresolved { name: String, source: io::Error },
+    /// Nobody listens there, or nobody can be reached.
+    #[error("no connection to {address}: {source}")]
+    Connect {
+        address: SocketAddr,
+        source: io::Error,
+    },
+    /// No encrypted connection came about: an unknown or wrong certificate, for one.
+    #[error("TLS: {0}")]
+    Tls(io::Error),
+    /// The connection ended before an answer did, or what came was not HTTP.
+    #[error("no answer: {0}")]
+    Exchange(hyper::Error),
+    /// It took too long.
+    #[error("no answer within {} ms", .limit.as_millis())]
+    TimedOut { limit: Duration },
+    /// The receiver points elsewhere. That is not followed: elsewhere was never checked.
+    #[error("the answer is {status}, and redirects are not followed")]
+    Redirected { status: StatusCode },
+    /// The receiver wants no more of this (410).
+    #[error("the answer is 410 Gone")]
+    Gone,
+    /// The receiver answered with something else than success.
+    #[error("the answer is {status}")]
+    Status {
+        status: StatusCode,
+        /// For how long it asks to be left alone.
+        retry_after: Option<Duration>,
+    },
+}
+
+impl DeliveryError {
+    /// Whether another attempt is pointless.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        matches!(self, Self::Gone)
+    }
+
+    /// For how long the receiver asks to be left alone.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+}
+
+/// The certificates that this system trusts. Those that cannot be read are left out.
+#[must_use]
+pub fn system_roots() -> RootCertStore {
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    roots
+}
+
+impl CallbackClient {
+    /// A client that signs by `signer`, dials what is `allowed`, trusts `roots`, and gives each
+    /// attempt `limit` ([`DELIVERY_LIMIT`], but for tests).
+    #[must_use]
+    pub fn new(signer: Signer, allowed: Allowed, roots: RootCertStore, limit: Duration) -> Self {
+        let provider = Arc::new(ring::default_provider());
+        let config = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("ring has cipher suites for both versions of TLS")
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        Self {
+            signer,
+            allowed,
+            tls: TlsConnector::from(Arc::new(config)),
+            limit,
+        }
+    }
+
+    /// Reads the URL that a client wants to be called back at.
+    ///
+    /// # Errors
+    /// What is wrong with it, a literal address that is not dialled included.
+    pub fn accept(&self, text: &str) -> Result<CallbackUrl, CallbackUrlError> {
+        CallbackUrl::parse(text, &self.allowed)
+    }
+
+    /// Delivers the JSON document `body`, signed as of `now`. The id, which receivers know repeated
+    /// deliveries by, is that of the job: a job ends once.
+    ///
+    /// # Errors
+    /// Whatever is not an answer of success (2xx) within the time.
+    pub async fn deliver(
+        &self,
+        url: &CallbackUrl,
+        id: JobId,
+        body: Bytes,
+        now: Timestamp,
+    ) -> Result<(), DeliveryError> {
+        let request = self.request(url, id, body, now);
+        let exchange = timeout(self.limit, self.exchange(url, request));
+        let limit = self.limit;
+        let exchanged = exchange.await;
+        let (status, headers) = exchanged.map_err(|_| DeliveryError::TimedOut { limit })??;
+        judged(status, &headers, now)
+    }
+
+    fn request(
+        &self,
+        url: &CallbackUrl,
+        id: JobId,
+        body: Bytes,
+        now: Timestamp,
+    ) -> Request<Full<Bytes>> {
+        let id = id.to_string();
+        let seconds = now.milliseconds().div_euclid(1000);
+        let signature = self.signer.sign(&id, seconds, &body);
+        let fields = [
+            ("host", url.authority()),
+            ("user-agent", USER_AGENT),
+            ("content-type", "application/json"),
+            ("connection", "close"),
+            ("webhook-id", &id),
+            ("webhook-timestamp", &seconds.to_string()),
+            ("webhook-signature", &signature),
+        ];
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = url.target().clone().into();
+        for (name, value) in fields {
+            let value = HeaderValue::from_str(value).expect("hosts, ids and base64 are ASCII");
+            request.headers_mut().insert(name, value);
+        }
+        request
+    }
+
+    async fn exchange(
+        &self,
+        url: &CallbackUrl,
+        request: Request<Full<Bytes>>,
+    ) -> Result<(StatusCode, HeaderMap), DeliveryError> {
+        let stream = self.dial(url).await?;
+        if !url.is_encrypted() {
+            return answer(stream, request).await;
+        }
+        let name = server_name(url).map_err(DeliveryError::Tls)?;
+        let stream = self.tls.connect(name, stream).await;
+        answer(stream.map_err(DeliveryError::Tls)?, request).await
+    }
+
+    /// Connects to the first address that answers, of those that may be dialled.
+    async fn dial(&self, url: &CallbackUrl) -> Result<TcpStream, DeliveryError> {
+        let found = resolved(url).await?;
+        let addresses = permitted(found, &self.allowed)?;
+        let limit = self.limit / u32::try_from(addresses.len()).unwrap_or(1).max(1);
+        let mut failure = DeliveryError::TimedOut { limit: self.limit };
+        for address in addresses {
+            match timeout(limit, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => return Ok(stream),
+                Ok(Err(source)) => failure = DeliveryError::Connect { address, source },
+                Err(_) => {}
+            }
+        }
+        Err(failure)
+    }
+}
+
+/// The addresses of a URL, at least one. None of them is checked yet.
+async fn resolved(url: &CallbackUrl) -> Result<Vec<SocketAddr>, DeliveryError> {
+    match url.destination() {
+        Destination::Address(address) => Ok(vec![SocketAddr::new(address, url.port())]),
+        Destination::Name(name) => {
+            let unresolved = |source| DeliveryError::Unresolved {
+                name: name.to_owned(),
+                source,
+            };
+            let found = tokio::net::lookup_host((name, url.port())).await;
+            let found: Vec<_> = found.map_err(unresolved)?.collect();
+            if found.is_empty() {
+                return Err(unresolved(io::ErrorKind::NotFound.into()));
+            }
+            Ok(found)
+        }
+    }
+}
+
+/// Those of the addresses that may be dialled, in their order, the first few.
+fn permitted(found: Vec<SocketAddr>, allowed: &Allowed) -> Result<Vec<SocketAddr>, RefusedAddress> {
+    let mut refused = None;
+    let mut addresses = Vec::new();
+    for address in found {
+        match allowed.check(address.ip()) {
+            Ok(()) => addresses.push(address),
+            Err(refusal) => refused = refused.or(Some(refusal)),
+        }
+    }
+    addresses.truncate(ADDRESSES_MAX);
+    match refused {
+        Some(refusal) if addresses.is_empty() => Err(refusal),
+        _ => Ok(addresses),
+    }
+}
+
+/// Whom the certificate must name.
+fn server_name(url: &CallbackUrl) -> io::Result<ServerName<'static>> {
+    match url.destination() {
+        Destination::Address(address) => Ok(ServerName::IpAddress(address.into())),
+        Destination::Name(name) => ServerName::try_from(name.to_owned()).map_err(io::Error::other),
+    }
+}
+
+/// Sends the request and reads the head of the answer. The rest is left unread: the connection ends
+/// with this function.
+async fn answer(
+    stream: impl AsyncRead + AsyncWrite + Unpin,
+    request: Request<Full<Bytes>>,
+) -> Result<(StatusCode, HeaderMap), DeliveryError> {
+    let handshake = http1::Builder::new()
+        .max_buf_size(ANSWER_BYTES_MAX)
+        .max_headers(ANSWER_FIELDS_MAX)
+        .handshake(TokioIo::new(stream));
+    let (mut sender, connection) = handshake.await.map_err(DeliveryError::Exchange)?;
+    let mut answer = pin!(sender.send_request(request));
+    let mut connection = pin!(connection);
+    let answered = tokio::select! {
+        biased;
+        answered = &mut answer => answered,
+        // A connection that has ended has brought its answer or the reason why there is none.
+        _ = &mut connection => answer.await,
+    };
+    let (head, _) = answered.map_err(DeliveryError::Exchange)?.into_parts();
+    Ok((head.status, head.headers))
+}
+
+/// What an answer means, by the standard's reading of status codes.
+fn judged(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> Result<(), DeliveryError> {
+    if status.is_success() {
+        Ok(())
+    } else if status == StatusCode::GONE {
+        Err(DeliveryError::Gone)
+    } else if status.is_redirection() {
+        Err(DeliveryError::Redirected { status })
+    } else {
+        let retry_after = retry_after(headers, now);
+        Err(DeliveryError::Status {
+            status,
+            retry_after,
+        })
+    }
+}
+
+/// What `Retry-After` asks for: a number of seconds, or a date.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
+    if let Ok(seconds) = text.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let date = OffsetDateTime::parse(text, &Rfc2822).ok()?;
+    let milliseconds = i64::try_from(date.unix_timestamp_nanos() / 1_000_000).ok()?;
+    let ahead = milliseconds.checked_sub(now.milliseconds())?;
+    u64::try_from(ahead).ok().map(Duration::from_millis)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_the_addresses_of_a_name_the_permitted_ones_are_dialled() {
+        let of = |addresses: &[&str]| {
+            let found = addresses.iter().map(|address| address.parse().unwrap());
+            permitted(found.collect(), &Allowed::default())
+        };
+        let text = |found: Vec<SocketAddr>| found.iter().map(ToString::to_string).collect();
+        let mixed = [
+            "10.0.0.1:80",
+            "1.1.1.1:80",
+            "[::1]:80",
+            "[2606:4700::1111]:80",
+        ];
+        let dialled: Vec<String> = text(of(&mixed).unwrap());
+        assert_eq!(dialled, ["1.1.1.1:80", "[2606:4700::1111]:80"]);
+        let refused = of(&["10.0.0.1:80", "127.0.0.1:80"]).unwrap_err();
+        assert_eq!(refused.to_string(), "10.0.0.1 is not dialled: private");
+        assert_eq!(of(&["1.1.1.1:1"; 100]).unwrap().len(), ADDRESSES_MAX);
+        assert!(of(&[]).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,193 @@
+//! Signatures of callbacks, and the secrets that they are made with.
+//!
+//! Standard Webhooks 1.0, symmetric: `v1,` and the base64 of HMAC-SHA256 over the message's id, the
+//! time of the attempt in seconds and the body, with full stops between. A secret is written
+//! `whsec_` and the base64 of its 24 to 64 bytes. Whoever turns from one secret to another gives
+//! both for a while: then there are two signatures, and receivers need one that fits.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+/// How a secret begins.
+const PREFIX: &str = "whsec_";
+
+/// Bytes of a secret, as the standard has them.
+const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
+
+/// A key that callbacks are signed with. It is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(Vec<u8>);
+
+/// What is wrong with a secret, told without a part of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ParseSecretError {
+    /// It begins otherwise.
+    #[error("a secret begins with whsec_, and its bytes follow in base64")]
+    Prefix,
+    /// What follows is something else.
+    #[error("what follows whsec_ is not base64 (of the standard alphabet, padded)")]
+    Base64,
+    /// It is too short to be safe, or too long for the standard.
+    #[error("a secret has 24 to 64 bytes, and this one {bytes}")]
+    Length { bytes: usize },
+}
+
+impl FromStr for Secret {
+    type Err = ParseSecretError;
+
+    fn from_str(text: &str) -> Result<Self, ParseSecretError> {
+        let encoded = text.strip_prefix(PREFIX).ok_or(ParseSecretError::Prefix)?;
+        let key = BASE64.decode(encoded);
+        let key = key.map_err(|_| ParseSecretError::Base64)?;
+        if !SECRET_BYTES.contains(&key.len()) {
+            return Err(ParseSecretError::Length { bytes: key.len() });
+        }
+        Ok(Self(key))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(..)")
+    }
+}
+
+/// Signs with one secret, or with each of several.
+#[derive(Clone, Debug)]
+pub struct Signer(Vec<Secret>);
+
+impl Signer {
+    /// A signer with these secrets; none without a secret.
+    #[must_use]
+    pub fn new(secrets: Vec<Secret>) -> Option<Self> {
+        (!secrets.is_empty()).then_some(Self(secrets))
+    }
+
+    /// The value of the header `webhook-signature`: a signature a secret, in their order.
+    ///
+    /// Neither `id` nor a time holds a full stop, so no two messages are signed as the same bytes.
+    #[must_use]
+    pub fn sign(&self, id: &str, seconds: i64, body: &[u8]) -> String {
+        debug_assert!(!id.contains('.'), "{id} would blur where the time begins");
+        let signatures = self.0.iter().map(|secret| {
+            let mut mac =
+                Hmac::<Sha256>::new_from_slice(&secret.0).expect("HMAC takes a key of any length");
+            mac.update(format!("{id}.{seconds}.").as_bytes());
+            mac.update(body);
+            format!("v1,{}", BASE64.encode(mac.finalize().into_bytes()))
+        });
+        signatures.collect::<Vec<_>>().join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn signer(secrets: &[&str]) -> Signer {
+        let secrets = secrets.iter().map(|secret| secret.parse().unwrap());
+        Signer::new(secrets.collect()).unwrap()
+    }
+
+    /// A message whose signature the reference libraries of the standard test themselves with.
+    struct Vector {
+        secret: &'static str,
+        id: &'static str,
+        seconds: i64,
+        body: &'static str,
+        signature: &'static str,
+    }
+
+    const VECTORS: [Vector; 2] = [
+        Vector {
+            secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+            id: "msg_p5jXN8AQM9LWM0D4loKWxJek",
+            seconds: 1_614_265_330,
+            body: r#"{"test": 2432232314}"#,
+            signature: "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+        },
+        Vector {
+            secret: "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD",
+            id: "msg_27UH4WbU6Z5A5EzD8u03UvzRbpk",
+            seconds: 1_649_367_553,
+            body: r#"{"email":"test@example.com","username":"test_user"}"#,
+            signature: "v1,tZ1I4/hDygAJgO5TYxiSd6Sd0kDW6hPenDe+bTa3Kkw=",
+        },
+    ];
+
+    #[test]
+    fn signatures_are_those_of_the_reference_libraries() {
+        for vector in VECTORS {
+            let signer = signer(&[vector.secret]);
+            let signed = signer.sign(vector.id, vector.seconds, vector.body.as_bytes());
+            assert_eq!(signed, vector.signature);
+        }
+    }
+
+    #[test]
+    fn every_part_of_a_message_is_signed() {
+        let [vector, _] = VECTORS;
+        let signer = signer(&[vector.secret]);
+        let sign = |id, seconds, body: &str| signer.sign(id, seconds, body.as_bytes());
+        let whole = sign(vector.id, vector.seconds, vector.body);
+        assert_ne!(sign("msg_other", vector.seconds, vector.body), whole);
+        assert_ne!(sign(vector.id, vector.seconds + 1, vector.body), whole);
+        assert_ne!(sign(vector.id, vector.seconds, "{}"), whole);
+    }
+
+    #[test]
+    fn two_secrets_make_two_signatures_in_their_order() {
+        let [one, other] = VECTORS;
+        let sign = |secrets: &[&str]| signer(secrets).sign(one.id, one.seconds, b"{}");
+        let (first, second) = (sign(&[one.secret]), sign(&[other.secret]));
+        let both = sign(&[one.secret, other.secret]);
+        assert_eq!(both, format!("{first} {second}"));
+        assert!(Signer::new(Vec::new()).is_none());
+    }
+
+    #[test]
+    fn a_bad_secret_is_refused_and_not_repeated() {
+        let of = |bytes: usize| format!("whsec_{}", BASE64.encode(vec![7; bytes]));
+        for (text, error) in [
+            (String::new(), ParseSecretError::Prefix),
+            (
+                "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned(),
+                ParseSecretError::Prefix,
+            ),
+            (
+                "WHSEC_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw".to_owned(),
+                ParseSecretError::Prefix,
+            ),
+            ("whsec_".to_owned(), ParseSecretError::Length { bytes: 0 }),
+            (
+                "whsec_not base64 at all!".to_owned(),
+                ParseSecretError::Base64,
+            ),
+            (
+                of(32).trim_end_matches('=').to_owned(),
+                ParseSecretError::Base64,
+            ),
+            (of(23), ParseSecretError::Length { bytes: 23 }),
+            (of(65), ParseSecretError::Length { bytes: 65 }),
+        ] {
+            let refused = text.parse::<Secret>().unwrap_err();
+            assert_eq!(refused, error, "{text}");
+            let key = text.strip_prefix(PREFIX).unwrap_or(&text);
+            assert!(key.is_empty() || !refused.to_string().contains(key));
+        }
+        for bytes in [24, 32, 64] {
+            assert!(of(bytes).parse::<Secret>().is_ok());
+        }
+    }
+
+    #[test]
+    fn a_secret_does_not_show_in_debug() {
+        let signer = signer(&[VECTORS[0].secret]);
+        assert_eq!(format!("{signer:?}"), "Signer([Secret(..)])");
+    }
+}

@@ -1,0 +1,313 @@
+//! What a client may name as the place of its callback.
+//!
+//! One parser reads the text (WHATWG's, as browsers have it), and both the check and the dialling
+//! go by what it read: so `http://0x7f.1` is 127.0.0.1 to both.
+
+use std::fmt;
+use std::net::IpAddr;
+
+use hyper::http::uri::PathAndQuery;
+use url::{Host, Position, Url};
+
+use super::address::{Allowed, RefusedAddress};
+
+/// Bytes of a callback's URL, as given and as understood.
+pub const URL_BYTES_MAX: usize = 2048;
+
+/// Where a callback goes: http or https, with neither user nor fragment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallbackUrl {
+    url: Url,
+    /// What is asked for there.
+    target: PathAndQuery,
+}
+
+/// Why a text is no place for a callback.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum CallbackUrlError {
+    /// It is too long.
+    #[error("a callback's URL has at most {URL_BYTES_MAX} bytes")]
+    TooLong,
+    /// It begins with another scheme, or with none.
+    #[error("a callback's URL begins with http:// or https://")]
+    Scheme,
+    /// It is no URL.
+    #[error("this is no URL: {reason}")]
+    Malformed { reason: String },
+    /// It holds a name or password, which would be stored and be sent to whoever answers.
+    #[error("a callback's URL names no user and no password")]
+    User,
+    /// It has a fragment, which no server would see.
+    #[error("a callback's URL has no fragment (#)")]
+    Fragment,
+    /// It names an address that is not dialled.
+    #[error(transparent)]
+    Refused(#[from] RefusedAddress),
+}
+
+impl CallbackUrl {
+    /// Reads what a client gave. A literal address is checked here; what a name leads to, only when
+    /// it is dialled.
+    ///
+    /// # Errors
+    /// The first thing wrong.
+    pub fn parse(text: &str, allowed: &Allowed) -> Result<Self, CallbackUrlError> {
+        if text.len() > URL_BYTES_MAX {
+            return Err(CallbackUrlError::TooLong);
+        }
+        // Browsers drop line breaks and take `\` for `/`; in a callback they are mistakes, or worse.
+        let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
+        if text.contains(odd) {
+            let reason = "it holds a space, a control character or a backslash";
+            return Err(malformed(reason));
+        }
+        let has_scheme = |scheme: &str| {
+            let head = text.get(..scheme.len());
+            head.is_some_and(|head| head.eq_ignore_ascii_case(scheme))
+        };
+        if !has_scheme("http://") && !has_scheme("https://") {
+            return Err(CallbackUrlError::Scheme);
+        }
+        let url = Url::parse(text).map_err(malformed)?;
+        if url.as_str().len() > URL_BYTES_MAX {
+            return Err(CallbackUrlError::TooLong);
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(CallbackUrlError::User);
+        }
+        if url.fragment().is_some() {
+            return Err(CallbackUrlError::Fragment);
+        }
+        let target = url[Position::BeforePath..].parse().map_err(malformed)?;
+        let url = Self { url, target };
+        if let Destination::Address(address) = url.destination() {
+            allowed.check(address)?;
+        }
+        Ok(url)
+    }
+
+    /// The URL as it was understood: what is stored.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        self.url.as_str()
+    }
+
+    /// Whether the exchange is to be encrypted.
+    #[must_use]
+    pub fn is_encrypted(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
+    /// Whom to reach.
+    #[must_use]
+    pub fn destination(&self) -> Destination<'_> {
+        match self.url.host() {
+            Some(Host::Ipv4(address)) => Destination::Address(address.into()),
+            Some(Host::Ipv6(address)) => Destination::Address(address.into()),
+            Some(Host::Domain(name)) => Destination::Name(name),
+            None => Destination::Name(""),
+        }
+    }
+
+    /// The port, which is the scheme's own when the URL has none.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        let port = self.url.port_or_known_default();
+        port.expect("http and https have ports of their own")
+    }
+
+    /// Host and port, as the header `host` has them.
+    #[must_use]
+    pub fn authority(&self) -> &str {
+        &self.url[Position::BeforeHost..Position::AfterPort]
+    }
+
+    /// Path and query.
+    #[must_use]
+    pub fn target(&self) -> &PathAndQuery {
+        &self.target
+    }
+}
+
+impl fmt::Display for CallbackUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The host of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Destination<'u> {
+    /// A literal address.
+    Address(IpAddr),
+    /// A name that is yet to be resolved.
+    Name(&'u str),
+}
+
+fn malformed(reason: impl fmt::Display) -> CallbackUrlError {
+    CallbackUrlError::Malformed {
+        reason: reason.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parse(text: &str) -> Result<CallbackUrl, CallbackUrlError> {
+        CallbackUrl::parse(text, &Allowed::default())
+    }
+
+    #[test]
+    fn a_url_is_taken_apart() {
+        for (text, encrypted, destination, port, authority, target) in [
+            (
+                "http://example.com",
+                false,
+                "example.com",
+                80,
+                "example.com",
+                "/",
+            ),
+            (
+                "HTTPS://Example.COM/a?b=c",
+                true,
+                "example.com",
+                443,
+                "example.com",
+                "/a?b=c",
+            ),
+            (
+                "https://example.com:443/",
+                true,
+                "example.com",
+                443,
+                "example.com",
+                "/",
+            ),
+            (
+                "http://example.com:8080?x",
+                false,
+                "example.com",
+                8080,
+                "example.com:8080",
+                "/?x",
+            ),
+            (
+                "http://bücher.example/ü|[]^`{}\"'<>?ü|[]^`{}\"'<>",
+                false,
+                "xn--bcher-kva.example",
+                80,
+                "xn--bcher-kva.example",
+                "/%C3%BC|[]^%60%7B%7D%22'%3C%3E?%C3%BC|[]^`{}%22%27%3C%3E",
+            ),
+        ] {
+            let url = parse(text).unwrap();
+            assert_eq!(url.is_encrypted(), encrypted, "{text}");
+            assert_eq!(url.destination(), Destination::Name(destination), "{text}");
+            assert_eq!((url.port(), url.authority()), (port, authority), "{text}");
+            assert_eq!(url.target().as_str(), target, "{text}");
+        }
+        let url = parse("http://[2606:4700::1111]:81/").unwrap();
+        let address = "2606:4700::1111".parse().unwrap();
+        assert_eq!(url.destination(), Destination::Address(address));
+        assert_eq!(url.authority(), "[2606:4700::1111]:81");
+    }
+
+    #[test]
+    fn what_is_no_place_for_a_callback_is_refused() {
+        use CallbackUrlError::{Fragment, Scheme, TooLong, User};
+        for (text, error) in [
+            ("", Scheme),
+            ("example.com", Scheme),
+            ("//example.com", Scheme),
+            ("ftp://example.com", Scheme),
+            ("file:///etc/passwd", Scheme),
+            ("http:example.com", Scheme),
+            ("http:/example.com", Scheme),
+            ("javascript:alert(1)", Scheme),
+            ("http://user@example.com", User),
+            ("http://:password@example.com", User),
+            ("https://user:password@example.com", User),
+            ("http://example.com#part", Fragment),
+            ("http://example.com/#", Fragment),
+        ] {
+            assert_eq!(parse(text), Err(error), "{text}");
+        }
+        for text in [
+            "http://",
+            "https://?",
+            "http://exa mple.com",
+            "http://example.com/a b",
+            " http://a",
+            "http://exam\nple.com",
+            "http://example.com\\@b",
+            "http://a:99999",
+            "http://[::1",
+            "http://[fe80::1%25eth0]/",
+            "http://1.2.3.4.5/",
+            "http://256.1.1.1/",
+            "http://a<b/",
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(
+                matches!(error, CallbackUrlError::Malformed { .. }),
+                "{text}: {error}"
+            );
+        }
+        let longest = format!("http://example.com/{}", "a".repeat(URL_BYTES_MAX - 19));
+        assert!(parse(&longest).is_ok());
+        assert_eq!(parse(&format!("{longest}a")), Err(TooLong));
+        // Short as it was given, long as it is sent.
+        let swelling = format!("http://example.com/{}", "ü".repeat(900));
+        assert_eq!(parse(&swelling), Err(TooLong));
+    }
+
+    #[test]
+    fn a_literal_address_is_checked_however_it_is_written() {
+        for (text, address) in [
+            ("http://127.0.0.1/", "127.0.0.1"),
+            ("http://127.1/", "127.0.0.1"),
+            ("http://2130706433/", "127.0.0.1"),
+            ("http://0x7f000001/", "127.0.0.1"),
+            ("http://0X7F.0.0.01/", "127.0.0.1"),
+            ("http://0177.0.0.1/", "127.0.0.1"),
+            ("http://127.0.0.1./", "127.0.0.1"),
+            ("http://%31%32%37.0.0.1/", "127.0.0.1"),
+            ("http://１２７．０．０．１/", "127.0.0.1"),
+            ("http://127。0。0。1/", "127.0.0.1"),
+            ("http://0/", "0.0.0.0"),
+            ("https://10.0.0.1:8443/x", "10.0.0.1"),
+            (
+                "http://169.254.169.254/latest/meta-data/",
+                "169.254.169.254",
+            ),
+            ("http://[::1]/", "::1"),
+            ("http://[0:0:0:0:0:0:0:1]/", "::1"),
+            ("http://[::ffff:127.0.0.1]/", "127.0.0.1"),
+            ("http://[::ffff:7f00:1]/", "127.0.0.1"),
+            ("http://[fd00::1]/", "fd00::1"),
+        ] {
+            let error = parse(text).unwrap_err();
+            let CallbackUrlError::Refused(refused) = error else {
+                panic!("{text}: {error}");
+            };
+            assert_eq!(refused.address.to_string(), address, "{text}");
+        }
+        let allowed = Allowed::new(vec!["127.0.0.0/8".parse().unwrap()]);
+        assert!(CallbackUrl::parse("http://0x7f.1:9/", &allowed).is_ok());
+        assert!(CallbackUrl::parse("http://10.0.0.1/", &allowed).is_err());
+    }
+
+    proptest! {
+        /// What was stored is read again as the same place.
+        #[test]
+        fn a_url_is_understood_once(text in "https?://[a-z0-9.]{1,12}(:[0-9]{1,4})?/\\PC{0,24}") {
+            if let Ok(url) = parse(&text) {
+                prop_assert_eq!(parse(url.as_str()), Ok(url));
+            }
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Rows in order, a part at a time: the one way in which data are gone through, be they in memory
+//! or in a spool, to be written or digested.
+
+use crate::bits::{BLOCK_ROWS, BitBlock};
+use crate::learners::data::{Data, Features, Labels};
+
+/// Some rows.
+pub(super) enum Part<'a> {
+    /// Boolean rows, 64 but in the last block. When labelled, bit `r` of the word is the label of
+    /// row `r`.
+    Block(BitBlock<'a>, Option<u64>),
+    /// One real row, and its label when labelled.
+    Row(&'a [f64], Option<bool>),
+}
+
+/// Shows all data in memory.
+///
+/// # Errors
+/// What `see` says.
+pub(super) fn for_each_part<E>(
+    data: &Data,
+    mut see: impl FnMut(Part<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let labels = match data.labels() {
+        Labels::Labelled(bits) => Some(bits),
+        Labels::HalfSpace | Labels::Unlabelled => None,
+    };
+    match data.features() {
+        Features::Boolean(matrix) => {
+            for (index, block) in matrix.blocks().enumerate() {
+                // A block has as many rows as a label word has bits.
+                see(Part::Block(block, labels.map(|bits| bits.words()[index])))?;
+            }
+        }
+        Features::Real(matrix) => {
+            for row in 0..matrix.rows() {
+                see(Part::Row(matrix.row(row), labels.map(|bits| bits.get(row))))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Part<'_> {
+    /// How many of the rows are labelled +1.
+    pub(super) fn positives(&self) -> u64 {
+        match self {
+            Self::Block(_, labels) => u64::from(labels.map_or(0, u64::count_ones)),
+            Self::Row(_, label) => u64::from(*label == Some(true)),
+        }
+    }
+
+    /// Shows the canonical bytes of every row (see [`mod@super::digest`]), in order, and its label
+    /// where there are labels. `bytes` is a buffer.
+    pub(super) fn for_each_row(
+        &self,
+        bytes: &mut Vec<u8>,
+        mut see: impl FnMut(&[u8], Option<bool>),
+    ) {
+        match self {
+            Self::Block(block, labels) => {
+                for row in 0..block.rows() {
+                    bytes.clear();
+                    let column = block.words().iter().skip(row).step_by(BLOCK_ROWS);
+                    for word in column {
+                        bytes.extend_from_slice(&word.to_le_bytes());
+                    }
+                    see(bytes, labels.map(|labels| labels >> row & 1 == 1));
+                }
+            }
+            Self::Row(values, label) => {
+                bytes.clear();
+                for value in *values {
+                    bytes.extend_from_slice(&(value + 0.0).to_le_bytes());
+                }
+                see(bytes, *label);
+            }
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Rows that memory has no room for, on their way to their stored form.
+//!
+//! A spool is a file of the caller's, opened when there is need of it and read by nobody else. It
+//! holds pieces of rows as they were known when they were written. Later rows may have more
+//! features, or turn the data real; so each piece tells its own kind and width, and all are
+//! brought to one form when they are gone through in the end.
+//!
+//! A piece is three words: its kind in the lowest byte and its number of rows above it, at most 64;
+//! its width; the labels, row `r` in bit `r`. Packed rows follow in the block layout, `width`
+//! words each, the plane of the ones and perhaps that of the explicit -1s; real rows follow one
+//! after the other, `width` doubles each.
+
+use std::io::{self, Read, Seek, Write};
+
+use crate::bits::{BLOCK_ROWS, BitBlock, words_for};
+
+use super::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+use super::parts::Part;
+use super::rows::real_value;
+use super::words::{WordReader, WordWriter};
+
+/// What a spool is written to and read from.
+pub trait SpoolFile: Read + Write + Seek + Send {}
+
+impl<F: Read + Write + Seek + Send> SpoolFile for F {}
+
+/// Where rows go that memory has no room for.
+pub struct Spool {
+    /// Bytes that rows may take in memory.
+    pub(super) memory_bytes_max: u64,
+    open: Box<dyn Fn() -> io::Result<Box<dyn SpoolFile>> + Send>,
+    /// None before the first rows.
+    words: Option<WordWriter<Box<dyn SpoolFile>>>,
+}
+
+impl Spool {
+    /// A spool that rows go to once they take `memory_bytes_max` bytes in memory; `open` gives its
+    /// file, empty, and is called at most once.
+    pub fn new<F: SpoolFile + 'static>(
+        memory_bytes_max: u64,
+        open: impl Fn() -> io::Result<F> + Send + 'static,
+    ) -> Self {
+        Self {
+            memory_bytes_max,
+            open: Box::new(move || Ok(Box::new(open()?))),
+            words: None,
+        }
+    }
+
+    /// Whether it was never written to.
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_none()
+    }
+
+    /// Appends packed rows, 64 unless they are the last ones that are packed.
+    ///
+    /// # Errors
+    /// When the file cannot be made or written.
+    pub(super) fn push_packed(
+        &mut self,
+        ones: BitBlock<'_>,
+        minus: Option<BitBlock<'_>>,
+        labels: u64,
+    ) -> io::Result<()> {
+        let kind = match minus {
+            None => PieceKind::Packed,
+            Some(_) => PieceKind::PackedSigned,
+        };
+        let words = self.begin(kind, ones.rows(), ones.words_per_row(), labels)?;
+        words.write(ones.words().iter().copied())?;
+        words.write(minus.iter().flat_map(|minus| minus.words()).copied())
+    }
+
+    /// Appends real rows, at most 64, filled with zeros up to the longest.
+    ///
+    /// # Errors
+    /// When the file cannot be made or written.
+    pub(super) fn push_real(&mut self, rows: &[&[f64]], labels: u64) -> io::Result<()> {
+        let width = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+        let words = self.begin(PieceKind::Real, rows.len(), width, labels)?;
+        for row in rows {
+            words.write(row.iter().map(|value| value.to_bits()))?;
+            words.write((row.len()..width).map(|_| 0))?;
+        }
+        Ok(())
+    }
+
+    fn begin(
+        &mut self,
+        kind: PieceKind,
+        rows: usize,
+        width: usize,
+        labels: u64,
+    ) -> io::Result<&mut WordWriter<Box<dyn SpoolFile>>> {
+        let words = match &mut self.words {
+            Some(words) => words,
+            none => none.insert(WordWriter::new((self.open)()?)),
+        };
+        words.write([
+            kind as u64 | (rows as u64) << u8::BITS,
+            width as u64,
+            labels,
+        ])?;
+        Ok(words)
+    }
+
+    /// The rows, if any were written, all of them under this header. `low` is what a bit of packed
+    /// rows is in neither plane, should the data be real.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(super) fn into_rows(
+        self,
+        header: BlocksHeader,
+        low: f64,
+    ) -> io::Result<Option<SpooledRows>> {
+        let Some(words) = self.words else {
+            return Ok(None);
+        };
+        let file = words.finish()?;
+        Ok(Some(SpooledRows { file, header, low }))
+    }
+}
+
+/// What the rows of a piece are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PieceKind {
+    /// Bits.
+    Packed = 0,
+    /// Bits, and which of the others were written as -1.
+    PackedSigned = 1,
+    /// Doubles.
+    Real = 2,
+}
+
+/// Rows in a spool.
+pub struct SpooledRows {
+    file: Box<dyn SpoolFile>,
+    pub(super) header: BlocksHeader,
+    low: f64,
+}
+
+impl SpooledRows {
+    /// Shows all rows in their common form.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or what `see` says.
+    pub(super) fn for_each_part(
+        &mut self,
+        mut see: impl FnMut(Part<'_>) -> Result<(), BlocksError>,
+    ) -> Result<(), BlocksError> {
+        self.file.rewind()?;
+        let mut reader = PieceReader {
+            words: WordReader::new(&mut self.file),
+            header: self.header,
+            low: self.low,
+            ones: Vec::new(),
+            minus: Vec::new(),
+            values: Vec::new(),
+        };
+        let mut left = self.header.rows;
+        while left > 0 {
+            let piece = reader.begin(left)?;
+            left -= piece.rows;
+            match (piece.kind, self.header.kind) {
+                (PieceKind::Real, _) => reader.real(&piece, &mut see)?,
+                (_, RowsKind::Boolean) => {
+                    reader.planes(&piece)?;
+                    let block = BitBlock::new(&reader.ones, piece.rows);
+                    see(Part::Block(
+                        block,
+                        reader.is_labelled().then_some(piece.labels),
+                    ))?;
+                }
+                (_, RowsKind::Real) => {
+                    reader.planes(&piece)?;
+                    reader.packed_as_real(&piece, &mut see)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What stands at the head of a piece.
+struct PieceHeader {
+    kind: PieceKind,
+    rows: usize,
+    width: usize,
+    labels: u64,
+}
+
+/// The pieces of a spool, one after the other; the buffers are reused and hold a block, or a row.
+struct PieceReader<R> {
+    words: WordReader<R>,
+    header: BlocksHeader,
+    low: f64,
+    ones: Vec<u64>,
+    minus: Vec<u64>,
+    values: Vec<f64>,
+}
+
+impl<R: Read> PieceReader<R> {
+    /// Reads the head of the next piece, which has at most `left` rows.
+    fn begin(&mut self, left: usize) -> Result<PieceHeader, BlocksError> {
+        let mut head = Vec::with_capacity(3);
+        self.words.read(3, &mut head, |word| word)?;
+        let kind = match (head[0] as u8, self.header.kind) {
+            (0, _) => PieceKind::Packed,
+            (1, _) => PieceKind::PackedSigned,
+            (2, RowsKind::Real) => PieceKind::Real,
+            _ => return Err(BlocksError::Header("the kind of spooled rows")),
+        };
+        let (rows, width) = ((head[0] >> u8::BITS) as usize, head[1] as usize);
+        let width_max = match kind {
+            PieceKind::Real => self.header.n,
+            PieceKind::Packed | PieceKind::PackedSigned => words_for(self.header.n),
+        };
+        if !(1..=left.min(BLOCK_ROWS)).contains(&rows) || width > width_max {
+            return Err(BlocksError::Header("the size of spooled rows"));
+        }
+        let labels = head[2];
+        Ok(PieceHeader {
+            kind,
+            rows,
+            width,
+            labels,
+        })
+    }
+
+    /// Reads packed rows and widens them to the final width.
+    fn planes(&mut self, piece: &PieceHeader) -> Result<(), BlocksError> {
+        let words = piece.width * BLOCK_ROWS;
+        let whole = words_for(self.header.n) * BLOCK_ROWS;
+        self.ones.clear();
+        self.words.read(words, &mut self.ones, |word| word)?;
+        self.ones.resize(whole, 0);
+        self.minus.clear();
+        if piece.kind == PieceKind::PackedSigned {
+            self.words.read(words, &mut self.minus, |word| word)?;
+            self.minus.resize(whole, 0);
+        }
+        Ok(())
+    }
+
+    fn packed_as_real(
+        &mut self,
+        piece: &PieceHeader,
+        see: &mut impl FnMut(Part<'_>) -> Result<(), BlocksError>,
+    ) -> Result<(), BlocksError> {
+        for row in 0..piece.rows {
+            let word = |plane: &[u64], word: usize| {
+                let at = word * BLOCK_ROWS + row;
+                plane.get(at).copied().unwrap_or(0)
+            };
+            self.values.clear();
+            let (ones, minus, low) = (&self.ones, &self.minus, self.low);
+            self.values.extend((0..self.header.n).map(|j| {
+                let at = j / BLOCK_ROWS;
+                real_value(word(ones, at), word(minus, at), j, low)
+            }));
+            see(Part::Row(&self.values, self.label(piece, row)))?;
+        }
+        Ok(())
+    }
+
+    fn real(
+        &mut self,
+        piece: &PieceHeader,
+        see: &mut impl FnMut(Part<'_>) -> Result<(), BlocksError>,
+    ) -> Result<(), BlocksError> {
+        for row in 0..piece.rows {
+            self.values.clear();
+            self.words
+                .read(piece.width, &mut self.values, f64::from_bits)?;
+            self.values.resize(self.header.n, 0.0);
+            see(Part::Row(&self.values, self.label(piece, row)))?;
+        }
+        Ok(())
+    }
+
+    fn is_labelled(&self) -> bool {
+        self.header.labels == LabelsKind::Labelled
+    }
+
+    fn label(&self, piece: &PieceHeader, row: usize) -> Option<bool> {
+        self.is_labelled().then_some(piece.labels >> row & 1 == 1)
+    }
+}

@@ -1,0 +1,228 @@
+//! Finished rows and their labels: in memory, and beyond its budget in the spool, if there is one.
+//!
+//! Knows nothing of what values mean; which are allowed is
+//! [`SampleBuilder`](super::sample_builder::SampleBuilder)'s.
+
+use std::io;
+
+use crate::bits::{BLOCK_ROWS, WORD_BITS};
+use crate::learners::data::Data;
+
+use super::UnlabelledMeans;
+use super::blocks::{BlocksHeader, LabelsKind, RowsKind};
+use super::gathered::Gathered;
+use super::labels::LabelBits;
+use super::rows::{Held, Row, packed_bytes, real_bytes};
+use super::spool::Spool;
+
+/// Real rows of different lengths stand together in the spool only up to so many values, zeros
+/// between them included.
+const PIECE_VALUES_MAX: usize = 8 * 1024;
+
+/// The rows so far.
+pub(super) struct Store {
+    held: Held,
+    /// The first row held in memory, from 0; a multiple of 64 while rows are packed.
+    first: usize,
+    /// All rows.
+    rows: usize,
+    pub(super) labels: LabelBits,
+    /// Rows end at their last value, and what is absent is 0.
+    sparse: bool,
+    spool: Option<Spool>,
+}
+
+impl Store {
+    /// For packed rows of `n` values, as long as they can be.
+    pub(super) fn new(n: usize, sparse: bool, spool: Option<Spool>) -> Self {
+        Self {
+            held: Held::packed(n),
+            first: 0,
+            rows: 0,
+            labels: LabelBits::default(),
+            sparse,
+            spool,
+        }
+    }
+
+    /// How many rows.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether all rows are two-valued so far.
+    pub(super) fn is_packed(&self) -> bool {
+        matches!(self.held, Held::Packed { .. })
+    }
+
+    /// Settles the length of rows, before the first of them.
+    pub(super) fn fix_length(&mut self, n: usize) {
+        debug_assert!(self.rows == 0);
+        if self.is_packed() {
+            self.held = Held::packed(n);
+        }
+    }
+
+    /// What `rows` rows of `n` values take, in bytes: in memory, or as stored, if there is a spool.
+    pub(super) fn bytes(&self, rows: usize, n: usize) -> u64 {
+        match &self.held {
+            Held::Packed { minus: Some(_), .. } if self.spool.is_none() => {
+                2 * packed_bytes(rows, n)
+            }
+            Held::Packed { .. } => packed_bytes(rows, n),
+            Held::Real { .. } => real_bytes(rows, n),
+        }
+    }
+
+    /// Appends the row and empties it.
+    ///
+    /// # Errors
+    /// When the spool cannot be written.
+    pub(super) fn push(&mut self, row: &mut Row, label: Option<bool>) -> io::Result<()> {
+        self.held.push(row, self.sparse);
+        self.labels.push(self.rows, label);
+        self.rows += 1;
+        let is_whole = self.rows.is_multiple_of(BLOCK_ROWS) || !self.is_packed();
+        if is_whole && self.exceeds_memory(self.held.bytes()) {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    /// Widens packed rows to `width` words.
+    ///
+    /// # Errors
+    /// When the spool cannot be written.
+    pub(super) fn widen(&mut self, width: usize) -> io::Result<()> {
+        let widened = self.held.packed_bytes(width * WORD_BITS);
+        if self.exceeds_memory(widened) {
+            self.spill()?;
+        }
+        self.held.widen(width);
+        Ok(())
+    }
+
+    /// Turns packed rows of `n` values to doubles; `low` is what neither plane has.
+    ///
+    /// # Errors
+    /// When the spool cannot be written.
+    pub(super) fn become_real(&mut self, n: usize, low: f64) -> io::Result<()> {
+        if self.exceeds_memory(real_bytes(self.rows - self.first, n)) {
+            // Also the last packed block, which may be short: all that follows is real.
+            self.spill_all()?;
+        }
+        self.held.become_real(n, self.sparse, low);
+        Ok(())
+    }
+
+    /// All rows, of `n` values; `low` as for [`Self::become_real`].
+    ///
+    /// # Errors
+    /// When the spool cannot be written.
+    pub(super) fn finish(
+        mut self,
+        n: usize,
+        low: f64,
+        unlabelled: UnlabelledMeans,
+    ) -> io::Result<Gathered> {
+        // Also rows that are few only as long as they are not as long as the longest.
+        let is_spooled = self.spool.as_ref().is_some_and(|spool| !spool.is_empty());
+        if is_spooled || self.exceeds_memory(self.bytes(self.rows, n)) {
+            self.spill_all()?;
+        }
+        let header = BlocksHeader {
+            kind: match &self.held {
+                Held::Packed { .. } => RowsKind::Boolean,
+                Held::Real { .. } => RowsKind::Real,
+            },
+            labels: match (self.labels.is_labelled(), unlabelled) {
+                (true, _) => LabelsKind::Labelled,
+                (false, UnlabelledMeans::HalfSpace) => LabelsKind::HalfSpace,
+                (false, UnlabelledMeans::Nothing) => LabelsKind::Unlabelled,
+            },
+            n,
+            rows: self.rows,
+        };
+        if let Some(spool) = self.spool
+            && let Some(rows) = spool.into_rows(header, low)?
+        {
+            return Ok(Gathered::Spooled(rows));
+        }
+        let labels = self.labels.into_labels(header.labels, self.rows);
+        Ok(Gathered::Memory(Data::new(
+            self.held.into_features(n),
+            labels,
+        )))
+    }
+
+    /// Moves whole blocks of packed rows, or all real rows, to the spool.
+    fn spill(&mut self) -> io::Result<()> {
+        let held = self.rows - self.first;
+        let over = if self.is_packed() {
+            held % BLOCK_ROWS
+        } else {
+            0
+        };
+        self.spill_rows(held - over)
+    }
+
+    /// Moves all rows to the spool: packed ones when no more of them will come.
+    fn spill_all(&mut self) -> io::Result<()> {
+        self.spill_rows(self.rows - self.first)
+    }
+
+    fn spill_rows(&mut self, count: usize) -> io::Result<()> {
+        let Some(spool) = self.spool.as_mut().filter(|_| count > 0) else {
+            return Ok(());
+        };
+        match &mut self.held {
+            Held::Packed { ones, minus } => {
+                for (index, block) in ones.blocks().take(count.div_ceil(BLOCK_ROWS)).enumerate() {
+                    let minus = minus.as_ref().map(|minus| minus.block(index));
+                    let labels = self
+                        .labels
+                        .bits(self.first + index * BLOCK_ROWS, block.rows());
+                    spool.push_packed(block, minus, labels)?;
+                }
+            }
+            Held::Real { values, ends } => {
+                let start = |row: usize| match (row, self.sparse) {
+                    (0, _) => 0,
+                    (_, true) => ends[row - 1],
+                    (_, false) => values.len() / count * row,
+                };
+                let row = |row| &values[start(row)..start(row + 1)];
+                let mut from = 0;
+                while from < count {
+                    let rows = piece((from..count).map(row));
+                    let labels = self.labels.bits(self.first + from, rows.len());
+                    spool.push_real(&rows, labels)?;
+                    from += rows.len();
+                }
+            }
+        }
+        self.held.forget(count);
+        self.first += count;
+        self.labels.forget_before(self.first);
+        Ok(())
+    }
+
+    fn exceeds_memory(&self, bytes: u64) -> bool {
+        let budget = self.spool.as_ref().map(|spool| spool.memory_bytes_max);
+        budget.is_some_and(|budget| bytes > budget)
+    }
+}
+
+/// The first rows that stand together in the spool.
+fn piece<'a>(rows: impl Iterator<Item = &'a [f64]>) -> Vec<&'a [f64]> {
+    let mut piece = Vec::with_capacity(BLOCK_ROWS);
+    let mut width = 0;
+    for row in rows.take(BLOCK_ROWS) {
+        width = row.len().max(width);
+        if !piece.is_empty() && width * (piece.len() + 1) > PIECE_VALUES_MAX {
+            break;
+        }
+        piece.push(row);
+    }
+    piece
+}

@@ -1,0 +1,181 @@
+//! NDJSON in portions: from a source that runs dry at every byte, it is what it is as a whole.
+
+use std::io::{self, Read, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::*;
+use crate::formats::{ContentCoding, NdjsonPortions, Portion, RowsKind, Supply, decoder};
+
+/// A source that has a byte every other time.
+struct Drip<'a> {
+    left: &'a [u8],
+    is_dry: bool,
+}
+
+impl Read for Drip<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.is_dry = !self.is_dry;
+        if self.is_dry {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        self.left.read(&mut buffer[..1])
+    }
+}
+
+fn options(n: usize, values: Option<RowsKind>) -> Options {
+    Options {
+        n: Some(n),
+        values,
+        ..Options::default()
+    }
+}
+
+/// All portions of a body, `lines_max` lines at a time and whenever the source is dry.
+fn portions(
+    coding: ContentCoding,
+    body: &[u8],
+    options: &Options,
+    lines_max: u64,
+) -> (Vec<Portion>, Result<(), FormatError>) {
+    let source = Drip {
+        left: body,
+        is_dry: false,
+    };
+    let decoder = decoder(coding, source, &options.limits).expect("a decoder");
+    let mut reader = NdjsonPortions::new(decoder, options).expect("good options");
+    let mut all = Vec::new();
+    loop {
+        let read = reader.read(lines_max);
+        all.extend(reader.take().expect("little memory"));
+        match read {
+            Ok(Supply::End) => return (all, Ok(())),
+            Ok(Supply::More | Supply::Dry) => {}
+            Err(error) => return (all, Err(error)),
+        }
+    }
+}
+
+#[test]
+fn portions_of_any_coding_are_the_whole() {
+    let body = b"{\"x\": \"1011\", \"y\": 1}\n\n{\"x\": [0, 0, 1, 1], \"y\": 0}\r\n  \n\
+                 {\"x\": \"0000\", \"y\": 1}";
+    let whole = parse(Format::Ndjson, &body[..], &options(4, None)).expect("good");
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(body).expect("memory");
+    let gzip = gzip.finish().expect("memory");
+    let members = [gzip.clone(), {
+        let mut more = GzEncoder::new(Vec::new(), Compression::fast());
+        more.write_all(b"\n").expect("memory");
+        more.finish().expect("memory")
+    }]
+    .concat();
+    let zstd = |part: &[u8]| zstd::stream::encode_all(part, 1).expect("memory");
+    for (coding, coded) in [
+        (ContentCoding::Identity, body.to_vec()),
+        (ContentCoding::Gzip, gzip.clone()),
+        (ContentCoding::Gzip, members),
+        (ContentCoding::Zstd, zstd(body)),
+        (
+            ContentCoding::Zstd,
+            [zstd(&body[..20]), zstd(&body[20..])].concat(),
+        ),
+    ] {
+        for lines_max in [1, 2, 100] {
+            let (all, read) = portions(coding, &coded, &options(4, None), lines_max);
+            assert_eq!(read, Ok(()), "{coding:?}");
+            let rows: Vec<_> = all.iter().flat_map(|portion| &portion.lines).collect();
+            assert_eq!(rows[..3], [&1, &3, &5], "{coding:?}");
+            let first = &all[0].parsed.data;
+            assert_eq!(*first, whole.data.rows(0..first.examples()));
+            assert_eq!(
+                all.iter()
+                    .map(|one| one.parsed.data.examples())
+                    .sum::<usize>(),
+                rows.len()
+            );
+        }
+    }
+    let cut = &gzip[..gzip.len() - 3];
+    let (all, read) = portions(ContentCoding::Gzip, cut, &options(4, None), 1);
+    assert_eq!(read.expect_err("cut off").kind, FormatErrorKind::Truncated);
+    assert!(!all.is_empty());
+}
+
+#[test]
+fn what_one_body_must_not_mix_is_not_mixed_in_its_portions() {
+    let boolean = Some(RowsKind::Boolean);
+    for (body, kind, line, column) in [
+        (
+            "{\"x\":\"1\",\"y\":0}\n{\"x\":\"1\",\"y\":-1}\n",
+            FormatErrorKind::MixedLabels,
+            2,
+            14,
+        ),
+        (
+            "{\"x\":[0],\"y\":1}\n{\"x\":[-1],\"y\":1}\n",
+            FormatErrorKind::NotBoolean,
+            2,
+            7,
+        ),
+        (
+            "{\"x\":[-1],\"y\":1}\n{\"x\":\"0\",\"y\":1}\n",
+            FormatErrorKind::NotBoolean,
+            2,
+            7,
+        ),
+        (
+            "{\"x\":[1],\"y\":1}\n\n{\"x\":[0.5],\"y\":1}\n",
+            FormatErrorKind::NotBoolean,
+            3,
+            7,
+        ),
+        (
+            "{\"x\":[1],\"y\":1}\n{\"x\":[1]}\n",
+            FormatErrorKind::MixedLines,
+            2,
+            1,
+        ),
+        ("\"1\"\n{\"x\":[1]}\n", FormatErrorKind::MixedLines, 2, 1),
+        ("\"1\"\n\"10\"\n", FormatErrorKind::UnequalLength, 2, 2),
+    ] {
+        for lines_max in [1, 100] {
+            let options = options(1, boolean);
+            let (all, read) = portions(
+                ContentCoding::Identity,
+                body.as_bytes(),
+                &options,
+                lines_max,
+            );
+            let error = read.expect_err(body);
+            assert_eq!(error.kind, kind, "{body}: {error}");
+            assert_eq!(error.place, Some(Place::Line { line, column }), "{body}");
+            assert_eq!(all.len(), 1, "{body}");
+            assert_eq!(all[0].lines, [1], "{body}");
+        }
+    }
+}
+
+#[test]
+fn real_portions_are_real_from_the_start() {
+    let body =
+        b"{\"x\": \"01\", \"y\": 1}\n{\"x\": [-1, 1], \"y\": 1}\n{\"x\": [0.5, 0], \"y\": 1}\n";
+    let options = options(2, Some(RowsKind::Real));
+    let (all, read) = portions(ContentCoding::Identity, body, &options, 1);
+    assert_eq!(read, Ok(()));
+    let values: Vec<f64> = all
+        .iter()
+        .flat_map(|portion| match portion.parsed.data.features() {
+            Features::Real(matrix) => matrix.values().to_vec(),
+            Features::Boolean(_) => panic!("bits"),
+        })
+        .collect();
+    assert_eq!(values, [0.0, 1.0, -1.0, 1.0, 0.5, 0.0]);
+    // An absent value of a sparse line is 0, and -1 is itself.
+    let sparse = parse(Format::Libsvm, &b"1 1:1 2:-1\n1 1:1\n"[..], &options).expect("good");
+    let Features::Real(matrix) = sparse.data.features() else {
+        panic!("bits");
+    };
+    assert_eq!(matrix.values(), [1.0, -1.0, 1.0, 0.0]);
+}

@@ -1,0 +1,297 @@
+//! Lines of an answer on their way to a client that may not read them yet.
+//!
+//! So many bytes wait for it. A client that sends all it has before it reads gets along with that
+//! for long; then who computes waits too, and so, in the end, does the client's own sending. One
+//! that does not read at the rate at which it would have to send is given up.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use futures_util::Stream;
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use super::attended::Attended;
+use super::body::{WINDOW, WINDOW_BYTES_MIN};
+use super::problem::{Code, Problem};
+
+/// Bytes of a piece that lines are gathered in while they wait.
+pub const PIECE_BYTES: usize = 64 * 1024;
+
+/// Makes the two ends of an answer of which at most about `bytes_max` wait. When its reader is
+/// dropped, what `attended` watches over is told to stop.
+pub fn answer_lines(bytes_max: u64, attended: Attended) -> (LineWriter, LineReader) {
+    let shared = Arc::new(Shared {
+        bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX),
+        state: Mutex::default(),
+        changed: Notify::new(),
+        room: Notify::new(),
+    });
+    let reader = LineReader {
+        shared: Arc::clone(&shared),
+        _attended: attended,
+    };
+    (LineWriter { shared }, reader)
+}
+
+/// The end that writes; a clone writes to the same.
+#[derive(Clone)]
+pub struct LineWriter {
+    shared: Arc<Shared>,
+}
+
+/// The end that the client reads.
+pub struct LineReader {
+    shared: Arc<Shared>,
+    _attended: Attended,
+}
+
+struct Shared {
+    bytes_max: usize,
+    state: Mutex<State>,
+    /// Told when the reader has something to see.
+    changed: Notify,
+    /// Told when there is more room.
+    room: Notify,
+}
+
+#[derive(Default)]
+struct State {
+    pieces: VecDeque<Vec<u8>>,
+    /// Bytes in all pieces.
+    bytes: usize,
+    has_begun: bool,
+    /// Whether the last line was written.
+    has_last: bool,
+    end: Option<End>,
+    /// Whether the reader is gone.
+    is_unread: bool,
+}
+
+enum End {
+    /// All is said.
+    Whole,
+    /// What is wrong, when nothing was written before.
+    Refused(Box<Problem>),
+}
+
+impl LineWriter {
+    /// Writes whole lines, once there is room for them.
+    ///
+    /// # Errors
+    /// When the client has left, does not read, or the answer is at its end.
+    pub async fn write(&self, lines: Vec<u8>) -> Result<(), Problem> {
+        if !self.has_room(self.shared.bytes_max) {
+            // As much as the client could have read meanwhile, so that it is not waited for at each
+            // line again.
+            let room = (WINDOW_BYTES_MIN as usize).min(self.shared.bytes_max / 2);
+            let freed = async {
+                while !self.has_room(self.shared.bytes_max - room) {
+                    self.shared.room.notified().await;
+                }
+            };
+            if timeout(WINDOW, freed).await.is_err() {
+                let detail = "The answers were read at less than 16 KiB a second, and as many \
+                              wait as prediction_bytes_max allows.";
+                return Err(Problem::new(Code::TIMEOUT, detail));
+            }
+        }
+        let mut state = self.shared.state();
+        if !state.is_open() {
+            return Err(Problem::new(Code::UNREADABLE, "Nobody reads the answer."));
+        }
+        state.push(lines);
+        drop(state);
+        self.shared.changed.notify_one();
+        Ok(())
+    }
+
+    /// Whether fewer bytes than so many wait, or nothing waits any more.
+    fn has_room(&self, bytes: usize) -> bool {
+        let state = self.shared.state();
+        state.bytes < bytes.max(1) || !state.is_open()
+    }
+
+    /// Whether something was written, so that the status is decided.
+    pub fn has_begun(&self) -> bool {
+        self.shared.state().has_begun
+    }
+
+    /// Writes the last line, whether or not there is room, and refuses what comes after it.
+    pub fn push_last(&self, line: Vec<u8>) {
+        let mut state = self.shared.state();
+        if !state.has_last {
+            state.push(line);
+            state.has_last = true;
+        }
+        drop(state);
+        self.shared.changed.notify_one();
+        self.shared.room.notify_one();
+    }
+
+    /// Ends the answer.
+    pub fn end_whole(&self) {
+        self.end(End::Whole);
+    }
+
+    /// Ends an answer that has not begun.
+    pub fn refuse(&self, problem: Problem) {
+        self.end(End::Refused(Box::new(problem)));
+    }
+
+    fn end(&self, end: End) {
+        self.shared.state().end.get_or_insert(end);
+        self.shared.changed.notify_one();
+        self.shared.room.notify_one();
+    }
+}
+
+impl LineReader {
+    /// Waits until the answer has begun.
+    ///
+    /// # Errors
+    /// What it was refused with.
+    pub async fn begun(&mut self) -> Result<(), Problem> {
+        loop {
+            {
+                let mut state = self.shared.state();
+                if state.has_begun {
+                    return Ok(());
+                }
+                match state.end.take() {
+                    Some(End::Refused(problem)) => return Err(*problem),
+                    end => state.end = end,
+                }
+                if state.end.is_some() {
+                    return Ok(());
+                }
+            }
+            self.shared.changed.notified().await;
+        }
+    }
+
+    /// The next piece; none at the end.
+    async fn next(&mut self) -> Option<Bytes> {
+        loop {
+            {
+                let mut state = self.shared.state();
+                if let Some(piece) = state.pieces.pop_front() {
+                    state.bytes -= piece.len();
+                    self.shared.room.notify_one();
+                    return Some(piece.into());
+                }
+                if state.end.is_some() {
+                    return None;
+                }
+            }
+            self.shared.changed.notified().await;
+        }
+    }
+
+    /// The answer as the body of a response.
+    pub fn into_stream(self) -> impl Stream<Item = Result<Bytes, Infallible>> {
+        futures_util::stream::unfold(self, async |mut reader| {
+            let piece = reader.next().await?;
+            Some((Ok(piece), reader))
+        })
+    }
+}
+
+impl Drop for LineReader {
+    fn drop(&mut self) {
+        let mut state = self.shared.state();
+        state.is_unread = true;
+        state.pieces.clear();
+        state.bytes = 0;
+        drop(state);
+        self.shared.room.notify_one();
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Whether more may be written.
+    fn is_open(&self) -> bool {
+        !self.is_unread && !self.has_last && self.end.is_none()
+    }
+
+    fn push(&mut self, lines: Vec<u8>) {
+        self.has_begun = true;
+        self.bytes += lines.len();
+        match self.pieces.back_mut() {
+            Some(last) if last.len() + lines.len() <= PIECE_BYTES => last.extend(lines),
+            _ => self.pieces.push_back(lines),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ends(bytes_max: u64) -> (LineWriter, LineReader) {
+        answer_lines(bytes_max, Attended::default())
+    }
+
+    #[tokio::test]
+    async fn lines_come_out_as_they_went_in() {
+        let (writer, mut reader) = ends(1 << 20);
+        let mut sent = Vec::new();
+        for line in 0..20_000 {
+            let line = format!("line {line}\n").into_bytes();
+            sent.extend_from_slice(&line);
+            writer.write(line).await.unwrap();
+        }
+        writer.push_last(b"last\n".to_vec());
+        writer.end_whole();
+        sent.extend_from_slice(b"last\n");
+        assert!(reader.begun().await.is_ok() && writer.has_begun());
+        let mut read = Vec::new();
+        while let Some(piece) = reader.next().await {
+            assert!(piece.len() <= PIECE_BYTES);
+            read.extend_from_slice(&piece);
+        }
+        assert_eq!(read, sent);
+        assert!(writer.write(b"more\n".to_vec()).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn who_writes_waits_for_who_reads() {
+        let (writer, mut reader) = ends(100);
+        for _ in 0..10 {
+            writer.write(vec![b'x'; 10]).await.unwrap();
+        }
+        let blocked = writer.write(vec![b'y'; 10]);
+        let mut blocked = Box::pin(blocked);
+        assert!(futures_util::poll!(&mut blocked).is_pending());
+        assert_eq!(reader.next().await.unwrap().len(), 100);
+        blocked.await.unwrap();
+        assert_eq!(reader.next().await.unwrap().len(), 10);
+    }
+
+    #[tokio::test]
+    async fn who_reads_no_more_stops_who_writes() {
+        let attended = Attended::default();
+        let stop = attended.stop();
+        let (writer, reader) = answer_lines(10, attended);
+        writer.write(vec![b'x'; 10]).await.unwrap();
+        let mut blocked = Box::pin(writer.write(vec![b'x'; 10]));
+        assert!(futures_util::poll!(&mut blocked).is_pending());
+        drop(reader);
+        assert!(blocked.await.is_err() && stop.raised().is_some());
+    }
+
+    #[tokio::test]
+    async fn what_is_refused_at_once_is_no_answer() {
+        let (writer, mut reader) = ends(10);
+        writer.refuse(Problem::not_found("model"));
+        assert_eq!(reader.begun().await, Err(Problem::not_found("model")));
+    }
+}

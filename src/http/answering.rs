@@ -1,0 +1,184 @@
+//! Predictions in the making: what a model says of examples, some at a time, into a document or into
+//! lines on their way to the client.
+
+use std::io::Read;
+use std::ops::ControlFlow;
+
+use tokio::runtime::Handle;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::formats::{LineSteps, Options, Parsed};
+use crate::jobs::LoadedModel;
+use crate::learners::hypothesis::Decision;
+use crate::learners::predict::for_each_decisions_until;
+use crate::learners::run::StopFlag;
+
+use super::answer_lines::{LineWriter, PIECE_BYTES};
+use super::attended::{begin, interrupted};
+use super::limits::Limits;
+use super::model_examples::{Whence, fit};
+use super::predictions_text::{Document, push_line};
+use super::problem::{Code, Problem};
+
+/// A model that answers.
+pub struct Answering {
+    model: LoadedModel,
+    limits: Limits,
+    stop: StopFlag,
+    destination: Destination,
+}
+
+/// Where predictions go.
+enum Destination {
+    Document {
+        document: Document,
+        /// Since the first examples came.
+        timer: Option<AbortOnDropHandle<()>>,
+    },
+    Lines {
+        /// Not sent yet.
+        text: Vec<u8>,
+        writer: LineWriter,
+    },
+}
+
+impl Answering {
+    /// Predictions for a document, made in limited time.
+    pub fn document(model: LoadedModel, limits: &Limits, stop: StopFlag) -> Self {
+        let document = Document::new(limits.prediction_bytes_max);
+        let timer = None;
+        Self::new(
+            model,
+            limits,
+            stop,
+            Destination::Document { document, timer },
+        )
+    }
+
+    /// Predictions a line each, sent as they are made.
+    pub fn lines(model: LoadedModel, limits: &Limits, stop: StopFlag, writer: LineWriter) -> Self {
+        let text = Vec::new();
+        Self::new(model, limits, stop, Destination::Lines { text, writer })
+    }
+
+    fn new(model: LoadedModel, limits: &Limits, stop: StopFlag, destination: Destination) -> Self {
+        Self {
+            model,
+            limits: limits.clone(),
+            stop,
+            destination,
+        }
+    }
+
+    /// Whether it takes no longer to predict examples than to read them, and never waits: a document
+    /// of a small model then needs no thread that may.
+    pub fn is_light(&self) -> bool {
+        let hypothesis = &self.model.hypothesis;
+        let is_document = matches!(self.destination, Destination::Document { .. });
+        is_document && hypothesis.words_of_work() <= hypothesis.n() as u64
+    }
+
+    /// Predicts lines as they come in, in the blocking pool.
+    ///
+    /// # Errors
+    /// What is wrong with a line, and as for [`Self::take`].
+    pub fn take_lines(&mut self, reader: impl Read, options: Options) -> Result<(), Problem> {
+        let mut steps = LineSteps::new(reader, options);
+        loop {
+            let hypothesis = &self.model.hypothesis;
+            let step = steps.next(|parsed| {
+                // A line of whole numbers among real ones may be Boolean by itself.
+                let is_alike = parsed.first_real.is_none() || !hypothesis.reads_bits();
+                is_alike && fit(&self.model, parsed, Whence::Whole).is_ok()
+            });
+            match step? {
+                None => return Ok(()),
+                Some(step) => self.take(&step.parsed, Whence::Line(step.last_line))?,
+            }
+        }
+    }
+
+    /// Predicts examples, in the blocking pool unless it [is light](Self::is_light).
+    ///
+    /// # Errors
+    /// Examples that the model does not take; an answer that is too long, takes too long, or that
+    /// nobody waits for.
+    pub fn take(&mut self, parsed: &Parsed, whence: Whence) -> Result<(), Problem> {
+        fit(&self.model, parsed, whence)?;
+        if let Destination::Document { timer, .. } = &mut self.destination
+            && timer.is_none()
+        {
+            *timer = begin(&self.limits, &self.stop);
+        }
+        let (hypothesis, zero) = (&self.model.hypothesis, parsed.zero_bit_value);
+        let mut left = parsed.data.examples();
+        let mut told = Ok(());
+        for_each_decisions_until(hypothesis, &parsed.data, zero, &self.stop, |decisions| {
+            left -= decisions.len();
+            told = self.destination.push(decisions);
+            match told {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
+        });
+        told?;
+        if let Some(interrupt) = self.stop.raised().filter(|_| left > 0) {
+            return Err(interrupted(&self.limits, interrupt));
+        }
+        self.destination.send()
+    }
+
+    /// The document, once all examples were taken; nothing where lines were sent.
+    ///
+    /// # Errors
+    /// When it is too long.
+    pub fn finish(self) -> Result<String, Problem> {
+        match self.destination {
+            Destination::Lines { .. } => Ok(String::new()),
+            Destination::Document { document, .. } => {
+                let bytes_max = document.bytes_max;
+                document.finish().ok_or_else(|| too_long(bytes_max))
+            }
+        }
+    }
+}
+
+impl Destination {
+    fn push(&mut self, decisions: &[Decision]) -> Result<(), Problem> {
+        match self {
+            Self::Document { document, .. } => {
+                decisions.iter().for_each(|one| document.push(one));
+                match document.is_too_long() {
+                    true => Err(too_long(document.bytes_max)),
+                    false => Ok(()),
+                }
+            }
+            Self::Lines { text, .. } => {
+                decisions.iter().for_each(|one| push_line(text, one));
+                match text.len() >= PIECE_BYTES {
+                    true => self.send(),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+
+    /// Sends what is ready, so that a client that waits for one answer before it sends the next
+    /// example gets it.
+    fn send(&mut self) -> Result<(), Problem> {
+        match self {
+            Self::Lines { text, writer } if !text.is_empty() => {
+                Handle::current().block_on(writer.write(std::mem::take(text)))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn too_long(bytes_max: u64) -> Problem {
+    let detail = format!(
+        "The answer would be longer than prediction_bytes_max: {bytes_max} bytes. Ask for it as \
+         application/x-ndjson (Accept): lines are sent as they are made."
+    );
+    Problem::new(Code::TOO_LARGE, detail)
+}

@@ -1,0 +1,158 @@
+//! `POST /v2/models/{id}/infer`: a model on a tensor, by the Open Inference Protocol, version 2.
+//!
+//! The tensor `x` is a list in the JSON, or octets after it (the protocol's binary extension); from
+//! there on it is examples to predict like any others. Which clients send a Content-Type differs, so
+//! the header `Inference-Header-Content-Length` says which it is.
+
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::response::Response;
+
+use crate::formats::Format;
+use crate::records::id::ModelKind;
+use crate::records::{ModelId, Owner};
+
+use super::App;
+use super::attended::{Attended, begin, interrupted};
+use super::body::Effort;
+use super::data_body::{DataBody, Octets};
+use super::extract::{Caller, NoQuery, PathId};
+use super::infer_answer::{Answer, InferenceAnswer};
+use super::infer_request::{InferenceReader, InferenceRequest};
+use super::inference::{PathVersion, VERSION};
+use super::model_examples::{Whence, fit, model_in_path};
+use super::problem::{Code, FieldError, Problem};
+use super::submission::check_name;
+
+/// How many bytes of the body are JSON; the tensors follow it.
+pub const JSON_LENGTH: HeaderName = HeaderName::from_static("inference-header-content-length");
+
+/// Predicts by the Open Inference Protocol: the tensor `x` goes in, `prediction` and `score` come
+/// out.
+///
+/// With the protocol's binary extension the tensor is octets after the JSON, whose length the header
+/// `Inference-Header-Content-Length` tells, and so is the answer where it is asked for. A parameter
+/// that is not listed here is refused. No answer has more than `prediction_bytes_max` bytes of
+/// tensors.
+#[utoipa::path(post, path = "/v2/models/{id}/infer", tag = "inference",
+    params(("id" = ModelId, Path, description = "The model"),
+        ("Inference-Header-Content-Length" = Option<u64>, Header, description = "How many bytes of \
+            the body are JSON, when tensors follow it")),
+    request_body(content((InferenceRequest = "application/json"),
+        (Octets = "application/octet-stream")),
+        description = "The examples; the Content-Type may be left out"),
+    responses((status = 200, description = "The predictions", content(
+        (InferenceAnswer = "application/json"), (Octets = "application/octet-stream")))))]
+pub async fn infer(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<ModelKind>,
+    request: Request,
+) -> Result<Response, Problem> {
+    answer(&app, &owner, id, request).await
+}
+
+/// Predicts by the Open Inference Protocol, the version of the model named.
+#[utoipa::path(post, path = "/v2/models/{id}/versions/{version}/infer", tag = "inference",
+    params(("id" = ModelId, Path, description = "The model"),
+        ("version" = String, Path, description = "1: a model has one version"),
+        ("Inference-Header-Content-Length" = Option<u64>, Header, description = "How many bytes of \
+            the body are JSON, when tensors follow it")),
+    request_body(content((InferenceRequest = "application/json"),
+        (Octets = "application/octet-stream")),
+        description = "The examples; the Content-Type may be left out"),
+    responses((status = 200, description = "The predictions", content(
+        (InferenceAnswer = "application/json"), (Octets = "application/octet-stream")))))]
+pub async fn infer_version(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathVersion(id): PathVersion,
+    request: Request,
+) -> Result<Response, Problem> {
+    answer(&app, &owner, id, request).await
+}
+
+async fn answer(
+    app: &App,
+    owner: &Owner,
+    id: ModelId,
+    mut request: Request,
+) -> Result<Response, Problem> {
+    let json_length = settle_media_type(app, request.headers_mut())?;
+    let model = model_in_path(app, owner, id).await?;
+    let body = DataBody::new(app, request)?;
+    let limits = body.limits.clone();
+    if !matches!(body.format, Format::Json | Format::Octets) {
+        let detail = "This body is application/json, or application/octet-stream.";
+        return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
+    }
+    let checks = app.clone();
+    let attended = Attended::default();
+    let stop = attended.stop();
+    let read = body.read(app, Effort::Unknown, move |reader| {
+        let mut reader = InferenceReader {
+            reader,
+            json_length,
+            limits: &limits,
+        };
+        let n = model.hypothesis.n();
+        let mut asked = reader.request(n)?;
+        check_name(&checks, asked.id.as_deref(), |detail| {
+            FieldError::at_pointer("/id", detail)
+        })?;
+        asked.check_model(id)?;
+        let wanted = asked.wanted()?;
+        let parsed = reader.examples(&mut asked, n)?;
+        fit(&model, &parsed, Whence::Whole)?;
+        let _timer = begin(&checks.limits, &stop);
+        let bytes_max = checks.limits.prediction_bytes_max;
+        let answer = Answer::of(&model.hypothesis, &parsed, &wanted, bytes_max, &stop)?;
+        match stop
+            .raised()
+            .filter(|_| answer.examples() < parsed.data.examples() as u64)
+        {
+            Some(interrupt) => Err(interrupted(&checks.limits, interrupt)),
+            None => Ok((asked.id, answer)),
+        }
+    });
+    let (request_id, answer) = read.await?;
+    Ok(answer.into_response(id, VERSION, request_id))
+}
+
+/// Which of the two forms a body has: with the header it is octets after JSON, whatever its
+/// Content-Type; without one of either it is JSON. Answers the length of the JSON.
+fn settle_media_type(app: &App, headers: &mut HeaderMap) -> Result<Option<u64>, Problem> {
+    let wrong = |detail: &str| {
+        let name = "Inference-Header-Content-Length";
+        Problem::parameter(Code::INVALID_PARAMETER, name, detail)
+    };
+    let mut values = headers.get_all(JSON_LENGTH).iter();
+    let length = match (values.next(), values.next()) {
+        (_, Some(_)) => return Err(wrong("given twice")),
+        (Some(value), None) => {
+            let text = value.to_str().unwrap_or_default();
+            let length = text.parse::<u64>().map_err(|_| wrong("no whole number"))?;
+            Some(length)
+        }
+        (None, None) => None,
+    };
+    let media_type = |format: Format| HeaderValue::from_static(format.media_type());
+    let Some(length) = length else {
+        let given = headers.entry(header::CONTENT_TYPE);
+        let given = given.or_insert_with(|| media_type(Format::Json));
+        if given.to_str().ok().and_then(Format::from_media_type) == Some(Format::Octets) {
+            return Err(wrong("octets need it: it says where the JSON ends"));
+        }
+        return Ok(None);
+    };
+    let length_max = app.limits.json_body_bytes_max;
+    if length > length_max {
+        let detail =
+            format!("The JSON is longer than json_body_bytes_max allows: {length_max} bytes.");
+        return Err(Problem::new(Code::TOO_LARGE, detail));
+    }
+    headers.insert(header::CONTENT_TYPE, media_type(Format::Octets));
+    Ok(Some(length))
+}

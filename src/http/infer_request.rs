@@ -1,0 +1,291 @@
+//! What a request of the Open Inference Protocol says, and the examples in it or after it.
+
+use std::io::{ErrorKind, Read};
+
+use serde::Deserialize;
+use utoipa::ToSchema;
+use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
+
+use crate::formats::{Datatype, FormatError, Limits, Parsed, TensorList, json, read_tensor_octets};
+use crate::learners::predict::Misfit;
+use crate::records::ModelId;
+
+use super::infer_answer::{OutputName, Wanted};
+use super::problem::{Code, FieldError, Problem};
+
+/// A request to predict.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InferenceRequest {
+    /// Comes back in the answer.
+    #[schema(max_length = 256)]
+    pub id: Option<String>,
+    /// The model of the path, where a client repeats it.
+    #[schema(value_type = Option<ModelId>)]
+    model_name: Option<String>,
+    /// The version of the path, where a client repeats it: 1.
+    #[expect(dead_code, reason = "it can be nothing else")]
+    model_version: Option<ModelVersion>,
+    parameters: Option<RequestParameters>,
+    /// The tensor `x`.
+    #[schema(min_items = 1, max_items = 1)]
+    inputs: Vec<InputTensor>,
+    /// Which tensors to answer, in their order; all when left out.
+    #[schema(max_items = 2)]
+    outputs: Option<Vec<RequestedOutput>>,
+}
+
+impl InferenceRequest {
+    /// That a client which repeats the name of the model means that of the path.
+    ///
+    /// # Errors
+    /// Where it stands.
+    pub fn check_model(&self, id: ModelId) -> Result<(), Problem> {
+        match &self.model_name {
+            Some(name) if *name != id.to_string() => {
+                let detail = "The path names another model.";
+                Err(refused(Code::OUT_OF_RANGE, "/model_name", detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The tensors to answer.
+    ///
+    /// # Errors
+    /// One that is asked for twice.
+    pub fn wanted(&self) -> Result<Vec<Wanted>, Problem> {
+        let all = self.parameters.and_then(|given| given.binary_data_output);
+        let mut wanted: Vec<Wanted> = Vec::new();
+        for (index, output) in self.outputs.iter().flatten().enumerate() {
+            let name = output.name;
+            if wanted.iter().any(|known| known.name == name) {
+                let detail = "The tensor is asked for twice.";
+                let pointer = format!("/outputs/{index}/name");
+                return Err(refused(Code::SCHEMA, &pointer, detail));
+            }
+            let own = output.parameters.and_then(|given| given.binary_data);
+            let is_binary = own.or(all).unwrap_or(false);
+            wanted.push(Wanted { name, is_binary });
+        }
+        if wanted.is_empty() {
+            let is_binary = all.unwrap_or(false);
+            wanted.extend(OutputName::ALL.map(|name| Wanted { name, is_binary }));
+        }
+        Ok(wanted)
+    }
+}
+
+/// A version of a model.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+enum ModelVersion {
+    #[serde(rename = "1")]
+    One,
+}
+
+/// The examples as a tensor: numbers in `data`, or octets after the JSON.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InputTensor {
+    #[expect(dead_code, reason = "it can be nothing else")]
+    name: InputName,
+    /// `[examples, n]`, or `[n]` for one example.
+    #[schema(min_items = 1, max_items = 2)]
+    shape: Vec<u64>,
+    datatype: Datatype,
+    parameters: Option<InputParameters>,
+    #[schema(schema_with = data_schema)]
+    data: Option<TensorList>,
+}
+
+/// The names of tensors that go in.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum InputName {
+    X,
+}
+
+/// A tensor to answer.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestedOutput {
+    name: OutputName,
+    parameters: Option<OutputParameters>,
+}
+
+/// What a request says of itself.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RequestParameters {
+    /// Whether tensors are answered as octets after the JSON.
+    binary_data_output: Option<bool>,
+    /// What MLServer's clients say of an array.
+    #[expect(dead_code, reason = "it can be nothing else")]
+    content_type: Option<ContentHint>,
+}
+
+/// What a request says of its tensor.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct InputParameters {
+    /// The tensor is octets after the JSON, so many.
+    binary_data_size: Option<u64>,
+    /// What MLServer's clients say of an array.
+    #[expect(dead_code, reason = "it can be nothing else")]
+    content_type: Option<ContentHint>,
+}
+
+/// What a request says of a tensor to answer.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OutputParameters {
+    /// Whether it is answered as octets after the JSON.
+    binary_data: Option<bool>,
+    /// What MLServer's clients say of an array.
+    #[expect(dead_code, reason = "it can be nothing else")]
+    content_type: Option<ContentHint>,
+}
+
+/// What a client makes of tensors.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ContentHint {
+    /// A `NumPy` array.
+    Np,
+}
+
+/// Numbers, or rows of them.
+fn data_schema() -> Schema {
+    let number = || {
+        let types = SchemaType::from_iter([Type::Number, Type::Boolean]);
+        ObjectBuilder::new().schema_type(types)
+    };
+    let types = SchemaType::from_iter([Type::Number, Type::Boolean, Type::Array]);
+    let item = ArrayBuilder::new().schema_type(types).items(number());
+    ArrayBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Array, Type::Null]))
+        .items(item)
+        .description(Some(
+            "As many numbers as the shape says, row by row, in one list or in a list a row: all \
+             0/1 or all -1/1 for a model of Boolean data. A BOOL is true or false, or 1 or 0.",
+        ))
+        .into()
+}
+
+/// A body of JSON, or of JSON and octets.
+pub struct InferenceReader<'a> {
+    /// The body.
+    pub reader: &'a mut dyn Read,
+    /// Where its JSON ends; none where it is nothing else.
+    pub json_length: Option<u64>,
+    /// How much is read.
+    pub limits: &'a Limits,
+}
+
+impl InferenceReader<'_> {
+    /// The JSON, with or without a tensor in it, of examples of n features.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn request(&mut self, n: usize) -> Result<InferenceRequest, FormatError> {
+        let length = self.json_length.unwrap_or(u64::MAX);
+        let reader = Read::take(&mut *self.reader, length);
+        json::from_reader_of_tensors(reader, self.limits, n)
+    }
+
+    /// The examples of the one tensor, taken out of the JSON or read after it.
+    ///
+    /// # Errors
+    /// A tensor that is missing, or is not of its shape and datatype.
+    pub fn examples(&mut self, asked: &mut InferenceRequest, n: usize) -> Result<Parsed, Problem> {
+        let inputs = asked.inputs.len();
+        let Some(input) = asked.inputs.pop().filter(|_| inputs == 1) else {
+            let detail = "A model takes one tensor, x.";
+            return Err(refused(Code::SCHEMA, "/inputs", detail));
+        };
+        let rows = rows(&input.shape, n)?;
+        let size = input.parameters.and_then(|given| given.binary_data_size);
+        match (input.data, size) {
+            (Some(list), None) => {
+                self.expect_end()?;
+                Ok(list.into_parsed(input.datatype, rows, input.shape.len() == 2)?)
+            }
+            (None, Some(size)) => self.octets(input.datatype, rows, n, size),
+            (Some(_), Some(_)) => {
+                let detail = "The tensor is given in JSON, and said to follow it.";
+                Err(refused(Code::SCHEMA, "/inputs/0/data", detail))
+            }
+            (None, None) => {
+                let detail = "The tensor has no data, and no binary_data_size of data to follow.";
+                Err(refused(Code::SCHEMA, "/inputs/0", detail))
+            }
+        }
+    }
+
+    fn octets(
+        &mut self,
+        datatype: Datatype,
+        rows: u64,
+        n: usize,
+        size: u64,
+    ) -> Result<Parsed, Problem> {
+        let Some(json_length) = self.json_length else {
+            let detail = "needed: tensors follow the JSON";
+            let name = "Inference-Header-Content-Length";
+            return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
+        };
+        let due = rows.checked_mul(n as u64);
+        let due = due.and_then(|values| values.checked_mul(datatype.bytes()));
+        if due != Some(size) {
+            let bytes = datatype.bytes();
+            let detail = format!("By shape and datatype it has {rows} * {n} * {bytes} bytes.");
+            let pointer = "/inputs/0/parameters/binary_data_size";
+            return Err(refused(Code::WRONG_SHAPE, pointer, &detail));
+        }
+        let reader = &mut *self.reader;
+        let read = read_tensor_octets(reader, datatype, rows, n, json_length, self.limits);
+        Ok(read?)
+    }
+
+    /// That nothing follows the JSON.
+    fn expect_end(&mut self) -> Result<(), Problem> {
+        let mut byte = [0];
+        match self.reader.read_exact(&mut byte) {
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(()),
+            Err(error) => Err(FormatError::from(error).into()),
+            Ok(()) => {
+                let detail = "The tensor is in the JSON, and octets follow it all the same.";
+                Err(Problem::new(Code::SYNTAX, detail))
+            }
+        }
+    }
+}
+
+/// The examples of a tensor of that shape.
+fn rows(shape: &[u64], n: usize) -> Result<u64, Problem> {
+    let at = "/inputs/0/shape";
+    let (rows, length) = match *shape {
+        [length] => (1, length),
+        [rows, length] => (rows, length),
+        _ => {
+            let detail = format!("The shape is [examples, {n}], or [{n}] for one example.");
+            return Err(refused(Code::OUT_OF_RANGE, at, &detail));
+        }
+    };
+    if length != n as u64 {
+        let given = usize::try_from(length).unwrap_or(usize::MAX);
+        let detail = Misfit::Length { given, own: n }.to_string();
+        return Err(refused(Code::WRONG_DATA, at, &detail));
+    }
+    if rows == 0 {
+        let detail = "The tensor holds no example; there must be one at least.";
+        return Err(refused(Code::EMPTY_DATA, at, detail));
+    }
+    Ok(rows)
+}
+
+/// A field of the request that is refused.
+fn refused(code: Code, pointer: &str, detail: &str) -> Problem {
+    let field = FieldError::at_pointer(pointer, detail.to_owned());
+    Problem::new(code, format!("{pointer}: {detail}")).with(field)
+}

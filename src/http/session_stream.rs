@@ -1,0 +1,250 @@
+//! An NDJSON stream on its way into a session: learnt while it comes in, many lines in one step when
+//! many are there.
+//!
+//! What the client sends and what it reads are apart: the body is read on while answers wait.
+
+use std::io::{self, Read};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use axum::body::BodyDataStream;
+use bytes::{Buf, Bytes};
+use futures_util::{FutureExt, StreamExt};
+use tokio::time::timeout;
+
+use crate::formats::{self, Decoder, NdjsonPortions, Options, Place, Portion, Supply};
+use crate::jobs::{SessionError, SessionWriter, WhenNotAll};
+
+use super::App;
+use super::body::content_coding;
+use super::data_body::DataBody;
+use super::envelope::RequestId;
+use super::problem::{Code, Problem, placed};
+use super::session_answers::Answers;
+use super::session_examples::{LINES_MAX, of_session};
+
+/// Lines learnt in one step, at most, and their features.
+const STEP_LINES_MAX: u64 = 4096;
+const STEP_FEATURES_MAX: u64 = 1 << 20;
+
+/// How much of a stream is still read after its late error, and for how long.
+const LINGER_BYTES_MAX: usize = 64 << 20;
+const LINGER: Duration = Duration::from_secs(3);
+
+/// One stream.
+pub struct Feed {
+    app: App,
+    writer: SessionWriter,
+    frames: BodyDataStream,
+    /// To the source of `portions`; none once the body has ended.
+    to_source: Option<mpsc::Sender<Bytes>>,
+    portions: NdjsonPortions<Decoder<Source>>,
+    answers: Answers,
+    step_lines: u64,
+    /// Where the session must stand; none before the first example, when any place will do.
+    position: Option<u64>,
+    /// Where it was last seen to stand.
+    stands: u64,
+}
+
+/// What an error needs to be told in a line.
+pub struct Late {
+    /// The path of the request.
+    pub path: String,
+    pub request_id: RequestId,
+}
+
+impl Late {
+    /// The last line of an answer whose session stands at `position`.
+    pub fn line(&self, problem: Problem, position: u64) -> Bytes {
+        let problem = problem.at_position_unless_told(position);
+        let problem = problem.document(&self.path, &self.request_id.0);
+        let text = serde_json::to_vec(&serde_json::json!({"error": problem}));
+        [text.unwrap_or_default(), vec![b'\n']].concat().into()
+    }
+}
+
+impl Feed {
+    /// The stream that is this body, [`Options::n`] being known.
+    ///
+    /// # Errors
+    /// A coding or an option that cannot be.
+    pub fn new(
+        app: &App,
+        writer: SessionWriter,
+        body: DataBody,
+        options: &Options,
+        answers: Answers,
+    ) -> Result<Self, Problem> {
+        let coding = content_coding(&body.parts.headers)?;
+        let (_, _, body) = body.into_parts();
+        let (to_source, receiver) = mpsc::channel();
+        let current = Bytes::new();
+        let source = Source { receiver, current };
+        let decoder = formats::decoder(coding, source, &options.limits)?;
+        let n = options.n.unwrap_or(1).max(1) as u64;
+        Ok(Self {
+            app: app.clone(),
+            writer,
+            frames: body.into_data_stream(),
+            to_source: Some(to_source),
+            portions: NdjsonPortions::new(decoder, options)?,
+            answers,
+            step_lines: (STEP_FEATURES_MAX / n).clamp(1, STEP_LINES_MAX),
+            position: None,
+            stands: 0,
+        })
+    }
+
+    /// The same for a session that stands at `stands`, and must at `position` if there is one.
+    pub fn at(mut self, position: Option<u64>, stands: u64) -> Self {
+        (self.position, self.stands) = (position, stands);
+        self
+    }
+
+    /// Learns until the body ends or something is wrong, which is then the last line.
+    pub async fn run(mut self, late: Late) {
+        let fed = self.feed().await;
+        let Self {
+            writer,
+            answers,
+            frames,
+            stands,
+            ..
+        } = self;
+        drop(writer);
+        if let Err(problem) = fed {
+            answers.push_last(late.line(problem, stands));
+            // A client that sends before it listens gets its answer and not a broken connection.
+            let _ = timeout(LINGER, forget(frames)).await;
+        }
+        answers.end();
+    }
+
+    async fn feed(&mut self) -> Result<(), Problem> {
+        loop {
+            let read = self.read_step();
+            if self.portions.lines() > LINES_MAX {
+                let detail = format!("The stream has more lines than {LINES_MAX}.");
+                return Err(Problem::new(Code::TOO_LARGE, detail));
+            }
+            if let Some(portion) = self.portions.take()? {
+                self.learn(portion).await?;
+            }
+            match read? {
+                // Lines that are blank are no rest for the others who compute here.
+                Supply::More => tokio::task::yield_now().await,
+                Supply::Dry => {
+                    let frame = self.frame().await?;
+                    self.supply(frame)?;
+                }
+                Supply::End => return Ok(()),
+            }
+        }
+    }
+
+    /// Reads the lines of one step, or as many as came in.
+    fn read_step(&mut self) -> Result<Supply, Problem> {
+        let lines = self.portions.lines();
+        // A line too many stands in a step of its own.
+        let last = if lines < LINES_MAX {
+            LINES_MAX.min(lines + self.step_lines)
+        } else {
+            lines + 1
+        };
+        loop {
+            let wanted = last - self.portions.lines();
+            match self.portions.read(wanted).map_err(of_session)? {
+                Supply::Dry => match self.frames.next().now_or_never() {
+                    Some(frame) => self.supply(frame)?,
+                    None => return Ok(Supply::Dry),
+                },
+                supply => return Ok(supply),
+            }
+        }
+    }
+
+    /// The next frame of the body, once it is there.
+    async fn frame(&mut self) -> Result<Option<Result<Bytes, axum::Error>>, Problem> {
+        let stopping = self.app.jobs.stopping().clone();
+        let idle_seconds = self.app.limits.session_idle_seconds;
+        let idle = Duration::from_secs(idle_seconds);
+        let frame = tokio::select! {
+            frame = timeout(idle, self.frames.next()) => frame,
+            () = stopping.cancelled() => return Err(SessionError::Stopping.into()),
+        };
+        frame.map_err(|_| {
+            let detail = format!("The stream was idle for {idle_seconds} s and lost its turn.");
+            Problem::new(Code::TIMEOUT, detail)
+        })
+    }
+
+    /// Hands a frame, or the end of them, to the readers.
+    fn supply(&mut self, frame: Option<Result<Bytes, axum::Error>>) -> Result<(), Problem> {
+        let broken = |_| Problem::new(Code::UNREADABLE, "The connection broke in the body.");
+        match (frame.transpose().map_err(broken)?, &self.to_source) {
+            (Some(frame), Some(to_source)) => {
+                // It goes away with `self` only.
+                let _ = to_source.send(frame);
+            }
+            _ => self.to_source = None,
+        }
+        Ok(())
+    }
+
+    async fn learn(&mut self, portion: Portion) -> Result<(), Problem> {
+        let Portion { parsed, lines } = portion;
+        let when_not_all = WhenNotAll::LearnFirst;
+        let learnt = self.writer.learn(parsed, self.position, when_not_all);
+        let mut learnt = learnt
+            .await
+            .map_err(|error| at_line(error, lines.first()))?;
+        let rest = learnt.rest.take();
+        let refused = lines.get(learnt.answers.len());
+        self.stands = learnt.stands();
+        self.position = Some(self.stands);
+        self.answers.push(learnt);
+        rest.map_or(Ok(()), |error| Err(at_line(error, refused)))
+    }
+}
+
+/// An error, with its line where it is about an example.
+fn at_line(error: SessionError, line: Option<&u64>) -> Problem {
+    let (SessionError::Unfit(_), Some(&line)) = (&error, line) else {
+        return error.into();
+    };
+    let place = Place::Line { line, column: 1 };
+    let field = placed(Some(place), error.to_string());
+    Problem::from(error).with(field)
+}
+
+async fn forget(mut frames: BodyDataStream) {
+    let mut read = 0;
+    while let Some(Ok(frame)) = frames.next().await {
+        read += frame.len();
+        if read > LINGER_BYTES_MAX {
+            return;
+        }
+    }
+}
+
+/// What came in of a body, for a reader that does not wait.
+struct Source {
+    receiver: mpsc::Receiver<Bytes>,
+    current: Bytes,
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.current.is_empty() {
+            match self.receiver.try_recv() {
+                Ok(frame) => self.current = frame,
+                Err(mpsc::TryRecvError::Empty) => return Err(io::ErrorKind::WouldBlock.into()),
+                Err(mpsc::TryRecvError::Disconnected) => return Ok(0),
+            }
+        }
+        let length = buffer.len().min(self.current.len());
+        self.current.copy_to_slice(&mut buffer[..length]);
+        Ok(length)
+    }
+}

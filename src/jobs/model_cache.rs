@@ -1,0 +1,199 @@
+//! Models that were read to be used, kept to be used again: to read one takes longer than most
+//! predictions of it.
+//!
+//! A stored model never changes, so what was read of it stays right for as long as it is there.
+//! Whether it is, is asked of the store again once [`TRUST`] has passed: a model that another process
+//! deletes is used no longer than that, one that this process deletes no more at all, but by requests
+//! under way.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::records::{Model, ModelId, Owner};
+
+use super::models::LoadedModel;
+
+/// For how long a model that was there is taken to be there.
+const TRUST: Duration = Duration::from_secs(1);
+
+/// What is kept of all models, by the length of their documents, and how many.
+const BYTES_MAX: u64 = 64 << 20;
+const MODELS_MAX: usize = 1024;
+
+/// The models that are kept.
+#[derive(Default)]
+pub(super) struct ModelCache(Mutex<HashMap<ModelId, Kept>>);
+
+struct Kept {
+    owner: Owner,
+    model: LoadedModel,
+    bytes: u64,
+    /// When it was last seen in the store.
+    seen: Instant,
+    used: Instant,
+}
+
+impl ModelCache {
+    /// The owner's model, if it was in the store a moment before `now`.
+    pub(super) fn trusted(&self, owner: &Owner, id: ModelId, now: Instant) -> Option<LoadedModel> {
+        self.find(owner, id, now, |kept| {
+            now.saturating_duration_since(kept.seen) < TRUST
+        })
+    }
+
+    /// The owner's model, which the store had at the time `seen`.
+    pub(super) fn still_there(
+        &self,
+        owner: &Owner,
+        id: ModelId,
+        seen: Instant,
+    ) -> Option<LoadedModel> {
+        self.find(owner, id, seen, |kept| {
+            kept.seen = seen;
+            true
+        })
+    }
+
+    fn find(
+        &self,
+        owner: &Owner,
+        id: ModelId,
+        now: Instant,
+        take: impl FnOnce(&mut Kept) -> bool,
+    ) -> Option<LoadedModel> {
+        let mut all = self.all();
+        let kept = all.get_mut(&id).filter(|kept| kept.owner == *owner)?;
+        if !take(kept) {
+            return None;
+        }
+        kept.used = now;
+        Some(kept.model.clone())
+    }
+
+    /// Keeps what was read of a record that the store had at the time `seen`, in place of what was
+    /// used longest ago.
+    pub(super) fn keep(&self, record: &Model, model: &LoadedModel, seen: Instant) {
+        let bytes = written_bytes(record);
+        if bytes > BYTES_MAX / 4 {
+            return;
+        }
+        let kept = Kept {
+            owner: record.owner.clone(),
+            model: model.clone(),
+            bytes,
+            seen,
+            used: seen,
+        };
+        let mut all = self.all();
+        all.insert(record.id, kept);
+        while all.len() > MODELS_MAX || all.values().map(|kept| kept.bytes).sum::<u64>() > BYTES_MAX
+        {
+            let oldest = all.iter().min_by_key(|(_, kept)| kept.used);
+            let Some(oldest) = oldest.map(|(id, _)| *id) else {
+                return;
+            };
+            all.remove(&oldest);
+        }
+    }
+
+    /// Lets go of a model that is gone.
+    pub(super) fn forget(&self, id: ModelId) {
+        self.all().remove(&id);
+    }
+
+    fn all(&self) -> MutexGuard<'_, HashMap<ModelId, Kept>> {
+        // A map is whole whatever its holder was doing when it panicked.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How long the document of a model is, which is near what it takes in memory.
+fn written_bytes(record: &Model) -> u64 {
+    struct Count(u64);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len() as u64;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // Counting does not fail.
+    let _ = serde_json::to_writer(&mut count, &record.document);
+    count.0
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::bits::BitVector;
+    use crate::learners::hypothesis::Hypothesis;
+    use crate::records::Timestamp;
+
+    fn record(number: i64, length: usize) -> Model {
+        let mut random = [0; 10];
+        random[..8].copy_from_slice(&number.to_be_bytes());
+        let at = Timestamp::from_milliseconds(number);
+        Model {
+            id: ModelId::new(at, random),
+            owner: Owner::anonymous(),
+            job: None,
+            name: None,
+            learner: "a learner".to_owned(),
+            kind: "a kind".to_owned(),
+            n: 1,
+            document: Value::String("x".repeat(length)),
+            created_at: at,
+        }
+    }
+
+    fn loaded() -> LoadedModel {
+        Hypothesis::BinaryWeights(BitVector::zeros(1)).into()
+    }
+
+    #[test]
+    fn a_model_is_trusted_for_a_while_and_only_its_owner_is() {
+        let (cache, record) = (ModelCache::default(), record(1, 10));
+        let (owner, other, id) = (&record.owner, &Owner::new("other"), record.id);
+        let begun = Instant::now();
+        let later = begun + TRUST;
+        assert_eq!(cache.trusted(owner, id, begun), None);
+        cache.keep(&record, &loaded(), begun);
+        assert_eq!(cache.trusted(owner, id, begun), Some(loaded()));
+        assert_eq!(cache.trusted(other, id, begun), None);
+        assert_eq!(cache.trusted(owner, id, later), None);
+        assert_eq!(cache.still_there(other, id, later), None);
+        assert_eq!(cache.still_there(owner, id, later), Some(loaded()));
+        assert_eq!(cache.trusted(owner, id, later), Some(loaded()));
+        cache.forget(id);
+        assert_eq!(cache.trusted(owner, id, later), None);
+    }
+
+    #[test]
+    fn what_was_used_longest_ago_makes_room() {
+        let cache = ModelCache::default();
+        let begun = Instant::now();
+        let all: Vec<Model> = (0..5).map(|number| record(number, 15 << 20)).collect();
+        let is_kept = |record: &Model, now| cache.trusted(&record.owner, record.id, now).is_some();
+        for (milliseconds, record) in (0..).zip(&all) {
+            let now = begun + Duration::from_millis(milliseconds);
+            cache.keep(record, &loaded(), now);
+            // The first is in use.
+            assert!(is_kept(&all[0], now));
+        }
+        let kept: Vec<bool> = all.iter().map(|record| is_kept(record, begun)).collect();
+        assert_eq!(kept, [true, false, true, true, true]);
+        let large = record(9, 17 << 20);
+        cache.keep(&large, &loaded(), begun);
+        assert!(!is_kept(&large, begun));
+    }
+}

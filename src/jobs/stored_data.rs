@@ -1,0 +1,142 @@
+//! The data of a job or a dataset where they are stored: opened, to be read as they are needed.
+
+use std::sync::Arc;
+
+use crate::formats::{BlocksError, Buffers, StoredExamples};
+use crate::learners::run::StopFlag;
+use crate::records::{Dataset, DatasetId, Owner};
+use crate::storage::StoreError;
+
+use super::service::{Jobs, JobsError};
+
+/// Bytes read at once of data that are not held as a whole. Few, so that they are still in the
+/// processor's cache when they are learnt from; enough for a disk to be quick.
+const WINDOW_BYTES_MAX: u64 = 1 << 20;
+
+/// Why the stored form of some data could not be read.
+#[derive(Debug)]
+pub enum ReadError {
+    /// Not now.
+    Store(StoreError),
+    /// There is none.
+    Missing(String),
+    /// It is not what was written.
+    Corrupt(String),
+    /// The reader broke down: a defect of this program.
+    Broken(String),
+}
+
+impl From<&BlocksError> for ReadError {
+    fn from(error: &BlocksError) -> Self {
+        match error {
+            BlocksError::Io(cause) => {
+                Self::Store(StoreError::unavailable(format!("{error}: {cause}")))
+            }
+            error => Self::Corrupt(error.to_string()),
+        }
+    }
+}
+
+impl From<ReadError> for JobsError {
+    fn from(error: ReadError) -> Self {
+        match error {
+            ReadError::Store(error) => error.into(),
+            ReadError::Missing(detail) | ReadError::Corrupt(detail) | ReadError::Broken(detail) => {
+                StoreError::corrupt(detail).into()
+            }
+        }
+    }
+}
+
+impl ReadError {
+    /// What kept these examples from being read.
+    pub fn of(examples: &StoredExamples) -> Self {
+        match examples.failure() {
+            Some(failure) => failure.into(),
+            None => Self::Broken("reading ended without a reason".to_owned()),
+        }
+    }
+}
+
+impl Jobs {
+    /// The data under a key, none of which is read but their header. Readers give up when `stop`
+    /// tells of a suspension.
+    pub(super) async fn open_data(
+        &self,
+        key: &str,
+        sha256: &str,
+        stop: StopFlag,
+    ) -> Result<StoredExamples, ReadError> {
+        let found = self.blobs.open(key).await.map_err(ReadError::Store)?;
+        let missing = || ReadError::Missing(format!("the stored data {key} are gone"));
+        let source = found.ok_or_else(missing)?;
+        let sha256 = unhex(sha256).ok_or_else(|| {
+            ReadError::Corrupt("the digest that was recorded is no digest".to_owned())
+        })?;
+        let whole_bytes_max = self.config.resident_bytes_max;
+        let buffers = Buffers {
+            whole_bytes_max,
+            window_bytes: whole_bytes_max.min(WINDOW_BYTES_MAX),
+        };
+        let opened = tokio::task::spawn_blocking(move || {
+            StoredExamples::open(source, sha256, buffers, stop)
+        });
+        match opened.await {
+            Ok(opened) => opened.map_err(|error| ReadError::from(&error)),
+            Err(error) => Err(ReadError::Broken(error.to_string())),
+        }
+    }
+
+    /// The owner's dataset, its examples still where they are.
+    ///
+    /// # Errors
+    /// [`JobsError::DatasetMissing`], or what the store says.
+    pub async fn open_dataset(
+        &self,
+        owner: &Owner,
+        id: DatasetId,
+        stop: StopFlag,
+    ) -> Result<(Dataset, Arc<StoredExamples>), JobsError> {
+        let dataset = self.dataset(owner, id).await?;
+        let summary = &dataset.summary;
+        match self
+            .open_data(&summary.data_key, &summary.sha256, stop)
+            .await
+        {
+            Ok(examples) => Ok((dataset, Arc::new(examples))),
+            // Row first, blob second: perhaps it was deleted in between.
+            Err(ReadError::Missing(detail)) => match self.store.dataset(owner, id).await? {
+                None => Err(JobsError::DatasetMissing),
+                Some(_) => Err(StoreError::corrupt(detail).into()),
+            },
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// A digest out of hexadecimal.
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let mut digest = [0; 32];
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if pairs.len() != digest.len() || !rest.is_empty() {
+        return None;
+    }
+    for (byte, pair) in digest.iter_mut().zip(pairs) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(digest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_read_back() {
+        let digest: [u8; 32] = std::array::from_fn(|at| (at * 37) as u8);
+        assert_eq!(unhex(&super::super::hex(&digest)), Some(digest));
+        for wrong in ["", "0", &"0".repeat(63), &"g".repeat(64)] {
+            assert_eq!(unhex(wrong), None, "{wrong}");
+        }
+    }
+}

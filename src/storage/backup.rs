@@ -1,0 +1,384 @@
+//! A consistent copy of an embedded store, taken while others use it.
+//!
+//! Blobs first, the database second, then the blobs that only the database's moment knows. A blob is
+//! written before its row and deleted after it, so a row of the copy whose blob was never seen is of a
+//! job or a dataset that came and went while the copy was made: it goes from the copy too. Whatever
+//! was acknowledged before the copy began and is not deleted meanwhile is in it. Nothing is locked.
+//!
+//! The copy grows under another name and gets its own when it is whole and on disk.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::blobs::Blobs;
+use super::data_dir::{BLOBS, DATABASE, LOCK, make_private_directory, private};
+use super::error::StoreError;
+use super::sqlite::backup::{self as database, DatabaseCopy};
+
+/// What a copy holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Backup {
+    /// Blobs in it.
+    pub blobs: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Jobs and datasets that came and went while it was made, and are not in it.
+    pub passed: u64,
+    /// Blobs that rows name and that the store itself has lost: it is damaged, and so is the copy.
+    pub lost: Vec<String>,
+}
+
+/// Why there is no copy.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The store is not an embedded one.
+    #[error("--database-url: {0}")]
+    NotEmbedded(String),
+    /// Nothing to copy.
+    #[error("--data-dir {0}: there is no embedded store in it")]
+    NoStore(String),
+    /// A program of another age wrote the store.
+    #[error(
+        "--data-dir {directory}: the store has schema version {found}, and this program has \
+         {supported}: take the program that serves it"
+    )]
+    Schema {
+        directory: String,
+        found: i64,
+        supported: i64,
+    },
+    /// The store cannot be read.
+    #[error("--data-dir {directory}: {source}")]
+    Store {
+        directory: String,
+        source: StoreError,
+    },
+    /// The directory is not one to write to.
+    #[error("{directory}: {reason}")]
+    Target {
+        directory: String,
+        reason: &'static str,
+    },
+    /// The copy cannot be written.
+    #[error("{directory}: {source}")]
+    Write {
+        directory: String,
+        source: StoreError,
+    },
+}
+
+/// Copies the store in `data_dir` to the directory `target`, which is not there yet or empty. The
+/// copy is a data directory, which can be served.
+///
+/// Blocks its thread now and then.
+///
+/// # Errors
+/// Why not; nothing of the name `target` is there then.
+pub async fn backup(data_dir: &Path, target: &Path) -> Result<Backup, BackupError> {
+    if !data_dir.join(DATABASE).is_file() {
+        return Err(BackupError::NoStore(shown(data_dir)));
+    }
+    let (parent, unfinished) = places(data_dir, target)?;
+    let unwritten = |source: io::Error| BackupError::Write {
+        directory: shown(&unfinished),
+        source: source.into(),
+    };
+    make_private_directory(&unfinished).map_err(unwritten)?;
+    // Held until the end: of two copies to one place the second is refused.
+    let _lock = lock(&unfinished)?;
+    clear(&unfinished)?;
+    let filled = Filling::new(data_dir, &unfinished).fill().await;
+    let published = filled.and_then(|backup| {
+        publish(&unfinished, target, &parent).map_err(unwritten)?;
+        Ok(backup)
+    });
+    if published.is_err() {
+        // What cannot be removed now is removed by the next copy to the same place.
+        let _ = fs::remove_dir_all(&unfinished);
+    }
+    published
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn refused(path: &Path, reason: &'static str) -> BackupError {
+    BackupError::Target {
+        directory: shown(path),
+        reason,
+    }
+}
+
+/// The directory above the copy, and where the copy grows.
+fn places(data_dir: &Path, target: &Path) -> Result<(PathBuf, PathBuf), BackupError> {
+    let Some(name) = target.file_name() else {
+        return Err(refused(target, "the copy needs a name of its own"));
+    };
+    match fs::read_dir(target).map(|mut entries| entries.next().is_none()) {
+        Ok(true) => {}
+        Ok(false) => return Err(refused(target, "the directory is not empty")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) if error.kind() == io::ErrorKind::NotADirectory => {
+            return Err(refused(target, "it is no directory"));
+        }
+        Err(error) => return Err(unreadable(target, error)),
+    }
+    let parent = match target.parent() {
+        Some(parent) if parent.as_os_str().is_empty() => Path::new("."),
+        Some(parent) => parent,
+        None => return Err(refused(target, "the copy needs a name of its own")),
+    };
+    make_private_directory(parent).map_err(|error| unreadable(target, error))?;
+    let whole = |path: &Path| fs::canonicalize(path).map_err(|error| unreadable(path, error));
+    let parent = whole(parent)?;
+    if parent.starts_with(whole(data_dir)?) {
+        return Err(refused(target, "it is inside the data directory"));
+    }
+    let mut unfinished = name.to_owned();
+    unfinished.push(".incomplete");
+    let unfinished = parent.join(unfinished);
+    Ok((parent, unfinished))
+}
+
+fn unreadable(path: &Path, error: io::Error) -> BackupError {
+    BackupError::Write {
+        directory: shown(path),
+        source: error.into(),
+    }
+}
+
+fn lock(unfinished: &Path) -> Result<File, BackupError> {
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).read(true).write(true);
+    let opened = private(&mut options).open(unfinished.join(LOCK));
+    let lock = opened.map_err(|error| unreadable(unfinished, error))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => {
+            let reason = "another backup to the same place is being taken";
+            Err(refused(unfinished, reason))
+        }
+        Err(TryLockError::Error(error)) => Err(unreadable(unfinished, error)),
+    }
+}
+
+/// Removes what a copy left that did not come to its end, and nothing else.
+fn clear(unfinished: &Path) -> Result<(), BackupError> {
+    let cleared = || -> io::Result<bool> {
+        let mut found = Vec::new();
+        for entry in fs::read_dir(unfinished)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let known = name.to_str().unwrap_or_default();
+            match known == BLOBS || known.starts_with(DATABASE) {
+                true => found.push(entry),
+                false if known == LOCK => {}
+                false => return Ok(false),
+            }
+        }
+        for entry in found {
+            match entry.file_type()?.is_dir() {
+                true => fs::remove_dir_all(entry.path())?,
+                false => fs::remove_file(entry.path())?,
+            }
+        }
+        Ok(true)
+    };
+    match cleared() {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(refused(unfinished, "there is something else in it")),
+        Err(error) => Err(unreadable(unfinished, error)),
+    }
+}
+
+/// Puts the whole copy on disk and gives it its name.
+fn publish(unfinished: &Path, target: &Path, parent: &Path) -> io::Result<()> {
+    sync_directories(unfinished)?;
+    fs::rename(unfinished, target)?;
+    File::open(parent)?.sync_all()
+}
+
+fn sync_directories(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            sync_directories(&entry.path())?;
+        }
+    }
+    File::open(directory)?.sync_all()
+}
+
+/// A copy in the making.
+struct Filling<'a> {
+    data_dir: &'a Path,
+    unfinished: &'a Path,
+    backup: Backup,
+    /// Keys of the blobs in it.
+    copied: BTreeSet<String>,
+}
+
+impl<'a> Filling<'a> {
+    fn new(data_dir: &'a Path, unfinished: &'a Path) -> Self {
+        Self {
+            data_dir,
+            unfinished,
+            backup: Backup::default(),
+            copied: BTreeSet::new(),
+        }
+    }
+
+    async fn fill(mut self) -> Result<Backup, BackupError> {
+        let source = self.data_dir.join(DATABASE);
+        let target = self.unfinished.join(DATABASE);
+        self.check_schema(&source).await?;
+        self.copy_listed().await?;
+        self.make_database(&target)?;
+        let copied = database::copy(&source, &target).await;
+        copied.map_err(|error| self.of_database(error))?;
+        self.check_schema(&target).await?;
+        let mut copy = DatabaseCopy::open(&target)
+            .await
+            .map_err(|error| self.unwritten(error))?;
+        let named = copy
+            .data_keys()
+            .await
+            .map_err(|error| self.unwritten(error))?;
+        for key in &named {
+            if !self.copied.contains(key) && !self.copy_blob(key)? {
+                self.settle_gone(&source, &mut copy, key).await?;
+            }
+        }
+        copy.close().await.map_err(|error| self.unwritten(error))?;
+        self.remove_unnamed(&named)?;
+        let synced = File::open(&target).and_then(|file| file.sync_all());
+        synced.map_err(|error| self.unwritten(error.into()))?;
+        self.backup.blobs = self.copied.len() as u64;
+        Ok(self.backup)
+    }
+
+    /// A blob that a row of the copy names is not there any more.
+    async fn settle_gone(
+        &mut self,
+        source: &Path,
+        copy: &mut DatabaseCopy,
+        key: &str,
+    ) -> Result<(), BackupError> {
+        let named = database::names(source, key).await;
+        if named.map_err(|error| self.of_store(error))? {
+            self.backup.lost.push(key.to_owned());
+            return Ok(());
+        }
+        let removed = copy.remove_rows_of(key).await;
+        self.backup.passed += removed.map_err(|error| self.unwritten(error))?;
+        Ok(())
+    }
+
+    /// Copies the blobs that there are now.
+    async fn copy_listed(&mut self) -> Result<(), BackupError> {
+        let directory = self.data_dir.join(BLOBS);
+        if !directory.is_dir() {
+            return Ok(());
+        }
+        let blobs = Blobs::local(&directory).map_err(|error| self.of_store(error))?;
+        for prefix in ["datasets", "jobs"] {
+            let listed = blobs.list(prefix).await;
+            for blob in listed.map_err(|error| self.of_store(error))? {
+                self.copy_blob(&blob.key)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies one blob to disk; whether it is still there.
+    fn copy_blob(&mut self, key: &str) -> Result<bool, BackupError> {
+        let mut source = match File::open(self.data_dir.join(BLOBS).join(key)) {
+            Ok(source) => source,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(self.of_store(error.into())),
+        };
+        let target = self.unfinished.join(BLOBS).join(key);
+        let mut copied = || -> io::Result<u64> {
+            if let Some(directory) = target.parent() {
+                make_private_directory(directory)?;
+            }
+            let mut options = OpenOptions::new();
+            let mut target = private(options.create_new(true).write(true)).open(&target)?;
+            let bytes = io::copy(&mut source, &mut target)?;
+            target.sync_all()?;
+            Ok(bytes)
+        };
+        self.backup.bytes += copied().map_err(|error| self.unwritten(error.into()))?;
+        self.copied.insert(key.to_owned());
+        Ok(true)
+    }
+
+    /// The empty file that the database is copied to, readable by its owner only.
+    fn make_database(&self, target: &Path) -> Result<(), BackupError> {
+        let mut options = OpenOptions::new();
+        let made = private(options.create_new(true).write(true)).open(target);
+        made.map_err(|error| self.unwritten(error.into()))?;
+        Ok(())
+    }
+
+    /// Removes the blobs that no row of the copy names: those of jobs that ended meanwhile.
+    fn remove_unnamed(&mut self, named: &[String]) -> Result<(), BackupError> {
+        let named: BTreeSet<&String> = named.iter().collect();
+        let root = self.unfinished.join(BLOBS);
+        let unnamed = self.copied.iter().filter(|key| !named.contains(key));
+        let unnamed: Vec<String> = unnamed.cloned().collect();
+        for key in unnamed {
+            let path = root.join(&key);
+            let removed = || -> io::Result<u64> {
+                let bytes = path.metadata()?.len();
+                fs::remove_file(&path)?;
+                Ok(bytes)
+            };
+            self.backup.bytes -= removed().map_err(|error| self.unwritten(error.into()))?;
+            self.copied.remove(&key);
+            // Directories that are empty now; one that is not stays, and with it those above.
+            let above = path.ancestors().skip(1);
+            let inside = above.take_while(|above| *above != root);
+            let _ = inside.map(fs::remove_dir).find(Result::is_err);
+        }
+        Ok(())
+    }
+
+    async fn check_schema(&self, database: &Path) -> Result<(), BackupError> {
+        let version = database::schema_version(database).await;
+        let supported = database::supported_version();
+        match version.map_err(|error| self.of_store(error))? {
+            Some(found) if found == supported => Ok(()),
+            Some(found) => Err(BackupError::Schema {
+                directory: shown(self.data_dir),
+                found,
+                supported,
+            }),
+            None => Err(BackupError::NoStore(shown(self.data_dir))),
+        }
+    }
+
+    fn of_store(&self, source: StoreError) -> BackupError {
+        BackupError::Store {
+            directory: shown(self.data_dir),
+            source,
+        }
+    }
+
+    fn unwritten(&self, source: StoreError) -> BackupError {
+        BackupError::Write {
+            directory: shown(self.unfinished),
+            source,
+        }
+    }
+
+    /// What went wrong between the two databases: where there is no room is where it was written.
+    fn of_database(&self, error: StoreError) -> BackupError {
+        match error {
+            StoreError::Full(_) => self.unwritten(error),
+            _ => self.of_store(error),
+        }
+    }
+}

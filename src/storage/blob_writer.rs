@@ -1,0 +1,199 @@
+//! A blob that is written piece by piece and is there only when it is whole.
+//!
+//! Memory holds one part of it, however long it grows. Until [`BlobWriter::finish`] nobody sees
+//! anything of it; what a process that dies in between leaves is
+//! [removed](super::blobs::remove_unfinished) at a later start.
+
+use std::io::{self, Write};
+
+use object_store::{MultipartUpload, ObjectStoreExt, path};
+use tokio::runtime::Handle;
+
+use super::blobs::{Blobs, parsed, store_error};
+use super::error::StoreError;
+
+/// Bytes handed to the store at once; object stores take no parts under 5 MiB but the last.
+const PART_BYTES: usize = 8 << 20;
+
+/// A blob that is being written. To be written to where a thread may block.
+pub struct BlobWriter {
+    blobs: Blobs,
+    path: path::Path,
+    /// None before the first whole part: a short blob is put as it is.
+    upload: Option<Box<dyn MultipartUpload>>,
+    part: Vec<u8>,
+    bytes: u64,
+    runtime: Handle,
+}
+
+impl Blobs {
+    /// Begins a blob. Nothing is written yet.
+    ///
+    /// # Panics
+    /// Outside a runtime.
+    ///
+    /// # Errors
+    /// When the key is none.
+    pub fn writer(&self, key: &str) -> Result<BlobWriter, StoreError> {
+        Ok(BlobWriter {
+            blobs: self.clone(),
+            path: parsed(key)?,
+            upload: None,
+            part: Vec::new(),
+            bytes: 0,
+            runtime: Handle::current(),
+        })
+    }
+}
+
+impl BlobWriter {
+    /// Publishes the blob, in place of what was there, and tells its length. It is durable when
+    /// this returns.
+    ///
+    /// # Errors
+    /// As for [`Blobs::put`]; nothing is left then.
+    pub async fn finish(mut self) -> Result<u64, StoreError> {
+        match self.publish().await {
+            Ok(()) => Ok(self.bytes),
+            Err(error) => {
+                self.abort().await;
+                Err(store_error(error))
+            }
+        }
+    }
+
+    /// Gives the blob up and leaves nothing of it.
+    pub async fn abort(mut self) {
+        if let Some(mut upload) = self.upload.take() {
+            // What cannot be removed now is removed like what a crash leaves.
+            let _ = upload.abort().await;
+        }
+        self.blobs.remove_empty_directory(&self.path);
+    }
+
+    async fn publish(&mut self) -> Result<(), object_store::Error> {
+        let part = std::mem::take(&mut self.part);
+        match &mut self.upload {
+            None => {
+                let put = self.blobs.store.put(&self.path, part.into());
+                put.await?;
+            }
+            Some(upload) => {
+                upload.put_part(part.into()).await?;
+                upload.complete().await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands the part to the store.
+    async fn put_part(&mut self) -> Result<(), object_store::Error> {
+        let part = std::mem::replace(&mut self.part, Vec::with_capacity(PART_BYTES));
+        let upload = match &mut self.upload {
+            Some(upload) => upload,
+            none => none.insert(self.blobs.store.put_multipart(&self.path).await?),
+        };
+        upload.put_part(part.into()).await
+    }
+}
+
+impl Write for BlobWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.part.len() == PART_BYTES {
+            let runtime = self.runtime.clone();
+            runtime.block_on(self.put_part())?;
+        }
+        let taken = bytes.len().min(PART_BYTES - self.part.len());
+        self.part.extend_from_slice(&bytes[..taken]);
+        self.bytes += taken as u64;
+        Ok(taken)
+    }
+
+    /// Does nothing: there is no blob before it is whole.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "datasets/some/data";
+
+    /// Everything in a directory.
+    fn entries(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
+        let mut found = Vec::new();
+        let mut waiting = vec![directory.to_owned()];
+        while let Some(path) = waiting.pop() {
+            for entry in std::fs::read_dir(path).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    waiting.push(path.clone());
+                }
+                found.push(path);
+            }
+        }
+        found
+    }
+
+    async fn written(blobs: &Blobs, bytes: usize) -> BlobWriter {
+        let mut writer = blobs.writer(KEY).unwrap();
+        let written = tokio::task::spawn_blocking(move || {
+            let piece: Vec<u8> = (0..1_000_003).map(|at| (at % 251) as u8).collect();
+            let mut left = bytes;
+            while left > 0 {
+                let now = left.min(piece.len());
+                writer.write_all(&piece[..now]).unwrap();
+                left -= now;
+            }
+            writer
+        });
+        written.await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_blob_is_whole_or_not_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let blobs = Blobs::local(directory.path()).unwrap();
+        // Short, parts and a rest, whole parts.
+        for bytes in [0, 17, 2 * PART_BYTES + 5, 3 * PART_BYTES] {
+            let writer = written(&blobs, bytes).await;
+            assert_eq!(blobs.get(KEY).await.unwrap(), None);
+            assert_eq!(writer.finish().await.unwrap(), bytes as u64);
+            let got = blobs.get(KEY).await.unwrap().unwrap();
+            assert_eq!(got.len(), bytes);
+            let expected = |at: usize| (at % 1_000_003 % 251) as u8;
+            assert!(
+                got.iter()
+                    .enumerate()
+                    .all(|(at, &byte)| byte == expected(at))
+            );
+            blobs.delete(KEY).await.unwrap();
+        }
+        for bytes in [17, 2 * PART_BYTES + 5] {
+            written(&blobs, bytes).await.abort().await;
+            assert_eq!(entries(directory.path()), [] as [&std::path::Path; 0]);
+        }
+    }
+
+    /// The directory of the blob is a file, so that no part can be written.
+    #[tokio::test]
+    async fn a_write_that_fails_leaves_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let blobs = Blobs::local(directory.path()).unwrap();
+        std::fs::write(directory.path().join("datasets"), b"").unwrap();
+        let writer = written(&blobs, 17).await;
+        assert!(writer.finish().await.is_err());
+        let mut writer = blobs.writer(KEY).unwrap();
+        let failed = tokio::task::spawn_blocking(move || {
+            let part = vec![0; PART_BYTES];
+            writer.write_all(&part).unwrap();
+            (writer.write_all(&[0]).is_err(), writer)
+        });
+        let (failed, writer) = failed.await.unwrap();
+        assert!(failed);
+        writer.abort().await;
+        assert_eq!(entries(directory.path()).len(), 1);
+    }
+}

@@ -1,0 +1,81 @@
+//! The schema of a database, and bringing it up to date.
+
+use std::time::Duration;
+
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{ConnectOptions, Connection, PgConnection, Row};
+
+use crate::storage::sql::migrations::{self, Migrations};
+use crate::storage::{Result, StoreError};
+
+/// Version, description, statements. The newest last.
+const MIGRATIONS: &Migrations = &[(
+    1,
+    "all",
+    include_str!("../../../migrations/postgres/0001_all.sql"),
+)];
+
+/// How long the server may take to answer at the start.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long bringing a schema forward may take. Another process that does the same is waited for
+/// for half of that.
+const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// For this, statements may take longer than those of requests.
+const SESSION: [(&str, &str); 2] = [("statement_timeout", "60s"), ("lock_timeout", "30s")];
+
+/// Held in the transaction that brings the schema forward. Beside the locks of owners, which are
+/// under another number.
+const LOCK: &str = "SELECT pg_advisory_xact_lock(2, 0)";
+
+/// Runs what has not run yet, all in one transaction under one lock, so that two processes never run
+/// one migration twice.
+pub(super) async fn run(options: &PgConnectOptions) -> Result<()> {
+    let options = options.clone().options(SESSION);
+    let mut connection = match tokio::time::timeout(CONNECT_TIMEOUT, options.connect()).await {
+        Ok(connected) => connected?,
+        Err(_) => {
+            let seconds = CONNECT_TIMEOUT.as_secs();
+            let late = format!("the server does not answer within {seconds} seconds");
+            return Err(StoreError::unavailable(late));
+        }
+    };
+    let migrated = async {
+        demand_utf8(&mut connection).await?;
+        let mut transaction = connection.begin().await?;
+        sqlx::query(LOCK).execute(&mut *transaction).await?;
+        migrations::refuse_newer(newest(&mut transaction).await?, MIGRATIONS)?;
+        migrations::apply(&mut *transaction, MIGRATIONS).await?;
+        transaction.commit().await?;
+        connection.close().await?;
+        Ok(())
+    };
+    match tokio::time::timeout(MIGRATION_TIMEOUT, migrated).await {
+        Ok(outcome) => outcome,
+        Err(elapsed) => Err(StoreError::unavailable(elapsed)),
+    }
+}
+
+/// Refuses a database that could not hold every text.
+async fn demand_utf8(connection: &mut PgConnection) -> Result<()> {
+    let encoding = sqlx::query("SHOW server_encoding").fetch_one(connection);
+    let encoding: String = encoding.await?.try_get(0)?;
+    if encoding == "UTF8" {
+        return Ok(());
+    }
+    Err(StoreError::other(format!(
+        "the database's encoding is {encoding}, and has to be UTF8"
+    )))
+}
+
+/// The newest version that ran; 0 in a new database.
+async fn newest(connection: &mut PgConnection) -> Result<i64> {
+    let table = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL";
+    let table = sqlx::query(table).fetch_one(&mut *connection).await?;
+    if !table.try_get::<bool, _>(0)? {
+        return Ok(0);
+    }
+    let newest = sqlx::query(migrations::NEWEST).fetch_one(connection);
+    Ok(newest.await?.try_get("version")?)
+}

@@ -1,0 +1,150 @@
+//! Where a PostgreSQL database is. Its password is in here, and is never shown.
+
+use std::fmt;
+
+use sqlx::postgres::PgConnectOptions;
+
+/// What a query may say, as in libpq. What else it says is refused, not ignored.
+const PARAMETERS: [&str; 12] = [
+    "sslmode",
+    "sslrootcert",
+    "sslcert",
+    "sslkey",
+    "host",
+    "hostaddr",
+    "port",
+    "dbname",
+    "user",
+    "password",
+    "application_name",
+    "options",
+];
+
+/// A checked address, `postgres://user:password@host:port/database?sslmode=...`.
+#[derive(Clone)]
+pub struct PostgresUrl {
+    options: Box<PgConnectOptions>,
+}
+
+impl PostgresUrl {
+    /// Whether a text says that it is such an address.
+    #[must_use]
+    pub fn is_meant(text: &str) -> bool {
+        text.starts_with("postgres://") || text.starts_with("postgresql://")
+    }
+
+    /// Reads an address. What it leaves out comes from `PGHOST`, `PGPASSWORD` and their like, and
+    /// the password also from libpq's file of passwords.
+    ///
+    /// # Errors
+    /// What is wrong with it, without any part of it that could be a password.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (_, address) = text.split_once("://").ok_or("no ://")?;
+        let authority_end = address.find(['/', '?', '#']).unwrap_or(address.len());
+        if address[authority_end..].contains('@') {
+            // Else what follows a slash in a password would be taken for the database, and shown.
+            return Err(
+                "an @ after the host; in a user's name or password /, ?, # and @ are written \
+                 %2F, %3F, %23 and %40"
+                    .to_owned(),
+            );
+        }
+        let query = address.split_once('?').map_or("", |(_, query)| query);
+        for (name, _) in form_urlencoded::parse(query.as_bytes()) {
+            let name = name.split('[').next().unwrap_or_default();
+            if !PARAMETERS.contains(&name) {
+                let known = PARAMETERS.join(", ");
+                return Err(format!("no such parameter: {name}; there are: {known}"));
+            }
+        }
+        let options: PgConnectOptions = text.parse().map_err(|error| match error {
+            sqlx::Error::Configuration(cause) => cause.to_string(),
+            other => other.to_string(),
+        })?;
+        Ok(Self {
+            options: Box::new(options),
+        })
+    }
+
+    /// As the driver wants it.
+    pub(super) fn options(&self) -> PgConnectOptions {
+        (*self.options).clone()
+    }
+}
+
+/// The address without its password and parameters.
+impl fmt::Display for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let options = &self.options;
+        write!(f, "postgres://{}@", options.get_username())?;
+        match options.get_socket() {
+            Some(socket) => write!(f, "[{}]", socket.display())?,
+            None => write!(f, "{}", options.get_host())?,
+        }
+        // As the server does, where none is named.
+        let database = options.get_database().unwrap_or(options.get_username());
+        write!(f, ":{}/{database}", options.get_port())
+    }
+}
+
+impl fmt::Debug for PostgresUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_shown_without_its_password() {
+        for (text, shown) in [
+            (
+                "postgres://ada:s3cret@db.example:5433/half",
+                "postgres://ada@db.example:5433/half",
+            ),
+            (
+                "postgresql://ada:s3%2Fcr%40et@db.example/half?sslmode=require",
+                "postgres://ada@db.example:5432/half",
+            ),
+            (
+                "postgres://db.example/half?user=ada&password=s3cret",
+                "postgres://ada@db.example:5432/half",
+            ),
+            (
+                "postgres:///half?host=/run/postgresql&user=ada&password=s3cret",
+                "postgres://ada@[/run/postgresql]:5432/half",
+            ),
+        ] {
+            let url = PostgresUrl::parse(text).unwrap();
+            assert_eq!(url.to_string(), shown, "{text}");
+            assert_eq!(format!("{url:?}"), shown, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_address_is_refused_without_telling_the_password() {
+        for text in [
+            // A password that is not encoded makes another address of it.
+            "postgres://ada:12/s3cret@db.example/half",
+            "postgres://ada:12?s3cret@db.example/half",
+            "postgres://ada:12#s3cret@db.example/half",
+            "postgres://ada:pw/s3cret@db.example/half",
+            "postgres://ada:s3cret@db.example:port/half",
+            "postgres://ada:s3cret@db.example/half?sslmode=perhaps",
+            "postgres://ada:s3cret@db.example/half?port=many",
+            "postgres://ada:s3cret@[::1/half",
+        ] {
+            let refused = PostgresUrl::parse(text).map(|url| url.to_string());
+            let told = refused.expect_err(text);
+            assert!(!told.contains("s3cret"), "{told}");
+        }
+        let told = PostgresUrl::parse("postgres://h/d?pasword=s3cret").map(|_| ());
+        let told = told.unwrap_err();
+        assert!(
+            told.contains("pasword") && !told.contains("s3cret"),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,379 @@
+//! The one way in which statements reach either database.
+//!
+//! A statement is a text and its values; a row is asked for columns by name. The texts are the same
+//! for both databases but for the few words in [`WORDS`]. No statement waits without end: see
+//! [`bounded`].
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::sqlite::{SqliteArguments, SqliteRow};
+use sqlx::{AssertSqlSafe, Decode, PgPool, Postgres, Sqlite, SqlitePool, Type};
+
+use super::super::{Result, StoreError};
+use crate::records::Owner;
+
+/// How long a statement may take. A connection has its own, shorter bound in its pool.
+pub(in crate::storage) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a server may take to say goodbye.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// The words in which the databases differ: how a statement spells them here, in SQLite, and in
+/// PostgreSQL.
+///
+/// The lease's clock is the database's. A transaction of SQLite holds the write lock from its
+/// beginning, so what it has read stays as it is; in PostgreSQL a row that the rest of the
+/// transaction relies on is locked when it is read.
+const WORDS: [(&str, &str, &str); 4] = [
+    (
+        "{now}",
+        "unixepoch('subsec')",
+        "EXTRACT(EPOCH FROM clock_timestamp())::float8",
+    ),
+    ("{for update}", "", "FOR UPDATE"),
+    ("{for share}", "", "FOR SHARE"),
+    ("{for update, skip locked}", "", "FOR UPDATE SKIP LOCKED"),
+];
+
+/// The number that the locks of owners have in PostgreSQL, beside the owner's own.
+const OWNER_LOCKS: i64 = 1;
+
+/// The connections to a database.
+#[derive(Debug)]
+pub(in crate::storage) enum Database {
+    /// One connection writes, some read.
+    Sqlite {
+        writer: SqlitePool,
+        readers: SqlitePool,
+    },
+    Postgres(PgPool),
+}
+
+impl Database {
+    /// Begins a transaction that may write.
+    pub(super) async fn begin(&self) -> Result<Transaction> {
+        bounded(async {
+            Ok(match self {
+                Self::Sqlite { writer, .. } => {
+                    Transaction::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?)
+                }
+                Self::Postgres(pool) => Transaction::Postgres(pool.begin().await?),
+            })
+        })
+        .await
+    }
+
+    /// Begins a transaction that reads, all as of one moment.
+    pub(super) async fn begin_reading(&self) -> Result<Transaction> {
+        bounded(async {
+            Ok(match self {
+                Self::Sqlite { readers, .. } => Transaction::Sqlite(readers.begin().await?),
+                Self::Postgres(pool) => {
+                    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
+                    Transaction::Postgres(pool.begin_with(begin).await?)
+                }
+            })
+        })
+        .await
+    }
+
+    /// Every row that a statement reads.
+    pub(super) async fn all(&self, statement: Statement) -> Result<Vec<Row>> {
+        bounded(async {
+            Ok(match self {
+                Self::Sqlite { readers, .. } => {
+                    let found = statement.for_sqlite().fetch_all(readers).await?;
+                    found.into_iter().map(Row::Sqlite).collect()
+                }
+                Self::Postgres(pool) => {
+                    let found = statement.for_postgres().fetch_all(pool).await?;
+                    found.into_iter().map(Row::Postgres).collect()
+                }
+            })
+        })
+        .await
+    }
+
+    /// The row that a statement reads, if there is one.
+    pub(super) async fn optional(&self, statement: Statement) -> Result<Option<Row>> {
+        Ok(self.all(statement).await?.pop())
+    }
+
+    /// The row that a statement certainly reads.
+    pub(super) async fn one(&self, statement: Statement) -> Result<Row> {
+        self.optional(statement).await?.ok_or_else(no_row)
+    }
+
+    /// Ends all connections.
+    pub(super) async fn close(&self) {
+        match self {
+            Self::Sqlite { writer, readers } => {
+                // The writer last: the last connection to go folds the log into the file.
+                readers.close().await;
+                writer.close().await;
+            }
+            Self::Postgres(pool) => {
+                // A server that is away does not say goodbye.
+                let _ = tokio::time::timeout(CLOSE_TIMEOUT, pool.close()).await;
+            }
+        }
+    }
+}
+
+/// A transaction. What is not committed is rolled back when it is dropped.
+pub(super) enum Transaction {
+    Sqlite(sqlx::Transaction<'static, Sqlite>),
+    Postgres(sqlx::Transaction<'static, Postgres>),
+}
+
+impl Transaction {
+    /// Every row that a statement reads or returns.
+    pub async fn all(&mut self, statement: Statement) -> Result<Vec<Row>> {
+        bounded(async {
+            Ok(match self {
+                Self::Sqlite(transaction) => {
+                    let found = statement.for_sqlite().fetch_all(&mut **transaction).await?;
+                    found.into_iter().map(Row::Sqlite).collect()
+                }
+                Self::Postgres(transaction) => {
+                    let found = statement.for_postgres();
+                    let found = found.fetch_all(&mut **transaction).await?;
+                    found.into_iter().map(Row::Postgres).collect()
+                }
+            })
+        })
+        .await
+    }
+
+    /// The row that a statement reads or returns, if there is one.
+    pub async fn optional(&mut self, statement: Statement) -> Result<Option<Row>> {
+        Ok(self.all(statement).await?.pop())
+    }
+
+    /// The row that a statement certainly returns.
+    pub async fn one(&mut self, statement: Statement) -> Result<Row> {
+        self.optional(statement).await?.ok_or_else(no_row)
+    }
+
+    /// How many rows a statement wrote.
+    pub async fn execute(&mut self, statement: Statement) -> Result<u64> {
+        bounded(async {
+            Ok(match self {
+                Self::Sqlite(transaction) => {
+                    let done = statement.for_sqlite().execute(&mut **transaction).await?;
+                    done.rows_affected()
+                }
+                Self::Postgres(transaction) => {
+                    let done = statement.for_postgres();
+                    done.execute(&mut **transaction).await?.rows_affected()
+                }
+            })
+        })
+        .await
+    }
+
+    /// Makes other transactions that lock this owner wait until this one ends.
+    pub async fn lock_owner(&mut self, owner: &Owner) -> Result<()> {
+        match self {
+            // Nobody else writes at all.
+            Self::Sqlite(_) => Ok(()),
+            Self::Postgres(_) => {
+                let lock = statement("SELECT pg_advisory_xact_lock($1::int4, hashtext($2))");
+                let lock = lock.bind(OWNER_LOCKS).bind(owner.as_str());
+                self.execute(lock).await.map(|_| ())
+            }
+        }
+    }
+
+    /// Makes all of it durable, at once.
+    pub async fn commit(self) -> Result<()> {
+        bounded(async {
+            match self {
+                Self::Sqlite(transaction) => transaction.commit().await?,
+                Self::Postgres(transaction) => transaction.commit().await?,
+            }
+            Ok(())
+        })
+        .await
+    }
+}
+
+fn no_row() -> StoreError {
+    StoreError::other(sqlx::Error::RowNotFound)
+}
+
+/// The outcome of `work`, or `Unavailable` when it takes too long: a network may swallow a question
+/// or its answer and never say so. What was begun is then rolled back.
+async fn bounded<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
+    match tokio::time::timeout(STATEMENT_TIMEOUT, work).await {
+        Ok(outcome) => outcome,
+        Err(elapsed) => Err(StoreError::unavailable(elapsed)),
+    }
+}
+
+/// A statement with its values.
+pub(super) struct Statement {
+    text: Cow<'static, str>,
+    values: Vec<Value>,
+}
+
+/// A statement that has no values yet. The text is a literal, which shows at compile time that
+/// nothing of a stranger's is in it.
+pub(super) fn statement(text: &'static str) -> Statement {
+    Statement {
+        text: Cow::Borrowed(text),
+        values: Vec::new(),
+    }
+}
+
+impl Statement {
+    /// With the value of the next parameter.
+    pub fn bind(mut self, value: impl Into<Value>) -> Self {
+        self.values.push(value.into());
+        self
+    }
+
+    /// An insertion of several rows, each of these values: the text goes up to `VALUES`.
+    pub fn of_rows<const COLUMNS: usize>(
+        text: &'static str,
+        rows: impl IntoIterator<Item = [Value; COLUMNS]>,
+    ) -> Self {
+        let mut all = text.to_owned();
+        let mut values = Vec::new();
+        for row in rows {
+            let first = values.len() + 1;
+            let numbers = (first..first + COLUMNS).map(|number| format!("${number}"));
+            let numbers: Vec<_> = numbers.collect();
+            all.push_str(if values.is_empty() { " (" } else { ", (" });
+            all.push_str(&numbers.join(", "));
+            all.push(')');
+            values.extend(row);
+        }
+        Self {
+            text: Cow::Owned(all),
+            values,
+        }
+    }
+
+    fn for_sqlite(self) -> sqlx::query::Query<'static, Sqlite, SqliteArguments> {
+        let mut query = sqlx::query(AssertSqlSafe(self.text_with(|(_, sqlite, _)| sqlite)));
+        for value in self.values {
+            query = match value {
+                Value::Text(text) => query.bind(text),
+                Value::Number(number) => query.bind(number),
+                Value::Flag(flag) => query.bind(flag),
+                Value::Bytes(bytes) => query.bind(bytes),
+            };
+        }
+        query
+    }
+
+    fn for_postgres(self) -> sqlx::query::Query<'static, Postgres, PgArguments> {
+        let mut query = sqlx::query(AssertSqlSafe(self.text_with(|(_, _, postgres)| postgres)));
+        for value in self.values {
+            query = match value {
+                Value::Text(text) => query.bind(text),
+                Value::Number(number) => query.bind(number),
+                Value::Flag(flag) => query.bind(flag),
+                Value::Bytes(bytes) => query.bind(bytes),
+            };
+        }
+        query
+    }
+
+    /// The text with the words of one of the databases.
+    fn text_with(
+        &self,
+        of_database: impl Fn(&(&'static str, &'static str, &'static str)) -> &'static str,
+    ) -> String {
+        let mut text = self.text.clone().into_owned();
+        for word in WORDS.iter().filter(|_| self.text.contains('{')) {
+            text = text.replace(word.0, of_database(word));
+        }
+        text
+    }
+}
+
+/// A value of a statement.
+pub(super) enum Value {
+    Text(Option<String>),
+    Number(Option<i64>),
+    Flag(bool),
+    Bytes(Vec<u8>),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Self::Text(Some(text.to_owned()))
+    }
+}
+
+impl From<Option<&str>> for Value {
+    fn from(text: Option<&str>) -> Self {
+        Self::Text(text.map(str::to_owned))
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(Some(text))
+    }
+}
+
+impl From<Option<String>> for Value {
+    fn from(text: Option<String>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<i64> for Value {
+    fn from(number: i64) -> Self {
+        Self::Number(Some(number))
+    }
+}
+
+impl From<Option<i64>> for Value {
+    fn from(number: Option<i64>) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(number: u32) -> Self {
+        Self::Number(Some(number.into()))
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl From<&[u8]> for Value {
+    fn from(bytes: &[u8]) -> Self {
+        Self::Bytes(bytes.to_owned())
+    }
+}
+
+/// A row that a statement reads or returns.
+pub(super) enum Row {
+    Sqlite(SqliteRow),
+    Postgres(PgRow),
+}
+
+impl Row {
+    /// The value of a column: `String`, `i64`, `bool`, `Vec<u8>`, or an `Option` of one.
+    pub fn get<T>(&self, column: &str) -> Result<T>
+    where
+        T: for<'r> Decode<'r, Sqlite> + Type<Sqlite>,
+        T: for<'r> Decode<'r, Postgres> + Type<Postgres>,
+    {
+        Ok(match self {
+            Self::Sqlite(row) => sqlx::Row::try_get(row, column)?,
+            Self::Postgres(row) => sqlx::Row::try_get(row, column)?,
+        })
+    }
+}

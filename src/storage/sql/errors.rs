@@ -1,0 +1,70 @@
+//! The drivers' errors in the store's terms.
+
+use sqlx::migrate::MigrateError;
+use sqlx::postgres::PgDatabaseError;
+use sqlx::sqlite::SqliteError;
+
+use crate::storage::error::{StoreError, is_full};
+use crate::storage::{postgres, sqlite};
+
+/// What an error of a database comes to for whoever asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::storage) enum Class {
+    Unavailable,
+    Full,
+    Corrupt,
+    Other,
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match class(&error) {
+            Class::Unavailable => Self::Unavailable(error.into()),
+            Class::Full => Self::Full(error.into()),
+            Class::Corrupt => Self::Corrupt(error.into()),
+            Class::Other => Self::Other(error.into()),
+        }
+    }
+}
+
+fn class(error: &sqlx::Error) -> Class {
+    use sqlx::Error as E;
+    if is_full(error) {
+        return Class::Full;
+    }
+    match error {
+        E::Database(database) => {
+            if let Some(error) = database.try_downcast_ref::<SqliteError>() {
+                sqlite::errors::class(error)
+            } else if let Some(error) = database.try_downcast_ref::<PgDatabaseError>() {
+                postgres::errors::class(error)
+            } else {
+                Class::Other
+            }
+        }
+        // What a broken connection leaves of an answer is no protocol either.
+        E::Io(_)
+        | E::Tls(_)
+        | E::Protocol(_)
+        | E::PoolTimedOut
+        | E::PoolClosed
+        | E::WorkerCrashed
+        | E::BeginFailed => Class::Unavailable,
+        E::ColumnDecode { .. } | E::Decode(_) => Class::Corrupt,
+        _ => Class::Other,
+    }
+}
+
+impl From<MigrateError> for StoreError {
+    fn from(error: MigrateError) -> Self {
+        match error {
+            MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
+            // A migration that was changed after it ran, or half of one: the schema is not what it
+            // is said to be.
+            MigrateError::VersionMismatch(_)
+            | MigrateError::VersionMissing(_)
+            | MigrateError::Dirty(_) => Self::Corrupt(error.into()),
+            _ => Self::Other(error.into()),
+        }
+    }
+}

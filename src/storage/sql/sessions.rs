@@ -1,0 +1,182 @@
+//! The statements of sessions.
+
+use super::super::{Appended, Result, StoreError};
+use super::database::{Database, Row, Statement, Transaction, statement};
+use super::rows;
+use crate::records::id::SessionKind;
+use crate::records::session::{LogEntry, SessionAppend, SessionRecord, StoredSession};
+use crate::records::{Owner, Page, SessionId, Slice, Timestamp};
+
+pub(super) async fn insert(
+    database: &Database,
+    session: &SessionRecord,
+    sessions_max: u64,
+) -> Result<bool> {
+    let mut transaction = database.begin().await?;
+    // So that two who count at once do not both find room for one.
+    transaction.lock_owner(&session.owner).await?;
+    let insert = statement(
+        "INSERT INTO sessions (id, owner, learner, n, position, created_at, spec) \
+         SELECT $1, $2, $3, $4, $5, $6, $7 \
+         WHERE (SELECT COUNT(*) FROM sessions WHERE owner = $2) < $8",
+    )
+    .bind(session.id.to_string())
+    .bind(session.owner.as_str())
+    .bind(session.spec.learner.name.as_str())
+    .bind(rows::signed(session.spec.n)?)
+    .bind(rows::signed(session.position)?)
+    .bind(session.created_at.milliseconds())
+    .bind(rows::json(&session.spec)?)
+    .bind(i64::try_from(sessions_max).unwrap_or(i64::MAX));
+    let inserted = transaction.execute(insert).await?;
+    transaction.commit().await?;
+    Ok(inserted == 1)
+}
+
+pub(super) async fn one(
+    database: &Database,
+    owner: &Owner,
+    id: SessionId,
+) -> Result<Option<SessionRecord>> {
+    let row = database.optional(select_one(owner, id)).await?;
+    row.as_ref().map(record).transpose()
+}
+
+fn select_one(owner: &Owner, id: SessionId) -> Statement {
+    statement(
+        "SELECT id, owner, position, created_at, spec FROM sessions WHERE id = $1 AND owner = $2",
+    )
+    .bind(id.to_string())
+    .bind(owner.as_str())
+}
+
+fn record(row: &Row) -> Result<SessionRecord> {
+    let spec: String = row.get("spec")?;
+    Ok(SessionRecord {
+        id: rows::parsed(row, "id")?,
+        owner: Owner::new(row.get::<String>("owner")?),
+        spec: serde_json::from_str(&spec).map_err(StoreError::corrupt)?,
+        position: rows::unsigned(row, "position")?,
+        created_at: Timestamp::from_milliseconds(row.get("created_at")?),
+    })
+}
+
+/// Record, snapshot and log of one moment.
+pub(super) async fn whole(
+    database: &Database,
+    owner: &Owner,
+    id: SessionId,
+) -> Result<Option<StoredSession>> {
+    let mut transaction = database.begin_reading().await?;
+    let Some(found) = transaction.optional(select_one(owner, id)).await? else {
+        return Ok(None);
+    };
+    let select =
+        statement("SELECT state FROM session_snapshots WHERE session = $1").bind(id.to_string());
+    let snapshot = transaction.optional(select).await?;
+    let select = statement("SELECT examples FROM session_log WHERE session = $1 ORDER BY position")
+        .bind(id.to_string());
+    let log = transaction.all(select).await?;
+    transaction.commit().await?;
+    let snapshot = snapshot.map(|row| row.get("state")).transpose()?;
+    let log = log.iter().map(|row| row.get("examples"));
+    let log = log.collect::<Result<_>>()?;
+    Ok(Some(StoredSession {
+        record: record(&found)?,
+        snapshot,
+        log,
+    }))
+}
+
+pub(super) async fn list(
+    database: &Database,
+    owner: &Owner,
+    page: &Page<SessionKind>,
+) -> Result<Slice<SessionRecord, SessionKind>> {
+    let select = statement(
+        "SELECT id, owner, position, created_at, spec FROM sessions \
+         WHERE owner = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
+    )
+    .bind(owner.as_str())
+    .bind(rows::before(page))
+    .bind(page.limit() + 1);
+    let found = database.all(select).await?;
+    let items = found.iter().map(record).collect::<Result<Vec<_>>>()?;
+    Ok(Slice::from_one_more(items, page, |session| session.id))
+}
+
+/// All in one transaction; each is done or not by itself.
+pub(super) async fn append(
+    database: &Database,
+    appends: &[SessionAppend],
+) -> Result<Vec<Appended>> {
+    let mut transaction = database.begin().await?;
+    // In one order everywhere: of two that lock the same sessions in different orders each would
+    // wait for the other.
+    let mut order: Vec<usize> = (0..appends.len()).collect();
+    order.sort_by_key(|&place| appends[place].id);
+    let mut outcomes = Vec::with_capacity(appends.len());
+    for place in order {
+        outcomes.push((place, append_one(&mut transaction, &appends[place]).await?));
+    }
+    transaction.commit().await?;
+    outcomes.sort_by_key(|&(place, _)| place);
+    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
+}
+
+async fn append_one(transaction: &mut Transaction, append: &SessionAppend) -> Result<Appended> {
+    let id = append.id.to_string();
+    let position = rows::signed(append.position)?;
+    let after = rows::signed(append.position + append.examples)?;
+    let update = statement(
+        "UPDATE sessions SET position = $1 WHERE id = $2 AND owner = $3 AND position = $4",
+    )
+    .bind(after)
+    .bind(id.as_str())
+    .bind(append.owner.as_str())
+    .bind(position);
+    let moved = transaction.execute(update).await?;
+    if moved == 0 {
+        let found = select_one(&append.owner, append.id);
+        return Ok(match transaction.optional(found).await? {
+            Some(found) => Appended::Elsewhere {
+                position: record(&found)?.position,
+            },
+            None => Appended::NotFound,
+        });
+    }
+    match &append.entry {
+        LogEntry::Examples(examples) => {
+            let insert = statement(
+                "INSERT INTO session_log (session, position, examples) VALUES ($1, $2, $3)",
+            )
+            .bind(id.as_str())
+            .bind(position)
+            .bind(examples.as_slice());
+            transaction.execute(insert).await?;
+        }
+        LogEntry::Snapshot(state) => {
+            let insert = statement(
+                "INSERT INTO session_snapshots (session, position, state) VALUES ($1, $2, $3) \
+                 ON CONFLICT (session) DO UPDATE SET position = $2, state = $3",
+            )
+            .bind(id.as_str())
+            .bind(after)
+            .bind(state.as_slice());
+            transaction.execute(insert).await?;
+            let delete = statement("DELETE FROM session_log WHERE session = $1").bind(id.as_str());
+            transaction.execute(delete).await?;
+        }
+    }
+    Ok(Appended::Done)
+}
+
+pub(super) async fn delete(database: &Database, owner: &Owner, id: SessionId) -> Result<bool> {
+    let mut transaction = database.begin().await?;
+    let delete = statement("DELETE FROM sessions WHERE id = $1 AND owner = $2")
+        .bind(id.to_string())
+        .bind(owner.as_str());
+    let deleted = transaction.execute(delete).await?;
+    transaction.commit().await?;
+    Ok(deleted > 0)
+}

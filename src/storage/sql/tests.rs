@@ -1,0 +1,49 @@
+//! That the statements find what they look for without reading what they do not.
+
+use super::database::{Row, statement};
+use super::{SqlStore, datasets, jobs, queue};
+use crate::storage::sqlite;
+
+/// What SQLite does for a statement.
+async fn steps(store: &SqlStore, text: &str) -> Vec<String> {
+    let explain: &'static str = format!("EXPLAIN QUERY PLAN {text}").leak();
+    let rows = store.database.all(statement(explain)).await.unwrap();
+    let detail = |row: &Row| row.get("detail").unwrap();
+    rows.iter().map(detail).collect()
+}
+
+#[tokio::test]
+async fn lists_and_claims_search_their_indexes() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = sqlite::open(&directory.path().join("db")).await.unwrap();
+    for (text, step) in [
+        (queue::TAKE_NEXT, "SCAN jobs USING INDEX jobs_to_claim"),
+        (
+            jobs::COUNT_QUEUED,
+            "SCAN jobs USING COVERING INDEX jobs_to_claim",
+        ),
+        (
+            jobs::LIST,
+            "SEARCH jobs USING INDEX jobs_by_owner (owner=? AND id<?)",
+        ),
+        (
+            jobs::DATA_KEYS,
+            "SEARCH jobs USING INDEX jobs_data (data_key>?)",
+        ),
+        (
+            datasets::DATA_KEYS,
+            "SEARCH datasets USING COVERING INDEX sqlite_autoindex_datasets_2 (data_key>?)",
+        ),
+        (
+            datasets::PIN,
+            "SEARCH jobs USING INDEX jobs_pins (dataset=?)",
+        ),
+    ] {
+        let steps = steps(&store, text).await;
+        assert!(steps.iter().any(|found| found == step), "{steps:?}");
+        assert!(
+            !steps.iter().any(|found| found.contains("TEMP B-TREE")),
+            "{steps:?}"
+        );
+    }
+}

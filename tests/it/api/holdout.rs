@@ -1,0 +1,124 @@
+//! `holdout`: examples that the learner is not shown.
+
+use serde_json::{Value, json};
+
+use crate::service::{Service, train};
+
+/// So many examples of seven bits, labelled by the majority but for every tenth.
+fn examples(count: u32) -> Value {
+    let examples: Vec<_> = (0..count)
+        .map(|row| {
+            let bits = format!("{:07b}", row.wrapping_mul(2_654_435_761) >> 25);
+            let is_positive = (bits.matches('1').count() > 3) != (row % 10 == 9);
+            json!({"x": bits, "y": if is_positive { 1 } else { -1 }})
+        })
+        .collect();
+    json!({"labelled": {"examples": examples}})
+}
+
+fn parted(learner: &str, data: &Value, share: f64) -> Value {
+    let mut job = train(json!({"name": learner}), data.clone());
+    job["train"]["seed"] = json!(3);
+    job["train"]["stop"] = json!({"max_passes": 20});
+    job["train"]["holdout"] = json!(share);
+    job
+}
+
+/// What does not differ between two runs of one job.
+fn result(job: &Value) -> Value {
+    assert_eq!(job["status"], "succeeded", "{job}");
+    let mut result = job["result"].clone();
+    result["model"].take();
+    result["seconds"].take();
+    result
+}
+
+#[tokio::test]
+async fn the_subset_is_the_same_however_the_examples_come() {
+    let service = Service::with(&["--resident-bytes-max", "0"]).await;
+    let data = examples(200);
+    let dataset = json!({"data": data});
+    let stored = service.post_json("/v1/datasets", &dataset).await;
+    let by_id = json!({"dataset": stored.expect(201).id()});
+    for learner in ["perceptron", "pocket", "directed-drift"] {
+        let inline = service.run(&parted(learner, &data, 0.25)).await;
+        let found = result(&inline);
+        assert_eq!(found["holdout"]["examples"], 50, "{learner}");
+        assert_eq!(found["training"]["examples"], 150, "{learner}");
+        let named = service.run(&parted(learner, &by_id, 0.25)).await;
+        assert_eq!(result(&named), found, "{learner}");
+        // In the background, from what is stored of the job.
+        let path = service.submit(&parted(learner, &data, 0.25)).await;
+        let queued = service.until_status(&path, "succeeded").await;
+        assert_eq!(result(&queued), found, "{learner}");
+        // By the route for people.
+        let path = format!("/v1/learners/{learner}/train?seed=3&max_passes=20&holdout=0.25");
+        let posted = service.post_json(&path, &data).await.expect(200).json();
+        assert_eq!(result(&posted), found, "{learner}");
+        // The errors on both parts are those on all.
+        let model = inline["result"]["model"].as_str().unwrap();
+        let document = service.get(&format!("/v1/models/{model}")).await;
+        let document = document.expect(200).json();
+        assert_eq!(document["held_out"], 50);
+        // And so it is when it moves.
+        let moved = service.post_json("/v1/models", &document).await;
+        assert_eq!(moved.expect(201).json()["held_out"], 50);
+        let path = format!("/v1/models/{model}/evaluate");
+        let all = service.post_json(&path, &data).await.expect(200).json();
+        let errors = |part: &str| found[part]["errors"].as_u64().unwrap();
+        if learner == "perceptron" || learner == "pocket" {
+            assert_eq!(all["errors"], errors("training") + errors("holdout"));
+        }
+        let mut other = parted(learner, &data, 0.25);
+        other["train"]["holdout"] = Value::Null;
+        assert_eq!(result(&service.run(&other).await)["holdout"], Value::Null);
+    }
+}
+
+#[tokio::test]
+async fn a_stop_with_confidence_holds_on_the_rest() {
+    let service = Service::start().await;
+    let data = json!({"generated": {"n": 15, "target": {"binary_weights": {}},
+        "sampling": "uniform-positive", "count": 40000}});
+    let mut job = parted("directed-drift", &data, 0.5);
+    job["train"]["stop"] = json!({"confidence": 0.9});
+    let found = result(&service.run(&job).await);
+    assert_eq!(found["termination"]["reason"], "confident", "{found}");
+    assert_eq!(found["termination"]["confidence"], 0.9);
+    assert_eq!(found["holdout"], json!({"errors": 0, "examples": 20000}));
+}
+
+#[tokio::test]
+async fn what_cannot_be_held_out_is_refused_in_its_place() {
+    let service = Service::start().await;
+    let endless = json!({"generated": {"n": 15, "target": {"binary_weights": {}},
+        "sampling": "uniform-positive"}});
+    let few = json!({"generated": {"n": 15, "target": {"binary_weights": {}},
+        "sampling": "uniform-positive", "count": 4}});
+    let cases = [
+        ("directed-drift", &endless, json!(0.5), 422),
+        ("directed-drift", &few, json!(0.1), 422),
+        ("directed-drift", &few, json!(0.9), 422),
+        ("perceptron", &examples(1), json!(0.5), 422),
+        ("perceptron", &examples(9), json!(0), 400),
+        ("perceptron", &examples(9), json!(1), 400),
+        ("perceptron", &examples(9), json!("0.5"), 400),
+    ];
+    for (learner, data, share, status) in cases {
+        let mut job = parted(learner, data, 0.5);
+        job["train"]["holdout"] = share.clone();
+        let problem = service.post_json("/v1/jobs", &job).await.expect(status);
+        let problem = problem.json();
+        assert_eq!(
+            problem["errors"][0]["pointer"], "/train/holdout",
+            "{problem}"
+        );
+        if share.is_number() {
+            let path = format!("/v1/learners/{learner}/train?holdout={share}");
+            let problem = service.post_json(&path, data).await;
+            let status = if status == 400 { 400 } else { 422 };
+            let problem = problem.expect(status).json();
+            assert_eq!(problem["errors"][0]["parameter"], "holdout", "{problem}");
+        }
+    }
+}

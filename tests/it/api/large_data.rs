@@ -1,0 +1,107 @@
+//! Datasets of which only parts are in memory: what is done with them block by block, and what is
+//! refused because it would need them as a whole.
+
+use serde_json::{Value, json};
+
+use crate::service::{Service, train};
+
+/// Nothing is held as a whole, and no more than 10,000 bytes may be.
+const FRUGAL: [&str; 4] = ["--resident-bytes-max", "0", "--state-bytes-max", "10000"];
+
+/// Two services over one directory: a generous one, and a frugal one.
+async fn services() -> (Service, Service) {
+    let generous = Service::start().await;
+    let frugal = generous.beside(&FRUGAL).await;
+    (generous, frugal)
+}
+
+/// 5,000 examples of 100 features, 80,000 bytes and more; its id.
+async fn stored(service: &Service) -> String {
+    let data = json!({"generated": {"n": 100, "target": {"disjunction": {"variables": [3, 70]}},
+        "sampling": "uniform", "density": 0.02, "count": 5000}});
+    let body = json!({"data": data, "seed": 4});
+    let answer = service.post_json("/v1/datasets", &body).await.expect(201);
+    assert!(answer.json()["bytes"].as_u64().unwrap() > 80_000);
+    answer.id()
+}
+
+#[tokio::test]
+async fn data_larger_than_the_state_train_and_are_evaluated() {
+    let (generous, frugal) = services().await;
+    let id = stored(&generous).await;
+    let data = json!({"dataset": id});
+    let outcome = |job: &Value| {
+        assert_eq!(job["status"], "succeeded", "{job}");
+        let mut result = job["result"].clone();
+        result["model"].take();
+        result["seconds"].take();
+        result
+    };
+    for learner in [
+        json!({"name": "perceptron"}),
+        json!({"name": "winnow"}),
+        json!({"name": "kernel-winnow", "params": {"max_active": 16}}),
+        json!({"name": "pocket"}),
+    ] {
+        let mut job = train(learner.clone(), data.clone());
+        job["train"]["seed"] = json!(1);
+        job["train"]["stop"] = json!({"max_passes": 5});
+        let whole = generous.run(&job).await;
+        let parts = frugal.run(&job).await;
+        assert_eq!(outcome(&whole), outcome(&parts), "{learner}");
+        let evaluate = json!({"evaluate": {"model": whole["result"]["model"], "data": data}});
+        let mut whole = generous.run(&evaluate).await["result"].clone();
+        let mut parts = frugal.run(&evaluate).await["result"].clone();
+        assert_eq!(whole["model"].take(), parts["model"].take());
+        assert_eq!(
+            (&whole, &whole["examples"]),
+            (&parts, &json!(5000)),
+            "{learner}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_needs_all_of_them_in_memory_is_refused_at_once() {
+    let (generous, frugal) = services().await;
+    let id = stored(&generous).await;
+    let data = json!({"dataset": id});
+    let mut shuffled = train(
+        json!({"name": "perceptron", "params": {"order": "shuffled"}}),
+        data.clone(),
+    );
+    let mut parted = train(json!({"name": "perceptron"}), data.clone());
+    parted["train"]["holdout"] = json!(0.1);
+    for (job, needed) in [
+        (json!({"separability": {"data": data}}), "81528"),
+        (json!({"maximum_margin": {"data": data}}), "81528"),
+        (json!({"version_space": {"data": data}}), "81528"),
+        // A number for each row.
+        (shuffled.take(), "26400"),
+        (parted.take(), "26400"),
+    ] {
+        let problem = frugal.post_json("/v1/jobs", &job).await;
+        assert_eq!(problem.problem(413), "too-large", "{job}");
+        let detail = problem.json()["detail"].as_str().unwrap().to_owned();
+        let says = format!("this needs {needed} bytes of state, more than state_bytes_max: 10000");
+        assert_eq!(detail, says, "{job}");
+    }
+    let job = train(json!({"name": "perceptron"}), data.clone());
+    let model = generous.run(&job).await["result"]["model"].take();
+    for route in ["predict", "evaluate"] {
+        let path = format!("/v1/models/{}/{route}", model.as_str().unwrap());
+        generous.post_json(&path, &data).await.expect(200);
+        let problem = frugal.post_json(&path, &data).await;
+        assert_eq!(problem.problem(413), "too-large", "{route}");
+    }
+    // What is wrong with them besides is said as before, and needs no memory.
+    let mut winnow = train(
+        json!({"name": "kernel-winnow", "params": {"max_active": 3}}),
+        data.clone(),
+    );
+    let problem = frugal.post_json("/v1/jobs", &winnow.take()).await;
+    assert_eq!(problem.problem(422), "intractable");
+    assert_eq!(problem.json()["errors"][0]["pointer"], "/train/data");
+    let drift = train(json!({"name": "directed-drift"}), data);
+    assert_eq!(frugal.run(&drift).await["status"], "succeeded");
+}

@@ -1,0 +1,256 @@
+//! What becomes of a session that others push about: forgotten, deleted, ended, written by two
+//! processes at once.
+
+use axum::body::{Body, BodyDataStream};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::sessions::{answers, body, examples, lines, of, opened, send, send_json, settled};
+use crate::service::{Service, request};
+
+const LINE: &str = "{\"x\": \"101\", \"y\": 1}\n";
+
+/// A stream into a session that stays open.
+struct Open {
+    sender: mpsc::UnboundedSender<Result<Bytes, std::io::Error>>,
+    answers: BodyDataStream,
+}
+
+impl Open {
+    async fn into(service: &Service, path: &str) -> Self {
+        let (sender, receiver) = mpsc::unbounded_channel::<Result<Bytes, std::io::Error>>();
+        let frames = futures_util::stream::unfold(receiver, async |mut receiver| {
+            let frame = receiver.recv().await?;
+            Some((frame, receiver))
+        });
+        let headers = [("content-type", "application/x-ndjson")];
+        let body = Body::from_stream(frames);
+        let path = format!("{path}/examples");
+        let answer = service.open(request("POST", &path, &headers, body)).await;
+        Self {
+            sender,
+            answers: answer.into_body().into_data_stream(),
+        }
+    }
+
+    /// Sends a line and waits for its answer.
+    async fn learn(&mut self) -> Value {
+        self.sender
+            .send(Ok(Bytes::from_static(LINE.as_bytes())))
+            .unwrap();
+        let line = self.answers.next().await.unwrap().unwrap();
+        serde_json::from_slice(&line).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_session_is_not_forgotten_while_a_stream_is_open() {
+    let service = Service::start().await;
+    let path = of(&service, "perceptron", 3).await;
+    let mut stream = Open::into(&service, &path).await;
+    for position in 1..=5 {
+        assert_eq!(stream.learn().await["position"], position);
+        service.forget_sessions();
+        // Who looks sees what was answered.
+        assert_eq!(settled(&service, &path).await["position"], position);
+    }
+    // Another writer still waits for the turn that the stream has.
+    let (other, ()) = tokio::join!(send(&service, &path, LINE, None), async {
+        service.forget_sessions();
+        assert_eq!(stream.learn().await["position"], 6);
+        service.forget_sessions();
+        assert_eq!(stream.learn().await["position"], 7);
+        drop(stream);
+    });
+    assert_eq!(answers(&other.expect(200))[0]["position"], 8);
+}
+
+#[tokio::test]
+async fn a_stream_into_a_session_that_is_deleted_ends_with_that() {
+    let service = Service::start().await;
+    let path = of(&service, "perceptron", 3).await;
+    let mut stream = Open::into(&service, &path).await;
+    assert_eq!(stream.learn().await["position"], 1);
+    service.delete(&path).await.expect(204);
+    let last = stream.learn().await;
+    assert_eq!(last["error"]["code"], "not-found", "{last}");
+    assert_eq!(service.get(&path).await.problem(404), "not-found");
+    let late = send(&service, &path, LINE, None).await;
+    assert_eq!(late.problem(404), "not-found");
+}
+
+#[tokio::test]
+async fn a_stream_that_another_process_writes_past_ends_with_that() {
+    let (one, other) = Service::two().await;
+    let path = of(&one, "perceptron", 3).await;
+    let mut stream = Open::into(&one, &path).await;
+    assert_eq!(stream.learn().await["position"], 1);
+    let answer = send(&other, &path, LINE, None).await.expect(200);
+    assert_eq!(answers(&answer)[0]["position"], 2);
+    // Not between its lines: the request is one.
+    let last = stream.learn().await;
+    assert_eq!(last["error"]["code"], "stale-position", "{last}");
+    assert_eq!(last["error"]["position"], 2, "{last}");
+    assert_eq!(settled(&one, &path).await["position"], 2);
+}
+
+#[tokio::test]
+async fn writers_in_two_processes_lose_no_update() {
+    const WRITERS: u64 = 8;
+    const EACH: usize = 25;
+    let (one, other) = Service::two().await;
+    let path = of(&one, "perceptron", 16).await;
+    let (services, path) = ([&one, &other], path.as_str());
+    let writers = (0..WRITERS).map(async |writer| {
+        let service = services[writer as usize % 2];
+        let mut accepted = Vec::new();
+        let mut stands = 0;
+        for example in examples(16, EACH, writer) {
+            loop {
+                let one = body(std::slice::from_ref(&example));
+                let answer = send_json(service, path, &one, &format!("\"{stands}\"")).await;
+                if answer.status.is_success() {
+                    stands = answer.json()["answers"][0]["position"].as_u64().unwrap();
+                    accepted.push((stands, example));
+                    break;
+                }
+                assert_eq!(answer.problem(412), "stale-position");
+                stands = answer.json()["position"].as_u64().unwrap();
+            }
+        }
+        accepted
+    });
+    let mut accepted: Vec<_> = join_all(writers).await.into_iter().flatten().collect();
+    accepted.sort();
+    let positions = accepted.iter().map(|(position, _)| *position);
+    assert!(positions.eq(1..=WRITERS * EACH as u64));
+    let in_order: Vec<_> = accepted.into_iter().map(|(_, example)| example).collect();
+    let serial = of(&one, "perceptron", 16).await;
+    send(&one, &serial, &lines(&in_order), None)
+        .await
+        .expect(200);
+    assert_eq!(settled(&other, path).await, settled(&one, &serial).await);
+    assert_eq!(settled(&one, path).await, settled(&one, &serial).await);
+}
+
+#[tokio::test]
+async fn every_end_is_told_and_final() {
+    let service = Service::start().await;
+    let drift = json!({"name": "directed-drift", "params": {"initial": "111"}});
+    let perceptron = json!({"name": "perceptron"});
+    let half_space = "\"110\"\n".repeat(40);
+    let labelled = "{\"x\": \"000\", \"y\": -1}\n{\"x\": \"000\", \"y\": 1}\n".repeat(20);
+    for (learner, assume, stop, text, reason, detail) in [
+        (
+            &perceptron,
+            None,
+            json!({"max_mistakes": 3}),
+            &labelled,
+            "limit",
+            "max_mistakes",
+        ),
+        (
+            &perceptron,
+            None,
+            json!({"max_examples": 7}),
+            &labelled,
+            "limit",
+            "max_examples",
+        ),
+        (
+            &drift,
+            Some("reflected"),
+            json!({"confidence": 0.9}),
+            &half_space,
+            "confident",
+            "",
+        ),
+        (
+            &drift,
+            Some("uniform-positive"),
+            json!({"confidence": 0.9, "rule": "exact"}),
+            &half_space,
+            "confident",
+            "",
+        ),
+        (
+            &drift,
+            Some("uniform-positive"),
+            json!({"confidence": 0.9, "rule": "per-hypothesis"}),
+            &half_space,
+            "confident",
+            "",
+        ),
+    ] {
+        let asked = json!({"learner": learner, "n": 3, "assume": assume, "stop": stop});
+        let path = opened(&service, &asked).await;
+        let all = answers(&send(&service, &path, text, None).await.expect(200));
+        let (error, learnt) = all.split_last().unwrap();
+        assert_eq!(error["error"]["code"], "session-ended", "{asked}");
+        assert_eq!(learnt.last().unwrap()["terminated"], true, "{asked}");
+        let ended = settled(&service, &path).await;
+        let termination = &ended["termination"];
+        assert_eq!(termination["reason"], reason, "{asked}");
+        assert_eq!(
+            termination["detail"].as_str().unwrap_or_default(),
+            detail,
+            "{asked}"
+        );
+        service.forget_sessions();
+        assert_eq!(settled(&service, &path).await, ended, "{asked}");
+        // Nothing is learnt any more, and why is told.
+        let line = text.split_inclusive('\n').next().unwrap();
+        for more in [
+            send(&service, &path, line, None).await,
+            service
+                .post_as(&format!("{path}/examples"), "text/x-libsvm", "1 1:1\n")
+                .await,
+            send_json(&service, &path, &body(&[("110".to_owned(), 1)]), "*").await,
+        ] {
+            assert_eq!(more.problem(409), "session-ended", "{asked}");
+            assert_eq!(more.json()["position"], learnt.len(), "{asked}");
+            let why = if reason == "limit" {
+                detail
+            } else {
+                "confident"
+            };
+            assert!(more.text().contains(why), "{}", more.text());
+        }
+        let is_papers = asked["stop"]["rule"] == "per-hypothesis";
+        let lacks = termination["confidence_detail"].as_str();
+        assert_eq!(
+            lacks.is_some_and(|text| text.contains("fixed in advance")),
+            is_papers
+        );
+        assert_eq!(
+            termination["per_hypothesis_confidence"].is_number(),
+            is_papers
+        );
+    }
+    for (stop, assume, pointer) in [
+        (
+            json!({"max_passes": 1}),
+            Some("uniform-positive"),
+            "/stop/max_passes",
+        ),
+        (
+            json!({"max_seconds": 1}),
+            Some("uniform-positive"),
+            "/stop/max_seconds",
+        ),
+        (
+            json!({"confidence": 0.9, "rule": "exact"}),
+            Some("reflected"),
+            "/stop/rule",
+        ),
+    ] {
+        let asked = json!({"learner": {"name": "directed-drift"}, "n": 3, "assume": assume,
+            "stop": stop});
+        let answer = service.post_json("/v1/sessions", &asked).await;
+        assert_eq!(answer.problem(422), "wrong-stop", "{asked}");
+        assert_eq!(answer.json()["errors"][0]["pointer"], pointer, "{asked}");
+    }
+}

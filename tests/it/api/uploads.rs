@@ -1,0 +1,298 @@
+//! Uploads of datasets that memory has no room for: what they become, and that nothing is left of
+//! those that fail.
+
+use std::path::{Path, PathBuf};
+
+use bytes::Bytes;
+use futures_util::stream;
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use crate::service::{Answer, Program, Service, memory_peak, request, until};
+
+const LIBSVM: &str = "text/x-libsvm";
+const OCTETS: &str = "application/octet-stream";
+
+/// Rows take eight kilobytes or so, so that these go to disk.
+const SPOOLED: [&str; 2] = ["--upload-memory-bytes-max", "1000"];
+
+/// A thousand rows of 50 bits, of which some repeat.
+fn lines() -> Vec<String> {
+    let pair = |row: usize, at: usize| 1 + at * 10 + row * (at + 3) % 10;
+    let line = |row: usize| {
+        let pairs: String = (0..5)
+            .map(|at| format!(" {}:1", pair(row % 900, at)))
+            .collect();
+        format!(
+            "{}{pairs}\n",
+            if row.is_multiple_of(3) { "1" } else { "-1" }
+        )
+    };
+    (0..1_000).map(line).collect()
+}
+
+fn gzip(body: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Files and directories of the data directory but those of the database.
+fn left(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![directory.to_owned()];
+    while let Some(path) = waiting.pop() {
+        for entry in std::fs::read_dir(path).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                waiting.push(path.clone());
+            }
+            found.push(path);
+        }
+    }
+    let known = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        name == "lock" || name == "blobs" || name.starts_with("halfspace.sqlite")
+    };
+    found.retain(|path| !known(path));
+    found
+}
+
+/// How many files without a name a process has open in the directory, where the system tells.
+fn nameless(process: &str, directory: &Path) -> Option<usize> {
+    let entries = std::fs::read_dir(format!("/proc/{process}/fd")).ok()?;
+    let links = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
+    let is_ours = |link: &PathBuf| {
+        link.starts_with(directory) && link.to_string_lossy().ends_with("(deleted)")
+    };
+    Some(links.filter(is_ours).count())
+}
+
+/// What is known of a dataset whatever it is called and whenever it was made.
+fn described(answer: Answer) -> Value {
+    let mut dataset = answer.expect(201).json();
+    for own in ["id", "created_at"] {
+        dataset.as_object_mut().unwrap().remove(own);
+    }
+    dataset
+}
+
+/// The last examples of a dataset.
+async fn page(service: &Service, id: &str) -> Value {
+    let path = format!("/v1/datasets/{id}/examples?offset=950&limit=100");
+    service.get(&path).await.expect(200).json()
+}
+
+#[tokio::test]
+async fn spooled_uploads_are_those_of_memory() {
+    let (memory, spooled) = (Service::start().await, Service::with(&SPOOLED).await);
+    let body = lines().concat().into_bytes();
+    // Late values that make the data real, and late indices that make them wide.
+    let real = [body.as_slice(), b"1 3:0.5\n"].concat();
+    let wide = [body.as_slice(), b"1 3:1 200:1\n"].concat();
+    for body in [body, real, wide] {
+        let plain = body.clone();
+        let expected = memory.post_as("/v1/datasets", LIBSVM, plain).await;
+        let examples = page(&memory, &expected.id()).await;
+        let expected = described(expected);
+        assert_ne!(expected["duplicates"], 0);
+        let zstd = zstd::encode_all(body.as_slice(), 1).unwrap();
+        for (coding, body) in [
+            ("identity", body.clone()),
+            ("gzip", gzip(&body)),
+            ("zstd", zstd),
+        ] {
+            let headers = [("content-type", LIBSVM), ("content-encoding", coding)];
+            let answer = spooled
+                .send(request("POST", "/v1/datasets", &headers, body))
+                .await;
+            let id = answer.id();
+            assert_eq!(described(answer), expected, "{coding}");
+            assert_eq!(page(&spooled, &id).await, examples, "{coding}");
+        }
+    }
+    let answer = spooled
+        .post_as("/v1/datasets", LIBSVM, lines().concat())
+        .await;
+    let data = json!({"dataset": answer.id()});
+    let body = json!({"train": {"learner": {"name": "pocket"}, "data": data, "seed": 1,
+        "stop": {"max_mistakes": 20}}});
+    assert_eq!(spooled.run(&body).await["status"], "succeeded");
+}
+
+#[tokio::test]
+async fn a_fault_in_the_middle_is_named_and_leaves_nothing() {
+    let service = Service::with(&SPOOLED).await;
+    let mut lines = lines();
+    lines[700] = "1 3:1 2:1\n".to_owned();
+    let body = lines.concat().into_bytes();
+    for (coding, body) in [("identity", body.clone()), ("gzip", gzip(&body))] {
+        let headers = [("content-type", LIBSVM), ("content-encoding", coding)];
+        let answer = service
+            .send(request("POST", "/v1/datasets", &headers, body))
+            .await;
+        let error = answer.json()["errors"][0].clone();
+        assert_eq!((&error["line"], &error["column"]), (&json!(701), &json!(7)));
+        assert_eq!(answer.problem(400), "index-order");
+    }
+    // The same of a dataset that would be too large.
+    let service = Service::with(&[&SPOOLED[..], &["--dataset-bytes-max", "5120"]].concat()).await;
+    let body = "1 1:1\n".repeat(641);
+    let answer = service.post_as("/v1/datasets", LIBSVM, body).await;
+    let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+    assert!(detail.contains("dataset_bytes_max is 5120"), "{detail}");
+    assert_eq!(answer.json()["errors"][0]["line"], 641);
+    assert_eq!(answer.problem(413), "too-large");
+    let listed = service.get("/v1/datasets").await.expect(200).json();
+    assert_eq!(listed["items"], json!([]));
+    assert_eq!(left(service.directory()), [] as [&Path; 0]);
+    assert_eq!(nameless("self", service.directory()).unwrap_or(0), 0);
+}
+
+/// The limit of state does not hold for what is not held, and a dense body takes its permit as well.
+#[tokio::test]
+async fn a_dataset_may_be_larger_than_the_state_of_a_job() {
+    let service = Service::with(&[&SPOOLED[..], &["--state-bytes-max", "5000"]].concat()).await;
+    let answer = service
+        .post_as("/v1/datasets", LIBSVM, lines().concat())
+        .await;
+    assert_eq!(answer.expect(201).json()["examples"], 1_000);
+}
+
+/// The database is locked, so that the upload waits with its data on disk and its row to come.
+#[tokio::test]
+async fn an_upload_has_its_permit_until_it_is_stored() {
+    use sqlx::{Connection, Executor};
+    let service = Service::with(&["--uploads-max", "1"]).await;
+    let database = service.directory().join("halfspace.sqlite");
+    let mut lock = sqlx::SqliteConnection::connect(&database.to_string_lossy())
+        .await
+        .unwrap();
+    lock.execute("BEGIN IMMEDIATE").await.unwrap();
+    let first = service.post_as("/v1/datasets", LIBSVM, "1 1:1\n");
+    let second = async {
+        until("the blob of the first", async || {
+            let data = |path: &PathBuf| path.ends_with("data");
+            left(service.directory()).iter().any(data).then_some(())
+        })
+        .await;
+        let answer = service.post_as("/v1/datasets", LIBSVM, "1 1:1\n").await;
+        lock.execute("COMMIT").await.unwrap();
+        assert_eq!(answer.problem(503), "queue-full");
+    };
+    let (first, ()) = tokio::join!(first, second);
+    first.expect(201);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_in_the_middle_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(directory.path(), &SPOOLED);
+    let process = program.pid().to_string();
+    let spools = || nameless(&process, directory.path());
+    for framing in ["content-length: 1000000", "transfer-encoding: chunked"] {
+        let mut stream = TcpStream::connect(program.client().address).await.unwrap();
+        let mut body = lines().concat();
+        if framing.contains("chunked") {
+            body = format!("{:x}\r\n{body}\r\n", body.len());
+        }
+        let head = format!(
+            "POST /v1/datasets HTTP/1.1\r\nhost: localhost\r\ncontent-type: {LIBSVM}\r\n\
+             {framing}\r\n\r\n{body}"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        if spools().is_none() {
+            println!("skipped: this system does not say which files a process has open");
+            return;
+        }
+        until("the spool", async || spools().filter(|&open| open == 1)).await;
+        drop(stream);
+        until("its end", async || spools().filter(|&open| open == 0)).await;
+    }
+    let listed = program
+        .client()
+        .get("/v1/datasets")
+        .await
+        .expect(200)
+        .json();
+    assert_eq!(listed["items"], json!([]));
+    assert_eq!(left(directory.path()), [] as [&Path; 0]);
+}
+
+/// A request that its server forgets: its client went away, and then the body seems to end.
+#[tokio::test]
+async fn a_request_that_is_dropped_stores_nothing() {
+    let service = Service::with(&SPOOLED).await;
+    let begun = stream::iter([Ok::<_, std::convert::Infallible>(Bytes::from(
+        lines().concat(),
+    ))]);
+    let body = futures_util::StreamExt::chain(begun, stream::pending());
+    let headers = [("content-type", LIBSVM)];
+    let body = axum::body::Body::from_stream(body);
+    let answer = service.open(request("POST", "/v1/datasets", &headers, body));
+    let spools = || nameless("self", service.directory());
+    if spools().is_none() {
+        println!("skipped: this system does not say which files a process has open");
+        return;
+    }
+    tokio::select! {
+        _ = answer => panic!("this body never ends"),
+        () = until("the spool", async || spools().filter(|&open| open == 1).map(|_| ())) => {}
+    }
+    until("its end", async || spools().filter(|&open| open == 0)).await;
+    let listed = service.get("/v1/datasets").await.expect(200).json();
+    assert_eq!(listed["items"], json!([]));
+    assert_eq!(left(service.directory()), [] as [&Path; 0]);
+}
+
+/// Once in the spool, once where the blob is put whole, once where it is put in parts.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_full_disk_is_507_and_leaves_nothing() {
+    const MEBIBYTES: u32 = 2_048;
+    for (spool_at, bytes, room) in [
+        ("1000", 9 << 20, 4 * MEBIBYTES),
+        ("100000000", 5 << 20, 4 * MEBIBYTES),
+        ("100000000", 18 << 20, 12 * MEBIBYTES),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let settings = ["--upload-memory-bytes-max", spool_at];
+        let program = Program::start_on_a_small_disk(room, directory.path(), &settings);
+        let client = program.client();
+        let headers = [("content-type", OCTETS)];
+        let store = async |bytes: usize| {
+            let body = vec![0b1010_0101; bytes];
+            client
+                .send("POST", "/v1/datasets?n=8192", &headers, &body)
+                .await
+                .unwrap()
+        };
+        assert_eq!(store(bytes).await.problem(507), "storage-full");
+        assert_eq!(left(directory.path()), [] as [&Path; 0]);
+        // What fits is stored on.
+        let stored = store(1 << 20).await.expect(201).json();
+        assert_eq!(stored["duplicates"], 1_023);
+    }
+}
+
+#[tokio::test]
+async fn memory_does_not_grow_with_the_body() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = ["--upload-memory-bytes-max", "1000000"];
+    let program = Program::start(directory.path(), &settings);
+    let Some(before) = memory_peak(program.pid()) else {
+        println!("skipped: this system does not say what memory a process had");
+        return;
+    };
+    let body = vec![0b1010_0101; 128 << 20];
+    let client = program.client();
+    let headers = [("content-type", OCTETS)];
+    let path = "/v1/datasets?n=8192";
+    let answer = client.send("POST", path, &headers, &body).await.unwrap();
+    assert_eq!(answer.expect(201).json()["examples"], 128 << 10);
+    let grown = memory_peak(program.pid()).unwrap() - before;
+    // Two parts of the blob, a spool's worth of rows, a key for each row, buffers.
+    assert!(grown < 40 << 20, "{grown} bytes");
+}

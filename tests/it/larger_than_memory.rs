@@ -1,0 +1,59 @@
+//! A process trains on a dataset larger than all the memory that it may have. The bench of this name
+//! does it at full size.
+
+use serde_json::{Value, json};
+
+use crate::service::{MemoryLimit, Program};
+
+/// What the process may have, at the most.
+const LIMIT_BYTES: u64 = 32 << 20;
+/// So many examples of 1,024 features: 48 MiB.
+const EXAMPLES: u64 = 393_216;
+
+async fn trained(program: &Program, data: &Value) -> Value {
+    let job = json!({"train": {"learner": {"name": "directed-drift"}, "data": data, "seed": 2,
+        "stop": {"max_passes": 1}, "holdout": 0.001}});
+    let answer = program.client().post("/v1/jobs", &job, None).await;
+    let path = answer
+        .unwrap()
+        .expect(202)
+        .header("location")
+        .unwrap()
+        .to_owned();
+    let job = program.client().until_status(&path, "succeeded").await;
+    let mut result = job["result"].clone();
+    result["model"].take();
+    result["seconds"].take();
+    result
+}
+
+#[tokio::test]
+async fn a_dataset_larger_than_the_memory_of_the_process_trains() {
+    let limit = match MemoryLimit::new(LIMIT_BYTES) {
+        Ok(limit) => limit,
+        Err(why) => return eprintln!("skipped: {why}"),
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let free = Program::start(directory.path(), &[]);
+    let body = json!({"seed": 1, "data": {"generated": {"n": 1024, "count": EXAMPLES,
+        "target": {"binary_weights": {}}, "sampling": "uniform"}}});
+    let stored = free.client().post("/v1/datasets", &body, None).await;
+    let dataset = stored.unwrap().expect(201).json();
+    assert!(dataset["bytes"].as_u64().unwrap() > LIMIT_BYTES);
+    let data = json!({"dataset": dataset["id"]});
+    let expected = trained(&free, &data).await;
+    free.kill();
+
+    let bounded = Program::start(
+        directory.path(),
+        &["--workers", "1", "--resident-bytes-max", "1000000"],
+    );
+    if let Err(why) = limit.hold(bounded.pid()) {
+        return eprintln!("skipped: {why}");
+    }
+    assert_eq!(trained(&bounded, &data).await, expected);
+    if let Some(peak) = limit.peak_bytes() {
+        assert!(peak <= LIMIT_BYTES, "{peak}");
+    }
+    bounded.kill();
+}

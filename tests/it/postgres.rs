@@ -1,0 +1,327 @@
+//! What is promised of a service over PostgreSQL: several processes that share it, a start that
+//! fails says why, and a database that goes away and comes back.
+
+use serde_json::{Value, json};
+use tokio::time::{Duration, Instant};
+
+use crate::service::{
+    Client, Program, Proxy, TestDatabase, Way, long_job, processor_ticks, short_job, until,
+};
+
+/// A database that is away is told within two seconds; this machine may have others to serve.
+const AWAY_PATIENCE: Duration = Duration::from_secs(6);
+
+async fn get(client: Client, path: &str) -> Value {
+    client.get(path).await.expect(200).json()
+}
+
+async fn status(client: Client, path: &str) -> u16 {
+    client.open("GET", path, &[], b"").await.unwrap().status()
+}
+
+#[tokio::test]
+async fn one_process_answers_and_another_computes() {
+    let Some(database) = TestDatabase::new().await else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let url = database.url();
+    let settings = |role| ["--database-url", url.as_str(), "--role", role];
+    let api = Program::start(directory.path(), &settings("api"));
+    let client = api.client();
+    let answer = client.post("/v1/jobs", &short_job(), None).await.unwrap();
+    let path = answer.expect(202).header("location").unwrap().to_owned();
+    assert_eq!(get(client, &path).await["status"], "queued");
+
+    let worker = Program::start(directory.path(), &settings("worker"));
+    let job = client.until_status(&path, "succeeded").await;
+    let events = client.get(&format!("{path}/events")).await.expect(200);
+    assert_eq!(events.text().matches("event: status").count(), 3);
+    assert_eq!(events.text().matches("event: result").count(), 1);
+    let model = format!("/v1/models/{}", job["result"]["model"].as_str().unwrap());
+    let predicted = client
+        .post(
+            &format!("{model}/predict"),
+            &json!({"unlabelled": {"examples": ["111"]}}),
+            None,
+        )
+        .await;
+    assert_eq!(
+        predicted.unwrap().expect(200).json()["predictions"],
+        json!([1])
+    );
+    // A client that waits is answered when the other process has done it.
+    let waited = client.post("/v1/jobs", &short_job(), Some("wait=30")).await;
+    assert_eq!(waited.unwrap().expect(200).json()["status"], "succeeded");
+
+    cancelled_by_another_process(client).await;
+    a_dataset_is_trained_on(client).await;
+    a_session_learns(client).await;
+    let deleted = client.send("DELETE", &path, &[], b"").await.unwrap();
+    deleted.expect(204);
+    client.get(&path).await.expect(404);
+
+    // Who computes answers whoever watches over it, and nobody else.
+    let client = worker.client();
+    for path in ["/livez", "/readyz", "/metrics", "/version"] {
+        client.get(path).await.expect(200);
+    }
+    for path in ["/v1/jobs", "/v1/limits", "/docs/", "/openapi.json", "/"] {
+        assert_eq!(status(client, path).await, 404, "{path}");
+    }
+}
+
+async fn cancelled_by_another_process(client: Client) {
+    let answer = client.post("/v1/jobs", &long_job(1), None).await.unwrap();
+    let path = answer.expect(202).header("location").unwrap().to_owned();
+    client.until_status(&path, "running").await;
+    let cancel = client
+        .send("POST", &format!("{path}/cancel"), &[], b"")
+        .await;
+    cancel.unwrap().expect(202);
+    client.until_status(&path, "cancelled").await;
+}
+
+async fn a_dataset_is_trained_on(client: Client) {
+    let headers = [("content-type", "text/csv")];
+    let rows = b"1,1,1\n-1,0,0\n1,1,0\n";
+    let stored = client
+        .send("POST", "/v1/datasets?name=three", &headers, rows)
+        .await;
+    let dataset = stored.unwrap().expect(201).id();
+    let asked = json!({"train": {"learner": {"name": "perceptron"}, "data": {"dataset": dataset}}});
+    let job = client
+        .post("/v1/jobs", &asked, Some("wait=30"))
+        .await
+        .unwrap();
+    assert_eq!(job.expect(200).json()["result"]["training"]["errors"], 0);
+    let path = format!("/v1/datasets/{dataset}");
+    assert_eq!(get(client, &path).await["examples"], 3);
+    let listed = get(client, "/v1/datasets").await;
+    assert_eq!(listed["items"].as_array().unwrap().len(), 1);
+    let deleted = client.send("DELETE", &path, &[], b"").await.unwrap();
+    deleted.expect(204);
+}
+
+async fn a_session_learns(client: Client) {
+    let asked = json!({"learner": {"name": "perceptron"}, "n": 3, "seed": 7});
+    let opened = client.post("/v1/sessions", &asked, None).await.unwrap();
+    let path = opened.expect(201).header("location").unwrap().to_owned();
+    let headers = [
+        ("content-type", "application/x-ndjson"),
+        ("if-match", "\"0\""),
+    ];
+    let lines = b"{\"x\": \"111\", \"y\": 1}\n{\"x\": \"000\", \"y\": -1}\n";
+    let learnt = client
+        .send("POST", &format!("{path}/examples"), &headers, lines)
+        .await;
+    assert_eq!(learnt.unwrap().expect(200).text().lines().count(), 2);
+    assert_eq!(get(client, &path).await["position"], 2);
+    let deleted = client.send("DELETE", &path, &[], b"").await.unwrap();
+    deleted.expect(204);
+}
+
+/// Sends the service's questions by a proxy; a process of its own, and its proxy.
+async fn behind_a_proxy(database: &TestDatabase, directory: &std::path::Path) -> (Program, Proxy) {
+    let proxy = Proxy::start(database.socket()).await;
+    let url = database.url_by(proxy.address());
+    // The program's start blocks this thread; the proxy runs on others.
+    let program = Program::start(directory, &["--database-url", &url, "--workers", "1"]);
+    (program, proxy)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_goes_away_is_told_and_taken_up_again() {
+    let Some(database) = TestDatabase::new().await else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let (program, proxy) = behind_a_proxy(&database, directory.path()).await;
+    let client = program.client();
+    let answer = client.post("/v1/jobs", &long_job(1), None).await.unwrap();
+    let long = answer.expect(202).header("location").unwrap().to_owned();
+    client.until_status(&long, "running").await;
+    for way in [Way::Refuse, Way::Swallow] {
+        proxy.turn(way);
+        for path in ["/readyz", "/v1/jobs", long.as_str()] {
+            let asked_at = Instant::now();
+            let answer = client.get(path).await;
+            let took = asked_at.elapsed();
+            assert_eq!(answer.header("retry-after"), Some("1"), "{way:?}: {path}");
+            assert_eq!(answer.problem(503), "unavailable", "{way:?}: {path}");
+            println!("{way:?}: {path} told after {took:?}");
+            assert!(took < AWAY_PATIENCE, "{way:?}: {path} took {took:?}");
+        }
+        let refused = client.post("/v1/jobs", &short_job(), None).await.unwrap();
+        assert_eq!(refused.problem(503), "unavailable", "{way:?}");
+        client.get("/livez").await.expect(200);
+        proxy.turn(Way::Forward);
+        until("the service to be ready", async || {
+            (client.get("/readyz").await.status == 200).then_some(())
+        })
+        .await;
+        client.get("/v1/jobs").await.expect(200);
+    }
+    // The worker has lived through it, and works on.
+    let cancel = client
+        .send("POST", &format!("{long}/cancel"), &[], b"")
+        .await;
+    cancel.unwrap().expect(202);
+    client.until_status(&long, "cancelled").await;
+    let answer = client.post("/v1/jobs", &short_job(), None).await.unwrap();
+    let path = answer.expect(202).header("location").unwrap().to_owned();
+    client.until_status(&path, "succeeded").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_cut_off_stops_and_another_takes_its_job() {
+    let Some(database) = TestDatabase::new().await else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let proxy = Proxy::start(database.socket()).await;
+    let (url, cut_url) = (database.url(), database.url_by(proxy.address()));
+    let settings = |url, role| {
+        [
+            "--database-url",
+            url,
+            "--role",
+            role,
+            "--workers",
+            "1",
+            "--lease-seconds",
+            "2",
+        ]
+    };
+    let api = Program::start(directory.path(), &settings(url.as_str(), "api"));
+    let cut = Program::start(directory.path(), &settings(cut_url.as_str(), "worker"));
+    let client = api.client();
+    let answer = client.post("/v1/jobs", &long_job(1), None).await.unwrap();
+    let path = answer.expect(202).header("location").unwrap().to_owned();
+    let job = client.until_status(&path, "running").await;
+    assert_eq!(job["attempt"], 1);
+    proxy.turn(Way::Swallow);
+    let _other = Program::start(directory.path(), &settings(url.as_str(), "worker"));
+    until("another worker to take the job", async || {
+        (get(client, &path).await["attempt"] == 2).then_some(())
+    })
+    .await;
+    // The lease was over before that, and with it the computing.
+    if processor_ticks(cut.pid()).is_some() {
+        until(
+            "the worker that was cut off to stop computing",
+            async || {
+                let before = processor_ticks(cut.pid()).unwrap();
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                (processor_ticks(cut.pid()).unwrap() <= before + 6).then_some(())
+            },
+        )
+        .await;
+    }
+    proxy.turn(Way::Forward);
+    let cancel = client
+        .send("POST", &format!("{path}/cancel"), &[], b"")
+        .await;
+    cancel.unwrap().expect(202);
+    let ended = client.until_status(&path, "cancelled").await;
+    assert_eq!(ended["attempt"], 2);
+}
+
+#[tokio::test]
+async fn a_start_that_fails_names_the_setting_and_no_password() {
+    let Some(database) = TestDatabase::new().await else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let socket = database.socket();
+    let host = socket.parent().unwrap().display();
+    let missing = format!("postgres:///no_such_database?host={host}&user=postgres&password=s3cret");
+    let wrong_password = format!("postgres:///postgres?host={host}&user=locked&password=s3cret");
+    for (url, reason) in [
+        ("mysql://ada:s3cret@db/half", "neither sqlite nor postgres"),
+        ("postgres://ada:s3cret@db:port/half", "invalid port"),
+        ("postgres://ada:s3cret@db/half?pasword=s3cret", "pasword"),
+        // Port 1 of the loopback is nobody's.
+        ("postgres://ada:s3cret@127.0.0.1:1/half", "refused"),
+        (missing.as_str(), "no_such_database"),
+        (wrong_password.as_str(), "password authentication failed"),
+    ] {
+        for command in ["serve", "migrate"] {
+            let (status, said) = Program::run(directory.path(), &["--database-url", url, command]);
+            assert_eq!(status.code(), Some(1), "{url}: {said}");
+            assert!(said.contains("error: --database-url"), "{url}: {said}");
+            assert!(said.contains(reason), "{url}: {said}");
+            assert!(!said.contains("s3cret"), "{url}: {said}");
+            assert!(!said.contains("listens on"), "{url}: {said}");
+        }
+    }
+    let right = wrong_password.replace("s3cret", "right");
+    let (_, said) = Program::run(directory.path(), &["--database-url", &right, "migrate"]);
+    // It may come in, and may not make tables: that is said as well.
+    assert!(
+        said.contains("error: --database-url postgres://locked@"),
+        "{said}"
+    );
+    assert!(
+        said.contains("permission denied") && !said.contains("right@"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_server_that_says_nothing_does_not_keep_a_start_waiting() {
+    let directory = tempfile::tempdir().unwrap();
+    // The system takes connections to it, and nobody answers them.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!(
+        "postgres://ada:s3cret@{}/half",
+        silent.local_addr().unwrap()
+    );
+    let (status, said) = Program::run(directory.path(), &["--database-url", &url]);
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains("error: --database-url"), "{said}");
+    assert!(said.contains("does not answer within"), "{said}");
+    assert!(!said.contains("s3cret"), "{said}");
+}
+
+#[tokio::test]
+async fn a_schema_is_made_by_a_command_and_a_newer_one_is_refused() {
+    let Some(database) = TestDatabase::new().await else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let url = database.url();
+    for _ in 0..2 {
+        let (status, said) = Program::run(directory.path(), &["--database-url", &url, "migrate"]);
+        assert!(status.success(), "{said}");
+    }
+    let mut connection = database.connect().await;
+    sqlx::query(
+        "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+         VALUES (9999, 'from the future', TRUE, '', 0)",
+    )
+    .execute(&mut connection)
+    .await
+    .unwrap();
+    let (status, said) = Program::run(directory.path(), &["--database-url", &url]);
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("error: --database-url") && said.contains("9999"),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn nothing_tells_the_password_while_it_serves() {
+    let Some(database) = TestDatabase::new().await else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    // The server does not ask for it.
+    let url = format!("{}&password=s3cret", database.url());
+    let program = Program::start(directory.path(), &["--database-url", &url]);
+    let client = program.client();
+    for path in ["/metrics", "/readyz", "/version", "/v1/limits"] {
+        assert!(!client.get(path).await.text().contains("s3cret"), "{path}");
+    }
+}

@@ -1,0 +1,112 @@
+//! A PostgreSQL database for one test, gone after it.
+//!
+//! `scripts/with-postgres COMMAND` starts a server and tells the tests where it is; without one,
+//! what needs it is skipped, and says so. With `HALFSPACE_TEST_BACKEND=postgres` every service inside
+//! a test's process has such a database.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use halfspace::storage::PostgresUrl;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
+
+const SERVER: &str = "HALFSPACE_TEST_POSTGRES";
+const BACKEND: &str = "HALFSPACE_TEST_BACKEND";
+
+/// What the tests were told; no setting of the service.
+#[expect(clippy::disallowed_methods)]
+fn told(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// A database of its own on the server that the tests were told.
+pub struct TestDatabase {
+    server: String,
+    name: String,
+}
+
+impl TestDatabase {
+    /// An empty database; none where there is no server.
+    pub async fn new() -> Option<Self> {
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let Some(server) = told(SERVER) else {
+            eprintln!("skipped: no {SERVER}; scripts/with-postgres COMMAND starts a server");
+            return None;
+        };
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let name = format!("it_{}_{number}", std::process::id());
+        let database = Self { server, name };
+        database.tell("CREATE DATABASE").await;
+        Some(database)
+    }
+
+    /// One for a service, where all services of this run are to be over PostgreSQL.
+    pub async fn if_told() -> Option<Self> {
+        match told(BACKEND).as_deref() {
+            None | Some("sqlite") => None,
+            Some("postgres") => Self::new().await,
+            Some(other) => panic!("{BACKEND} is {other}, not sqlite or postgres"),
+        }
+    }
+
+    /// Its address, as the service is told it.
+    pub fn url(&self) -> String {
+        self.server
+            .replacen("/postgres?", &format!("/{}?", self.name), 1)
+    }
+
+    /// Its address, read.
+    pub fn place(&self) -> PostgresUrl {
+        PostgresUrl::parse(&self.url()).unwrap()
+    }
+
+    /// A connection beside the service's.
+    pub async fn connect(&self) -> sqlx::PgConnection {
+        let options: PgConnectOptions = self.url().parse().unwrap();
+        options.connect().await.unwrap()
+    }
+
+    /// Its address through a proxy on this machine.
+    pub fn url_by(&self, proxy: std::net::SocketAddr) -> String {
+        format!("postgres://postgres@{proxy}/{}", self.name)
+    }
+
+    /// The socket that the server listens on.
+    pub fn socket(&self) -> std::path::PathBuf {
+        let options: PgConnectOptions = self.server.parse().unwrap();
+        let directory = options.get_socket().unwrap();
+        directory.join(format!(".s.PGSQL.{}", options.get_port()))
+    }
+
+    async fn tell(&self, what: &str) {
+        let options: PgConnectOptions = self.server.parse().unwrap();
+        let mut connection = options.connect().await.unwrap();
+        let name = &self.name;
+        let force = if what.starts_with("DROP") {
+            " WITH (FORCE)"
+        } else {
+            ""
+        };
+        let statement = AssertSqlSafe(format!("{what} {name}{force}"));
+        sqlx::query(statement)
+            .execute(&mut connection)
+            .await
+            .unwrap();
+        connection.close().await.unwrap();
+    }
+}
+
+impl Drop for TestDatabase {
+    fn drop(&mut self) {
+        std::thread::scope(|scope| {
+            // A runtime of its own: the test's may be the one that is going down.
+            scope.spawn(|| {
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build()
+                    .unwrap();
+                runtime.block_on(self.tell("DROP DATABASE"));
+            });
+        });
+    }
+}

@@ -1,0 +1,94 @@
+//! A proxy before the database, which can be made to break off, or to swallow what it is sent, as a
+//! network does.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream, UnixStream};
+use tokio::sync::watch;
+
+/// How the proxy treats what comes to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Way {
+    /// On to the server, and back.
+    Forward,
+    /// Nowhere, and nobody is told.
+    Swallow,
+    /// Every connection is closed, and every new one at once.
+    Refuse,
+}
+
+/// A running proxy; its connections end with it.
+pub struct Proxy {
+    address: SocketAddr,
+    way: watch::Sender<Way>,
+}
+
+impl Proxy {
+    /// A proxy before the server of that socket.
+    pub async fn start(socket: PathBuf) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let (way, changes) = watch::channel(Way::Forward);
+        tokio::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                tokio::spawn(between(client, socket.clone(), changes.clone()));
+            }
+        });
+        Self { address, way }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// From now on, also for connections that are there.
+    pub fn turn(&self, way: Way) {
+        self.way.send(way).unwrap();
+    }
+}
+
+/// Brings bytes to and fro until either end closes or the proxy refuses.
+async fn between(mut client: TcpStream, socket: PathBuf, mut way: watch::Receiver<Way>) {
+    let Ok(mut server) = UnixStream::connect(socket).await else {
+        return;
+    };
+    let mut question = [0; 16 * 1024];
+    let mut answer = [0; 16 * 1024];
+    loop {
+        let now = *way.borrow_and_update();
+        match now {
+            Way::Refuse => return,
+            Way::Swallow => {
+                if way.changed().await.is_err() {
+                    return;
+                }
+            }
+            Way::Forward => tokio::select! {
+                read = client.read(&mut question) => match read {
+                    Ok(count) if count > 0 => {
+                        if server.write_all(&question[..count]).await.is_err() {
+                            return;
+                        }
+                    }
+                    _ => return,
+                },
+                read = server.read(&mut answer) => match read {
+                    Ok(count) if count > 0 => {
+                        if client.write_all(&answer[..count]).await.is_err() {
+                            return;
+                        }
+                    }
+                    _ => return,
+                },
+                changed = way.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                }
+            },
+        }
+    }
+}

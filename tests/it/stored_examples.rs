@@ -1,0 +1,481 @@
+//! Examples that are read out of their stored form as they are needed: the same results, bit for
+//! bit, as from memory, however little is read at once; and an end, never a wrong result, when they
+//! cannot be read.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use bytes::Bytes;
+use halfspace::bits::{BitMatrix, BitVector, words_for};
+use halfspace::formats::{
+    BlocksError, BlocksHeader, Buffers, ReadAt, StoredExamples, digest, write_blocks,
+};
+use halfspace::learners::catalogue::{CATALOGUE, Entry, find};
+use halfspace::learners::data::{Data, Features, Labels, RealMatrix};
+use halfspace::learners::evaluate::evaluate;
+use halfspace::learners::examples::Examples;
+use halfspace::learners::generate::{Generated, Plan};
+use halfspace::learners::holdout::{Holdout, Part};
+use halfspace::learners::outcome::Outcome;
+use halfspace::learners::parameters::Parameters;
+use halfspace::learners::random::Seed;
+use halfspace::learners::run::{Interrupt, Limits, Run, StopFlag};
+use halfspace::learners::stopping::Sampling;
+use halfspace::learners::target::Target;
+use halfspace::learners::task::{Input, Task, TaskError, check};
+use halfspace::learners::train::train;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde_json::{Value, json};
+
+/// As little as can be read at once.
+const TINY: Buffers = Buffers {
+    whole_bytes_max: 0,
+    window_bytes: 1,
+};
+
+fn blob(data: &Data) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_blocks(data, &mut bytes).unwrap();
+    bytes
+}
+
+fn opened(source: impl ReadAt + 'static, data: &Data, buffers: Buffers) -> StoredExamples {
+    let stop = StopFlag::default();
+    StoredExamples::open(Box::new(source), digest(data), buffers, stop).unwrap()
+}
+
+fn stored(data: &Data, buffers: Buffers) -> StoredExamples {
+    opened(Bytes::from(blob(data)), data, buffers)
+}
+
+/// Random bits, of which few rows are long, labelled by a half-space and some noise, or positive.
+fn boolean(rows: usize, n: usize, density: f64, labelled: bool) -> Data {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
+    let mut matrix = BitMatrix::new(n);
+    let mut labels = BitVector::zeros(rows);
+    for row in 0..rows {
+        let mut bits = BitVector::zeros(n);
+        (0..n).for_each(|j| bits.set(j, random.random_bool(density)));
+        let ones: u32 = bits.words().iter().map(|word| word.count_ones()).sum();
+        labels.set(
+            row,
+            (ones as f64 >= n as f64 * density) ^ random.random_bool(0.05),
+        );
+        matrix.push_row(bits.words());
+    }
+    let labels = match labelled {
+        true => Labels::Labelled(labels),
+        false => Labels::HalfSpace,
+    };
+    Data::new(Features::Boolean(matrix), labels)
+}
+
+fn real(rows: usize, n: usize) -> Data {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(9);
+    let values: Vec<f64> = (0..rows * n).map(|_| random.random()).collect();
+    let mut labels = BitVector::zeros(rows);
+    for row in 0..rows {
+        let sum: f64 = values[row * n..(row + 1) * n].iter().sum();
+        labels.set(row, sum >= n as f64 / 2.0);
+    }
+    let features = Features::Real(RealMatrix::from_values(n, values));
+    Data::new(features, Labels::Labelled(labels))
+}
+
+/// Samples of every kind, none a whole number of blocks.
+fn samples() -> Vec<Data> {
+    vec![
+        boolean(333, 70, 0.1, true),
+        boolean(200, 130, 0.07, false),
+        boolean(65, 9, 0.3, true),
+        real(150, 5),
+        real(70, 300),
+    ]
+}
+
+fn is_taken(entry: &Entry, data: &Data) -> bool {
+    let kind = match data.labels() {
+        Labels::HalfSpace => entry.data.half_space,
+        Labels::Labelled(_) => entry.data.labelled,
+        Labels::Unlabelled => false,
+    };
+    kind && (entry.data.real || matches!(data.features(), Features::Boolean(_)))
+}
+
+fn task(entry: &'static Entry, params: &Value) -> Task {
+    Task {
+        parameters: Parameters::from_json(entry.parameters, params.as_object().unwrap()).unwrap(),
+        limits: Limits {
+            max_passes: Some(7),
+            max_mistakes: Some(400),
+            max_examples: None,
+        },
+        trace: true,
+        ..Task::of(entry, Seed(5))
+    }
+}
+
+fn run(task: &Task, examples: &dyn Examples) -> Outcome {
+    let input = Input::Sample {
+        data: examples,
+        assume: None,
+    };
+    check(task, input, u64::MAX).unwrap_or_else(|error| panic!("{}: {error}", task.entry.name));
+    train(task, input, &Run::default()).unwrap()
+}
+
+/// Every learner, in every order that it has, with every sample that it takes.
+fn for_each(mut see: impl FnMut(&Task, &Data)) {
+    let mut seen = 0;
+    for data in samples() {
+        for entry in CATALOGUE.iter().filter(|entry| is_taken(entry, &data)) {
+            see(&task(entry, &json!({})), &data);
+            let has_order = entry.parameters.iter().any(|known| known.name == "order");
+            for order in ["cyclic", "shuffled", "random"] {
+                let params = json!({"order": order});
+                let known = params.as_object().unwrap();
+                if has_order && Parameters::from_json(entry.parameters, known).is_ok() {
+                    see(&task(entry, &params), &data);
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
+#[test]
+fn every_learner_learns_the_same_block_by_block() {
+    for_each(|task, data| {
+        let expected = run(task, data);
+        for buffers in [
+            TINY,
+            Buffers {
+                window_bytes: 5_000,
+                ..TINY
+            },
+            Buffers {
+                whole_bytes_max: 1 << 30,
+                ..TINY
+            },
+        ] {
+            let stored = stored(data, buffers);
+            if buffers.whole_bytes_max > 0 {
+                stored.verify(&StopFlag::default()).unwrap();
+                assert!(stored.in_memory().is_some());
+            }
+            let found = run(task, &stored);
+            assert_eq!(found, expected, "{} {buffers:?}", task.entry.name);
+        }
+    });
+}
+
+/// The rows of a part as a sample of their own.
+fn part(data: &Data, rows: &[u32]) -> Data {
+    let features = match data.features() {
+        Features::Boolean(matrix) => {
+            let mut part = BitMatrix::new(data.n());
+            let mut words = vec![0; words_for(data.n())];
+            for &row in rows {
+                words.copy_from_slice(matrix.row(row as usize).words());
+                part.push_row(&words);
+            }
+            Features::Boolean(part)
+        }
+        Features::Real(matrix) => {
+            let values = rows.iter().flat_map(|&row| matrix.row(row as usize));
+            Features::Real(RealMatrix::from_values(data.n(), values.copied().collect()))
+        }
+    };
+    let labels = match data.labels() {
+        Labels::Labelled(labels) => {
+            let mut part = BitVector::zeros(rows.len());
+            for (at, &row) in rows.iter().enumerate() {
+                part.set(at, labels.get(row as usize));
+            }
+            Labels::Labelled(part)
+        }
+        labels => labels.clone(),
+    };
+    Data::new(features, labels)
+}
+
+#[test]
+fn a_hold_out_is_a_training_on_the_rest_and_an_evaluation_on_the_part() {
+    for_each(|whole, data| {
+        let parted = Task {
+            holdout: Some(0.3),
+            ..whole.clone()
+        };
+        let holdout = Holdout::new(0.3, data.examples() as u64, whole.seed).unwrap();
+        let (shown, held_out) = (holdout.rows(Part::Shown), holdout.rows(Part::HeldOut));
+        let (rest, tested) = (part(data, &shown), part(data, &held_out));
+        let context = format!("{} {:?}", whole.entry.name, data.shape());
+        let found = run(&parted, data);
+        let mut alone = run(whole, &rest);
+        let counted = found.holdout.unwrap_or_else(|| panic!("{context}"));
+        assert_eq!(counted.examples, held_out.len() as u64, "{context}");
+        assert_eq!(
+            Some(counted),
+            {
+                // What the hypothesis gets wrong does not change by being shown it again.
+                let evaluation = evaluate(&alone.hypothesis, &tested, 0.0, &Run::default());
+                evaluation
+                    .ok()
+                    .map(|found| halfspace::learners::outcome::Training {
+                        errors: found.confusion.errors(),
+                        examples: found.confusion.examples(),
+                    })
+            },
+            "{context}"
+        );
+        alone.holdout = Some(counted);
+        assert_eq!(found, alone, "{context}");
+        assert_eq!(run(&parted, &stored(data, TINY)), found, "{context}");
+    });
+}
+
+fn plan(count: Option<u64>, sampling: Sampling) -> Plan {
+    let bits = BitVector::from_bit_string(b"101101110010110").unwrap();
+    Plan {
+        count,
+        ..Plan::endless(Target::BinaryWeights(bits), sampling)
+    }
+}
+
+/// Drawn when they are read, drawn first, kept in memory or elsewhere: one subset is held out.
+#[test]
+fn generated_examples_are_parted_as_stored_ones() {
+    for (learner, params, sampling) in [
+        ("perceptron", json!({}), Sampling::Uniform),
+        (
+            "perceptron",
+            json!({"order": "shuffled"}),
+            Sampling::Uniform,
+        ),
+        ("pocket", json!({}), Sampling::Uniform),
+        ("directed-drift", json!({}), Sampling::UniformPositive),
+        (
+            "directed-drift-sync",
+            json!({"batch_size": 40}),
+            Sampling::Reflected,
+        ),
+    ] {
+        let task = Task {
+            holdout: Some(0.25),
+            ..task(find(learner).unwrap(), &params)
+        };
+        let plan = plan(Some(1_000), sampling);
+        let data = Generated::materialise(plan.clone(), task.seed, &Run::default());
+        let input = Input::Generated(&plan);
+        assert_eq!(check(&task, input, 1 << 20), Ok(()));
+        let drawn = train(&task, input, &Run::default()).unwrap();
+        let kept = Input::Sample {
+            data: &data,
+            assume: Some(sampling),
+        };
+        let kept = train(&task, kept, &Run::default()).unwrap();
+        assert_eq!(drawn.hypothesis, kept.hypothesis, "{learner}");
+        assert_eq!(drawn.counts, kept.counts, "{learner}");
+        assert_eq!(drawn.holdout, kept.holdout, "{learner}");
+        assert_eq!(
+            drawn.termination.confidence, kept.termination.confidence,
+            "{learner}"
+        );
+        assert_eq!(kept.training.unwrap().examples, 750);
+        assert_eq!(kept.holdout.unwrap().examples, 250);
+    }
+    let task = Task {
+        holdout: Some(0.25),
+        ..task(find("perceptron").unwrap(), &json!({}))
+    };
+    let endless = plan(None, Sampling::Uniform);
+    let refused = check(&task, Input::Generated(&endless), 1 << 20);
+    assert!(
+        matches!(refused, Err(TaskError::WrongStop { .. })),
+        "{refused:?}"
+    );
+    let ending = Task {
+        limits: Limits {
+            max_examples: Some(10),
+            ..Limits::default()
+        },
+        ..task.clone()
+    };
+    let refused = check(&ending, Input::Generated(&endless), 1 << 20);
+    assert!(matches!(refused, Err(TaskError::Holdout(_))), "{refused:?}");
+    let one = plan(Some(1), Sampling::Uniform);
+    let refused = check(&task, Input::Generated(&one), 1 << 20);
+    assert!(matches!(refused, Err(TaskError::Holdout(_))), "{refused:?}");
+}
+
+#[test]
+fn an_order_of_rows_counts_as_state() {
+    let data = boolean(333, 70, 0.1, true);
+    let perceptron = find("perceptron").unwrap();
+    let needed = |task: &Task| {
+        let input = Input::Sample {
+            data: &data,
+            assume: None,
+        };
+        match check(task, input, 0) {
+            Err(TaskError::TooLarge { needed, .. }) => needed,
+            other => panic!("{other:?}"),
+        }
+    };
+    let cyclic = needed(&task(perceptron, &json!({})));
+    let shuffled = needed(&task(perceptron, &json!({"order": "shuffled"})));
+    assert_eq!(shuffled - cyclic, 4 * 333);
+    let parted = Task {
+        holdout: Some(0.5),
+        ..task(perceptron, &json!({}))
+    };
+    assert_eq!(needed(&parted) - cyclic, 4 * 333);
+}
+
+/// A source that breaks down after so many reads.
+#[derive(Debug)]
+struct Failing {
+    bytes: Vec<u8>,
+    reads_left: Arc<AtomicI64>,
+    kind: io::ErrorKind,
+}
+
+impl ReadAt for Failing {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        if self.reads_left.fetch_sub(1, Ordering::Relaxed) <= 0 {
+            return Err(self.kind.into());
+        }
+        let from = offset as usize;
+        buffer.copy_from_slice(&self.bytes[from..from + buffer.len()]);
+        Ok(())
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.bytes.len() as u64)
+    }
+}
+
+#[test]
+fn a_source_that_fails_in_the_middle_ends_the_run_and_nothing_comes_of_it() {
+    for_each(|task, data| {
+        let reads_left = Arc::new(AtomicI64::new(1));
+        for (after, kind) in [
+            (0, io::ErrorKind::Other),
+            (1, io::ErrorKind::UnexpectedEof),
+            (7, io::ErrorKind::Other),
+        ] {
+            reads_left.store(1_000_000, Ordering::Relaxed);
+            let source = Failing {
+                bytes: blob(data),
+                reads_left: Arc::clone(&reads_left),
+                kind,
+            };
+            let stored = opened(source, data, TINY);
+            reads_left.store(after, Ordering::Relaxed);
+            let input = Input::Sample {
+                data: &stored,
+                assume: None,
+            };
+            let outcome = train(task, input, &Run::default());
+            if reads_left.load(Ordering::Relaxed) >= 0 {
+                // So few reads that it had ended before.
+                assert!(outcome.is_ok());
+                continue;
+            }
+            assert_eq!(outcome, Err(Interrupt::Unreadable), "{}", task.entry.name);
+            let failure = stored.failure().unwrap();
+            let is_expected = match kind {
+                io::ErrorKind::UnexpectedEof => matches!(failure, BlocksError::Truncated),
+                _ => matches!(failure, BlocksError::Io(_)),
+            };
+            assert!(is_expected, "{failure:?}");
+        }
+    });
+}
+
+#[test]
+fn every_flipped_bit_is_found() {
+    let samples = [
+        boolean(70, 9, 0.3, true),
+        boolean(65, 70, 0.3, false),
+        real(70, 2),
+    ];
+    for data in samples {
+        let good = blob(&data);
+        let verified = |bytes: Vec<u8>, buffers| {
+            let stop = StopFlag::default();
+            let source = Box::new(Bytes::from(bytes));
+            let stored = StoredExamples::open(source, digest(&data), buffers, stop);
+            stored.is_ok_and(|stored| stored.verify(&StopFlag::default()).is_ok())
+        };
+        for buffers in [
+            TINY,
+            Buffers {
+                whole_bytes_max: 1 << 20,
+                ..TINY
+            },
+        ] {
+            assert!(verified(good.clone(), buffers));
+            assert!(!verified(good[..good.len() - 1].to_vec(), buffers));
+            assert!(!verified([good.clone(), vec![0]].concat(), buffers));
+            for at in 0..good.len() {
+                let mut flipped = good.clone();
+                flipped[at] ^= 1 << (at % 8);
+                assert!(
+                    !verified(flipped, buffers),
+                    "byte {at} of {:?}",
+                    data.shape()
+                );
+            }
+        }
+    }
+}
+
+/// What cannot have been written is found when its block is read, whoever reads it.
+#[test]
+fn a_damaged_block_is_refused_wherever_it_is_read() {
+    let data = boolean(333, 70, 0.1, true);
+    let mut stray = blob(&data);
+    // The highest bit of the second word of the block's first row.
+    let header = BlocksHeader::of(&data);
+    let block = header.block_offset(2).unwrap() as usize;
+    stray[block + 64 * 8 + 7] |= 0x80;
+    let mut infinite = blob(&real(150, 5));
+    let block = BlocksHeader::of(&real(150, 5)).block_offset(1).unwrap() as usize;
+    infinite[block..block + 8].copy_from_slice(&f64::NAN.to_le_bytes());
+    for (bytes, data) in [(stray, data), (infinite, real(150, 5))] {
+        let stored = opened(Bytes::from(bytes), &data, TINY);
+        for order in ["cyclic", "shuffled"] {
+            let task = task(find("perceptron").unwrap(), &json!({"order": order}));
+            let input = Input::Sample {
+                data: &stored,
+                assume: None,
+            };
+            let outcome = train(&task, input, &Run::default());
+            assert_eq!(outcome, Err(Interrupt::Unreadable));
+        }
+        assert!(matches!(
+            stored.failure(),
+            Some(BlocksError::StrayBits | BlocksError::NotFinite)
+        ));
+    }
+}
+
+#[test]
+fn a_suspended_reading_is_given_up() {
+    let data = boolean(333, 70, 0.1, true);
+    let stop = StopFlag::default();
+    let source = Box::new(Bytes::from(blob(&data)));
+    let stored = StoredExamples::open(source, digest(&data), TINY, stop.clone()).unwrap();
+    stop.raise(Interrupt::Suspended);
+    let winnow = task(find("kernel-winnow").unwrap(), &json!({}));
+    let input = Input::Sample {
+        data: &stored,
+        assume: None,
+    };
+    let refused = check(&winnow, input, u64::MAX);
+    assert_eq!(refused, Err(TaskError::Unread(Interrupt::Suspended)));
+}

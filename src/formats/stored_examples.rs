@@ -146,19 +146,6 @@ impl StoredExamples {
         Ok(self.whole.get_or_init(|| data))
     }
 
-    /// [`Self::whole`] for the only one that wants them.
-    ///
-    /// # Errors
-    /// What is wrong with them.
-    pub fn into_whole(self) -> Result<Data, BlocksError> {
-        let read = self.whole(&StopFlag::default()).map(|_| ());
-        match (read, self.whole.into_inner(), self.failure.into_inner()) {
-            (Ok(()), Some(data), _) => Ok(data),
-            (_, _, Some(failure)) => Err(failure),
-            _ => Err(BlocksError::Io(io::ErrorKind::Interrupted.into())),
-        }
-    }
-
     fn compare(&self, digest: RowsDigest) -> Result<(), Interrupt> {
         if digest.finish() == self.sha256 {
             Ok(())

@@ -22,9 +22,10 @@ use crate::storage::JobFilter;
 use super::App;
 use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
+use super::found_data::{find_data, sha256};
 use super::problem::{FieldError, Problem, placed};
 use super::submission::{
-    JobFields, Whereabouts, find_data, find_model, nested, new_job, refuse_idempotency_key, sha256,
+    JobFields, Whereabouts, find_model, nested, new_job, refuse_idempotency_key,
 };
 use super::tasks::{Asked, JobRequest};
 

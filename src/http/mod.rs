@@ -18,6 +18,7 @@ mod evaluate;
 mod events;
 mod examples;
 mod extract;
+mod found_data;
 mod import;
 mod infer;
 mod infer_answer;

@@ -1,21 +1,16 @@
 //! A stored model and the examples that a request brings it, whatever is to be done with them.
 
-use axum::extract::Request;
-
 use crate::formats::{
     self, DataForm, Format, LabelsColumn, Options, Parsed, Place, UnlabelledMeans,
 };
 use crate::jobs::{JobsError, LoadedModel};
-use crate::learners::hypothesis::Hypothesis;
 use crate::learners::predict::{Misfit, check_fit};
 use crate::records::{ModelId, Owner};
 
 use super::App;
-use super::body::{self, Effort};
-use super::data_body::{DataBody, bit_order, header_option, labels};
+use super::data_body::{bit_order, header_option, labels};
 use super::extract::query_pairs;
 use super::problem::{Code, Problem, placed};
-use super::submission::{parsed, stored_data};
 
 /// What the examples are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,14 +21,6 @@ pub enum Purpose {
     Evaluate,
     /// Labels are as the learner needs them.
     Learn,
-}
-
-/// A model and examples that it takes.
-pub struct Asked<'a> {
-    /// What decides.
-    pub hypothesis: &'a Hypothesis,
-    /// The examples.
-    pub parsed: &'a Parsed,
 }
 
 /// Where some examples stand among all that a request brings.
@@ -57,62 +44,6 @@ pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<Load
         JobsError::ModelMissing => Problem::not_found("model"),
         error => error.into(),
     })
-}
-
-/// Reads the examples of a request, sent along or stored, and does `work` with them, where the body
-/// is read: scoring is more work than reading.
-///
-/// # Errors
-/// What is wrong with the body, examples that the model does not take, and what `work` says.
-pub async fn with_examples<T, W>(
-    app: &App,
-    owner: &Owner,
-    request: Request,
-    model: LoadedModel,
-    purpose: Purpose,
-    work: W,
-) -> Result<T, Problem>
-where
-    T: Send + 'static,
-    W: FnOnce(Asked<'_>) -> Result<T, Problem> + Send + 'static,
-{
-    let body = DataBody::new(app, request)?;
-    let format = body.format;
-    let query = body.parts.uri.query();
-    let options = options(query, format, model.hypothesis.n(), purpose, &body.limits)?;
-    let done = body.read(app, Effort::Unknown, move |reader| {
-        match examples(formats::read(format, reader, &options)?)? {
-            Examples::Sent(parsed) => fitted(&model, &parsed, work).map(Answered::Done),
-            Examples::Stored(id) => Ok(Answered::NotYet(Box::new(model), id, work)),
-        }
-    });
-    match done.await? {
-        Answered::Done(done) => Ok(done),
-        Answered::NotYet(model, id, work) => {
-            let (stored, permit) = stored_data(app, owner, &id, "").await?;
-            let parsed = parsed(&stored.dataset, stored.data);
-            body::compute(permit, move || fitted(&model, &parsed, work)).await
-        }
-    }
-}
-
-fn fitted<T>(
-    model: &LoadedModel,
-    parsed: &Parsed,
-    work: impl FnOnce(Asked<'_>) -> Result<T, Problem>,
-) -> Result<T, Problem> {
-    fit(model, parsed, Whence::Whole)?;
-    let classes = model.names.check_classes(parsed.class_names.as_ref());
-    classes.map_err(|detail| Problem::new(Code::WRONG_DATA, sentence(&detail)))?;
-    let hypothesis = &model.hypothesis;
-    work(Asked { hypothesis, parsed })
-}
-
-/// What came of reading a request.
-enum Answered<T, W> {
-    Done(T),
-    /// The examples are in the dataset of this name.
-    NotYet(Box<LoadedModel>, String, W),
 }
 
 /// How a body for a model, or a session, of `n` features is read: a format that leaves n open takes
@@ -191,14 +122,19 @@ pub fn examples(form: DataForm) -> Result<Examples, Problem> {
 pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Whence) -> Result<(), Problem> {
     let misfit = check_fit(&model.hypothesis, &parsed.data).err();
     if let Some(misfit) = misfit {
-        return Err(unfit(misfit, parsed, whence));
+        return Err(unfit(misfit, parsed.first_real.as_ref(), whence));
     }
     let names = parsed.feature_names.as_deref();
-    let named = model.names.check_features(names);
-    named.map_err(|detail| Problem::new(Code::WRONG_DATA, sentence(&detail)))
+    model.names.check_features(names).map_err(misnamed)
 }
 
-fn unfit(misfit: Misfit, parsed: &Parsed, whence: Whence) -> Problem {
+/// Names that are not the model's.
+pub fn misnamed(detail: String) -> Problem {
+    Problem::new(Code::WRONG_DATA, sentence(&detail))
+}
+
+/// Why a model does not take examples, the first real value of which stands there.
+pub fn unfit(misfit: Misfit, first_real: Option<&Place>, whence: Whence) -> Problem {
     let detail = sentence(&misfit.to_string());
     let line = match whence {
         Whence::Line(line) => Some(Place::Line { line, column: 1 }),
@@ -207,7 +143,7 @@ fn unfit(misfit: Misfit, parsed: &Parsed, whence: Whence) -> Problem {
     let (code, detail, place) = match (misfit, whence) {
         (Misfit::Length { .. }, _) => (Code::WRONG_DATA, detail, line),
         (Misfit::Unread(_), _) => (Code::INTERNAL, detail, None),
-        (Misfit::Real, _) => (Code::WRONG_DATA, detail, parsed.first_real.clone()),
+        (Misfit::Real, _) => (Code::WRONG_DATA, detail, first_real.cloned()),
         (Misfit::Intractable(detail), Whence::Whole) => (Code::INTRACTABLE, detail, None),
         (Misfit::Intractable(detail), Whence::Line(number)) => {
             let detail = format!("Of line {number} alone: {detail}");

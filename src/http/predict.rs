@@ -24,9 +24,9 @@ use super::body::{self, Effort};
 use super::data_body::{DataBody, Octets};
 use super::envelope::RequestId;
 use super::extract::{Caller, PathId, accepted};
+use super::found_data::{dataset_in_body, parsed};
 use super::model_examples::{Examples, Purpose, Whence, examples, model_in_path, options};
 use super::problem::{Code, Problem, ProblemDocument};
-use super::submission::{dataset_in_body, parsed};
 
 /// Bytes of a dataset in memory at a time, about.
 const STEP_BYTES: u64 = 4 << 20;

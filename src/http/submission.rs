@@ -4,121 +4,20 @@
 use std::sync::Arc;
 
 use axum::http::HeaderMap;
-use tokio::sync::OwnedSemaphorePermit;
 
-use crate::formats::{DataForm, Parsed, Place, StoredExamples, digest};
+use crate::formats::Place;
 use crate::jobs::{
-    Allowance, JobSample, JobsError, LoadedModel, NewJob, ReadError, ResolveError, StoredData,
-    resolve,
+    Allowance, JobSample, JobsError, LoadedModel, NewJob, ReadError, ResolveError, resolve,
 };
-use crate::learners::data::Data;
-use crate::learners::examples::Examples;
-use crate::learners::run::StopFlag;
 use crate::learners::task::TaskError;
-use crate::records::task::{DataSpec, JobSpec, TaskSpec};
+use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
-use crate::records::{Dataset, DatasetId, Names, Owner};
+use crate::records::{DatasetId, Owner};
 
 use super::App;
 use super::body;
-use super::problem::{Code, FieldError, Problem, placed};
-
-/// The digest of a sample, in hexadecimal; none for generated data.
-pub fn sha256(form: &DataForm) -> Option<String> {
-    match form {
-        DataForm::Sample { parsed, .. } => Some(crate::jobs::hex(&digest(&parsed.data))),
-        DataForm::Generated(_) | DataForm::Dataset { .. } => None,
-    }
-}
-
-/// The data of a job, found.
-pub struct JobData {
-    /// What is stored as part of the request.
-    pub spec: DataSpec,
-    /// The sample.
-    pub sample: Option<FoundSample>,
-    /// The digest of the sample.
-    pub sha256: Option<String>,
-    /// The dataset that the sample is.
-    pub dataset: Option<DatasetId>,
-}
-
-/// The sample of a job.
-pub enum FoundSample {
-    /// As it was sent along.
-    Sent(Parsed),
-    /// A dataset, opened.
-    Stored(Arc<StoredExamples>),
-}
-
-/// Splits data into what is stored as part of the request and the sample, which is opened if it is a
-/// dataset. `sha256` is the digest of a sample sent along; `pointer` says where the data stand in
-/// the body.
-///
-/// # Errors
-/// When there is no such dataset, or the store cannot read it.
-pub async fn find_data(
-    app: &App,
-    owner: &Owner,
-    form: DataForm,
-    sha256: Option<String>,
-    pointer: &str,
-) -> Result<JobData, Problem> {
-    match form {
-        DataForm::Sample { parsed, assume } => Ok(JobData {
-            spec: DataSpec {
-                assume,
-                zero_bit_value: zero_bit_value(&parsed),
-                names: names(&parsed),
-                ..DataSpec::default()
-            },
-            sample: Some(FoundSample::Sent(parsed)),
-            sha256,
-            dataset: None,
-        }),
-        DataForm::Generated(spec) => Ok(JobData {
-            spec: DataSpec {
-                generated: Some(spec),
-                ..DataSpec::default()
-            },
-            sample: None,
-            sha256: None,
-            dataset: None,
-        }),
-        DataForm::Dataset { id, assume } => {
-            let (dataset, examples) = stored_examples(app, owner, &id, pointer).await?;
-            let names = dataset_names(&dataset);
-            let summary = dataset.summary;
-            Ok(JobData {
-                spec: DataSpec {
-                    assume: assume.or(summary.assume),
-                    zero_bit_value: summary.zero_bit_value,
-                    names,
-                    ..DataSpec::default()
-                },
-                sample: Some(FoundSample::Stored(examples)),
-                sha256: Some(summary.sha256),
-                dataset: Some(summary.id),
-            })
-        }
-    }
-}
-
-fn names(parsed: &Parsed) -> Names {
-    Names::kept(parsed.feature_names.clone(), parsed.class_names.clone())
-}
-
-fn dataset_names(dataset: &Dataset) -> Names {
-    Names::kept(
-        dataset.features.clone(),
-        dataset.classes.as_deref().and_then(two),
-    )
-}
-
-/// What a 0 bit of the sample was sent as.
-fn zero_bit_value(parsed: &Parsed) -> i8 {
-    if parsed.zero_bit_value < 0.0 { -1 } else { 0 }
-}
+use super::found_data::FoundSample;
+use super::problem::{Code, FieldError, Problem};
 
 /// The model that a task names, if it names one; `at` says where a field of the task stands.
 ///
@@ -141,99 +40,6 @@ pub async fn find_model(
         }
         Err(error) => Err(error.into()),
     }
-}
-
-/// The dataset of this name in a body, read as a whole under a permit, since a short request may name
-/// much.
-///
-/// # Errors
-/// [`Code::UNKNOWN_DATASET`], also for what is no id, with its place in the body;
-/// [`Code::TOO_LARGE`]; what the store says.
-pub async fn stored_data(
-    app: &App,
-    owner: &Owner,
-    id: &str,
-    pointer: &str,
-) -> Result<(StoredData, OwnedSemaphorePermit), Problem> {
-    let permit = body::permit(app).await?;
-    let (dataset, examples) = stored_examples(app, owner, id, pointer).await?;
-    let needed = examples.shape().memory_bytes();
-    drop(examples);
-    let limit = app.limits.state_bytes_max;
-    if needed > limit {
-        let detail = format!(
-            "This reads the dataset as a whole: {needed} bytes, more than state_bytes_max: {limit}. \
-             A job of the task `evaluate` reads it as it goes."
-        );
-        return Err(Problem::new(Code::TOO_LARGE, detail));
-    }
-    let read = app.jobs.read_dataset(owner, dataset.summary.id).await;
-    read.map(|stored| (stored, permit))
-        .map_err(|error| no_dataset(error, pointer))
-}
-
-/// The dataset of this name in a body, opened.
-///
-/// # Errors
-/// As for [`stored_data`], whatever its size.
-pub async fn stored_examples(
-    app: &App,
-    owner: &Owner,
-    id: &str,
-    pointer: &str,
-) -> Result<(Dataset, Arc<StoredExamples>), Problem> {
-    let opened = match id.parse::<DatasetId>() {
-        Ok(id) => {
-            let stop = StopFlag::default();
-            app.jobs.open_dataset(owner, id, stop).await
-        }
-        Err(_) => Err(JobsError::DatasetMissing),
-    };
-    opened.map_err(|error| no_dataset(error, pointer))
-}
-
-/// What is known of the dataset of this name in a body.
-///
-/// # Errors
-/// As for [`stored_data`].
-pub async fn dataset_in_body(
-    app: &App,
-    owner: &Owner,
-    id: &str,
-    pointer: &str,
-) -> Result<Dataset, Problem> {
-    let read = match id.parse::<DatasetId>() {
-        Ok(id) => app.jobs.dataset(owner, id).await,
-        Err(_) => Err(JobsError::DatasetMissing),
-    };
-    read.map_err(|error| no_dataset(error, pointer))
-}
-
-fn no_dataset(error: JobsError, pointer: &str) -> Problem {
-    match error {
-        JobsError::DatasetMissing => {
-            let detail = "There is no such dataset; GET /v1/datasets lists them.";
-            let place = Place::Pointer(format!("{pointer}/dataset"));
-            let field = placed(Some(place), detail.to_owned());
-            Problem::new(Code::UNKNOWN_DATASET, detail).with(field)
-        }
-        error => error.into(),
-    }
-}
-
-/// Stored examples as if they had just been read.
-pub fn parsed(dataset: &Dataset, data: Data) -> Parsed {
-    Parsed {
-        data,
-        first_real: None,
-        zero_bit_value: dataset.summary.zero_bit_value.into(),
-        feature_names: dataset.features.clone(),
-        class_names: dataset.classes.as_deref().and_then(two),
-    }
-}
-
-fn two(names: &[String]) -> Option<[String; 2]> {
-    names.to_vec().try_into().ok()
 }
 
 /// A job as a request gave it, whichever route it came by.

@@ -19,11 +19,10 @@ use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec,
 use super::App;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
 use super::extract::{Caller, PathText, PreferWait, query_pairs};
+use super::found_data::{find_data, sha256};
 use super::jobs::{JobDocument, answer};
 use super::problem::{Code, FieldError, Problem, placed};
-use super::submission::{
-    JobFields, Whereabouts, find_data, find_model, new_job, refuse_idempotency_key, sha256,
-};
+use super::submission::{JobFields, Whereabouts, find_model, new_job, refuse_idempotency_key};
 
 /// How long this route waits when nothing is said.
 const WAIT_DEFAULT: Duration = Duration::from_secs(10);

@@ -4,7 +4,6 @@
 //! that nobody names, which the sweep removes.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use bytes::Bytes;
 
@@ -13,14 +12,12 @@ use crate::formats::{
     Stored,
 };
 use crate::learners::data::Data;
-use crate::learners::run::StopFlag;
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary, Owner, Timestamp};
 use crate::storage::{Blobs, DatasetDeletion, StoreError};
 
 use super::service::{Jobs, JobsError};
-use super::stored_data::ReadError;
 use super::worker::hex;
 
 /// Examples that were read to be kept, and what their sender says of them.
@@ -33,15 +30,6 @@ pub struct NewDataset {
     pub parsed: Parsed<Gathered>,
     /// What is declared of their distribution.
     pub assume: Option<Assume>,
-}
-
-/// The examples of a dataset in memory.
-#[derive(Clone, Debug, PartialEq)]
-pub struct StoredData {
-    /// What is known of them.
-    pub dataset: Dataset,
-    /// The examples.
-    pub data: Data,
 }
 
 impl Jobs {
@@ -96,24 +84,6 @@ impl Jobs {
     pub async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Dataset, JobsError> {
         let dataset = self.store.dataset(owner, id).await?;
         dataset.ok_or(JobsError::DatasetMissing)
-    }
-
-    /// The owner's dataset with all its examples in memory, their digest compared.
-    ///
-    /// # Errors
-    /// [`JobsError::DatasetMissing`], or what the store says.
-    pub async fn read_dataset(
-        &self,
-        owner: &Owner,
-        id: DatasetId,
-    ) -> Result<StoredData, JobsError> {
-        let (dataset, examples) = self.open_dataset(owner, id, StopFlag::default()).await?;
-        let examples = Arc::into_inner(examples).ok_or(JobsError::Stopping)?;
-        let read = tokio::task::spawn_blocking(move || examples.into_whole()).await;
-        let data = read
-            .map_err(|_| JobsError::Stopping)?
-            .map_err(|error| ReadError::from(&error))?;
-        Ok(StoredData { dataset, data })
     }
 
     /// At most `count` examples of a dataset from example `first` on, from 0, read by position;

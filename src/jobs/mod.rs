@@ -32,7 +32,7 @@ mod work;
 mod worker;
 
 pub use compute::raise_after;
-pub use datasets::{NewDataset, StoredData};
+pub use datasets::NewDataset;
 pub use ending::is_shown_inline;
 pub use evaluate_job::check_labels;
 pub use ids::Ids;

@@ -3,6 +3,7 @@
 use super::*;
 use crate::formats::Parsed;
 use crate::jobs::{JobsError, NewDataset};
+use crate::learners::run::{Interrupt, StopFlag};
 use crate::records::{Dataset, DatasetId};
 use crate::storage::StoreError;
 
@@ -84,8 +85,11 @@ async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
         .unwrap();
     assert_eq!(listed.items.len(), 2);
     for summary in listed.items {
-        let read = rig.jobs.read_dataset(&Owner::anonymous(), summary.id).await;
-        assert_eq!(read.unwrap().data, data());
+        let stop = StopFlag::default();
+        let owner = Owner::anonymous();
+        let opened = rig.jobs.open_dataset(&owner, summary.id, stop.clone());
+        let (_, examples) = opened.await.unwrap();
+        assert_eq!(examples.whole(&stop), Ok(&data()));
     }
 }
 
@@ -173,20 +177,21 @@ async fn a_damaged_dataset_fails_its_jobs_and_is_not_read() {
     bytes[last] ^= 1;
     std::fs::write(&path, bytes).unwrap();
     let owner = Owner::anonymous();
-    let read = rig.jobs.read_dataset(&owner, dataset.summary.id).await;
-    assert!(matches!(
-        read,
-        Err(JobsError::Store(StoreError::Corrupt(_)))
-    ));
+    let stop = StopFlag::default();
+    let open = || {
+        rig.jobs
+            .open_dataset(&owner, dataset.summary.id, stop.clone())
+    };
+    let (_, examples) = open().await.unwrap();
+    assert_eq!(examples.verify(&stop), Err(Interrupt::Unreadable));
     rig.jobs.start();
     assert_eq!(rig.error_code(job.id).await, "data-corrupt");
     assert!(rig.jobs.stop(PATIENCE).await);
     // It is for its owner to delete.
     assert!(path.exists());
     std::fs::remove_file(&path).unwrap();
-    let read = rig.jobs.read_dataset(&owner, dataset.summary.id).await;
     assert!(matches!(
-        read,
+        open().await,
         Err(JobsError::Store(StoreError::Corrupt(_)))
     ));
 }

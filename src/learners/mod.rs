@@ -50,6 +50,7 @@ mod sbpi;
 pub mod session;
 pub mod snapshot;
 pub mod source;
+mod stop_conditions;
 pub mod stopping;
 pub mod target;
 pub mod task;

@@ -14,6 +14,7 @@ use super::rule::Rule;
 use super::run::{Counts, Limits, Run};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::{Presented, Stream};
+use super::stop_conditions;
 use super::stopping::{Sampling, Watch, confidence_detail};
 use super::task::{self, Input, Task, TaskError};
 use super::train_loop::Reason;
@@ -111,7 +112,8 @@ impl Session {
             ..plan.task.limits
         };
         let watch = plan.assume;
-        let watch = watch.and_then(|sampling| task::watch_for(&plan.task, plan.n, sampling, true));
+        let watch = watch
+            .and_then(|sampling| stop_conditions::watch_for(&plan.task, plan.n, sampling, true));
         let counts = Counts {
             passes: 1,
             ..Counts::default()
@@ -375,5 +377,5 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
         let detail = format!("{name} does not take such examples in this session");
         return wrong_stop("assume", &detail);
     }
-    task::check_confidence(&plan.task, plan.n, plan.assume.ok_or(UNDECLARED))
+    stop_conditions::check_confidence(&plan.task, plan.n, plan.assume.ok_or(UNDECLARED))
 }

@@ -11,6 +11,7 @@ use super::random::Purpose;
 use super::rule::Order;
 use super::run::{Counts, Interrupt, Run, StopFlag};
 use super::source::{Presented, Stream};
+use super::stop_conditions;
 use super::stopping::{Watch, confidence_detail};
 use super::task::{self, Input, Task};
 use super::trace::Trace;
@@ -38,11 +39,11 @@ pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interr
     };
     let mut train_loop = TrainLoop {
         course: Course {
-            watch: task::watch(task, input),
+            watch: stop_conditions::watch(task, input),
             trace: task.trace.then(Trace::default),
             counts: Counts::default(),
             is_awaiting: false,
-            limits: task::limits(task),
+            limits: stop_conditions::limits(task),
             random,
         },
         order: task.seed.generator(Purpose::Order),
@@ -175,7 +176,7 @@ fn report(
 fn termination(task: &Task, input: Input<'_>, course: &Course, reason: Reason) -> Termination {
     let watch = course.watch.as_ref();
     let has_rules = !task.entry.confidence_rules.is_empty();
-    let sampling = task::fresh_sampling(task, input);
+    let sampling = stop_conditions::fresh_sampling(task, input);
     let unclaimed = confidence_detail(watch, sampling, course.counts.passes);
     let unclaimed = unclaimed.filter(|_| has_rules);
     let is_accepted = reason == Reason::Confident;

@@ -7,7 +7,7 @@
 //! | `restarts` | 10 | further starts, each at random |
 //!
 //! Weights are reported `consistent` only after a pass that counted, in whole numbers, that they get
-//! no example wrong.
+//! no example wrong. A run that begins from a model tests the model's weights first.
 //!
 //! ```
 //! use halfspace::learners::catalogue::find;
@@ -170,8 +170,10 @@ mod tests {
     use crate::learners::generate::Plan;
     use crate::learners::planted::samples::{hidden, recovered};
     use crate::learners::random::Seed;
+    use crate::learners::run::Run;
     use crate::learners::stopping::Sampling;
     use crate::learners::task::{Input, Task, TaskError, check};
+    use crate::learners::train::train;
     use serde_json::json;
 
     /// An independent implementation, from one start: 41 % at 1.5, 95 % at 2, all at 2.5.
@@ -219,6 +221,26 @@ mod tests {
                 .expect("a warning")
                 .contains("other weights")
         );
+    }
+
+    /// What is said is of the examples that the learner was shown: 1.46 a weight, not 1.62.
+    #[test]
+    fn what_was_held_out_counts_for_nothing() {
+        let plan = Plan {
+            count: Some(488),
+            ..Plan::endless(Plan::random_target(301, Seed(1)), Sampling::UniformPositive)
+        };
+        let parameters = json!({"restarts": 0, "max_iterations": 3});
+        let parameters = parameters.as_object().expect("an object");
+        let task = Task {
+            parameters: Parameters::from_json(ENTRY.parameters, parameters).expect("parameters"),
+            holdout: Some(0.1),
+            ..Task::of(&ENTRY, Seed(1))
+        };
+        let outcome = train(&task, Input::Generated(&plan), &Run::default()).expect("an end");
+        assert_eq!(outcome.holdout.expect("counted").examples, 49);
+        let detail = outcome.termination.detail.expect("why");
+        assert!(detail.starts_with("restarts: 1.458"), "{detail}");
     }
 
     #[test]

@@ -120,7 +120,9 @@ impl MessagePassing {
         self.start_at(random_vector(self.candidate.n(), random));
     }
 
-    /// Begins from these weights: they are the first candidate, and the means lean to them.
+    /// Begins from these weights: they are the first candidate, and the means lean to them. If they
+    /// fail, that is soon forgotten: at n = 1001, a search from weights of which one in fifty was
+    /// wrong took as long, and failed as often, as one from weights of which one in five was.
     pub fn start_at(&mut self, weights: BitVector) {
         self.candidate = weights;
         for (j, mean) in self.means.iter_mut().enumerate() {

@@ -400,4 +400,20 @@ mod tests {
         assert!(watch.per_hypothesis_confidence() > 0.8);
         assert_eq!(watch.confidence(), 0.0, "2,550 * 0.15 is more than 1");
     }
+
+    #[test]
+    fn what_keeps_a_run_from_a_claim_is_said() {
+        let fresh = Ok(Sampling::Uniform);
+        let unwatched = |sampling, passes| confidence_detail(None, sampling, passes);
+        assert_eq!(unwatched(Err("noisy"), 2), Some("noisy"));
+        let again = unwatched(fresh, 2);
+        assert_eq!(again, Some("the data were read more than once"));
+        assert_eq!(unwatched(fresh, 1), Some("none was asked for"));
+        let said = |rule| {
+            let watch = Watch::new(rule, 0.9, 9, Sampling::Uniform);
+            confidence_detail(Some(&watch), fresh, 1)
+        };
+        assert_eq!(said(StopRule::Anytime), None);
+        assert!(said(StopRule::PerHypothesis).is_some());
+    }
 }

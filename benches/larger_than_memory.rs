@@ -11,7 +11,7 @@ mod memory_limit;
 use std::io::{BufRead, BufReader, Error, Read, Result, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use memory_limit::MemoryLimit;
@@ -66,6 +66,8 @@ fn main() -> Result<()> {
 /// The program, running.
 struct Service {
     child: Child,
+    /// Open as long as it runs, since it writes more than its first line.
+    _stdout: BufReader<ChildStdout>,
     address: String,
 }
 
@@ -78,11 +80,16 @@ impl Service {
             .stdout(Stdio::piped())
             .spawn()?;
         let stdout = child.stdout.take().ok_or(std::io::ErrorKind::BrokenPipe)?;
+        let mut stdout = BufReader::new(stdout);
         let mut line = String::new();
-        BufReader::new(stdout).read_line(&mut line)?;
+        stdout.read_line(&mut line)?;
         let address = line.trim_end().rsplit('/').next().unwrap_or_default();
         let address = address.to_owned();
-        Ok(Self { child, address })
+        Ok(Self {
+            child,
+            _stdout: stdout,
+            address,
+        })
     }
 
     /// Trains for a pass, waits for the end, and says how fast it was.

@@ -89,7 +89,8 @@ async fn serve(settings: &Settings) -> Result<(), Box<dyn Error>> {
     let listener = app::listen(settings).await?;
     let service = Service::open(settings).await?;
     let address = listener.local_addr()?;
-    welcome(address, settings.role)?;
+    // Whoever started it may have stopped reading; it serves all the same.
+    let _ = welcome(address, settings.role);
     let stop = CancellationToken::new();
     let signalled = stop.clone();
     tokio::spawn(async move {

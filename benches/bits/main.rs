@@ -5,6 +5,7 @@
 //! of the rounds is printed. The two columns of time are medians as well.
 
 mod data;
+mod products;
 mod rows;
 mod words;
 
@@ -23,6 +24,7 @@ fn main() {
     rows::intersection();
     rows::hits();
     rows::tally();
+    products::products();
     words::fill();
     words::text();
     words::weights();

@@ -17,7 +17,7 @@ use super::data::{random_matrix, random_vector, random_words, rows_with};
     "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl+avx512vpopcntdq+avx2",
     "x86_64+avx2"
 ))]
-fn fold(words: &[u64]) -> u64 {
+pub fn fold(words: &[u64]) -> u64 {
     let mut sums = [0; 64];
     for words in words.as_chunks::<64>().0 {
         for (sum, word) in sums.iter_mut().zip(words) {

@@ -24,7 +24,7 @@ pub const GROUP_ROWS: usize = 8;
 
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn load_rows(rows: &[u64; GROUP_ROWS]) -> __m512i {
+pub fn load_rows(rows: &[u64; GROUP_ROWS]) -> __m512i {
     load(&rows.map(u64::cast_signed))
 }
 

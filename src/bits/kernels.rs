@@ -53,9 +53,9 @@ pub(crate) static SWITCH: std::sync::Mutex<()> = std::sync::Mutex::new(());
 mod tests {
     use super::*;
     use crate::bits::{
-        BLOCK_ROWS, BitMatrix, BlockBuffer, Lanes, Tally, add_selected, add_signed, disagreements,
-        disagreements_all, first_over, intersections, pack_ascii, rows_over, select_bit,
-        selected_sum,
+        BLOCK_ROWS, BitMatrix, BlockBuffer, ColumnWeights, Lanes, Tally, add_column_sums,
+        add_selected, add_signed, disagreements, disagreements_all, first_over, intersections,
+        pack_ascii, row_sums, rows_over, select_bit, selected_sum,
     };
 
     /// What every public kernel makes of one random block.
@@ -90,6 +90,14 @@ mod tests {
                 .map(|&count| u64::from(count)),
         );
         results.extend(weights.iter().map(|weight| weight.cast_unsigned()));
+        let narrow: Vec<i32> = (0..n as i32).map(|j| j * j - 999).collect();
+        let (mut columns, mut signed) = (ColumnWeights::new(n), [0; BLOCK_ROWS]);
+        columns.assign(&narrow);
+        row_sums(block, &columns, &mut signed);
+        let mut sums = vec![3; n];
+        add_column_sums(block, &signed.map(|sum| sum % 1_000), &mut sums);
+        results.extend(signed.iter().map(|&sum| i64::from(sum).cast_unsigned()));
+        results.extend(sums.iter().map(|sum| sum.cast_unsigned()));
         results.push(selected_sum(&weights, &row).cast_unsigned());
         results.push(select_bit(&row, 2) as u64);
         let text: Vec<u8> = weights

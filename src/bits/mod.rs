@@ -10,12 +10,15 @@ mod agreement;
 mod ascii;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod avx512_products;
 mod buffer;
 mod difference;
 mod fill;
 mod intersection;
 mod kernels;
 mod matrix;
+mod products;
 mod scalar;
 mod select;
 mod tally;
@@ -32,6 +35,7 @@ pub use intersection::intersections;
 pub(crate) use kernels::SWITCH;
 pub use kernels::{Kernels, kernels, use_kernels};
 pub use matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
+pub use products::{ColumnWeights, ROW_WEIGHT_MAX, add_column_sums, row_sums};
 pub use select::select_bit;
 pub use tally::Tally;
 pub use vector::{BitVector, WORD_BITS, last_word_mask, words_for};

@@ -124,6 +124,30 @@ pub fn add_signed(weights: &mut [i64], row: &[u64], amount: i64) {
     }
 }
 
+pub fn row_sums(block: BitBlock, weights: &[i32], out: &mut [i32; BLOCK_ROWS]) {
+    out.fill(0);
+    for (row, out) in out.iter_mut().enumerate().take(block.rows()) {
+        for (j, &weight) in weights.iter().enumerate() {
+            let bit = block.word(j / WORD_BITS, row) >> (j % WORD_BITS) & 1;
+            let signed = if bit == 1 {
+                weight
+            } else {
+                weight.wrapping_neg()
+            };
+            *out = out.wrapping_add(signed);
+        }
+    }
+}
+
+pub fn add_column_sums(block: BitBlock, weights: &[i32; BLOCK_ROWS], sums: &mut [i64]) {
+    for (row, &weight) in weights.iter().enumerate().take(block.rows()) {
+        for (j, sum) in sums.iter_mut().enumerate() {
+            let bit = block.word(j / WORD_BITS, row) >> (j % WORD_BITS) & 1;
+            *sum += i64::from(if bit == 1 { weight } else { -weight });
+        }
+    }
+}
+
 pub fn select_bit(words: &[u64], k: u64) -> Option<usize> {
     (0..words.len() * WORD_BITS)
         .filter(|&j| bit(words, j) == 1)

@@ -7,8 +7,9 @@ use super::source::Presentation;
 use super::stopping::StopRule;
 use super::task::{Input, TaskError};
 use super::{
-    bounded_perceptron, directed_drift, directed_drift_async, directed_drift_sync,
-    kernel_perceptron, kernel_winnow, perceptron, pocket, winnow,
+    amp, auto, bounded_perceptron, clipped_perceptron, directed_drift, directed_drift_async,
+    directed_drift_sync, kernel_perceptron, kernel_winnow, perceptron, pocket, reinforced_amp,
+    sbpi, winnow,
 };
 
 /// Every learner, in the order in which they are listed.
@@ -22,6 +23,11 @@ pub static CATALOGUE: &[&Entry] = &[
     &kernel_perceptron::ENTRY,
     &kernel_winnow::ENTRY,
     &bounded_perceptron::ENTRY,
+    &sbpi::ENTRY,
+    &clipped_perceptron::ENTRY,
+    &amp::ENTRY,
+    &reinforced_amp::ENTRY,
+    &auto::ENTRY,
 ];
 
 /// The learner of that name.
@@ -84,8 +90,13 @@ pub enum DefaultStop {
     Confidence,
     /// So many passes.
     Passes(u64),
+    /// So many passes over a sample; over fresh examples that come but once, confidence 0.99 under
+    /// `anytime`.
+    PassesOrConfidence(u64),
     /// So many mistakes.
     Mistakes(u64),
+    /// Limits of the learner's own, which are parameters or stand in its description.
+    Own,
 }
 
 /// What is proved of a learner.

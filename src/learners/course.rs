@@ -169,6 +169,22 @@ impl Course {
     /// # Errors
     /// The end, when the rule met a limit of its own.
     pub fn mistake(&mut self, rule: &mut dyn Rule, block: &Block<'_>, row: usize) -> Step {
+        self.note_mistake();
+        let update = rule.update(block, row, &mut self.random);
+        self.count(update)
+    }
+
+    /// Makes a search's next hypothesis, the present one having failed.
+    ///
+    /// # Errors
+    /// The end, when the search met a limit of its own.
+    pub fn search(&mut self, rule: &mut dyn Rule) -> Step {
+        self.note_mistake();
+        let update = rule.search(&mut self.random);
+        self.count(update)
+    }
+
+    fn note_mistake(&mut self) {
         self.counts.mistakes += 1;
         if let Some(watch) = &mut self.watch {
             watch.mistake();
@@ -177,8 +193,6 @@ impl Course {
         if let Some(trace) = &mut self.trace {
             trace.mistake(point);
         }
-        let update = rule.update(block, row, &mut self.random);
-        self.count(update)
     }
 
     fn count(&mut self, update: Update) -> Step {

@@ -22,7 +22,7 @@ pub struct Termination {
     pub run_length: Option<u64>,
     /// The run length at which the hypothesis would be accepted.
     pub threshold: Option<u64>,
-    /// Which limit ended the run.
+    /// Which limit ended the run, and what else is to be said of its end.
     pub detail: Option<String>,
     /// Why no confidence is claimed of a learner that has a rule for it, or what the rule lacks.
     pub confidence_detail: Option<String>,

@@ -20,11 +20,14 @@ use super::train_loop::Reason;
 pub enum Order {
     /// The data's own order, pass after pass.
     Cyclic,
-    /// A new random order each pass.
+    /// A new random order each pass. Where examples come but once, their own.
     Shuffled,
     /// One example drawn uniformly from all that the hypothesis gets wrong. Each evaluation of
     /// the whole sample is a pass, each example drawn a mistake.
     RandomMistake,
+    /// The whole sample between two hypotheses, in any order that stays: [`Rule::mistakes`] reads
+    /// it, [`Rule::search`] makes the next hypothesis. Each pass but a clean one is a mistake.
+    Search,
 }
 
 /// What a mistake or a batch came to.
@@ -42,7 +45,7 @@ pub enum Update {
 
 /// How one example changes a hypothesis.
 pub trait Rule: Send {
-    /// The order in which the rule wants its examples.
+    /// The order in which the rule wants its examples, asked before each pass.
     fn order(&self) -> Order {
         Order::Cyclic
     }
@@ -55,6 +58,9 @@ pub trait Rule: Send {
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String>;
 
     /// The first of `rows` that the present hypothesis gets wrong.
+    ///
+    /// Each example is shown once a pass, in order. A rule may take note of those that it gets
+    /// right, so long as its hypothesis stays.
     ///
     /// Where one example can take longer than 2^24 words of work, the rule looks at `stop`
     /// meanwhile. Once it is raised any answer will do: the loop looks at the flag before it
@@ -80,13 +86,38 @@ pub trait Rule: Send {
     }
 
     /// The mask of all rows that the present hypothesis gets wrong. Asked only of rules whose
-    /// order is [`Order::RandomMistake`]. `stop` is as for [`Self::first_mistake`].
+    /// order is [`Order::RandomMistake`] or [`Order::Search`]. `stop` is as for [`Self::first_mistake`].
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         self.hypothesis().mistakes(block, stop)
     }
 
     /// Told the errors of the present hypothesis after an evaluation of the whole sample.
     fn evaluated(&mut self, _errors: u64) {}
+
+    /// Makes the next hypothesis from a pass in which the present one failed. Asked only of rules
+    /// whose order is [`Order::Search`].
+    fn search(&mut self, _: &mut Generator) -> Update {
+        unreachable!("a rule that does not search was asked to")
+    }
+
+    /// Told that a pass in another order than [`Order::RandomMistake`] or [`Order::Search`] was not
+    /// clean, and that a further one follows.
+    fn next_pass(&mut self, _: &mut Generator) {}
+
+    /// Told of a pass without a mistake, with which the run ends: how it is said to end.
+    fn clean_pass(&mut self) -> Reason {
+        Reason::Converged
+    }
+
+    /// What is to be said of a run that ended for this reason on a sample of so many examples.
+    fn remark(&self, _: Reason, _examples: u64) -> Option<String> {
+        None
+    }
+
+    /// What the rule keeps of each example of a sample.
+    fn bytes_an_example(&self) -> u64 {
+        0
+    }
 
     /// The hypothesis to answer with.
     fn hypothesis(&self) -> Hypothesis;

@@ -10,11 +10,11 @@ use std::fmt;
 use super::course::{Course, Shown, Stop};
 use super::data::Data;
 use super::hypothesis::Hypothesis;
-use super::random::Generator;
-use super::rule::{Order, Rule};
+use super::rule::Rule;
 use super::run::{Counts, Limits, Run};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::{Presented, Stream};
+use super::stop_conditions;
 use super::stopping::{Sampling, Watch, confidence_detail};
 use super::task::{self, Input, Task, TaskError};
 use super::train_loop::Reason;
@@ -103,7 +103,7 @@ impl Session {
     pub fn new(plan: SessionPlan) -> Result<Self, TaskError> {
         check(&plan)?;
         let (rule, random) = built(&plan)?;
-        if rule.order() != Order::Cyclic {
+        if !task::takes_stream(&plan.task, rule.order()) {
             let detail = "a session learns examples as they come: only the order cyclic fits";
             return Err(TaskError::NotOnLine(detail.to_owned()));
         }
@@ -112,7 +112,8 @@ impl Session {
             ..plan.task.limits
         };
         let watch = plan.assume;
-        let watch = watch.and_then(|sampling| task::watch_for(&plan.task, plan.n, sampling));
+        let watch = watch
+            .and_then(|sampling| stop_conditions::watch_for(&plan.task, plan.n, sampling, true));
         let counts = Counts {
             passes: 1,
             ..Counts::default()
@@ -164,8 +165,7 @@ impl Session {
             let state = [reader.number()?, reader.number()?, reader.number()?];
             course.watch = Some(watch.with_state(state).ok_or(SnapshotError)?);
         }
-        let generator = serde_json::from_slice::<Generator>(reader.bytes()?);
-        course.random = generator.map_err(|_| SnapshotError)?;
+        course.random = reader.generator()?;
         session.rule.restore(&mut reader)?;
         reader.end()?;
         Ok(session)
@@ -194,8 +194,7 @@ impl Session {
         if let Some(watch) = &course.watch {
             writer.numbers(watch.state());
         }
-        let generator = serde_json::to_vec(&course.random);
-        writer.bytes(&generator.expect("a generator is four numbers"));
+        writer.generator(&course.random);
         self.rule.snapshot(&mut writer);
         writer.finish()
     }
@@ -332,7 +331,8 @@ impl Session {
     /// Why no confidence is claimed of a learner that has a rule for it, or what its rule lacks.
     pub fn confidence_detail(&self) -> Option<&'static str> {
         let has_rules = !self.plan.task.entry.confidence_rules.is_empty();
-        confidence_detail(self.watch(), UNDECLARED).filter(|_| has_rules)
+        let sampling = self.plan.assume.ok_or(UNDECLARED);
+        confidence_detail(self.watch(), sampling, self.counts().passes).filter(|_| has_rules)
     }
 
     /// What is claimed of the run as a whole; none where nothing may be claimed.
@@ -377,5 +377,5 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
         let detail = format!("{name} does not take such examples in this session");
         return wrong_stop("assume", &detail);
     }
-    task::check_confidence(&plan.task, plan.n, plan.assume.ok_or(UNDECLARED))
+    stop_conditions::check_confidence(&plan.task, plan.n, plan.assume.ok_or(UNDECLARED))
 }

@@ -3,6 +3,8 @@
 //! Numbers stand as eight bytes, little-endian, in an order that writer and reader agree on. What
 //! the parameters say is not in a snapshot: a rule is built from them first, then restored.
 
+use super::random::Generator;
+
 /// The bytes are no snapshot of such a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a snapshot of a session is damaged")]
@@ -31,6 +33,12 @@ impl SnapshotWriter {
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
         self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Adds the state of a generator.
+    pub fn generator(&mut self, generator: &Generator) {
+        let text = serde_json::to_vec(generator);
+        self.bytes(&text.expect("a generator is four numbers"));
     }
 
     /// The snapshot.
@@ -93,6 +101,14 @@ impl<'a> SnapshotReader<'a> {
         let (bytes, rest) = self.bytes.split_at_checked(length).ok_or(SnapshotError)?;
         self.bytes = rest;
         Ok(bytes)
+    }
+
+    /// The next generator.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn generator(&mut self) -> Result<Generator, SnapshotError> {
+        serde_json::from_slice(self.bytes()?).map_err(|_| SnapshotError)
     }
 
     /// That nothing follows.

@@ -214,10 +214,19 @@ impl Watch {
 }
 
 /// Why no confidence is claimed of a run, or what the claim of its rule lacks; none where there is
-/// nothing to say. A run that nobody watched was not watched for the reason given.
-pub fn confidence_detail(watch: Option<&Watch>, unwatched: &'static str) -> Option<&'static str> {
+/// nothing to say. `sampling` is how its examples are drawn, or why they are not known to be fresh;
+/// it read them in so many passes.
+pub fn confidence_detail(
+    watch: Option<&Watch>,
+    sampling: Result<Sampling, &'static str>,
+    passes: u64,
+) -> Option<&'static str> {
     match watch {
-        None => Some(unwatched),
+        None => Some(match sampling {
+            Err(why) => why,
+            Ok(_) if passes > 1 => "the data were read more than once",
+            Ok(_) => "none was asked for",
+        }),
         Some(watch) if watch.rule == StopRule::PerHypothesis => Some(
             "the rule per-hypothesis holds for one hypothesis fixed in advance, and promises \
              nothing of a run that tried several: see per_hypothesis_confidence",
@@ -390,5 +399,21 @@ mod tests {
         watch.consistent(watch.headroom());
         assert!(watch.per_hypothesis_confidence() > 0.8);
         assert_eq!(watch.confidence(), 0.0, "2,550 * 0.15 is more than 1");
+    }
+
+    #[test]
+    fn what_keeps_a_run_from_a_claim_is_said() {
+        let fresh = Ok(Sampling::Uniform);
+        let unwatched = |sampling, passes| confidence_detail(None, sampling, passes);
+        assert_eq!(unwatched(Err("noisy"), 2), Some("noisy"));
+        let again = unwatched(fresh, 2);
+        assert_eq!(again, Some("the data were read more than once"));
+        assert_eq!(unwatched(fresh, 1), Some("none was asked for"));
+        let said = |rule| {
+            let watch = Watch::new(rule, 0.9, 9, Sampling::Uniform);
+            confidence_detail(Some(&watch), fresh, 1)
+        };
+        assert_eq!(said(StopRule::Anytime), None);
+        assert!(said(StopRule::PerHypothesis).is_some());
     }
 }

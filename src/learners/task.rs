@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::catalogue::{DefaultStop, Entry, Setup};
-use super::drift_chain;
+use super::catalogue::{Entry, Setup};
 use super::examples::{Examples, LabelKind};
 use super::generate;
 use super::holdout::Holdout;
@@ -12,7 +11,8 @@ use super::parameters::{ParameterError, Parameters};
 use super::random::{Generator, Purpose, Seed};
 use super::rule::{Order, Rule};
 use super::run::{Interrupt, Limits};
-use super::stopping::{Sampling, StopRule, Watch};
+use super::stop_conditions;
+use super::stopping::{Sampling, StopRule};
 
 /// What a learner calls the parameter that its first hypothesis is given by.
 const INITIAL: &str = "initial";
@@ -83,7 +83,7 @@ pub enum Input<'a> {
 
 impl Input<'_> {
     /// Features an example.
-    fn n(&self) -> usize {
+    pub(super) fn n(&self) -> usize {
         match self {
             Self::Sample { data, .. } => data.shape().n,
             Self::Generated(plan) => plan.target.n(),
@@ -143,7 +143,7 @@ impl From<Interrupt> for TaskError {
 /// What does not fit, with what would.
 pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
     check_data(task.entry, input)?;
-    check_stop(task, input)?;
+    stop_conditions::check(task, input)?;
     check_parts(task, input)?;
     let needed = state_bytes(task, input);
     if needed > state_bytes_max {
@@ -172,16 +172,23 @@ fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
             )));
         }
     }
-    let rows_max = u64::from(u32::MAX);
-    if let Input::Sample { data, .. } = input
-        && data.shape().examples as u64 > rows_max
-        && (task.holdout.is_some() || task_order(task, input) == Some(Order::Shuffled))
-    {
-        return Err(TaskError::WrongData(format!(
-            "more than {rows_max} examples can be neither shuffled nor held out"
-        )));
+    if task.holdout.is_some() || task_order(task, input) == Some(Order::Shuffled) {
+        return check_numbered(input);
     }
     Ok(())
+}
+
+/// That rows which are read out of order can be numbered.
+pub(super) fn check_numbered(input: Input<'_>) -> Result<(), TaskError> {
+    let rows_max = u64::from(u32::MAX);
+    match input {
+        Input::Sample { data, .. } if data.shape().examples as u64 > rows_max => {
+            Err(TaskError::WrongData(format!(
+                "more than {rows_max} examples can be neither shuffled nor held out"
+            )))
+        }
+        Input::Sample { .. } | Input::Generated(_) => Ok(()),
+    }
 }
 
 /// The parts of the examples, if some are held out.
@@ -220,112 +227,26 @@ pub(super) fn check_data(entry: &Entry, input: Input<'_>) -> Result<(), TaskErro
     Ok(())
 }
 
-/// That confidence is asked only of a learner that has a rule for it, and by one that it has for
-/// such examples.
-pub(super) fn check_confidence(
-    task: &Task,
-    n: usize,
-    sampling: Result<Sampling, &'static str>,
-) -> Result<(), TaskError> {
-    let name = task.entry.name;
-    for (field, is_given) in [
-        ("confidence", task.confidence.is_some()),
-        ("rule", task.rule.is_some()),
-    ] {
-        if is_given && task.entry.confidence_rules.is_empty() {
-            let detail = format!("{name} has no confidence rule; leave it out");
-            return Err(TaskError::WrongStop { field, detail });
-        }
+/// Whether a rule of this order learns from examples that come but once. It may be an order of a
+/// sample, so long as nobody asked for it.
+pub(super) fn takes_stream(task: &Task, order: Order) -> bool {
+    match order {
+        Order::Cyclic => true,
+        Order::Shuffled => !task.parameters.is_given("order"),
+        Order::RandomMistake | Order::Search => false,
     }
-    check_rule(task, n, sampling)
 }
 
-fn check_stop(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
-    let name = task.entry.name;
-    check_confidence(task, input.n(), fresh_sampling(task, input))?;
-    if let Input::Sample { data, assume } = input {
-        let labelled = data.shape().labels == LabelKind::Labelled;
-        if assume.is_some_and(|sampling| (sampling == Sampling::Uniform) != labelled) {
-            return Err(TaskError::WrongStop {
-                field: "assume",
-                detail: "half-space examples are uniform-positive or reflected, labelled ones \
-                         uniform"
-                    .to_owned(),
-            });
-        }
-        return Ok(());
-    }
-    let unlimited = matches!(input, Input::Generated(plan) if plan.count.is_none());
-    if !unlimited {
-        return Ok(());
-    }
-    let field = "max_examples";
-    if task_order(task, input) != Some(Order::Cyclic) {
-        let detail = format!("{name} in this order needs the whole sample: give the data a count");
-        return Err(TaskError::WrongStop { field, detail });
-    }
-    // Where labels are noisy, mistakes never cease.
-    let is_noisy = matches!(input, Input::Generated(plan) if plan.noise > 0.0);
-    let ends = watch(task, input).is_some()
-        || task.limits.max_examples.is_some()
-        || task.limits.max_mistakes.is_some() && is_noisy
-        || task.ends_by_time;
-    if !ends {
-        let detail = "nothing ends this unlimited stream: give the data a count, or a stop field \
-                      such as max_examples or max_seconds";
-        return Err(TaskError::WrongStop {
-            field,
-            detail: detail.to_owned(),
-        });
-    }
-    Ok(())
-}
-
-/// A rule that the client named is one of the learner's; `exact` also needs what its chain is of,
-/// where the other rules would just claim nothing.
-fn check_rule(
-    task: &Task,
-    n: usize,
-    sampling: Result<Sampling, &'static str>,
-) -> Result<(), TaskError> {
-    let Some(rule) = task.rule else {
-        return Ok(());
-    };
-    let rules = task.entry.confidence_rules;
-    let wrong = |detail| TaskError::WrongStop {
-        field: "rule",
-        detail,
-    };
-    if !rules.contains(&rule) {
-        let names: Vec<_> = rules.iter().map(|rule| rule.name()).collect();
-        let (learner, rule) = (task.entry.name, rule.name());
-        let detail = format!("{learner} has no rule {rule}; it has: {}", names.join(", "));
-        return Err(wrong(detail));
-    }
-    if rule != StopRule::Exact {
-        return Ok(());
-    }
-    if n > drift_chain::N_MAX {
-        let limit = drift_chain::N_MAX;
-        let detail = format!("exact goes up to n = {limit}, and n is {n}; anytime has no limit");
-        return Err(wrong(detail));
-    }
-    let why = match sampling {
-        Ok(Sampling::UniformPositive) => return Ok(()),
-        Ok(_) => "these are drawn otherwise",
-        Err(why) => why,
-    };
-    let detail = format!("exact is for fresh uniform-positive examples, and {why}");
-    Err(wrong(detail))
-}
-
-fn task_order(task: &Task, input: Input<'_>) -> Option<Order> {
+/// The order in which its rule wants the examples first, if there is such a rule.
+pub(super) fn task_order(task: &Task, input: Input<'_>) -> Option<Order> {
     build(task, input).ok().map(|(rule, _)| rule.order())
 }
 
 /// An estimate of the memory a run needs beyond its input.
 fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
-    let (n, order) = (input.n() as u64, task_order(task, input));
+    let n = input.n() as u64;
+    let rule = build(task, input).ok().map(|(rule, _)| rule);
+    let order = rule.as_ref().map(|rule| rule.order());
     let examples = input.examples().unwrap_or(0);
     let is_drawn = matches!(input, Input::Generated(_));
     let is_drawn_first = is_drawn && order != Some(Order::Cyclic);
@@ -339,9 +260,12 @@ fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
         Some(Order::Shuffled) => examples.saturating_mul(4),
         _ if is_parted => examples.saturating_mul(4),
         Some(Order::RandomMistake) => examples / 8,
-        Some(Order::Cyclic) | None => 0,
+        Some(Order::Cyclic | Order::Search) | None => 0,
     };
-    drawn.saturating_add(rows).saturating_add(64 * n)
+    let an_example = rule.map_or(0, |rule| rule.bytes_an_example());
+    let noted = examples.saturating_mul(an_example);
+    let all = drawn.saturating_add(rows).saturating_add(noted);
+    all.saturating_add(64 * n)
 }
 
 pub(super) type Built = (Box<dyn Rule>, Generator);
@@ -384,63 +308,4 @@ fn start_from(
         return Err(format!("the model has n = {own}, but the examples {n}"));
     }
     rule.start_from(hypothesis)
-}
-
-/// The distribution of the examples, where they are fresh, independent and clean.
-pub(super) fn fresh_sampling(task: &Task, input: Input<'_>) -> Result<Sampling, &'static str> {
-    if task.start.as_ref().is_some_and(|start| !start.is_fresh) {
-        return Err("the model that the run begins from may have learnt from the same examples");
-    }
-    match input {
-        Input::Generated(plan) if plan.target.binary_weights().is_none() => {
-            Err("the target is no half-space of binary weights")
-        }
-        Input::Generated(plan) if plan.is_clean() => Ok(plan.sampling),
-        Input::Generated(plan) if plan.noise > 0.0 => Err("the data are noisy"),
-        Input::Generated(_) => Err("the density of ones is not 1/2"),
-        Input::Sample { assume, .. } => {
-            assume.ok_or("the data are not declared fresh and independent (assume)")
-        }
-    }
-}
-
-pub(super) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
-    watch_for(task, input.n(), fresh_sampling(task, input).ok()?)
-}
-
-/// The watch over fresh examples that are drawn so.
-pub(super) fn watch_for(task: &Task, n: usize, sampling: Sampling) -> Option<Watch> {
-    if task.entry.confidence_rules.is_empty() {
-        return None;
-    }
-    let confidence = match (task.confidence, task.entry.default_stop) {
-        (Some(confidence), _) => confidence,
-        (None, DefaultStop::Confidence) => 0.99,
-        (None, _) => return None,
-    };
-    Some(Watch::new(
-        task.rule.unwrap_or(StopRule::Anytime),
-        confidence,
-        n,
-        sampling,
-    ))
-}
-
-/// The limits asked for, completed by the learner's defaults.
-pub(super) fn limits(task: &Task) -> Limits {
-    let asked = task.limits;
-    match task.entry.default_stop {
-        DefaultStop::Confidence => Limits {
-            max_passes: asked.max_passes.or(Some(1)),
-            ..asked
-        },
-        DefaultStop::Passes(passes) => Limits {
-            max_passes: asked.max_passes.or(Some(passes)),
-            ..asked
-        },
-        DefaultStop::Mistakes(mistakes) => Limits {
-            max_mistakes: asked.max_mistakes.or(Some(mistakes)),
-            ..asked
-        },
-    }
 }

@@ -11,6 +11,7 @@ use super::random::Purpose;
 use super::rule::Order;
 use super::run::{Counts, Interrupt, Run, StopFlag};
 use super::source::{Presented, Stream};
+use super::stop_conditions;
 use super::stopping::{Watch, confidence_detail};
 use super::task::{self, Input, Task};
 use super::trace::Trace;
@@ -29,7 +30,7 @@ const EXAMPLE_WORDS_MAX: u64 = 1 << 18;
 /// When [`task::check`] would refuse the task.
 pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interrupt> {
     let (mut rule, random) = task::build(task, input).expect("a checked task");
-    let needs_sample = rule.order() != Order::Cyclic;
+    let needs_sample = rule.order() != Order::Cyclic && input.examples().is_some();
     let materialised = match input {
         Input::Generated(plan) if needs_sample => {
             Some(Generated::materialise(plan.clone(), task.seed, run))
@@ -38,11 +39,11 @@ pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interr
     };
     let mut train_loop = TrainLoop {
         course: Course {
-            watch: task::watch(task, input),
+            watch: stop_conditions::watch(task, input),
             trace: task.trace.then(Trace::default),
             counts: Counts::default(),
             is_awaiting: false,
-            limits: task::limits(task),
+            limits: stop_conditions::limits(task),
             random,
         },
         order: task.seed.generator(Purpose::Order),
@@ -152,10 +153,18 @@ fn report(
         Err(_) => None,
         Ok(bound) => bound,
     };
+    let mut termination = termination(task, input, &train_loop.course, reason);
+    let shown = stream.examples();
+    if let Some(remark) = shown.and_then(|shown| train_loop.rule.remark(reason, shown)) {
+        termination.detail = Some(match termination.detail {
+            Some(limit) => format!("{limit}: {remark}"),
+            None => remark,
+        });
+    }
     Ok(Outcome {
         hypothesis,
         counts,
-        termination: termination(task, input, reason, train_loop.course.watch.as_ref()),
+        termination,
         training,
         holdout,
         bound,
@@ -164,16 +173,12 @@ fn report(
     })
 }
 
-fn termination(
-    task: &Task,
-    input: Input<'_>,
-    reason: Reason,
-    watch: Option<&Watch>,
-) -> Termination {
-    let unwatched = task::fresh_sampling(task, input).err();
-    let unwatched = unwatched.unwrap_or("the data were read more than once");
+fn termination(task: &Task, input: Input<'_>, course: &Course, reason: Reason) -> Termination {
+    let watch = course.watch.as_ref();
     let has_rules = !task.entry.confidence_rules.is_empty();
-    let unclaimed = confidence_detail(watch, unwatched).filter(|_| has_rules);
+    let sampling = stop_conditions::fresh_sampling(task, input);
+    let unclaimed = confidence_detail(watch, sampling, course.counts.passes);
+    let unclaimed = unclaimed.filter(|_| has_rules);
     let is_accepted = reason == Reason::Confident;
     Termination {
         reason,

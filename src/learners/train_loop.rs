@@ -17,6 +17,8 @@ pub enum Reason {
     Confident,
     /// A pass without a mistake.
     Converged,
+    /// A search found a hypothesis, and a pass without a mistake has checked it.
+    Consistent,
     /// The data ended.
     Exhausted,
     /// A limit was reached: the name of the `stop` field, or what the rule itself cannot exceed.
@@ -31,6 +33,7 @@ impl Reason {
         match self {
             Self::Confident => "confident",
             Self::Converged => "converged",
+            Self::Consistent => "consistent",
             Self::Exhausted => "exhausted",
             Self::Limit(_) => "limit",
             Self::Cancelled => "cancelled",
@@ -56,8 +59,12 @@ impl TrainLoop<'_> {
     /// # Errors
     /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
     pub fn run_stream(&mut self, stream: &mut dyn Stream) -> Result<Reason, Interrupt> {
-        debug_assert_eq!(self.rule.order(), Order::Cyclic);
-        self.run_passes(stream, |_, stream| stream.rewind())
+        loop {
+            stream.rewind();
+            if let Err(stop) = self.whole_pass(stream) {
+                break stop.into_reason();
+            }
+        }
     }
 
     /// Runs over a sample in the order that the rule wants.
@@ -65,39 +72,32 @@ impl TrainLoop<'_> {
     /// # Errors
     /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
     pub fn run_sample(&mut self, sample: &mut dyn Sample) -> Result<Reason, Interrupt> {
-        match self.rule.order() {
-            Order::Cyclic => self.run_stream(sample.as_stream()),
-            Order::Shuffled => self.run_passes(sample, |this, sample| {
-                sample.shuffle(&mut this.order, this.run);
-            }),
-            Order::RandomMistake => loop {
-                if let Err(stop) = self.evaluate_and_update(sample) {
-                    break stop.into_reason();
-                }
-            },
-        }
-    }
-
-    /// Pass after pass; `begin` puts the stream at the start of a pass.
-    fn run_passes<S: Stream + ?Sized>(
-        &mut self,
-        stream: &mut S,
-        begin: impl Fn(&mut Self, &mut S),
-    ) -> Result<Reason, Interrupt> {
         loop {
-            begin(self, stream);
-            let stop = match self.pass(stream) {
-                Err(stop) => stop,
-                Ok(()) => match self.after_pass() {
-                    Err(stop) => stop,
-                    Ok(()) => continue,
-                },
+            let step = match self.rule.order() {
+                Order::Cyclic => {
+                    sample.rewind();
+                    self.whole_pass(sample.as_stream())
+                }
+                Order::Shuffled => {
+                    sample.shuffle(&mut self.order, self.run);
+                    self.whole_pass(sample.as_stream())
+                }
+                Order::RandomMistake => self.evaluate_and_update(sample),
+                Order::Search => self.evaluate_and_search(sample),
             };
-            return stop.into_reason();
+            if let Err(stop) = step {
+                break stop.into_reason();
+            }
         }
     }
 
-    fn pass<S: Stream + ?Sized>(&mut self, stream: &mut S) -> Step {
+    /// One pass example by example, and what is between it and the next.
+    fn whole_pass(&mut self, stream: &mut dyn Stream) -> Step {
+        self.pass(stream)?;
+        self.after_pass()
+    }
+
+    fn pass(&mut self, stream: &mut dyn Stream) -> Step {
         let before = self.course.counts;
         self.begin_pass();
         let examples = stream.examples();
@@ -119,7 +119,7 @@ impl TrainLoop<'_> {
             return Err(Stop::End(Reason::Exhausted));
         }
         if self.course.counts.mistakes == before.mistakes {
-            return Err(Stop::End(Reason::Converged));
+            return Err(Stop::End(self.rule.clean_pass()));
         }
         if self.course.limits.max_passes == Some(1) {
             return Err(Stop::End(Reason::Exhausted));
@@ -135,6 +135,7 @@ impl TrainLoop<'_> {
             }
             _ => {
                 self.course.watch = None;
+                self.rule.next_pass(&mut self.course.random);
                 Ok(())
             }
         }
@@ -159,30 +160,50 @@ impl TrainLoop<'_> {
     /// One pass in the order [`Order::RandomMistake`]: evaluate everything, then learn from one
     /// mistake drawn uniformly.
     fn evaluate_and_update(&mut self, sample: &mut dyn Sample) -> Step {
+        let mut wrong = Wrong::default();
+        let errors = self.evaluate(sample, |mask, rows| wrong.push(mask, rows))?;
+        let chosen = rand::RngExt::random_range(&mut self.order, 0..errors);
+        let place = crate::bits::select_bit(&wrong.masks, chosen);
+        let block = sample.example(place as u64)?;
+        self.course.mistake(self.rule, &block, 0)?;
+        self.course.check_limits()
+    }
+
+    /// One pass in the order [`Order::Search`]: read everything, then make the next hypothesis.
+    fn evaluate_and_search(&mut self, sample: &mut dyn Sample) -> Step {
+        self.evaluate(sample, |_, _| {})?;
+        self.course.search(self.rule)?;
+        self.course.check_limits()
+    }
+
+    /// One pass in which the hypothesis stays; `see` is shown the mask of its errors in each block,
+    /// and the block's rows. Their number, which is not 0: a clean pass is the end.
+    fn evaluate(
+        &mut self,
+        sample: &mut dyn Sample,
+        mut see: impl FnMut(u64, usize),
+    ) -> Result<u64, Stop> {
         let max_passes = self.course.limits.max_passes;
         if max_passes.is_some_and(|max| self.course.counts.passes >= max) {
             return Err(Stop::End(Reason::Limit("max_passes")));
         }
         self.begin_pass();
         sample.rewind();
-        let mut wrong = Wrong::default();
+        let mut errors = 0;
         while let Some(block) = sample.next_block()? {
             self.course.look_outside(self.run)?;
-            wrong.push(self.rule.mistakes(&block, &self.run.stop), block.rows());
+            let mask = self.rule.mistakes(&block, &self.run.stop);
+            errors += u64::from(mask.count_ones());
+            see(mask, block.rows());
             self.course.counts.examples += block.rows() as u64;
         }
         // The last masks are to be believed only if nobody asked for the end meanwhile.
         self.course.look_outside(self.run)?;
-        let errors = wrong.errors;
         self.rule.evaluated(errors);
         if errors == 0 {
-            return Err(Stop::End(Reason::Converged));
+            return Err(Stop::End(self.rule.clean_pass()));
         }
-        let chosen = rand::RngExt::random_range(&mut self.order, 0..errors);
-        let place = crate::bits::select_bit(&wrong.masks, chosen);
-        let block = sample.example(place as u64)?;
-        self.course.mistake(self.rule, &block, 0)?;
-        self.course.check_limits()
+        Ok(errors)
     }
 }
 
@@ -191,7 +212,6 @@ impl TrainLoop<'_> {
 struct Wrong {
     masks: Vec<u64>,
     places: usize,
-    errors: u64,
 }
 
 impl Wrong {
@@ -208,6 +228,5 @@ impl Wrong {
             _ => self.masks.push(mask),
         }
         self.places += rows;
-        self.errors += u64::from(mask.count_ones());
     }
 }

@@ -252,7 +252,7 @@ pub struct TrainResult {
 /// How and why a run ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct TerminationDocument {
-    /// `confident`, `converged`, `exhausted`, `limit` or `cancelled`.
+    /// `confident`, `converged`, `consistent`, `exhausted`, `limit` or `cancelled`.
     pub reason: String,
     /// The confidence rule that was watched.
     pub rule: Option<String>,
@@ -265,7 +265,8 @@ pub struct TerminationDocument {
     pub run_length: Option<u64>,
     /// The run length at which the hypothesis would be accepted.
     pub threshold: Option<u64>,
-    /// The limit that was reached: the name of the `stop` field.
+    /// The limit that was reached, a `stop` field or a parameter; and what examples of this number
+    /// let hope for, where a search for binary weights ended.
     pub detail: Option<String>,
     /// Why no confidence is claimed, or what the rule's own claim lacks.
     pub confidence_detail: Option<String>,

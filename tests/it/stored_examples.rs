@@ -25,6 +25,7 @@ use halfspace::learners::stopping::Sampling;
 use halfspace::learners::target::Target;
 use halfspace::learners::task::{Input, Task, TaskError, check};
 use halfspace::learners::train::train;
+use halfspace::learners::train_loop::Reason;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
@@ -170,6 +171,19 @@ fn every_learner_learns_the_same_block_by_block() {
             assert_eq!(found, expected, "{} {buffers:?}", task.entry.name);
         }
     });
+}
+
+/// It searches, then shuffles, then searches again, over rows that stay shuffled.
+#[test]
+fn the_stages_of_auto_learn_the_same_block_by_block() {
+    let data = boolean(65, 9, 0.3, true);
+    let mut task = task(find("auto").unwrap(), &json!({}));
+    task.limits = Limits::default();
+    let expected = run(&task, &data);
+    assert_eq!(expected.termination.reason, Reason::Limit("restarts"));
+    // A pass of a search is one mistake.
+    assert!(expected.counts.mistakes > expected.counts.passes);
+    assert_eq!(run(&task, &stored(&data, TINY)), expected);
 }
 
 /// The rows of a part as a sample of their own.

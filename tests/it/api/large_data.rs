@@ -61,6 +61,30 @@ async fn data_larger_than_the_state_train_and_are_evaluated() {
     }
 }
 
+/// A search keeps a number for each example, and so more than the frugal service has room for, but
+/// not the examples.
+#[tokio::test]
+async fn a_search_keeps_less_than_the_examples() {
+    let generous = Service::start().await;
+    let searching = ["--resident-bytes-max", "0", "--state-bytes-max", "70000"];
+    let frugal = generous.beside(&searching).await;
+    let data = json!({"dataset": stored(&generous).await});
+    for name in ["amp", "reinforced-amp", "auto", "sbpi"] {
+        let mut job = train(json!({"name": name}), data.clone());
+        job["train"]["seed"] = json!(1);
+        job["train"]["stop"] = json!({"max_passes": 12});
+        let outcomes = [generous.run(&job).await, frugal.run(&job).await].map(|job| {
+            assert_eq!(job["status"], "succeeded", "{job}");
+            let mut result = job["result"].clone();
+            result["model"].take();
+            result["seconds"].take();
+            result
+        });
+        assert_eq!(outcomes[0], outcomes[1], "{name}");
+        assert_eq!(outcomes[0]["passes"], 12, "{name}");
+    }
+}
+
 #[tokio::test]
 async fn what_needs_all_of_them_in_memory_is_refused_at_once() {
     let (generous, frugal) = services().await;
@@ -79,6 +103,8 @@ async fn what_needs_all_of_them_in_memory_is_refused_at_once() {
         // A number for each row.
         (shuffled.take(), "26400"),
         (parted.take(), "26400"),
+        // What each row asks of the weights.
+        (train(json!({"name": "amp"}), data.clone()), "46400"),
     ] {
         let problem = frugal.post_json("/v1/jobs", &job).await;
         assert_eq!(problem.problem(413), "too-large", "{job}");

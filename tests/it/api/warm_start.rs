@@ -125,6 +125,11 @@ async fn learners_that_draw_begin_from_the_model_too() {
         "directed-drift",
         "directed-drift-async",
         "directed-drift-sync",
+        "sbpi",
+        "clipped-perceptron",
+        "amp",
+        "reinforced-amp",
+        "auto",
     ] {
         let first = json!({"name": "directed-drift", "params": {"initial": weights}});
         let first = model(&service, &train(first, consistent.clone())).await;
@@ -265,6 +270,9 @@ async fn what_cannot_be_begun_from_is_refused() {
             &perceptron,
             "binary weights",
         ),
+        (json!({"name": "sbpi"}), &perceptron, "binary weights"),
+        (json!({"name": "amp"}), &perceptron, "binary weights"),
+        (json!({"name": "auto"}), &perceptron, "binary weights"),
         (json!({"name": "perceptron"}), &winnow, "linear weights"),
         (json!({"name": "pocket"}), &kernel, "linear weights"),
         (

@@ -1,0 +1,180 @@
+//! The products of [`super::products`] on AVX-512, sixteen table look-ups an instruction, spelt out
+//! as in [`super::avx512`] and for the same reasons, without `unsafe`.
+
+use std::arch::x86_64::{
+    __m512i, _mm256_extract_epi32, _mm512_add_epi32, _mm512_castsi512_si256,
+    _mm512_extracti64x4_epi64, _mm512_permutex_epi64, _mm512_permutex2var_epi32,
+    _mm512_permutexvar_epi32, _mm512_rolv_epi64, _mm512_set_epi32, _mm512_set_epi64,
+    _mm512_setzero_si512, _mm512_shuffle_i64x2, _mm512_srli_epi32, _mm512_ternarylogic_epi64,
+};
+
+use super::avx512::load_rows;
+use super::products::{SignedSums, WORD_TABLES};
+use super::{BLOCK_ROWS, WORD_BITS};
+
+/// Rows whose halves of a word fill a register.
+const LANES: usize = 16;
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn load_table(table: &SignedSums) -> __m512i {
+    let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *table;
+    _mm512_set_epi32(p, o, n, m, l, k, j, i, h, g, f, e, d, c, b, a)
+}
+
+/// Of sixteen words in two registers the low halves; of the odd places, the high ones.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn evens() -> __m512i {
+    _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10, 8, 6, 4, 2, 0)
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn odds() -> __m512i {
+    _mm512_set_epi32(31, 29, 27, 25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1)
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn add_looked_up(sums: __m512i, bits: __m512i, table: __m512i) -> __m512i {
+    // Of the bits, the instruction looks at the lowest four.
+    _mm512_add_epi32(sums, _mm512_permutexvar_epi32(bits, table))
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+pub fn row_sums(words: &[u64], tables: &[[SignedSums; WORD_TABLES]], out: &mut [i32; BLOCK_ROWS]) {
+    let mut sums = [_mm512_setzero_si512(); BLOCK_ROWS / LANES];
+    for (column, tables) in words.as_chunks::<BLOCK_ROWS>().0.iter().zip(tables) {
+        let (low_tables, high_tables) = tables.split_at(WORD_TABLES / 2);
+        let mut halves = [[_mm512_setzero_si512(); 2]; BLOCK_ROWS / LANES];
+        for (halves, rows) in halves.iter_mut().zip(column.as_chunks::<LANES>().0) {
+            let [first, second] = [0, 1].map(|part| &rows.as_chunks::<8>().0[part]);
+            let (first, second) = (load_rows(first), load_rows(second));
+            *halves = [
+                _mm512_permutex2var_epi32(first, evens(), second),
+                _mm512_permutex2var_epi32(first, odds(), second),
+            ];
+        }
+        for (low_table, high_table) in low_tables.iter().zip(high_tables) {
+            let (low_table, high_table) = (load_table(low_table), load_table(high_table));
+            for (sums, [low, high]) in sums.iter_mut().zip(&mut halves) {
+                *sums = add_looked_up(*sums, *low, low_table);
+                *sums = add_looked_up(*sums, *high, high_table);
+                *low = _mm512_srli_epi32::<4>(*low);
+                *high = _mm512_srli_epi32::<4>(*high);
+            }
+        }
+    }
+    for (out, sums) in out.as_chunks_mut::<LANES>().0.iter_mut().zip(sums) {
+        *out = lanes(sums);
+    }
+}
+
+/// For each column of a word of 64 rows, the signed sum of the rows' weights, by their tables.
+///
+/// Let a bit be numbered by its row, of which the register gives the upper and the lane the lower
+/// three binary digits, and by its column, the place in the lane. Exchanging the lane's digits with
+/// the lowest three of the place leaves, in each lane of 32 bits, eight fours of bits, each of one
+/// column and of the four rows that a table is for.
+#[target_feature(enable = "avx512f")]
+#[inline]
+pub fn sums_of_columns(
+    column: &[u64; BLOCK_ROWS],
+    tables: &[SignedSums; WORD_TABLES],
+) -> [i32; WORD_BITS] {
+    let mut sums = [_mm512_setzero_si512(); 4];
+    let eights = column.as_chunks::<8>().0.iter();
+    for (rows, tables) in eights.zip(tables.as_chunks::<2>().0) {
+        let mut bits = exchange(load_rows(rows));
+        let [lower, upper] = [load_table(&tables[0]), load_table(&tables[1])];
+        for sums in &mut sums {
+            *sums = add_looked_up(*sums, bits, lower);
+            bits = _mm512_srli_epi32::<4>(bits);
+            *sums = add_looked_up(*sums, bits, upper);
+            bits = _mm512_srli_epi32::<4>(bits);
+        }
+    }
+    // Sum s holds the columns 8 s .. 8 s + 7 in its even lanes, and those 32 further in its odd.
+    let mut out = [0; WORD_BITS];
+    let places = out.as_chunks_mut::<LANES>().0;
+    for (pair, sums) in sums.as_chunks::<2>().0.iter().enumerate() {
+        places[pair] = lanes(_mm512_permutex2var_epi32(sums[0], evens(), sums[1]));
+        places[2 + pair] = lanes(_mm512_permutex2var_epi32(sums[0], odds(), sums[1]));
+    }
+    out
+}
+
+/// Exchanges, for the numbers of the bits of eight words, the three digits of the word with the
+/// lowest three of the place in it: 8 by 8 bits transposed, eight times.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn exchange(words: __m512i) -> __m512i {
+    const FOURS: i64 = 0x0f0f_0f0f_0f0f_0f0f;
+    const TWOS: i64 = 0x3333_3333_3333_3333;
+    const ONES: i64 = 0x5555_5555_5555_5555;
+    let set = |[a, b, c, d, e, f, g, h]: [i64; 8]| _mm512_set_epi64(h, g, f, e, d, c, b, a);
+    // A word whose digit is 0 keeps the places whose digit is 0, and takes its partner's of these
+    // for the others: they move up by 4, 2 or 1. Its partner does the opposite.
+    let kept = set([FOURS, FOURS, FOURS, FOURS, !FOURS, !FOURS, !FOURS, !FOURS]);
+    let moved = set([4, 4, 4, 4, 60, 60, 60, 60]);
+    let words = merge(
+        words,
+        _mm512_shuffle_i64x2::<0b01_00_11_10>(words, words),
+        kept,
+        moved,
+    );
+    let kept = set([TWOS, TWOS, !TWOS, !TWOS, TWOS, TWOS, !TWOS, !TWOS]);
+    let moved = set([2, 2, 62, 62, 2, 2, 62, 62]);
+    let words = merge(
+        words,
+        _mm512_permutex_epi64::<0b01_00_11_10>(words),
+        kept,
+        moved,
+    );
+    let kept = set([ONES, !ONES, ONES, !ONES, ONES, !ONES, ONES, !ONES]);
+    let moved = set([1, 63, 1, 63, 1, 63, 1, 63]);
+    merge(
+        words,
+        _mm512_permutex_epi64::<0b10_11_00_01>(words),
+        kept,
+        moved,
+    )
+}
+
+/// The kept bits of each word, and the others from its partner, rotated.
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn merge(words: __m512i, partners: __m512i, kept: __m512i, moved: __m512i) -> __m512i {
+    // Where the first is 1 the second, else the third.
+    const CHOOSE: i32 = 0xca;
+    _mm512_ternarylogic_epi64::<CHOOSE>(kept, words, _mm512_rolv_epi64(partners, moved))
+}
+
+#[target_feature(enable = "avx512f")]
+#[inline]
+fn lanes(register: __m512i) -> [i32; LANES] {
+    let (low, high) = (
+        _mm512_castsi512_si256(register),
+        _mm512_extracti64x4_epi64::<1>(register),
+    );
+    [
+        _mm256_extract_epi32::<0>(low),
+        _mm256_extract_epi32::<1>(low),
+        _mm256_extract_epi32::<2>(low),
+        _mm256_extract_epi32::<3>(low),
+        _mm256_extract_epi32::<4>(low),
+        _mm256_extract_epi32::<5>(low),
+        _mm256_extract_epi32::<6>(low),
+        _mm256_extract_epi32::<7>(low),
+        _mm256_extract_epi32::<0>(high),
+        _mm256_extract_epi32::<1>(high),
+        _mm256_extract_epi32::<2>(high),
+        _mm256_extract_epi32::<3>(high),
+        _mm256_extract_epi32::<4>(high),
+        _mm256_extract_epi32::<5>(high),
+        _mm256_extract_epi32::<6>(high),
+        _mm256_extract_epi32::<7>(high),
+    ]
+}

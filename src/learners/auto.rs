@@ -1,0 +1,238 @@
+//! One learner after another for binary weights, until one finds some that are consistent: message
+//! passing first, which needs the fewest examples of hidden weights; then a rule that learns from one
+//! example at a time, from several starts; then message passing that is reinforced, for random
+//! labels. The first begins as it would alone, so that what it finds is found here.
+//!
+//! ```
+//! use halfspace::learners::catalogue::find;
+//! use halfspace::learners::generate::Plan;
+//! use halfspace::learners::random::Seed;
+//! use halfspace::learners::run::Run;
+//! use halfspace::learners::stopping::Sampling;
+//! use halfspace::learners::task::{Input, Task};
+//! use halfspace::learners::train::train;
+//!
+//! let target = Plan::random_target(301, Seed(1));
+//! let plan = Plan {
+//!     count: Some(600),
+//!     ..Plan::endless(target, Sampling::UniformPositive)
+//! };
+//! let task = Task::of(find("auto").expect("listed"), Seed(1));
+//! let outcome = train(&task, Input::Generated(&plan), &Run::default()).expect("an end");
+//! assert_eq!(outcome.termination.reason.name(), "consistent");
+//! assert!(outcome.target.expect("a hidden target").recovered);
+//! ```
+
+use std::ops::Range;
+
+use super::amp::BUDGET;
+use super::block::Block;
+use super::catalogue::{DefaultStop, Entry, Guarantee, Setup};
+use super::directed_drift::DATA;
+use super::hypothesis::Hypothesis;
+use super::message_passing::MessagePassing;
+use super::planted;
+use super::random::Generator;
+use super::reinforced_amp::RHO;
+use super::rule::{Order, Rule, Update};
+use super::run::StopFlag;
+use super::sbpi::{REINFORCEMENT_DEFAULT, Sbpi};
+use super::source::Presentation;
+use super::task::check_numbered;
+use super::train_loop::Reason;
+
+/// Starts of the rule that learns from one example at a time, and its passes from each.
+const STARTS: u64 = 5;
+const PASSES: u64 = 200;
+
+/// The catalogue's entry.
+pub static ENTRY: Entry = Entry {
+    name: "auto",
+    title: "Binary weights by whatever finds them",
+    learns: "Binary weights that are consistent with every example: hidden ones from about 1.6 \
+             uniform examples a weight, or some that fit random labels.",
+    data: DATA,
+    reading: "signed",
+    presentation: Presentation::HalfSpace,
+    on_line: false,
+    confidence_rules: &[],
+    default_stop: DefaultStop::Own,
+    parameters: &[],
+    guarantee: Guarantee {
+        theorem: "that of its first stage",
+        bound: "Finds what message passing finds alone, and more: hidden weights from about 1.493 n \
+                uniform examples on, in the limit of large n.",
+    },
+    source: "the sources of its stages, which are learners of their own here",
+    // One of the stages shuffles.
+    check: Some(|_, input| check_numbered(input)),
+    build: |setup| Ok(Box::new(Auto::new(setup))),
+};
+
+/// What is under way.
+enum Stage {
+    Passing(MessagePassing),
+    /// So many passes are left from this start, and so many starts.
+    OnLine {
+        rule: Sbpi,
+        passes: u64,
+        starts: u64,
+    },
+    Reinforced(MessagePassing),
+}
+
+struct Auto {
+    n: usize,
+    stage: Stage,
+    /// Of what was tested on the whole sample, that with the fewest errors.
+    best: Option<(u64, Hypothesis)>,
+    /// Whether the stage under way has found consistent weights.
+    is_found: bool,
+}
+
+fn on_line(n: usize, starts: u64, random: &mut Generator) -> Stage {
+    Stage::OnLine {
+        rule: Sbpi::new(n, REINFORCEMENT_DEFAULT, Order::Shuffled, random),
+        passes: PASSES,
+        starts,
+    }
+}
+
+impl Auto {
+    fn new(setup: &mut Setup<'_>) -> Self {
+        Self {
+            n: setup.n,
+            stage: Stage::Passing(MessagePassing::new(setup.n, None, BUDGET, setup.random)),
+            best: None,
+            is_found: false,
+        }
+    }
+
+    fn rule(&self) -> &dyn Rule {
+        match &self.stage {
+            Stage::Passing(rule) | Stage::Reinforced(rule) => rule,
+            Stage::OnLine { rule, .. } => rule,
+        }
+    }
+
+    fn rule_mut(&mut self) -> &mut dyn Rule {
+        match &mut self.stage {
+            Stage::Passing(rule) | Stage::Reinforced(rule) => rule,
+            Stage::OnLine { rule, .. } => rule,
+        }
+    }
+}
+
+impl Rule for Auto {
+    fn order(&self) -> Order {
+        self.rule().order()
+    }
+
+    /// The first stage begins there; the others at random, as after any failure.
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        self.rule_mut().start_from(hypothesis)
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        self.rule_mut().first_mistake(block, rows, stop)
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
+        self.rule_mut().update(block, row, random)
+    }
+
+    fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
+        self.rule_mut().mistakes(block, stop)
+    }
+
+    fn evaluated(&mut self, errors: u64) {
+        self.rule_mut().evaluated(errors);
+        if self
+            .best
+            .as_ref()
+            .is_none_or(|(fewest, _)| errors < *fewest)
+        {
+            self.best = Some((errors, self.rule().hypothesis()));
+        }
+    }
+
+    fn search(&mut self, random: &mut Generator) -> Update {
+        let update = self.rule_mut().search(random);
+        if !matches!(
+            (&self.stage, update),
+            (Stage::Passing(_), Update::Refused(_))
+        ) {
+            return update;
+        }
+        self.stage = on_line(self.n, STARTS - 1, random);
+        Update::Changed
+    }
+
+    fn next_pass(&mut self, random: &mut Generator) {
+        let Stage::OnLine { passes, starts, .. } = &mut self.stage else {
+            return;
+        };
+        *passes -= 1;
+        match (*passes, *starts) {
+            (0, 0) => {
+                let search = MessagePassing::new(self.n, Some(RHO), BUDGET, random);
+                self.stage = Stage::Reinforced(search);
+            }
+            (0, starts) => self.stage = on_line(self.n, starts - 1, random),
+            _ => {}
+        }
+    }
+
+    fn clean_pass(&mut self) -> Reason {
+        self.is_found = true;
+        Reason::Consistent
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        match &self.best {
+            Some((_, best)) if !self.is_found => best.clone(),
+            _ => self.rule().hypothesis(),
+        }
+    }
+
+    fn remark(&self, reason: Reason, examples: u64) -> Option<String> {
+        planted::remark(self.n, reason, examples)
+    }
+
+    fn bytes_an_example(&self) -> u64 {
+        // A pull, or a place in the order.
+        (size_of::<f64>() + size_of::<u32>()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::planted::samples::{hidden, stored};
+    use crate::learners::{amp, reinforced_amp};
+    use serde_json::json;
+
+    #[test]
+    fn it_finds_what_its_first_stage_finds_in_as_many_passes() {
+        for seed in 1..=5 {
+            let alone = hidden(&amp::ENTRY, &json!({}), (101, Some(253)), seed);
+            let first = hidden(&ENTRY, &json!({}), (101, Some(253)), seed);
+            assert_eq!(alone.termination.reason, Reason::Consistent);
+            assert_eq!(first, alone);
+        }
+    }
+
+    /// The first stage does not learn random labels; one of the others does.
+    #[test]
+    fn it_goes_on_to_what_learns_random_labels() {
+        let cut = json!({"restarts": 0, "max_iterations": 100});
+        assert!(!stored(&amp::ENTRY, &cut, 101, 50, 1));
+        assert!(stored(&ENTRY, &json!({}), 101, 50, 1));
+        assert!(stored(&reinforced_amp::ENTRY, &json!({}), 101, 50, 1));
+    }
+}

@@ -1,0 +1,147 @@
+//! What is known of a sample by its examples a dimension: whether it determines the binary weights
+//! that labelled it, and whether there is hope to find them.
+//!
+//! Of uniform examples labelled by hidden binary weights, more than about 1.245 n determine them
+//! (G. Gyorgyi, "First-order transition to perfect generalization in a neural network with binary
+//! synapses", Phys. Rev. A 41 (1990) 7097-7100), and from about 1.493 n on message passing finds
+//! them; between the two no efficient method is known. Random labels have consistent binary weights
+//! up to about 0.833 n examples (W. Krauth, M. Mezard, J. Phys. France 50 (1989) 3057-3066).
+
+use super::train_loop::Reason;
+
+/// Examples a dimension from which on they determine hidden weights.
+const DETERMINED: f64 = 1.245;
+/// Examples a dimension from which on message passing finds them.
+const FOUND: f64 = 1.493;
+/// Examples a dimension up to which random labels have consistent weights.
+const CAPACITY: f64 = 0.833;
+
+/// What is to be said of a run that ended for this reason on so many examples of `n` features.
+pub fn remark(n: usize, reason: Reason, examples: u64) -> Option<String> {
+    let density = examples as f64 / n as f64;
+    let said = match reason {
+        Reason::Consistent | Reason::Converged if density < DETERMINED => format!(
+            "other weights may be consistent as well: uniform examples determine the weights that \
+             labelled them from about {DETERMINED} a dimension on"
+        ),
+        Reason::Limit(_) if density < CAPACITY => "no consistent weights were found".to_owned(),
+        Reason::Limit(_) if density < DETERMINED => format!(
+            "no consistent weights were found: random labels have none from about {CAPACITY} \
+             examples a dimension on, and uniform examples determine the weights that labelled \
+             them from about {DETERMINED} on"
+        ),
+        Reason::Limit(_) if density < FOUND => format!(
+            "no consistent weights were found: this is the hard region, between about \
+             {DETERMINED} and {FOUND} examples a dimension, where uniform examples determine the \
+             weights that labelled them, but no efficient method is known to find these"
+        ),
+        Reason::Limit(_) => "no consistent weights were found: uniform examples of this number \
+                             give away the weights that labelled them as a rule, so there may be \
+                             none, or n is small, or the examples are not uniform"
+            .to_owned(),
+        _ => return None,
+    };
+    Some(format!("{density:.3} examples a dimension; {said}"))
+}
+
+/// Samples and streams that the learners of binary weights are tested on.
+#[cfg(test)]
+pub(super) mod samples {
+    use crate::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer};
+    use crate::learners::catalogue::Entry;
+    use crate::learners::data::{Data, Features, Labels};
+    use crate::learners::generate::Plan;
+    use crate::learners::outcome::Outcome;
+    use crate::learners::parameters::Parameters;
+    use crate::learners::random::{Purpose, Seed};
+    use crate::learners::run::Run;
+    use crate::learners::stopping::Sampling;
+    use crate::learners::task::{Input, Task, check};
+    use crate::learners::train::train;
+    use serde_json::Value;
+
+    fn run(entry: &'static Entry, params: &Value, seed: u64, input: Input<'_>) -> Outcome {
+        let object = params.as_object().expect("an object");
+        let task = Task {
+            parameters: Parameters::from_json(entry.parameters, object).expect("parameters"),
+            trace: true,
+            ..Task::of(entry, Seed(seed))
+        };
+        check(&task, input, u64::MAX).expect("a valid task");
+        train(&task, input, &Run::default()).expect("nobody suspends it")
+    }
+
+    /// What comes of `count` uniform examples of hidden weights, or of a stream of them.
+    pub fn hidden(
+        entry: &'static Entry,
+        params: &Value,
+        (n, count): (usize, Option<u64>),
+        seed: u64,
+    ) -> Outcome {
+        let plan = Plan {
+            count,
+            ..Plan::endless(
+                Plan::random_target(n, Seed(seed)),
+                Sampling::UniformPositive,
+            )
+        };
+        run(entry, params, seed, Input::Generated(&plan))
+    }
+
+    /// How many of so many samples of hidden weights give them away.
+    pub fn recovered(
+        entry: &'static Entry,
+        params: &Value,
+        (n, count): (usize, u64),
+        seeds: u64,
+    ) -> usize {
+        let is_recovered = |&seed: &u64| {
+            let outcome = hidden(entry, params, (n, Some(count)), seed);
+            outcome.target.expect("hidden").recovered
+        };
+        (1..=seeds).filter(is_recovered).count()
+    }
+
+    /// Whether `count` random examples, which nothing labelled, are learnt.
+    pub fn stored(
+        entry: &'static Entry,
+        params: &Value,
+        n: usize,
+        count: usize,
+        seed: u64,
+    ) -> bool {
+        let mut lanes = Seed(seed).lanes(Purpose::Examples);
+        let (mut matrix, mut buffer) = (BitMatrix::new(n), BlockBuffer::new(n));
+        while matrix.rows() < count {
+            buffer.draw(BLOCK_ROWS.min(count - matrix.rows()), &mut lanes);
+            matrix.push_block(buffer.as_block());
+        }
+        let data = Data::new(Features::Boolean(matrix), Labels::HalfSpace);
+        let input = Input::Sample {
+            data: &data,
+            assume: None,
+        };
+        let training = run(entry, params, seed, input).training;
+        training.expect("counted").errors == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_region_has_its_remark() {
+        let said = |reason, examples| remark(1000, reason, examples).unwrap_or_default();
+        let limit = Reason::Limit("restarts");
+        assert!(said(limit, 1400).starts_with("1.400 examples a dimension; "));
+        assert!(said(limit, 1400).contains("hard region"));
+        assert!(!said(limit, 1240).contains("hard region"));
+        assert!(!said(limit, 1500).contains("hard region"));
+        assert!(said(limit, 1240).contains("0.833"));
+        assert!(!said(limit, 800).contains("0.833"));
+        assert!(said(Reason::Consistent, 1240).contains("other weights"));
+        assert_eq!(remark(1000, Reason::Consistent, 1250), None);
+        assert_eq!(remark(1000, Reason::Cancelled, 1400), None);
+    }
+}

@@ -3,6 +3,7 @@
 //! A field may be quoted but not run over a line's end, since every field is a number or a name.
 //! Blanks around a field are passed over, and so are blank lines.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::ops::Range;
 
@@ -198,7 +199,7 @@ impl Table {
                 no_number || named.is_some_and(|name| (0..columns).any(|i| text(i) == name))
             }
         };
-        let names: Option<Vec<_>> = has_header.then(|| (0..columns).map(text).collect());
+        let names = has_header.then(|| names(fields)).transpose()?;
         let label = match (&options.labels, named) {
             (_, Some(name)) => Some(find_column(names.as_deref(), name).map_err(|f| (0, f))?),
             (Some(LabelsColumn::None), _) => None,
@@ -262,6 +263,25 @@ impl Table {
         }
         Some(names)
     }
+}
+
+/// The names that a line has. Data whose columns cannot be told apart by them would be taken for what
+/// they are not.
+fn names(fields: &Fields) -> Result<Vec<String>, Misplaced> {
+    let mut seen = HashSet::new();
+    let name = |index: usize| {
+        let wrong = |detail: String| {
+            let fault = Fault::new(FormatErrorKind::Schema, detail);
+            (fields.start(index), fault)
+        };
+        let name = str::from_utf8(fields.get(index))
+            .map_err(|_| wrong(format!("The name of column {} is not UTF-8.", index + 1)))?;
+        if !name.is_empty() && !seen.insert(name) {
+            return Err(wrong(format!("The name {name:?} stands twice.")));
+        }
+        Ok(name.to_owned())
+    };
+    (0..fields.len()).map(name).collect()
 }
 
 fn find_column(names: Option<&[String]>, name: &str) -> Result<usize, Fault> {

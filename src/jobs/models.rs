@@ -59,7 +59,7 @@ impl LoadedModel {
 }
 
 impl Jobs {
-    /// The owner's model, to be used: see [`ModelCache`](super::model_cache::ModelCache) for how
+    /// The owner's model, to be used: see `model_cache.rs` for how
     /// soon a deletion elsewhere is seen.
     ///
     /// # Errors

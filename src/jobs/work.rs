@@ -225,7 +225,7 @@ impl Work {
     ///
     /// # Errors
     /// [`Interrupt::Suspended`] when the run was given up, [`Interrupt::Unreadable`] when the data
-    /// could not be read: see [`Self::read_error`].
+    /// could not be read: see `read_error`.
     pub fn run(&self, run: &Run) -> Result<Found, Interrupt> {
         // Who ran out of time, or is not wanted, by now is told so by what follows.
         let interrupted = match self.input.prepare(&self.task, &run.stop) {

@@ -392,6 +392,16 @@ fn csv_is_read() {
 }
 
 #[test]
+fn a_csv_name_is_text() {
+    let body = b"y,a,\xff\n1,0,1\n".as_slice();
+    let error = parse(Format::Csv, body, &Options::default()).expect_err("no text");
+    assert_eq!(
+        (error.kind, error.place),
+        (FormatErrorKind::Schema, Some(at(1, 5)))
+    );
+}
+
+#[test]
 fn csv_headers_name_labels_and_features() {
     let named = |name: &str, header| Options {
         labels: Some(LabelsColumn::Named(name.to_owned())),
@@ -418,7 +428,8 @@ fn csv_headers_name_labels_and_features() {
         &[
             ("1,0\n", kind, bad.clone()),
             ("a,b\n1,0\n", kind, bad.clone()),
-            ("y,y\n1,0\n", kind, bad.clone()),
+            ("y,y\n1,0\n", Kind::Schema, Some(at(1, 3))),
+            ("y,a,b,a\n1,0,1,0\n", Kind::Schema, Some(at(1, 7))),
         ],
     );
     check_bad(

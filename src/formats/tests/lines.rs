@@ -293,9 +293,13 @@ fn bad_ndjson_is_refused_at_its_place() {
             ("[1,0]\n", Kind::Syntax, Some(at(1, 1))),
             ("1 0\n", Kind::BadBit, Some(at(1, 2))),
             ("{\"x\":\"10\"\n", Kind::Syntax, Some(at(1, 9))),
-            ("{\"x\":\"10\",\"z\":1}\n", Kind::Schema, Some(at(1, 13))),
-            ("{\"y\":1}\n", Kind::Schema, Some(at(1, 7))),
-            ("{\"x\":5}\n", Kind::Schema, Some(at(1, 6))),
+            (
+                "{\"x\":\"10\",\"z\":1}\n",
+                FormatErrorKind::Schema,
+                Some(at(1, 13)),
+            ),
+            ("{\"y\":1}\n", FormatErrorKind::Schema, Some(at(1, 7))),
+            ("{\"x\":5}\n", FormatErrorKind::Schema, Some(at(1, 6))),
             (
                 "{\"x\":\"1\",\"y\":1}\n{\"x\":\"1\",\"y\":2}\n",
                 Kind::BadLabel,
@@ -326,7 +330,11 @@ fn bad_ndjson_is_refused_at_its_place() {
             ),
             ("{\"x\":\"1\"}\n 1\n", Kind::MixedLines, Some(at(2, 2))),
             ("1\n{\"x\":\"1\"}\n", Kind::MixedLines, Some(at(2, 1))),
-            ("{\"x\":\"1\",\"x\":\"1\"}\n", Kind::Schema, Some(at(1, 12))),
+            (
+                "{\"x\":\"1\",\"x\":\"1\"}\n",
+                FormatErrorKind::Schema,
+                Some(at(1, 12)),
+            ),
         ],
     );
     let labels = Options {
@@ -428,8 +436,12 @@ fn csv_headers_name_labels_and_features() {
         &[
             ("1,0\n", kind, bad.clone()),
             ("a,b\n1,0\n", kind, bad.clone()),
-            ("y,y\n1,0\n", Kind::Schema, Some(at(1, 3))),
-            ("y,a,b,a\n1,0,1,0\n", Kind::Schema, Some(at(1, 7))),
+            ("y,y\n1,0\n", FormatErrorKind::Schema, Some(at(1, 3))),
+            (
+                "y,a,b,a\n1,0,1,0\n",
+                FormatErrorKind::Schema,
+                Some(at(1, 7)),
+            ),
         ],
     );
     check_bad(

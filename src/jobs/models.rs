@@ -69,6 +69,7 @@ impl Jobs {
         if let Some(model) = self.models.trusted(owner, id, asked) {
             return Ok(model);
         }
+        let before = self.models.before_asking();
         let Some(record) = self.store.model(owner, id).await? else {
             return Err(JobsError::ModelMissing);
         };
@@ -95,7 +96,7 @@ impl Jobs {
             },
             origin,
         };
-        self.models.keep(&record, &model, asked);
+        self.models.keep(&record, &model, asked, before);
         Ok(model)
     }
 

@@ -167,14 +167,12 @@ async fn open_store(
     let opened = opened.map_err(|error| named(StoreError::Other(error.into())))?;
     let mut data_dir = opened.map_err(named)?;
     let store = open_database(settings, &place, &data_dir).await?;
-    if data_dir.alone() {
-        // Others may share a database without living in this directory, or on this machine: their
-        // leases are theirs until they run out.
-        if let Place::Sqlite = place {
-            let released = store.release_all_leases(ids.now()).await.map_err(named)?;
-            if released > 0 {
-                tracing::info!(released, "jobs of a process that is gone are queued again");
-            }
+    // Others may share a database without living in this directory, and the directory from other
+    // machines: their leases are theirs until they run out, and so is what they are writing.
+    if data_dir.alone() && matches!(place, Place::Sqlite) {
+        let released = store.release_all_leases(ids.now()).await.map_err(named)?;
+        if released > 0 {
+            tracing::info!(released, "jobs of a process that is gone are queued again");
         }
         let removed = blobs::remove_unfinished(&data_dir.blobs_path());
         if removed > 0 {

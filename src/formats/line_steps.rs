@@ -99,11 +99,6 @@ impl<R: Read> LineSteps<R> {
         }
     }
 
-    /// The line at which the next step begins, from 1.
-    pub fn next_line(&self) -> u64 {
-        self.lines + 1
-    }
-
     fn pass(&mut self, end: usize, lines: u64) {
         self.read = end;
         self.lines += lines;
@@ -210,7 +205,7 @@ mod tests {
         let mut steps = LineSteps::new(Pieces(text, piece), options);
         let mut seen = Vec::new();
         loop {
-            let before = steps.next_line();
+            let before = steps.lines + 1;
             match steps.next(|parsed| parsed.first_real.is_none()) {
                 Ok(None) => return (seen, None),
                 Err(error) => return (seen, Some(error)),

@@ -27,6 +27,8 @@ pub(super) struct LineReader<R> {
     /// What was read and not yet handed out is `buffer[start..end]`.
     start: usize,
     end: usize,
+    /// How much of that was seen to have no line feed.
+    searched: usize,
     /// Whether the last read had all that the buffer could take: more may be waiting.
     read_was_full: bool,
     ended: bool,
@@ -41,6 +43,7 @@ impl<R: Read> LineReader<R> {
             buffer: vec![0; FIRST_READ_BYTES],
             start: 0,
             end: 0,
+            searched: 0,
             read_was_full: false,
             ended: false,
             number: 0,
@@ -48,27 +51,33 @@ impl<R: Read> LineReader<R> {
         }
     }
 
+    /// Where the lines come from.
+    pub(super) fn source(&mut self) -> &mut R {
+        &mut self.reader
+    }
+
     /// The next line, or `None` at the end; a final line needs no line feed.
     ///
     /// # Errors
     /// `TooLarge` for a line over the limit, and whatever the source raises.
     pub(super) fn next_line(&mut self) -> Result<Option<Line<'_>>, FormatError> {
-        let mut searched = 0;
         let (length, after) = loop {
             let pending = &self.buffer[self.start..self.end];
+            let searched = self.searched;
             if let Some(found) = memchr(b'\n', &pending[searched..]) {
                 break (searched + found, searched + found + 1);
             }
-            searched = pending.len();
-            if self.ended && searched == 0 {
+            self.searched = pending.len();
+            if self.ended && self.searched == 0 {
                 return Ok(None);
             }
             if self.ended {
-                break (searched, searched);
+                break (self.searched, self.searched);
             }
-            self.check_length(searched)?;
+            self.check_length(self.searched)?;
             self.fill()?;
         };
+        self.searched = 0;
         self.check_length(length)?;
         self.number += 1;
         let from = self.start;

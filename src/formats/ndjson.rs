@@ -3,7 +3,7 @@
 //! All lines are of one of these three kinds. Blank lines are passed over. A body is read whole, or
 //! in portions while it comes in.
 
-use std::io::Read;
+use std::io::{self, ErrorKind, Read};
 
 use serde::Deserialize;
 use serde::de::Deserializer;
@@ -20,6 +20,9 @@ use super::numbers::parse_number;
 use super::sample_builder::SampleBuilder;
 use super::spool::Spool;
 use super::{Limits, Options, Parsed, UnlabelledMeans};
+
+/// Bytes of text in one portion, about: who cannot wait cannot go on for long, either.
+const PORTION_BYTES: u64 = 256 * 1024;
 
 /// A fault and the byte of its line, from 0, where it stands.
 type Misplaced = (usize, Fault);
@@ -63,6 +66,8 @@ pub(super) fn parse(
     spool: Option<Spool>,
 ) -> Result<Parsed<Gathered>, FormatError> {
     let mut portions = NdjsonPortions::begin(reader, options, spool)?;
+    // No body is as long.
+    portions.lines.source().left = u64::MAX;
     while portions.read_line()? {
         // Nobody will ask.
         portions.lines_of_examples.clear();
@@ -73,7 +78,7 @@ pub(super) fn parse(
 /// A body read in portions, for whoever cannot wait for its end: all are of one body, and what must
 /// not be mixed in one is not mixed in these.
 pub struct NdjsonPortions<R> {
-    lines: LineReader<R>,
+    lines: LineReader<Ration<R>>,
     builder: SampleBuilder,
     /// Of which kind the first line was.
     first: Option<LineKind>,
@@ -94,6 +99,25 @@ pub enum Supply {
     Dry,
     /// Nothing ever.
     End,
+}
+
+/// A source that runs dry after some bytes, until it is given more.
+struct Ration<R> {
+    reader: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Ration<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let length = buffer.len().min(left);
+        let read = self.reader.read(&mut buffer[..length])?;
+        self.left -= read as u64;
+        Ok(read)
+    }
 }
 
 /// Some examples of a body.
@@ -119,8 +143,9 @@ impl<R: Read> NdjsonPortions<R> {
         options.refuse_labels("NDJSON")?;
         options.refuse_bit_order("NDJSON")?;
         let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+        let ration = Ration { reader, left: 0 };
         Ok(Self {
-            lines: LineReader::new(reader, options.limits.line_bytes_max),
+            lines: LineReader::new(ration, options.limits.line_bytes_max),
             builder: builder.of_kind(options.values)?,
             first: None,
             limits: options.limits.clone(),
@@ -130,16 +155,22 @@ impl<R: Read> NdjsonPortions<R> {
         })
     }
 
-    /// Reads `lines_max` lines, fewer when there are no more for now.
+    /// Reads `lines_max` lines, fewer when there are no more for now, or when they are long.
     ///
     /// # Errors
     /// What is wrong with a line, with its place. The examples before it can still be taken.
     pub fn read(&mut self, lines_max: u64) -> Result<Supply, FormatError> {
+        self.lines.source().left = PORTION_BYTES;
         for _ in 0..lines_max {
             match self.read_line() {
                 Ok(true) => {}
                 Ok(false) => return Ok(Supply::End),
-                Err(error) if error.kind == FormatErrorKind::NotYet => return Ok(Supply::Dry),
+                Err(error) if error.kind == FormatErrorKind::NotYet => {
+                    return Ok(match self.lines.source().left {
+                        0 => Supply::More,
+                        _ => Supply::Dry,
+                    });
+                }
                 Err(error) => return Err(error),
             }
         }

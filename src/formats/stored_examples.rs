@@ -214,12 +214,14 @@ impl StoredExamples {
         let (Some(offset), Some(bytes)) = (offset, bytes) else {
             return Err(BlocksError::Truncated);
         };
+        let left = bytes - BlocksHeader::BYTES as u64;
         let read = ReadFrom {
             source: &*self.source,
             offset,
-            left: bytes - BlocksHeader::BYTES as u64,
+            left,
         };
-        let buffered = BufReader::with_capacity(READ_BYTES, read);
+        let at_once = usize::try_from(left).map_or(READ_BYTES, |left| left.min(READ_BYTES));
+        let buffered = BufReader::with_capacity(at_once, read);
         read_rows(&part, &mut WordReader::new(buffered))
     }
 

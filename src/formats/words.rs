@@ -51,7 +51,7 @@ pub(super) struct WordReader<R> {
 
 impl<R: Read> WordReader<R> {
     pub(super) fn new(from: R) -> Self {
-        let chunk = vec![0; CHUNK_BYTES];
+        let chunk = Vec::new();
         Self { from, chunk }
     }
 
@@ -68,6 +68,9 @@ impl<R: Read> WordReader<R> {
         let mut left = count;
         while left > 0 {
             let words = left.min(CHUNK_BYTES / WORD_BYTES);
+            if self.chunk.len() < words * WORD_BYTES {
+                self.chunk.resize(words * WORD_BYTES, 0);
+            }
             let chunk = &mut self.chunk[..words * WORD_BYTES];
             self.from.read_exact(chunk)?;
             let (longs, _) = chunk.as_chunks::<WORD_BYTES>();
@@ -82,7 +85,7 @@ impl<R: Read> WordReader<R> {
     /// # Errors
     /// When the source does.
     pub(super) fn ends(mut self) -> io::Result<bool> {
-        match self.from.read_exact(&mut self.chunk[..1]) {
+        match self.from.read_exact(&mut [0]) {
             Ok(()) => Ok(false),
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(true),
             Err(error) => Err(error),

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Error;
-use axum::body::{Body, HttpBody};
+use axum::body::{Body, BodyDataStream, HttpBody};
 use axum::extract::Request;
 use axum::http::header;
 use axum::middleware::Next;
@@ -56,20 +56,23 @@ impl Returned {
     /// Reads on for a moment, if something is left.
     pub async fn forget(self) {
         if let Some(Ok(rest)) = self.0.map(|mut returned| returned.try_recv()) {
-            let _ = tokio::time::timeout(LINGER, forget(rest)).await;
+            forget(rest.into_data_stream()).await;
         }
     }
 }
 
-async fn forget(rest: Body) {
-    let mut read = 0;
-    let mut frames = rest.into_data_stream();
-    while let Some(Ok(frame)) = frames.next().await {
-        read += frame.len() as u64;
-        if read > LINGER_BYTES_MAX {
-            break;
+/// Reads a body on for a moment.
+pub async fn forget(mut frames: BodyDataStream) {
+    let read_on = async {
+        let mut read = 0;
+        while let Some(Ok(frame)) = frames.next().await {
+            read += frame.len() as u64;
+            if read > LINGER_BYTES_MAX {
+                break;
+            }
         }
-    }
+    };
+    let _ = tokio::time::timeout(LINGER, read_on).await;
 }
 
 /// A body that goes back when it is dropped before its end.

@@ -89,6 +89,14 @@ pub struct ProblemDocument {
     pub error: Option<String>,
 }
 
+impl ProblemDocument {
+    /// The last line of an answer in lines that ends with this error.
+    pub fn line(&self) -> Vec<u8> {
+        let text = serde_json::to_vec(&serde_json::json!({"error": self}));
+        [text.unwrap_or_default(), vec![b'\n']].concat()
+    }
+}
+
 impl Problem {
     /// A problem of that code.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {

@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
+use tokio::sync::OwnedSemaphorePermit;
 use utoipa::ToSchema;
 
 use crate::formats::{self, DataForm, Format, FormatError, FormatErrorKind, Options, Parsed};
@@ -102,7 +103,7 @@ pub async fn learn(
     };
     match body.format {
         Format::Json => {
-            let parsed = read(&app, body, options).await?;
+            let (parsed, _permit) = read(&app, body, options).await?;
             let writer = app.jobs.write_session(&owner, id).await?;
             let learnt = writer
                 .learn(parsed, position, WhenNotAll::LearnNone)
@@ -121,10 +122,11 @@ pub async fn learn(
         }
         _ => {
             options.n = Some(own_n(&options, n)?);
-            let parsed = read(&app, body, options).await?;
+            let (parsed, permit) = read(&app, body, options).await?;
             let writer = app.jobs.write_session(&owner, id).await?;
             let when_not_all = WhenNotAll::LearnFirst;
             let mut learnt = writer.learn(parsed, position, when_not_all).await?;
+            drop(permit);
             let rest = learnt.rest.take();
             let stands = learnt.stands();
             let answers = Answers::new();
@@ -189,14 +191,20 @@ fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
         })
 }
 
-/// The examples of a body that is read to its end.
-async fn read(app: &App, body: DataBody, options: Options) -> Result<Parsed, Problem> {
+/// The examples of a body that is read to its end, and the permit that there is room for them, to be
+/// held until they are learnt.
+async fn read(
+    app: &App,
+    body: DataBody,
+    options: Options,
+) -> Result<(Parsed, Option<OwnedSemaphorePermit>), Problem> {
     let (format, effort) = (body.format, body.effort());
     let is_boolean = options.values == Some(formats::RowsKind::Boolean);
-    let read = body.read(app, effort, move |reader| {
+    let read = body.read_held(app, effort, move |reader| {
         formats::read(format, reader, &options).map_err(of_session)
     });
-    let parsed = match read.await? {
+    let (read, permit) = read.await?;
+    let parsed = match read {
         DataForm::Sample {
             parsed,
             assume: None,
@@ -220,7 +228,7 @@ async fn read(app: &App, body: DataBody, options: Options) -> Result<Parsed, Pro
         let detail = format!("{examples} examples are more than session_lines_max: {LINES_MAX}.");
         return Err(Problem::new(Code::TOO_LARGE, detail));
     }
-    Ok(parsed)
+    Ok((parsed, permit))
 }
 
 /// A fault of a body. The n of a session is no choice of its body: an example of another length is

@@ -19,6 +19,7 @@ use super::App;
 use super::body::content_coding;
 use super::data_body::DataBody;
 use super::envelope::RequestId;
+use super::linger;
 use super::problem::{Code, Problem, placed};
 use super::session_answers::Answers;
 use super::session_examples::{LINES_MAX, of_session};
@@ -26,10 +27,6 @@ use super::session_examples::{LINES_MAX, of_session};
 /// Lines learnt in one step, at most, and their features.
 const STEP_LINES_MAX: u64 = 4096;
 const STEP_FEATURES_MAX: u64 = 1 << 20;
-
-/// How much of a stream is still read after its late error, and for how long.
-const LINGER_BYTES_MAX: usize = 64 << 20;
-const LINGER: Duration = Duration::from_secs(3);
 
 /// One stream.
 pub struct Feed {
@@ -59,8 +56,7 @@ impl Late {
     pub fn line(&self, problem: Problem, position: u64) -> Bytes {
         let problem = problem.at_position_unless_told(position);
         let problem = problem.document(&self.path, &self.request_id.0);
-        let text = serde_json::to_vec(&serde_json::json!({"error": problem}));
-        [text.unwrap_or_default(), vec![b'\n']].concat().into()
+        problem.line().into()
     }
 }
 
@@ -116,14 +112,14 @@ impl Feed {
         if let Err(problem) = fed {
             answers.push_last(late.line(problem, stands));
             // A client that sends before it listens gets its answer and not a broken connection.
-            let _ = timeout(LINGER, forget(frames)).await;
+            linger::forget(frames).await;
         }
         answers.end();
     }
 
     async fn feed(&mut self) -> Result<(), Problem> {
         loop {
-            let read = self.read_step();
+            let read = self.read_step().await;
             if self.portions.lines() > LINES_MAX {
                 let detail = format!("The stream has more lines than {LINES_MAX}.");
                 return Err(Problem::new(Code::TOO_LARGE, detail));
@@ -132,8 +128,7 @@ impl Feed {
                 self.learn(portion).await?;
             }
             match read? {
-                // Lines that are blank are no rest for the others who compute here.
-                Supply::More => tokio::task::yield_now().await,
+                Supply::More => {}
                 Supply::Dry => {
                     let frame = self.frame().await?;
                     self.supply(frame)?;
@@ -144,7 +139,7 @@ impl Feed {
     }
 
     /// Reads the lines of one step, or as many as came in.
-    fn read_step(&mut self) -> Result<Supply, Problem> {
+    async fn read_step(&mut self) -> Result<Supply, Problem> {
         let lines = self.portions.lines();
         // A line too many stands in a step of its own.
         let last = if lines < LINES_MAX {
@@ -152,16 +147,19 @@ impl Feed {
         } else {
             lines + 1
         };
-        loop {
+        while self.portions.lines() < last {
             let wanted = last - self.portions.lines();
             match self.portions.read(wanted).map_err(of_session)? {
+                // Blanks may be without end, and others compute here.
+                Supply::More => tokio::task::yield_now().await,
                 Supply::Dry => match self.frames.next().now_or_never() {
                     Some(frame) => self.supply(frame)?,
                     None => return Ok(Supply::Dry),
                 },
-                supply => return Ok(supply),
+                Supply::End => return Ok(Supply::End),
             }
         }
+        Ok(Supply::More)
     }
 
     /// The next frame of the body, once it is there.
@@ -216,16 +214,6 @@ fn at_line(error: SessionError, line: Option<&u64>) -> Problem {
     let place = Place::Line { line, column: 1 };
     let field = placed(Some(place), error.to_string());
     Problem::from(error).with(field)
-}
-
-async fn forget(mut frames: BodyDataStream) {
-    let mut read = 0;
-    while let Some(Ok(frame)) = frames.next().await {
-        read += frame.len();
-        if read > LINGER_BYTES_MAX {
-            return;
-        }
-    }
 }
 
 /// What came in of a body, for a reader that does not wait.

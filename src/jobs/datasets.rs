@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
+use tokio::task::JoinError;
 
 use crate::formats::{
     self, Assume, BlocksError, BlocksHeader, Gathered, LabelsKind, Parsed, RowRange, RowsKind,
@@ -36,8 +37,8 @@ impl Jobs {
     /// Stores a dataset. When this returns it is on disk.
     ///
     /// # Errors
-    /// What the store says. No dataset exists then, except perhaps after
-    /// [`StoreError::Unavailable`]: nobody knows its id.
+    /// What the store says. No dataset exists then, except perhaps where the store did not answer
+    /// at first: nobody knows its id.
     pub async fn store_dataset(&self, new: NewDataset) -> Result<Dataset, JobsError> {
         let (id, created_at) = (self.ids.id::<DatasetKind>(), self.ids.now());
         let key = Blobs::dataset_key(id);
@@ -47,7 +48,8 @@ impl Jobs {
             let stored = new.parsed.data.store(&mut blob, formats::EXAMPLES_MAX);
             (blob, stored, new)
         });
-        let (blob, stored, new) = written.await.map_err(|_| JobsError::Stopping)?;
+        let defect = |error: JoinError| StoreError::Other(error.into());
+        let (blob, stored, new) = written.await.map_err(defect)?;
         let stored = match stored {
             Ok(stored) => stored,
             Err(error) => {
@@ -61,20 +63,20 @@ impl Jobs {
             features: new.parsed.feature_names,
             classes: new.parsed.class_names.map(Vec::from),
         };
-        let mut inserted = self.store.insert_dataset(&dataset).await;
-        if let Err(StoreError::Unavailable(_)) = inserted {
-            // Perhaps only the answer is missing. A dataset that is stored already is left as it is.
-            inserted = self.store.insert_dataset(&dataset).await;
-        }
-        match inserted {
-            Ok(()) => Ok(dataset),
-            // The row may be there all the same. If it is not, the sweep removes the blob.
-            Err(error @ StoreError::Unavailable(_)) => Err(error.into()),
+        match self.store.insert_dataset(&dataset).await {
+            Ok(()) => {}
+            Err(StoreError::Unavailable(_)) => {
+                // Perhaps only the answer is missing. A dataset that is stored already is left as
+                // it is. Whatever is said now, the row may be there: if it is not, the sweep
+                // removes the blob.
+                self.store.insert_dataset(&dataset).await?;
+            }
             Err(error) => {
                 self.forget_data(Some(&key)).await;
-                Err(error.into())
+                return Err(error.into());
             }
         }
+        Ok(dataset)
     }
 
     /// The owner's dataset.
@@ -112,7 +114,8 @@ impl Jobs {
             .dataset_bytes(dataset, &pieces.map_err(corrupt)?)
             .await?;
         let read = tokio::task::spawn_blocking(move || range.read(&pieces));
-        let read = read.await.map_err(|_| JobsError::Stopping)?;
+        let defect = |error: JoinError| StoreError::Other(error.into());
+        let read = read.await.map_err(defect)?;
         Ok(Some(read.map_err(corrupt)?))
     }
 

@@ -26,7 +26,18 @@ const MODELS_MAX: usize = 1024;
 
 /// The models that are kept.
 #[derive(Default)]
-pub(super) struct ModelCache(Mutex<HashMap<ModelId, Kept>>);
+pub(super) struct ModelCache(Mutex<All>);
+
+#[derive(Default)]
+struct All {
+    models: HashMap<ModelId, Kept>,
+    /// How often a model was let go of because it is gone.
+    gone: u64,
+}
+
+/// What was gone when the store was asked: see [`ModelCache::before_asking`].
+#[derive(Clone, Copy)]
+pub(super) struct Gone(u64);
 
 struct Kept {
     owner: Owner,
@@ -66,7 +77,10 @@ impl ModelCache {
         take: impl FnOnce(&mut Kept) -> bool,
     ) -> Option<LoadedModel> {
         let mut all = self.all();
-        let kept = all.get_mut(&id).filter(|kept| kept.owner == *owner)?;
+        let kept = all
+            .models
+            .get_mut(&id)
+            .filter(|kept| kept.owner == *owner)?;
         if !take(kept) {
             return None;
         }
@@ -74,9 +88,14 @@ impl ModelCache {
         Some(kept.model.clone())
     }
 
+    /// To be called before the store is asked for a model that is to be kept.
+    pub(super) fn before_asking(&self) -> Gone {
+        Gone(self.all().gone)
+    }
+
     /// Keeps what was read of a record that the store had at the time `seen`, in place of what was
-    /// used longest ago.
-    pub(super) fn keep(&self, record: &Model, model: &LoadedModel, seen: Instant) {
+    /// used longest ago; not where some model is gone since `before`, which it may be.
+    pub(super) fn keep(&self, record: &Model, model: &LoadedModel, seen: Instant, before: Gone) {
         let bytes = written_bytes(record);
         if bytes > BYTES_MAX / 4 {
             return;
@@ -89,6 +108,10 @@ impl ModelCache {
             used: seen,
         };
         let mut all = self.all();
+        if all.gone != before.0 {
+            return;
+        }
+        let all = &mut all.models;
         all.insert(record.id, kept);
         while all.len() > MODELS_MAX || all.values().map(|kept| kept.bytes).sum::<u64>() > BYTES_MAX
         {
@@ -102,10 +125,12 @@ impl ModelCache {
 
     /// Lets go of a model that is gone.
     pub(super) fn forget(&self, id: ModelId) {
-        self.all().remove(&id);
+        let mut all = self.all();
+        all.models.remove(&id);
+        all.gone += 1;
     }
 
-    fn all(&self) -> MutexGuard<'_, HashMap<ModelId, Kept>> {
+    fn all(&self) -> MutexGuard<'_, All> {
         // A map is whole whatever its holder was doing when it panicked.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -167,14 +192,18 @@ mod tests {
         let begun = Instant::now();
         let later = begun + TRUST;
         assert_eq!(cache.trusted(owner, id, begun), None);
-        cache.keep(&record, &loaded(), begun);
+        cache.keep(&record, &loaded(), begun, cache.before_asking());
         assert_eq!(cache.trusted(owner, id, begun), Some(loaded()));
         assert_eq!(cache.trusted(other, id, begun), None);
         assert_eq!(cache.trusted(owner, id, later), None);
         assert_eq!(cache.still_there(other, id, later), None);
         assert_eq!(cache.still_there(owner, id, later), Some(loaded()));
         assert_eq!(cache.trusted(owner, id, later), Some(loaded()));
+        let before = cache.before_asking();
         cache.forget(id);
+        assert_eq!(cache.trusted(owner, id, later), None);
+        // Whoever read it before it was deleted does not bring it back.
+        cache.keep(&record, &loaded(), later, before);
         assert_eq!(cache.trusted(owner, id, later), None);
     }
 
@@ -186,14 +215,14 @@ mod tests {
         let is_kept = |record: &Model, now| cache.trusted(&record.owner, record.id, now).is_some();
         for (milliseconds, record) in (0..).zip(&all) {
             let now = begun + Duration::from_millis(milliseconds);
-            cache.keep(record, &loaded(), now);
+            cache.keep(record, &loaded(), now, cache.before_asking());
             // The first is in use.
             assert!(is_kept(&all[0], now));
         }
         let kept: Vec<bool> = all.iter().map(|record| is_kept(record, begun)).collect();
         assert_eq!(kept, [true, false, true, true, true]);
         let large = record(9, 17 << 20);
-        cache.keep(&large, &loaded(), begun);
+        cache.keep(&large, &loaded(), begun, cache.before_asking());
         assert!(!is_kept(&large, begun));
     }
 }

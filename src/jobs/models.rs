@@ -27,7 +27,7 @@ pub struct LoadedModel {
 enum Origin {
     /// Examples that were drawn from this seed, and no others.
     Drawn { seed: u64 },
-    /// The data of this digest, and perhaps others.
+    /// The data of this digest, and no others.
     Sample { sha256: String },
     /// Nobody can tell: sessions and files do not say, nor does a model that began from another.
     Unknown,
@@ -45,15 +45,15 @@ impl From<Hypothesis> for LoadedModel {
 }
 
 impl LoadedModel {
-    /// Whether examples that are fresh are also fresh to this model. Those of a sample, of this
-    /// digest, are declared fresh by the client, and that is believed unless the model was trained
-    /// on the very same; those that are drawn are, unless the model may have seen this seed's.
+    /// Whether examples that are fresh are also fresh to this model: a sample, of this digest, that
+    /// the client declares fresh, or those drawn from this seed. All that the model learnt from must
+    /// be known, and be others. Of drawn examples and a sample that is not: the sample may be them.
     pub fn is_fresh_to(&self, data_sha256: Option<&str>, seed: u64) -> bool {
         match (&self.origin, data_sha256) {
             (Origin::Sample { sha256 }, Some(given)) => sha256 != given,
-            (Origin::Drawn { .. } | Origin::Unknown, Some(_)) => true,
             (Origin::Drawn { seed: own }, None) => *own != seed,
-            (Origin::Sample { .. } | Origin::Unknown, None) => false,
+            (Origin::Drawn { .. }, Some(_)) | (Origin::Sample { .. }, None) => false,
+            (Origin::Unknown, _) => false,
         }
     }
 }
@@ -69,6 +69,7 @@ impl Jobs {
         if let Some(model) = self.models.trusted(owner, id, asked) {
             return Ok(model);
         }
+        let before = self.models.before_asking();
         let Some(record) = self.store.model(owner, id).await? else {
             return Err(JobsError::ModelMissing);
         };
@@ -80,8 +81,9 @@ impl Jobs {
         let hypothesis = Hypothesis::try_from(&document.hypothesis);
         let hypothesis = hypothesis.map_err(StoreError::corrupt)?;
         let origin = match document.data_sha256 {
+            _ if document.warm_start.is_some() => Origin::Unknown,
             Some(sha256) => Origin::Sample { sha256 },
-            None if record.job.is_some() && document.warm_start.is_none() => Origin::Drawn {
+            None if record.job.is_some() => Origin::Drawn {
                 seed: document.seed,
             },
             None => Origin::Unknown,
@@ -94,7 +96,7 @@ impl Jobs {
             },
             origin,
         };
-        self.models.keep(&record, &model, asked);
+        self.models.keep(&record, &model, asked, before);
         Ok(model)
     }
 

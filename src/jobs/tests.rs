@@ -40,6 +40,7 @@ impl Rig {
         let store = Arc::new(Faulty {
             inner: sqlite::open(&path).await.unwrap(),
             faults: 0.into(),
+            ends_full: false.into(),
         });
         let blobs = Blobs::local(&directory.path().join("blobs")).unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::from_milliseconds(1)));

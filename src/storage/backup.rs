@@ -75,7 +75,8 @@ pub enum BackupError {
 /// Blocks its thread now and then.
 ///
 /// # Errors
-/// Why not; nothing of the name `target` is there then.
+/// Why not; no copy of the name `target` is there then, unless the disk failed in the last step and
+/// again when that was to be taken back.
 pub async fn backup(data_dir: &Path, target: &Path) -> Result<Backup, BackupError> {
     if !data_dir.join(DATABASE).is_file() {
         return Err(BackupError::NoStore(shown(data_dir)));
@@ -194,11 +195,16 @@ fn clear(unfinished: &Path) -> Result<(), BackupError> {
     }
 }
 
-/// Puts the whole copy on disk and gives it its name.
+/// Puts the whole copy on disk and gives it its name. Where that is not known to last, the copy goes
+/// back to where it grew.
 fn publish(unfinished: &Path, target: &Path, parent: &Path) -> io::Result<()> {
     sync_directories(unfinished)?;
+    let parent = File::open(parent)?;
     fs::rename(unfinished, target)?;
-    File::open(parent)?.sync_all()
+    parent.sync_all().inspect_err(|_| {
+        // What cannot be taken back is a whole copy all the same, for now.
+        let _ = fs::rename(target, unfinished);
+    })
 }
 
 fn sync_directories(directory: &Path) -> io::Result<()> {

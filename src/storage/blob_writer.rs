@@ -2,7 +2,8 @@
 //!
 //! Memory holds one part of it, however long it grows. Until [`BlobWriter::finish`] nobody sees
 //! anything of it; what a process that dies in between leaves is
-//! [removed](super::blobs::remove_unfinished) at a later start.
+//! [removed](super::blobs::remove_unfinished) at a later start beside an embedded
+//! database.
 
 use std::io::{self, Write};
 

@@ -103,6 +103,46 @@ fn portions_of_any_coding_are_the_whole() {
     assert!(!all.is_empty());
 }
 
+/// Counts what was read through it.
+struct Counted<'a, R>(R, &'a std::cell::Cell<usize>);
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(buffer)?;
+        self.1.set(self.1.get() + read);
+        Ok(read)
+    }
+}
+
+#[test]
+fn a_portion_is_read_of_blanks_without_end() {
+    const BYTES: usize = 3 << 20;
+    for blank in [" ", "\n", "  \r\n"] {
+        let mut body = blank.repeat(BYTES / blank.len());
+        body.push_str("\n{\"x\": \"1\", \"y\": 1}\n");
+        let coded = zstd::stream::encode_all(body.as_bytes(), 1).expect("memory");
+        let options = options(1, None);
+        let decoder = decoder(ContentCoding::Zstd, &coded[..], &options.limits);
+        let read = std::cell::Cell::new(0);
+        let counted = Counted(decoder.expect("a decoder"), &read);
+        let mut reader = NdjsonPortions::new(counted, &options).expect("good options");
+        let mut portions = 0;
+        loop {
+            let before = read.get();
+            let supply = reader.read(u64::MAX).expect("blanks");
+            assert!(read.get() - before <= 256 << 10, "{blank:?}");
+            if supply == Supply::End {
+                break;
+            }
+            assert_eq!(supply, Supply::More, "{blank:?}");
+            portions += 1;
+        }
+        assert!(portions >= BYTES / (256 << 10), "{portions}");
+        let portion = reader.take().expect("little memory").expect("an example");
+        assert_eq!(portion.lines, [body.lines().count() as u64]);
+    }
+}
+
 #[test]
 fn what_one_body_must_not_mix_is_not_mixed_in_its_portions() {
     let boolean = Some(RowsKind::Boolean);

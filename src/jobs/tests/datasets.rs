@@ -77,13 +77,18 @@ async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
         stored,
         Err(JobsError::Store(StoreError::Unavailable(_)))
     ));
+    // The second answer is a refusal, which tells nothing of the first.
+    rig.fail(2);
+    rig.store.ends_full.store(true, Ordering::SeqCst);
+    let stored = rig.jobs.store_dataset(new_dataset()).await;
+    assert!(matches!(stored, Err(JobsError::Store(StoreError::Full(_)))));
     let page = crate::records::Page::default();
     let listed = rig
         .store
         .datasets(&Owner::anonymous(), &page)
         .await
         .unwrap();
-    assert_eq!(listed.items.len(), 2);
+    assert_eq!(listed.items.len(), 3);
     for summary in listed.items {
         let stop = StopFlag::default();
         let owner = Owner::anonymous();

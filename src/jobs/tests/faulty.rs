@@ -1,6 +1,6 @@
 //! A store that does what it is asked, and says for some writes that it did not answer.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use async_trait::async_trait;
 
@@ -20,6 +20,8 @@ use crate::storage::{
 pub struct Faulty {
     pub inner: SqlStore,
     pub faults: AtomicU32,
+    /// Whether the last of the faults is a refusal, and not a missing answer.
+    pub ends_full: AtomicBool,
 }
 
 impl Faulty {
@@ -29,6 +31,9 @@ impl Faulty {
             .faults
             .fetch_update(Ordering::SeqCst, Ordering::SeqCst, less)
         {
+            Ok(1) if self.ends_full.load(Ordering::SeqCst) => {
+                Err(StoreError::Full("no room".into()))
+            }
             Ok(_) => Err(StoreError::unavailable("no answer")),
             Err(_) => Ok(()),
         }

@@ -184,6 +184,20 @@ async fn compressed_lines_are_answered_while_the_body_is_still_coming_in() {
 }
 
 #[tokio::test]
+async fn what_blanks_compress_to_is_passed_over() {
+    let service = Service::start().await;
+    let path = of(&service, "perceptron", 3).await;
+    let line = "{\"x\": \"101\", \"y\": 1}\n";
+    let body = format!("{line}{}\n{line}", " ".repeat(8 << 20));
+    let zstd = zstd::stream::encode_all(body.as_bytes(), 1).unwrap();
+    let media_type = "application/x-ndjson";
+    let answer = send_as(&service, &path, "", media_type, Some("zstd"), zstd).await;
+    let all = answers(&answer.expect(200));
+    assert_eq!(all.len(), 2, "{all:?}");
+    assert_eq!(all[1]["position"], 2);
+}
+
+#[tokio::test]
 async fn what_one_stream_must_not_mix_it_does_not_mix_in_pieces() {
     let service = Service::start().await;
     for (second, code, column) in [

@@ -246,6 +246,15 @@ async fn confidence_needs_examples_that_are_fresh_to_the_model() {
         let next = trained(&service, &next).await;
         assert_eq!(next["result"]["termination"]["confidence"].is_f64(), claims);
     }
+    // Nor are they two trainings later, nor after drawn ones, which they may be.
+    let between = job(&drift, sample("10010"), Some(&declared), &json!({}));
+    let between = model(&service, &between).await;
+    for model in [&between, &first] {
+        let next = job(&drift, sample("10110"), Some(model), &json!({}));
+        let next = trained(&service, &next).await;
+        let confidence = &next["result"]["termination"]["confidence"];
+        assert_eq!(*confidence, Value::Null);
+    }
 }
 
 #[tokio::test]

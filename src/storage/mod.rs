@@ -165,8 +165,8 @@ pub trait Store: Send + Sync {
     async fn requeue_job(&self, lease: &Lease, now: Timestamp) -> Result<Fenced>;
 
     /// Queues every running job at once (or cancels it, as in [`Store::requeue_job`]); the attempts
-    /// stay charged. Callbacks that somebody delivers are due at once. Only for a process that knows that no other works on this store. Returns how
-    /// many jobs there were.
+    /// stay charged. Callbacks that somebody delivers are due at once. Only for a process that knows
+    /// that no other works on this store. Returns how many jobs there were.
     async fn release_all_leases(&self, now: Timestamp) -> Result<u64>;
 
     /// Asks for the end of the owner's job.

@@ -3,6 +3,7 @@
 
 use halfspace::storage::{Store, WorkerId, sqlite};
 use serde_json::{Value, json};
+use tokio::time::{Duration, Instant};
 
 use crate::service::{
     Client, Program, Receiver, SECRET, Service, TestDatabase, endless, long_job, request,
@@ -145,6 +146,25 @@ async fn told_after_a_kill(database_url: &str) {
     let client = program.client();
     let delivered = until_callback(client, &path, "state", json!("delivered")).await;
     assert_eq!(delivered["failures"], 0);
+}
+
+#[tokio::test]
+async fn a_receiver_that_does_not_answer_keeps_no_process_from_stopping() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(directory.path(), &SETTINGS);
+    let receiver = Receiver::start().await;
+    let path = submitted(program.client(), &calling(short_job(), &receiver)).await;
+    let unanswered = receiver.call().await;
+    let begun = Instant::now();
+    program.terminate();
+    assert!(program.ended().await.success());
+    // Less than a delivery may take.
+    assert!(begun.elapsed() < Duration::from_secs(9));
+    let program = Program::start(directory.path(), &SETTINGS);
+    let again = receiver.call().await;
+    assert_eq!(again.body, unanswered.body);
+    again.answer("200 OK").await;
+    until_callback(program.client(), &path, "state", json!("delivered")).await;
 }
 
 #[tokio::test]

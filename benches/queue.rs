@@ -223,5 +223,6 @@ fn job() -> Job {
         model: None,
         cancel_requested: false,
         priority: 0,
+        callback: None,
     }
 }

@@ -12,6 +12,8 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
+use crate::callbacks::client::DELIVERY_LIMIT;
+use crate::callbacks::{Allowed, CallbackClient, Signer, system_roots};
 use crate::config::{Role, Settings};
 use crate::http::{self, App, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
@@ -95,7 +97,13 @@ impl Service {
         let (store, data_dir) = open_store(settings, &ids).await?;
         let blobs = Blobs::local(&data_dir.blobs_path());
         let blobs = blobs.map_err(|source| of_data_dir(settings, source))?;
-        let jobs = Jobs::new(store, blobs, ids, jobs_config(settings));
+        let jobs = Jobs::new(
+            store,
+            blobs,
+            ids,
+            jobs_config(settings),
+            callbacks(settings),
+        );
         let limits = settings.limits();
         let permits = |limit: u64| {
             let permits = usize::try_from(limit).unwrap_or(Semaphore::MAX_PERMITS);
@@ -268,6 +276,14 @@ fn jobs_config(settings: &Settings) -> JobsConfig {
         retention_days: settings.retention_days,
         ..JobsConfig::default()
     }
+}
+
+/// Who delivers callbacks; nobody without a secret.
+fn callbacks(settings: &Settings) -> Option<CallbackClient> {
+    let signer = Signer::new(settings.callback_secret.clone())?;
+    let allowed = Allowed::new(settings.callback_allow.clone());
+    let client = CallbackClient::new(signer, allowed, system_roots(), DELIVERY_LIMIT);
+    Some(client)
 }
 
 /// On a loopback address only known names are answered to; elsewhere all.

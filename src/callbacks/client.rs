@@ -136,6 +136,12 @@ impl CallbackClient {
         }
     }
 
+    /// How long one attempt may take in all.
+    #[must_use]
+    pub fn limit(&self) -> Duration {
+        self.limit
+    }
+
     /// Reads the URL that a client wants to be called back at.
     ///
     /// # Errors

@@ -128,6 +128,9 @@ codes! {
          come to. The detail says what differs."
     CALLBACK_NOT_CONFIGURED "callback-not-configured" 422 "Callbacks are not configured"
         "This service has no secret to sign callbacks with. Leave the callback out."
+    BAD_CALLBACK "bad-callback" 422 "The callback cannot be called"
+        "A callback is a URL of http or https, without user, password and fragment, of an address \
+         that this service may dial. The detail says what is wrong with this one."
     IDEMPOTENCY_UNSUPPORTED "idempotency-unsupported" 422 "Idempotency keys are not kept yet"
         "A key that the service does not keep would promise what it does not do. Leave it out."
     INTERNAL "internal" 500 "The service has a defect"

@@ -16,7 +16,9 @@ use crate::records::evaluation::EvaluateResult;
 use crate::records::id::JobKind;
 use crate::records::task::JobSpec;
 use crate::records::train::{LearnerSpec, TrainResult};
-use crate::records::{DatasetId, Job, JobError, JobId, ModelId, Progress, Status, Timestamp};
+use crate::records::{
+    Callback, DatasetId, Job, JobError, JobId, ModelId, Progress, Status, Timestamp,
+};
 use crate::storage::JobFilter;
 
 use super::App;
@@ -59,6 +61,8 @@ pub struct JobDocument {
     result: Option<Value>,
     /// Why it failed.
     error: Option<JobError>,
+    /// Where its end is told, and how far that is.
+    callback: Option<Callback>,
 }
 
 /// What came of a job, by its task.
@@ -122,6 +126,7 @@ impl From<Job> for JobDocument {
             progress: job.progress,
             result: job.result,
             error: job.error,
+            callback: job.callback,
         }
     }
 }

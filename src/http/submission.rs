@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 
+use crate::callbacks::CallbackUrl;
 use crate::formats::Place;
 use crate::jobs::{
     Allowance, JobSample, JobsError, LoadedModel, NewJob, ReadError, ResolveError, resolve,
@@ -79,6 +80,7 @@ pub async fn new_job<W: Whereabouts>(
         None => (None, None),
     };
     let at = whereabouts(first_real);
+    let callback = accepted_callback(app, fields.callback.as_deref(), &at)?;
     check_fields(app, &fields, &at)?;
     let seed = app.seed(fields.seed);
     let allowance = Allowance {
@@ -124,15 +126,33 @@ pub async fn new_job<W: Whereabouts>(
         work: Arc::new(work),
         data_sha256: fields.sha256,
         dataset: fields.dataset,
+        callback,
     })
 }
 
-fn check_fields(app: &App, fields: &JobFields, at: &impl Whereabouts) -> Result<(), Problem> {
-    if fields.callback.is_some() {
+/// Where the end of the job is to be told, if anywhere.
+fn accepted_callback(
+    app: &App,
+    callback: Option<&str>,
+    at: &impl Whereabouts,
+) -> Result<Option<CallbackUrl>, Problem> {
+    let Some(text) = callback else {
+        return Ok(None);
+    };
+    let refused = |code, detail: String| {
+        let field = at.job("callback", detail.clone());
+        Problem::new(code, detail).with(field)
+    };
+    let Some(client) = app.jobs.callbacks() else {
         let detail = "This service sends no callbacks: it has no secret to sign them with.";
-        let field = at.job("callback", detail.to_owned());
-        return Err(Problem::new(Code::CALLBACK_NOT_CONFIGURED, detail).with(field));
-    }
+        return Err(refused(Code::CALLBACK_NOT_CONFIGURED, detail.to_owned()));
+    };
+    let accepted = client.accept(text);
+    let accepted = accepted.map_err(|error| refused(Code::BAD_CALLBACK, error.to_string()))?;
+    Ok(Some(accepted))
+}
+
+fn check_fields(app: &App, fields: &JobFields, at: &impl Whereabouts) -> Result<(), Problem> {
     check_name(app, fields.name.as_deref(), |detail| at.job("name", detail))?;
     let seconds_max = app.limits.seconds_max;
     if let Some(seconds) = fields.spec.task.seconds_max()

@@ -41,7 +41,7 @@ pub struct JobRequest {
     #[schema(max_length = 256)]
     pub name: Option<String>,
     /// Where to send the end of the job; needs a configured secret.
-    #[schema(format = "uri")]
+    #[schema(format = "uri", max_length = 2048)]
     pub callback: Option<String>,
 }
 

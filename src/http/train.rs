@@ -68,7 +68,8 @@ const STOP_FIELDS: [&str; 6] = [
         ("n" = Option<u64>, Query, description = "Features an example; octets need it"),
         ("warm_start" = Option<ModelId>, Query, description = "The model whose hypothesis the \
             training begins from"),
-        ("callback" = Option<String>, Query, description = "Needs a configured secret")),
+        ("callback" = Option<String>, Query, description = "Where to send the end \
+            of the job; needs a configured secret")),
     request_body(
         content((String = "application/x-ndjson"), (String = "text/csv"),
             (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json"),

@@ -17,6 +17,8 @@ pub struct Hub {
     changes: broadcast::Sender<JobId>,
     /// A job may be claimable.
     pub work: Notify,
+    /// A callback may be due.
+    pub callbacks: Notify,
     running: Mutex<HashMap<JobId, Arc<Run>>>,
 }
 
@@ -25,6 +27,7 @@ impl Default for Hub {
         Self {
             changes: broadcast::channel(CHANGES_KEPT).0,
             work: Notify::new(),
+            callbacks: Notify::new(),
             running: Mutex::default(),
         }
     }

@@ -43,6 +43,11 @@ impl Ids {
         self.with(|generator| generator.next_u64() & SEED_MAX)
     }
 
+    /// A random number.
+    pub fn random(&self) -> u64 {
+        self.with(Rng::next_u64)
+    }
+
     /// A name that is never used again.
     pub fn name(&self, prefix: &str) -> String {
         let (high, low) = self.with(|generator| (generator.next_u64(), generator.next_u64()));

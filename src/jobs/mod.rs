@@ -1,5 +1,5 @@
-//! Jobs: submit, claim, compute in the blocking pool, keep the lease, cancel, wait, sweep; and the
-//! datasets that jobs read.
+//! Jobs: submit, claim, compute in the blocking pool, keep the lease, cancel, wait, tell of the end,
+//! sweep; and the datasets that jobs read.
 //!
 //! Knows the store and the learners, and nothing of HTTP. A job is computed by a worker that
 //! holds a permit and a lease; everything the worker writes is fenced by that lease.
@@ -7,6 +7,7 @@
 mod certificate_job;
 mod compute;
 mod datasets;
+mod deliveries;
 mod ending;
 mod evaluate_job;
 mod hub;

@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::callbacks::CallbackClient;
 use crate::learners::run::Interrupt;
 use crate::records::{Job, JobId, Owner};
 use crate::storage::{Blobs, CancelOutcome, DeleteOutcome, Store, StoreError, WorkerId};
@@ -116,15 +117,18 @@ pub struct Jobs {
     pub(super) tasks: TaskTracker,
     pub(super) sessions: Sessions,
     pub(super) models: ModelCache,
+    pub(super) callbacks: Option<Arc<CallbackClient>>,
 }
 
 impl Jobs {
-    /// The jobs of a process that calls itself by a name drawn now.
+    /// The jobs of a process that calls itself by a name drawn now. Without a client of callbacks
+    /// none are delivered here.
     pub fn new(
         store: Arc<dyn Store>,
         blobs: Blobs,
         ids: Arc<Ids>,
         config: JobsConfig,
+        callbacks: Option<CallbackClient>,
     ) -> Arc<Self> {
         Arc::new(Self {
             worker: WorkerId::new(ids.name("worker")),
@@ -134,6 +138,7 @@ impl Jobs {
             tasks: TaskTracker::new(),
             sessions: Sessions::new(Arc::clone(&store), config.workers),
             models: ModelCache::default(),
+            callbacks: callbacks.map(Arc::new),
             store,
             blobs,
             ids,
@@ -141,9 +146,10 @@ impl Jobs {
         })
     }
 
-    /// Begins to claim and sweep. Until then jobs are only accepted.
+    /// Begins to claim, deliver and sweep. Until then jobs are only accepted.
     pub fn start(self: &Arc<Self>) {
         self.tasks.spawn(Arc::clone(self).schedule());
+        self.tasks.spawn(Arc::clone(self).deliver_callbacks());
         self.tasks.spawn(Arc::clone(self).sweep_regularly());
         self.tasks.spawn(Arc::clone(self).forget_idle_sessions());
     }
@@ -172,6 +178,11 @@ impl Jobs {
     /// Where records are.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
+    }
+
+    /// Reads what clients name as the places of callbacks; none where none are sent.
+    pub fn callbacks(&self) -> Option<&CallbackClient> {
+        self.callbacks.as_deref()
     }
 
     /// Makes ids, seeds and times.
@@ -243,7 +254,7 @@ impl Jobs {
         self.hub.changed(id);
         match outcome {
             CancelOutcome::Cancelled(job) => {
-                count_end(&job);
+                self.has_ended(&job);
                 self.forget_data(job.data_key.as_deref()).await;
                 Ok((job, true))
             }
@@ -277,14 +288,17 @@ impl Jobs {
             tracing::warn!(key, %error, "the data of an ended job stay for now");
         }
     }
-}
 
-/// Counts a job that this process saw end.
-pub(super) fn count_end(job: &Job) {
-    let learner = job.learner.clone().unwrap_or_default();
-    let labels = [
-        ("status", job.status.as_str().to_owned()),
-        ("learner", learner),
-    ];
-    metrics::counter!("halfspace_jobs_ended_total", &labels).increment(1);
+    /// Counts a job that this process saw end, and has its callback delivered.
+    pub(super) fn has_ended(&self, job: &Job) {
+        let learner = job.learner.clone().unwrap_or_default();
+        let labels = [
+            ("status", job.status.as_str().to_owned()),
+            ("learner", learner),
+        ];
+        metrics::counter!("halfspace_jobs_ended_total", &labels).increment(1);
+        if job.callback.is_some() {
+            self.hub.callbacks.notify_one();
+        }
+    }
 }

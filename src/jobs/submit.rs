@@ -7,15 +7,16 @@ use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
+use crate::callbacks::CallbackUrl;
 use crate::formats;
 use crate::learners::run::Interrupt;
 use crate::records::task::JobSpec;
-use crate::records::{DatasetId, Job, Owner, Progress, Status};
+use crate::records::{Callback, DatasetId, Job, Owner, Progress, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError};
 
 use super::compute::{Computation, Computed};
 use super::keeper::Keeper;
-use super::service::{Jobs, JobsError, count_end};
+use super::service::{Jobs, JobsError};
 use super::stored_data::ReadError;
 use super::work::Work;
 use super::{ending, worker};
@@ -37,6 +38,8 @@ pub struct NewJob {
     pub data_sha256: Option<String>,
     /// The dataset that the data are, if they are one: they are not stored a second time.
     pub dataset: Option<DatasetId>,
+    /// Where a client wants to be told of the end.
+    pub callback: Option<CallbackUrl>,
 }
 
 impl Jobs {
@@ -117,6 +120,7 @@ impl Jobs {
             model: None,
             cancel_requested: false,
             priority: 0,
+            callback: new.callback.as_ref().map(|url| Callback::new(url.as_str())),
         }
     }
 
@@ -249,7 +253,7 @@ impl Jobs {
         self.store
             .insert_ended_job(&record, end.model.as_ref(), trace)
             .await?;
-        count_end(&record);
+        self.has_ended(&record);
         Ok(record)
     }
 }

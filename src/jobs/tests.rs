@@ -46,7 +46,7 @@ impl Rig {
         let clock = Arc::new(ManualClock::new(Timestamp::from_milliseconds(1)));
         let ids = Arc::new(Ids::new(clock, rand::rngs::StdRng::seed_from_u64(1)));
         Self {
-            jobs: Jobs::new(Arc::clone(&store) as _, blobs, ids, config),
+            jobs: Jobs::new(Arc::clone(&store) as _, blobs, ids, config, None),
             store,
             directory,
         }
@@ -138,6 +138,7 @@ fn new_train(stop: Value) -> NewJob {
         work: Arc::new(work),
         data_sha256,
         dataset: None,
+        callback: None,
     }
 }
 

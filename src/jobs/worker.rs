@@ -15,7 +15,7 @@ use crate::storage::{Blobs, Claim, Fenced, JobEnd, Lease, StoreError};
 use super::compute::{Computation, Computed};
 use super::ending;
 use super::keeper::Keeper;
-use super::service::{Jobs, JobsError, count_end};
+use super::service::{Jobs, JobsError};
 use super::stored_data::ReadError;
 use super::work::{Allowance, JobSample, ResolveError, Work, resolve};
 
@@ -126,7 +126,7 @@ impl Jobs {
                     status: end.status,
                     ..job.clone()
                 };
-                count_end(&ended);
+                self.has_ended(&ended);
                 self.forget_data(job.data_key.as_deref()).await;
             }
             Some(Fenced::Lost) => self.after_lost(job).await,

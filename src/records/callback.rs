@@ -1,9 +1,11 @@
-//! What a callback tells: how a job ended, and where to read the rest.
+//! A callback: where a client wants to be told, how far that is, and what is told: how a job ended,
+//! and where to read the rest.
 //!
-//! The shape is that of Standard Webhooks 1.0. The document is small whatever the job came to: a
+//! The document has the shape of Standard Webhooks 1.0. The document is small whatever the job came to: a
 //! result can be megabytes, and a receiver that wants it asks for the job.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::id::{JobId, ModelId};
 use super::job::{Job, JobError, Status};
@@ -11,6 +13,43 @@ use super::time::Timestamp;
 
 /// Characters of an error's detail in a callback; the job has all of it.
 const DETAIL_CHARACTERS_MAX: usize = 500;
+
+/// The callback that a client asked for with its job.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Callback {
+    /// Where the end of the job is told.
+    pub url: String,
+    pub state: CallbackState,
+    /// Deliveries that failed.
+    pub failures: u32,
+    /// Why the last delivery failed; null when none did, and once it is delivered.
+    pub error: Option<String>,
+}
+
+/// How far a callback is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CallbackState {
+    /// Not delivered yet: the job has not ended, or the receiver did not take it so far.
+    Pending,
+    /// The receiver has it.
+    Delivered,
+    /// The receiver does not want it, or was tried as often as receivers are.
+    GivenUp,
+}
+
+impl Callback {
+    /// A callback that was asked for just now.
+    #[must_use]
+    pub fn new(url: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            state: CallbackState::Pending,
+            failures: 0,
+            error: None,
+        }
+    }
+}
 
 /// The end of a job, as its callback tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -121,6 +160,7 @@ mod tests {
             model: None,
             cancel_requested: false,
             priority: 0,
+            callback: None,
         }
     }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
+use super::callback::Callback;
 use super::id::{DatasetId, JobId, ModelId};
 use super::owner::Owner;
 use super::time::Timestamp;
@@ -55,6 +56,8 @@ pub struct Job {
     pub cancel_requested: bool,
     /// Higher goes first.
     pub priority: i32,
+    /// Where a client wants to be told of the end, and how far that is.
+    pub callback: Option<Callback>,
 }
 
 /// Where a job stands.

@@ -24,7 +24,7 @@ pub mod task;
 pub mod time;
 pub mod train;
 
-pub use callback::CallbackDocument;
+pub use callback::{Callback, CallbackDocument, CallbackState};
 pub use dataset::{Dataset, DatasetSummary};
 pub use event::{Event, EventKind};
 pub use id::{DatasetId, Id, JobId, ModelId, ParseIdError, SessionId};

@@ -10,7 +10,7 @@
 //! - [`data_dir`] is the directory of the embedded database and of local blobs.
 //! - [`backup`] copies an embedded store while it is used.
 //! - [`blobs`] keeps packed data, which are too large for rows.
-//! - [`lease`] says how workers hold jobs; [`error`] what can go wrong.
+//! - [`lease`] says how workers hold jobs, [`delivery`] how callbacks; [`error`] what can go wrong.
 //!
 //! A further method of the store is a line in [`Store`], one in [`sql`], and a statement there, in the
 //! file of its subject.
@@ -20,6 +20,7 @@ mod blob_writer;
 pub mod blobs;
 pub mod data_dir;
 pub mod database_url;
+pub mod delivery;
 pub mod error;
 pub mod lease;
 pub mod postgres;
@@ -31,6 +32,7 @@ use async_trait::async_trait;
 pub use blobs::{Blob, Blobs};
 pub use data_dir::{DataDir, Scratch};
 pub use database_url::{DatabaseUrl, Place};
+pub use delivery::{CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement};
 pub use error::StoreError;
 pub use lease::{
     CancelOutcome, Claim, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd, Lease, Swept,
@@ -163,14 +165,31 @@ pub trait Store: Send + Sync {
     async fn requeue_job(&self, lease: &Lease, now: Timestamp) -> Result<Fenced>;
 
     /// Queues every running job at once (or cancels it, as in [`Store::requeue_job`]); the attempts
-    /// stay charged. Only for a process that knows that no other works on this store. Returns how
-    /// many jobs there were.
+    /// stay charged. Callbacks that somebody delivers are due at once. Only for a process that knows
+    /// that no other works on this store. Returns how many jobs there were.
     async fn release_all_leases(&self, now: Timestamp) -> Result<u64>;
 
     /// Asks for the end of the owner's job.
     async fn cancel_job(&self, owner: &Owner, id: JobId, now: Timestamp) -> Result<CancelOutcome>;
 
-    /// Removes an ended job with its events and trace. Its model stays.
+    /// Takes the callback that has been due for longest, of a job of any owner that has ended, for
+    /// `lease_seconds`: after these it is due again. One that was taken too often
+    /// ([`CALLBACK_CLAIMS_MAX`]) is given up on the way. A job is owed its callback, if it names
+    /// one, from the transaction in which it ends.
+    async fn claim_callback(
+        &self,
+        worker: &WorkerId,
+        lease_seconds: u32,
+    ) -> Result<Option<CallbackClaim>>;
+
+    /// Writes what came of a delivery.
+    async fn settle_callback(
+        &self,
+        lease: &CallbackLease,
+        settlement: &Settlement,
+    ) -> Result<Fenced>;
+
+    /// Removes an ended job with its events, trace and callback, delivered or not. Its model stays.
     async fn delete_job(&self, owner: &Owner, id: JobId) -> Result<DeleteOutcome>;
 
     /// The events of a job after number `after_sequence` (0: from the first), at most `limit`, in

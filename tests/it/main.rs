@@ -2,6 +2,7 @@
 
 mod api;
 mod backup;
+mod callbacks;
 mod certificates;
 mod contract;
 mod determinism;

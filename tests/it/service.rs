@@ -10,6 +10,7 @@ mod inside;
 mod memory_limit;
 mod program;
 mod proxy;
+mod receiver;
 
 pub use answer::Answer;
 pub use client::Client;
@@ -18,6 +19,7 @@ pub use inside::{Service, request};
 pub use memory_limit::MemoryLimit;
 pub use program::{Program, memory_peak, processor_ticks, program};
 pub use proxy::{Proxy, Way};
+pub use receiver::{Receiver, SECRET};
 
 use std::future::Future;
 use std::time::Duration;

@@ -3,6 +3,7 @@
 //! A case knows only [`Backend`] and `dyn Store`. A backend joins with one implementation of
 //! [`Backend`], a function in [`backends`] and its name at the end of this file.
 
+mod callbacks;
 mod database;
 mod datasets;
 mod leases;
@@ -90,6 +91,7 @@ fn job(number: i64) -> Job {
         model: None,
         cancel_requested: false,
         priority: 0,
+        callback: None,
     }
 }
 
@@ -397,6 +399,14 @@ contract!(over_sqlite over_postgres; [
         a_snapshot_takes_the_place_of_the_log
         many_sessions_are_written_at_once
         an_owner_has_so_many_sessions;
+    callbacks:
+        every_end_owes_one_callback
+        nobody_is_owed_what_was_not_asked_or_not_written
+        a_callback_is_delivered_by_one
+        a_callback_is_settled_by_who_holds_it
+        a_callback_comes_back_when_it_is_due
+        a_callback_that_breaks_off_too_often_is_given_up
+        a_callback_goes_with_its_job;
     database:
         data_survive_reopening
         data_survive_a_process_that_did_not_close

@@ -11,8 +11,9 @@ use crate::records::{
     Page, Progress, SessionId, Slice, Timestamp,
 };
 use crate::storage::{
-    Appended, CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat,
-    JobEnd, JobFilter, Lease, ModelFilter, Result, SqlStore, Store, StoreError, Swept, WorkerId,
+    Appended, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms, DatasetDeletion,
+    DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, Lease, ModelFilter, Result, Settlement,
+    SqlStore, Store, StoreError, Swept, WorkerId,
 };
 
 /// Fails so many of the next inserts and ends, after they were written, and returns of jobs,
@@ -109,6 +110,22 @@ impl Store for Faulty {
     }
     async fn cancel_job(&self, owner: &Owner, id: JobId, now: Timestamp) -> Result<CancelOutcome> {
         self.inner.cancel_job(owner, id, now).await
+    }
+    async fn claim_callback(
+        &self,
+        worker: &WorkerId,
+        lease_seconds: u32,
+    ) -> Result<Option<CallbackClaim>> {
+        self.inner.claim_callback(worker, lease_seconds).await
+    }
+    async fn settle_callback(
+        &self,
+        lease: &CallbackLease,
+        settlement: &Settlement,
+    ) -> Result<Fenced> {
+        let done = self.inner.settle_callback(lease, settlement).await;
+        self.fault()?;
+        done
     }
     async fn delete_job(&self, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
         self.inner.delete_job(owner, id).await

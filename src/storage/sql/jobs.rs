@@ -4,7 +4,7 @@ use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, W
 use super::database::{Database, Transaction, statement};
 use super::events::{self, Unnumbered};
 use super::rows::job_columns;
-use super::{datasets, models, rows};
+use super::{callbacks, datasets, models, rows};
 use crate::records::id::JobKind;
 use crate::records::{Job, JobId, Model, Owner, Page, Slice, Status, Timestamp};
 
@@ -70,6 +70,9 @@ pub(super) async fn insert_ended(
     let mut transaction = database.begin().await?;
     if insert(&mut transaction, job, None, &all).await? {
         insert_products(&mut transaction, job.id, &job.owner, model, trace).await?;
+        if job.callback.is_some() {
+            callbacks::owe(&mut transaction, job.id, &job.owner).await?;
+        }
         transaction.commit().await?;
     }
     Ok(())
@@ -128,9 +131,9 @@ async fn insert(
     let insert = statement(
         "INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, \
          seed, attempt, priority, created_at, started_at, finished_at, progress, result, error, \
-         model, cancel_requested, lease_owner, lease_until, claims, event_sequence, dataset) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-         $19, $20, $21, {now} + $22, $23, $24, $25) ON CONFLICT (id) DO NOTHING",
+         model, cancel_requested, lease_owner, lease_until, claims, event_sequence, dataset, \
+         callback) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
+         $19, $20, $21, {now} + $22, $23, $24, $25, $26) ON CONFLICT (id) DO NOTHING",
     )
     .bind(job.id.to_string())
     .bind(job.owner.as_str())
@@ -157,7 +160,8 @@ async fn insert(
     .bind(lease.map(|(_, seconds)| i64::from(seconds)))
     .bind(job.attempt)
     .bind(event_sequence)
-    .bind(job.dataset.map(|dataset| dataset.to_string()));
+    .bind(job.dataset.map(|dataset| dataset.to_string()))
+    .bind(job.callback.as_ref().map(|callback| callback.url.as_str()));
     let inserted = transaction.execute(insert).await?;
     if inserted == 0 {
         return Ok(false);
@@ -207,7 +211,7 @@ pub(super) async fn list(
 
 pub(super) async fn delete(database: &Database, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
     let mut transaction = database.begin().await?;
-    // Events and trace go with it.
+    // Events, trace and callback go with it.
     let delete = statement(
         "DELETE FROM jobs WHERE id = $1 AND owner = $2 AND finished_at IS NOT NULL \
          RETURNING data_key",

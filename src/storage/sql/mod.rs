@@ -7,6 +7,7 @@
 //!
 //! This file hands each method to the file that owns its statements.
 
+mod callbacks;
 pub(super) mod database;
 mod datasets;
 pub(super) mod errors;
@@ -23,8 +24,9 @@ mod tests;
 use async_trait::async_trait;
 
 use super::{
-    Appended, CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat,
-    JobEnd, JobFilter, Lease, ModelFilter, Result, Store, Swept, WorkerId,
+    Appended, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms, DatasetDeletion,
+    DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, Lease, ModelFilter, Result, Settlement,
+    Store, Swept, WorkerId,
 };
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
@@ -111,6 +113,22 @@ impl Store for SqlStore {
 
     async fn cancel_job(&self, owner: &Owner, id: JobId, now: Timestamp) -> Result<CancelOutcome> {
         queue::cancel(&self.database, owner, id, now).await
+    }
+
+    async fn claim_callback(
+        &self,
+        worker: &WorkerId,
+        lease_seconds: u32,
+    ) -> Result<Option<CallbackClaim>> {
+        callbacks::claim(&self.database, worker, lease_seconds).await
+    }
+
+    async fn settle_callback(
+        &self,
+        lease: &CallbackLease,
+        settlement: &Settlement,
+    ) -> Result<Fenced> {
+        callbacks::settle(&self.database, lease, settlement).await
     }
 
     async fn delete_job(&self, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {

@@ -10,7 +10,7 @@ use super::super::{
 use super::database::{Database, Row, Statement, Transaction, statement};
 use super::events::{self, Unnumbered};
 use super::rows::job_columns;
-use super::{jobs, rows};
+use super::{callbacks, jobs, rows};
 use crate::records::{Job, JobError, JobId, Owner, Progress, Status, Timestamp};
 
 /// The conditions of the fence, on the first four parameters. A macro for the reason given at
@@ -141,7 +141,7 @@ pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> 
         "UPDATE jobs SET status = $5, result = $6, error = $7, finished_at = $8, progress = $9, \
          model = $10, lease_owner = NULL, lease_until = NULL",
         fence!(),
-        "RETURNING owner"
+        "RETURNING owner, callback"
     );
     let update = fenced(update, lease)
         .bind(end.status.as_str())
@@ -159,6 +159,9 @@ pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> 
     jobs::insert_products(&mut transaction, lease.job, &owner, model, trace).await?;
     let last = Unnumbered::end(end.status, lease.attempt, end.finished_at);
     events::append(&mut transaction, lease.job, &last).await?;
+    if row.get::<Option<String>>("callback")?.is_some() {
+        callbacks::owe(&mut transaction, lease.job, &owner).await?;
+    }
     transaction.commit().await?;
     Ok(Fenced::Done)
 }
@@ -190,6 +193,7 @@ pub(super) async fn release_all(database: &Database, now: Timestamp) -> Result<u
     for row in &released {
         after_requeue(&mut transaction, row, now).await?;
     }
+    callbacks::release_all(&mut transaction).await?;
     transaction.commit().await?;
     Ok(released.len() as u64)
 }
@@ -302,5 +306,8 @@ async fn end_unfinished(
     let job = rows::job(&row)?;
     let last = Unnumbered::end(job.status, job.attempt, now);
     events::append(transaction, id, &last).await?;
+    if job.callback.is_some() {
+        callbacks::owe(transaction, id, &job.owner).await?;
+    }
     Ok(job)
 }

@@ -7,8 +7,8 @@ use super::database::Row;
 use crate::records::dataset::Repetitions;
 use crate::records::id::Kind;
 use crate::records::{
-    Dataset, DatasetSummary, Event, EventKind, Job, Model, ModelSummary, Owner, Page, Status,
-    Timestamp,
+    Callback, Dataset, DatasetSummary, Event, EventKind, Job, Model, ModelSummary, Owner, Page,
+    Status, Timestamp,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -19,7 +19,13 @@ macro_rules! job_columns {
     () => {
         "id, owner, task, learner, name, status, spec, data_key, data_sha256, seed, attempt, \
          priority, created_at, started_at, finished_at, progress, result, error, model, \
-         cancel_requested, claims, dataset"
+         cancel_requested, claims, dataset, callback, \
+         CASE WHEN callback IS NOT NULL THEN \
+         (SELECT state FROM callbacks WHERE callbacks.job = jobs.id) END AS callback_state, \
+         CASE WHEN callback IS NOT NULL THEN \
+         (SELECT failures FROM callbacks WHERE callbacks.job = jobs.id) END AS callback_failures, \
+         CASE WHEN callback IS NOT NULL THEN \
+         (SELECT last_error FROM callbacks WHERE callbacks.job = jobs.id) END AS callback_error"
     };
 }
 pub(super) use job_columns;
@@ -92,7 +98,25 @@ pub(super) fn job(row: &Row) -> Result<Job> {
         model: parsed_if(row, "model")?,
         cancel_requested: row.get("cancel_requested")?,
         priority: small(row, "priority")?,
+        callback: callback(row)?,
     })
+}
+
+/// The callback of a job, which has a row of its own only since the job has ended.
+fn callback(row: &Row) -> Result<Option<Callback>> {
+    let Some(url) = row.get::<Option<String>>("callback")? else {
+        return Ok(None);
+    };
+    let asked = Callback::new(url);
+    let Some(state) = row.get::<Option<String>>("callback_state")? else {
+        return Ok(Some(asked));
+    };
+    Ok(Some(Callback {
+        state: from_word(state)?,
+        failures: small(row, "callback_failures")?,
+        error: row.get("callback_error")?,
+        ..asked
+    }))
 }
 
 /// A whole model.

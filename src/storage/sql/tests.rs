@@ -1,7 +1,7 @@
 //! That the statements find what they look for without reading what they do not.
 
 use super::database::{Row, statement};
-use super::{SqlStore, datasets, jobs, queue};
+use super::{SqlStore, callbacks, datasets, jobs, queue};
 use crate::storage::sqlite;
 
 /// What SQLite does for a statement.
@@ -18,6 +18,10 @@ async fn lists_and_claims_search_their_indexes() {
     let store = sqlite::open(&directory.path().join("db")).await.unwrap();
     for (text, step) in [
         (queue::TAKE_NEXT, "SCAN jobs USING INDEX jobs_to_claim"),
+        (
+            callbacks::TAKE_DUE,
+            "SEARCH callbacks USING INDEX callbacks_due (due_at<?)",
+        ),
         (
             jobs::COUNT_QUEUED,
             "SCAN jobs USING COVERING INDEX jobs_to_claim",

@@ -26,6 +26,11 @@ const MIGRATIONS: &Migrations = &[
         "sessions",
         include_str!("../../../migrations/sqlite/0003_sessions.sql"),
     ),
+    (
+        5,
+        "callbacks",
+        include_str!("../../../migrations/sqlite/0005_callbacks.sql"),
+    ),
 ];
 
 /// Runs what has not run yet, all under one write lock, so that two processes never run one

@@ -44,6 +44,7 @@ fn job(number: u8) -> Job {
         model: None,
         cancel_requested: false,
         priority: 0,
+        callback: None,
     }
 }
 

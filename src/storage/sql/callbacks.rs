@@ -1,0 +1,129 @@
+//! The statements of callbacks: what is owed, who delivers it, what came of it.
+//!
+//! A row comes with the end of its job, in the same transaction. What is handed out stays in its
+//! place in the order, later by the lease: who vanishes gives it back without a word.
+
+use super::super::delivery::{CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement};
+use super::super::{Fenced, Result, StoreError, WorkerId};
+use super::database::{Database, Transaction, statement};
+use super::rows;
+use super::rows::job_columns;
+use crate::records::{JobId, Owner};
+
+/// Owes the callback of a job that ends in this transaction.
+pub(super) async fn owe(transaction: &mut Transaction, job: JobId, owner: &Owner) -> Result<()> {
+    let insert = statement(
+        "INSERT INTO callbacks (job, owner, state, due_at, failures, claims) \
+         VALUES ($1, $2, 'pending', {now}, 0, 0)",
+    )
+    .bind(job.to_string())
+    .bind(owner.as_str());
+    transaction.execute(insert).await.map(|_| ())
+}
+
+/// The one statement of a claim. The condition on the time is that of the partial index.
+pub(super) const TAKE_DUE: &str = "UPDATE callbacks \
+     SET lease_owner = $1, due_at = {now} + $2, claims = claims + 1 \
+     WHERE job = (SELECT job FROM callbacks WHERE due_at <= {now} \
+     ORDER BY due_at LIMIT 1 {for update, skip locked}) RETURNING job, claims";
+
+pub(super) async fn claim(
+    database: &Database,
+    worker: &WorkerId,
+    lease_seconds: u32,
+) -> Result<Option<CallbackClaim>> {
+    // Each round hands a callback out, gives one up for good, or finds none.
+    loop {
+        let mut transaction = database.begin().await?;
+        let update = statement(TAKE_DUE)
+            .bind(worker.as_str())
+            .bind(lease_seconds);
+        let Some(row) = transaction.optional(update).await? else {
+            return Ok(None);
+        };
+        let lease = CallbackLease {
+            job: rows::parsed(&row, "job")?,
+            worker: worker.clone(),
+            claim: rows::small(&row, "claims")?,
+        };
+        if lease.claim > CALLBACK_CLAIMS_MAX {
+            let error = format!("{CALLBACK_CLAIMS_MAX} deliveries began, and too many broke off");
+            write(&mut transaction, &lease, &Settlement::GivenUp { error }).await?;
+            transaction.commit().await?;
+            continue;
+        }
+        let claim = of(&mut transaction, lease).await?;
+        transaction.commit().await?;
+        return Ok(Some(claim));
+    }
+}
+
+/// A callback with its job. The job is there: who deletes it waits for the callback's row.
+async fn of(transaction: &mut Transaction, lease: CallbackLease) -> Result<CallbackClaim> {
+    let select = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = $1");
+    let select = statement(select).bind(lease.job.to_string());
+    let job = rows::job(&transaction.one(select).await?)?;
+    let Some(callback) = &job.callback else {
+        let detail = format!("{} is owed a callback and names no place for it", job.id);
+        return Err(StoreError::corrupt(detail));
+    };
+    Ok(CallbackClaim {
+        url: callback.url.clone(),
+        failures: callback.failures,
+        job,
+        lease,
+    })
+}
+
+pub(super) async fn settle(
+    database: &Database,
+    lease: &CallbackLease,
+    settlement: &Settlement,
+) -> Result<Fenced> {
+    let mut transaction = database.begin().await?;
+    let fenced = write(&mut transaction, lease, settlement).await?;
+    transaction.commit().await?;
+    Ok(fenced)
+}
+
+async fn write(
+    transaction: &mut Transaction,
+    lease: &CallbackLease,
+    settlement: &Settlement,
+) -> Result<Fenced> {
+    let (state, delay, failures, error) = match settlement {
+        Settlement::Delivered => ("delivered", None, 0, None),
+        Settlement::RetryIn { delay, error } => ("pending", Some(delay), 1, Some(error)),
+        Settlement::GivenUp { error } => ("given-up", None, 1, Some(error)),
+    };
+    let milliseconds = delay.map(|delay| i64::try_from(delay.as_millis()));
+    let milliseconds = milliseconds.transpose().map_err(StoreError::other)?;
+    let update = statement(
+        "UPDATE callbacks SET state = $4, due_at = {now} + $5 / 1000.0, \
+         failures = failures + $6, last_error = $7, lease_owner = NULL \
+         WHERE job = $1 AND lease_owner = $2 AND claims = $3 AND state = 'pending'",
+    )
+    .bind(lease.job.to_string())
+    .bind(lease.worker.as_str())
+    .bind(lease.claim)
+    .bind(state)
+    // Without a delay there is no sum, and it is never due.
+    .bind(milliseconds)
+    .bind(i64::from(failures))
+    .bind(error.map(String::as_str));
+    let written = transaction.execute(update).await?;
+    Ok(if written == 1 {
+        Fenced::Done
+    } else {
+        Fenced::Lost
+    })
+}
+
+/// Makes due at once what anybody holds.
+pub(super) async fn release_all(transaction: &mut Transaction) -> Result<()> {
+    let update = statement(
+        "UPDATE callbacks SET due_at = {now}, lease_owner = NULL \
+         WHERE due_at IS NOT NULL AND lease_owner IS NOT NULL",
+    );
+    transaction.execute(update).await.map(|_| ())
+}

@@ -1,0 +1,245 @@
+//! What is promised of callbacks: whoever is named with a job is told of its end, signed, until he
+//! has it or does not want it; and nobody is named who may not be.
+
+use halfspace::storage::{Store, WorkerId, sqlite};
+use serde_json::{Value, json};
+use tokio::time::{Duration, Instant};
+
+use crate::service::{
+    Client, Program, Receiver, SECRET, Service, TestDatabase, endless, long_job, request,
+    short_job, train, until,
+};
+
+/// The settings under which a receiver on the loopback address is called.
+const SETTINGS: [&str; 6] = [
+    "--callback-secret",
+    SECRET,
+    "--callback-allow",
+    "127.0.0.0/8",
+    "--lease-seconds",
+    "2",
+];
+
+fn calling(mut job: Value, receiver: &Receiver) -> Value {
+    job["callback"] = json!(receiver.url());
+    job
+}
+
+async fn submitted(client: Client, job: &Value) -> String {
+    let answer = client.post("/v1/jobs", job, None).await.unwrap();
+    answer.expect(202).header("location").unwrap().to_owned()
+}
+
+/// The callback of a job once it is in this state, or has failed so often.
+async fn until_callback(client: Client, path: &str, field: &str, value: Value) -> Value {
+    until(&format!("the {field} of {path}"), async || {
+        let job = client.get(path).await.expect(200).json();
+        (job["callback"][field] == value).then(|| job["callback"].clone())
+    })
+    .await
+}
+
+#[tokio::test]
+async fn an_end_is_told_signed_and_the_job_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(directory.path(), &SETTINGS);
+    let client = program.client();
+    let receiver = Receiver::start().await;
+    let path = submitted(client, &calling(short_job(), &receiver)).await;
+    let call = receiver.call().await;
+    call.assert_signed();
+    assert_eq!(call.line(), "POST /hook?of=test HTTP/1.1");
+    assert_eq!(call.header("content-type"), "application/json");
+    let job = client.get(&path).await.expect(200).json();
+    assert_eq!(path, format!("/v1/jobs/{}", call.header("webhook-id")));
+    let told = call.document();
+    assert_eq!(told["type"], "job.succeeded");
+    assert_eq!(told["timestamp"], job["finished_at"]);
+    for field in ["id", "task", "status", "name", "created_at", "finished_at"] {
+        assert_eq!(told["data"][field], job[field], "{field}");
+    }
+    assert_eq!(told["data"]["model"], job["result"]["model"]);
+    let pending = json!({"url": receiver.url(), "state": "pending", "failures": 0, "error": null});
+    assert_eq!(job["callback"], pending);
+    call.answer("204 No Content").await;
+    until_callback(client, &path, "state", json!("delivered")).await;
+    let metrics = client.get("/metrics").await.expect(200);
+    let counted = "halfspace_callbacks_total{outcome=\"delivered\"} 1";
+    assert!(metrics.text().contains(counted), "{}", metrics.text());
+
+    // A client that waits is answered before; one that cancels is told of that, too.
+    let waited = calling(short_job(), &receiver);
+    let waited = client.post("/v1/jobs", &waited, Some("wait=30")).await;
+    let waited = waited.unwrap().expect(200).json();
+    assert_eq!(waited["callback"], pending);
+    let call = receiver.call().await;
+    assert_eq!(waited["id"], call.header("webhook-id"));
+    call.answer("200 OK").await;
+    let path = submitted(client, &calling(long_job(1), &receiver)).await;
+    client.until_status(&path, "running").await;
+    let cancel = client
+        .send("POST", &format!("{path}/cancel"), &[], b"")
+        .await;
+    cancel.unwrap().expect(202);
+    let call = receiver.call().await;
+    assert_eq!(call.document()["type"], "job.cancelled");
+    call.answer("200 OK").await;
+    until_callback(client, &path, "state", json!("delivered")).await;
+}
+
+#[tokio::test]
+async fn a_failure_is_tried_again_and_410_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(directory.path(), &SETTINGS);
+    let client = program.client();
+    let (receiver, unwilling) = (Receiver::start().await, Receiver::start().await);
+    let path = submitted(client, &calling(short_job(), &receiver)).await;
+    let refused_path = submitted(client, &calling(short_job(), &unwilling)).await;
+    let first = receiver.call().await;
+    let (id, body) = (first.header("webhook-id").to_owned(), first.body.clone());
+    first.answer("500 Internal Server Error").await;
+    unwilling.call().await.answer("410 Gone").await;
+    let failed = until_callback(client, &path, "failures", json!(1)).await;
+    assert_eq!(failed["state"], "pending");
+    assert!(
+        failed["error"].as_str().unwrap().contains("500"),
+        "{failed}"
+    );
+    let gone = until_callback(client, &refused_path, "state", json!("given-up")).await;
+    assert_eq!(gone["failures"], 1);
+    assert!(gone["error"].as_str().unwrap().contains("410"), "{gone}");
+    // The schedule's first pause, five seconds, and its jitter.
+    let second = receiver.call().await;
+    second.assert_signed();
+    assert_eq!((second.header("webhook-id"), &second.body), (&*id, &body));
+    second.answer("200 OK").await;
+    let delivered = until_callback(client, &path, "state", json!("delivered")).await;
+    assert_eq!(
+        (&delivered["failures"], &delivered["error"]),
+        (&json!(1), &Value::Null)
+    );
+}
+
+#[tokio::test]
+async fn a_receiver_is_told_by_another_when_the_first_was_killed() {
+    told_after_a_kill("sqlite").await;
+    if let Some(database) = TestDatabase::new().await {
+        told_after_a_kill(&database.url()).await;
+    }
+}
+
+/// Over a shared database the lease runs out: a delivery's limit and two seconds.
+async fn told_after_a_kill(database_url: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = [&SETTINGS[..], &["--database-url", database_url]].concat();
+    let program = Program::start(directory.path(), &settings);
+    let receiver = Receiver::start().await;
+    let path = submitted(program.client(), &calling(short_job(), &receiver)).await;
+    let first = receiver.call().await;
+    program.kill();
+    let program = Program::start(directory.path(), &settings);
+    let second = receiver.call().await;
+    second.assert_signed();
+    assert_eq!(second.header("webhook-id"), first.header("webhook-id"));
+    assert_eq!(second.body, first.body);
+    second.answer("200 OK").await;
+    let client = program.client();
+    let delivered = until_callback(client, &path, "state", json!("delivered")).await;
+    assert_eq!(delivered["failures"], 0);
+}
+
+#[tokio::test]
+async fn a_receiver_that_does_not_answer_keeps_no_process_from_stopping() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut program = Program::start(directory.path(), &SETTINGS);
+    let receiver = Receiver::start().await;
+    let path = submitted(program.client(), &calling(short_job(), &receiver)).await;
+    let unanswered = receiver.call().await;
+    let begun = Instant::now();
+    program.terminate();
+    assert!(program.ended().await.success());
+    // Less than a delivery may take.
+    assert!(begun.elapsed() < Duration::from_secs(9));
+    let program = Program::start(directory.path(), &SETTINGS);
+    let again = receiver.call().await;
+    assert_eq!(again.body, unanswered.body);
+    again.answer("200 OK").await;
+    until_callback(program.client(), &path, "state", json!("delivered")).await;
+}
+
+#[tokio::test]
+async fn who_only_answers_delivers_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = [&SETTINGS[..], &["--role", "api"]].concat();
+    let mut api = Program::start(directory.path(), &settings);
+    let receiver = Receiver::start().await;
+    let client = api.client();
+    let path = submitted(client, &calling(short_job(), &receiver)).await;
+    // It ends here, so that whoever delivers here is woken at once.
+    let cancel = client
+        .send("POST", &format!("{path}/cancel"), &[], b"")
+        .await;
+    cancel.unwrap().expect(202);
+    let job = client.get(&path).await.expect(200).json();
+    assert_eq!(job["callback"]["state"], "pending");
+    api.terminate();
+    assert!(api.ended().await.success());
+    let store = sqlite::open(&directory.path().join("halfspace.sqlite")).await;
+    let store = store.unwrap();
+    let claim = store.claim_callback(&WorkerId::new("test"), 0).await;
+    assert_eq!(claim.unwrap().unwrap().lease.claim, 1, "nobody had it");
+    store.close().await;
+    // And whoever computes does.
+    let settings = [&SETTINGS[..], &["--role", "worker"]].concat();
+    let _worker = Program::start(directory.path(), &settings);
+    let call = receiver.call().await;
+    assert_eq!(call.document()["type"], "job.cancelled");
+    call.answer("200 OK").await;
+}
+
+#[tokio::test]
+async fn a_place_that_may_not_be_called_is_refused() {
+    let secret = ["--callback-secret", SECRET];
+    let service = Service::idle(&secret).await;
+    let refused = [
+        ("", "http:// or https://"),
+        ("example.com/hook", "http:// or https://"),
+        ("ftp://example.com/", "http:// or https://"),
+        ("https://user:password@example.com/", "no user"),
+        ("https://example.com/#here", "fragment"),
+        ("http://127.0.0.1/", "not dialled"),
+        ("http://0x7f.1/", "not dialled"),
+        ("http://[::ffff:10.0.0.1]/", "not dialled"),
+        ("http://169.254.169.254/latest/meta-data/", "not dialled"),
+    ];
+    for (url, reason) in refused {
+        let mut job = short_job();
+        job["callback"] = json!(url);
+        let answer = service.post_json("/v1/jobs", &job).await;
+        assert_eq!(answer.problem(422), "bad-callback", "{url}");
+        let error = &answer.json()["errors"][0];
+        assert_eq!(error["pointer"], "/callback", "{url}");
+        let detail = error["detail"].as_str().unwrap();
+        assert!(detail.contains(reason), "{url}: {detail}");
+    }
+    let path = "/v1/learners/perceptron/train?callback=http://10.0.0.1/";
+    let answer = service.post_as(path, "text/csv", "1,1,1\n-1,0,0\n").await;
+    assert_eq!(answer.problem(422), "bad-callback");
+    assert_eq!(answer.json()["errors"][0]["parameter"], "callback");
+    // What is accepted is shown as it was understood, in lists as well.
+    let mut job = train(json!({"name": "directed-drift"}), endless(15));
+    job["callback"] = json!("HTTPS://Example.COM:443/a?b=c");
+    let path = service.submit(&job).await;
+    let shown = service.get(&path).await.expect(200).json();
+    let expected = json!({"url": "https://example.com/a?b=c", "state": "pending",
+        "failures": 0, "error": null});
+    assert_eq!(shown["callback"], expected);
+    let listed = service.get("/v1/jobs").await.expect(200).json();
+    assert_eq!(listed["items"][0]["callback"], expected);
+    // Without a secret none is accepted, whatever it is.
+    let service = Service::idle(&[]).await;
+    let headers = [("content-type", "application/json")];
+    let asked = request("POST", "/v1/jobs", &headers, job.to_string());
+    let answer = service.send(asked).await;
+    assert_eq!(answer.problem(422), "callback-not-configured");
+}

@@ -1,0 +1,97 @@
+//! Whom a service calls back: takes one request after another, and answers when it is told to.
+
+use halfspace::callbacks::{Secret, Signer};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::time::timeout;
+
+use super::PATIENCE;
+
+/// With what services sign in these tests.
+pub const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+
+/// A server on the loopback address.
+pub struct Receiver(TcpListener);
+
+/// A request that has come whole and waits for its answer.
+pub struct Call {
+    stream: TcpStream,
+    head: String,
+    pub body: String,
+}
+
+impl Receiver {
+    pub async fn start() -> Self {
+        Self(TcpListener::bind("127.0.0.1:0").await.unwrap())
+    }
+
+    /// Where it is to be called.
+    pub fn url(&self) -> String {
+        format!("http://{}/hook?of=test", self.0.local_addr().unwrap())
+    }
+
+    /// The next call.
+    pub async fn call(&self) -> Call {
+        let accepted = timeout(PATIENCE, async {
+            let (stream, _) = self.0.accept().await.unwrap();
+            Call::read(stream).await
+        });
+        accepted.await.expect("a call in time")
+    }
+}
+
+impl Call {
+    async fn read(mut stream: TcpStream) -> Self {
+        let mut bytes = Vec::new();
+        loop {
+            let read = stream.read_buf(&mut bytes).await.unwrap();
+            assert!(read > 0, "the call ends early");
+            let text = String::from_utf8(bytes.clone()).unwrap();
+            let Some((head, body)) = text.split_once("\r\n\r\n") else {
+                continue;
+            };
+            let call = Self {
+                head: head.to_owned(),
+                body: body.to_owned(),
+                stream,
+            };
+            if call.body.len().to_string() == call.header("content-length") {
+                return call;
+            }
+            stream = call.stream;
+        }
+    }
+
+    /// The request line.
+    pub fn line(&self) -> &str {
+        self.head.lines().next().unwrap()
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        let mut fields = self.head.lines().filter_map(|line| line.split_once(": "));
+        let found = fields.find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.unwrap_or_else(|| panic!("no {name}")).1
+    }
+
+    pub fn document(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap()
+    }
+
+    /// Fails unless it is signed with [`SECRET`].
+    #[track_caller]
+    pub fn assert_signed(&self) {
+        let secret: Secret = SECRET.parse().unwrap();
+        let signer = Signer::new(vec![secret]).unwrap();
+        let seconds = self.header("webhook-timestamp").parse().unwrap();
+        let signature = signer.sign(self.header("webhook-id"), seconds, self.body.as_bytes());
+        assert_eq!(self.header("webhook-signature"), signature);
+    }
+
+    /// Answers with this status, and nothing else.
+    pub async fn answer(mut self, status: &str) {
+        let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
+        self.stream.write_all(answer.as_bytes()).await.unwrap();
+        self.stream.shutdown().await.unwrap();
+    }
+}

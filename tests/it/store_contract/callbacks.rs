@@ -1,0 +1,294 @@
+//! What is owed when a job ends, who delivers it, and that nobody else settles it.
+
+use std::time::Duration;
+
+use halfspace::records::{Callback, CallbackState};
+use halfspace::storage::{CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement};
+
+use super::*;
+
+const URL: &str = "https://receiver.example/hook?job=1";
+
+fn calling(job: Job) -> Job {
+    Job {
+        callback: Some(Callback::new(URL)),
+        ..job
+    }
+}
+
+async fn take(store: &dyn Store, name: &str, lease_seconds: u32) -> Option<CallbackClaim> {
+    let taken = store.claim_callback(&worker(name), lease_seconds).await;
+    taken.unwrap()
+}
+
+async fn settle(store: &dyn Store, lease: &CallbackLease, settlement: Settlement) -> Fenced {
+    store.settle_callback(lease, &settlement).await.unwrap()
+}
+
+fn failed() -> String {
+    "the answer is 500".to_owned()
+}
+
+/// Checks that this job is owed a callback, once, and settles it.
+async fn assert_owed(store: &dyn Store, id: JobId, status: Status) {
+    let claim = take(store, "d", LONG).await.unwrap();
+    assert_eq!((claim.job.id, claim.job.status), (id, status));
+    assert_eq!((claim.url.as_str(), claim.failures), (URL, 0));
+    assert_eq!(claim.job, get(store, id).await);
+    assert_eq!(take(store, "d", LONG).await, None);
+    let settled = settle(store, &claim.lease, Settlement::Delivered).await;
+    assert_eq!(settled, Fenced::Done);
+}
+
+/// Stores a job that has ended and is owed its callback.
+async fn owed(store: &dyn Store, number: i64) {
+    let job = calling(ended_job(number));
+    store.insert_ended_job(&job, None, None).await.unwrap();
+}
+
+async fn begun(store: &dyn Store, number: i64, lease_seconds: u32) -> Lease {
+    store.insert_job(&calling(job(number))).await.unwrap();
+    claim(store, "a", lease_seconds).await.unwrap().lease
+}
+
+pub(super) async fn every_end_owes_one_callback(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let store = &*store;
+    // What its worker ends.
+    for (number, end) in [(1, success(1)), (2, failure())] {
+        let lease = begun(store, number, LONG).await;
+        assert_eq!(take(store, "d", LONG).await, None);
+        let asked = get(store, lease.job).await.callback.unwrap();
+        assert_eq!(asked, Callback::new(URL));
+        assert_eq!(store.finish_job(&lease, &end).await.unwrap(), Fenced::Done);
+        assert_eq!(store.finish_job(&lease, &end).await.unwrap(), Fenced::Lost);
+        assert_owed(store, lease.job, end.status).await;
+    }
+    // What ends in the queue.
+    store.insert_job(&calling(job(3))).await.unwrap();
+    let id = job(3).id;
+    for _ in 0..2 {
+        store.cancel_job(&owner(), id, at(200)).await.unwrap();
+    }
+    assert_owed(store, id, Status::Cancelled).await;
+    // What goes back to the queue only to be cancelled.
+    let lease = begun(store, 4, LONG).await;
+    store
+        .cancel_job(&owner(), lease.job, at(200))
+        .await
+        .unwrap();
+    assert_eq!(take(store, "d", LONG).await, None);
+    store.requeue_job(&lease, at(200)).await.unwrap();
+    assert_owed(store, lease.job, Status::Cancelled).await;
+    let lease = begun(store, 5, LONG).await;
+    store
+        .cancel_job(&owner(), lease.job, at(200))
+        .await
+        .unwrap();
+    assert_eq!(store.release_all_leases(at(200)).await.unwrap(), 1);
+    assert_owed(store, lease.job, Status::Cancelled).await;
+    // What ends because its workers vanished: cancelled, and poisoned.
+    let lease = begun(store, 6, NONE).await;
+    store
+        .cancel_job(&owner(), lease.job, at(200))
+        .await
+        .unwrap();
+    assert_eq!(claim(store, "b", LONG).await, None);
+    assert_owed(store, lease.job, Status::Cancelled).await;
+    let lease = begun(store, 7, NONE).await;
+    while claim(store, "b", NONE).await.is_some() {}
+    assert_owed(store, lease.job, Status::Failed).await;
+    // What ended before it was stored, also when it is stored again.
+    owed(store, 8).await;
+    owed(store, 8).await;
+    assert_owed(store, job(8).id, Status::Succeeded).await;
+    // What was stored running.
+    let running = calling(running_job(9));
+    let lease = store.insert_running_job(&running, &worker("a"), LONG).await;
+    let lease = lease.unwrap();
+    store.finish_job(&lease, &success(9)).await.unwrap();
+    assert_owed(store, lease.job, Status::Succeeded).await;
+    for number in 1..=9 {
+        let callback = get(store, job(number).id).await.callback.unwrap();
+        assert_eq!(callback.state, CallbackState::Delivered, "{number}");
+    }
+}
+
+pub(super) async fn nobody_is_owed_what_was_not_asked_or_not_written(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let store = &*store;
+    let stale = begun(store, 1, NONE).await;
+    let held = claim(store, "b", LONG).await.unwrap().lease;
+    let end = success(1);
+    assert_eq!(store.finish_job(&stale, &end).await.unwrap(), Fenced::Lost);
+    assert_eq!(take(store, "d", LONG).await, None);
+    store.requeue_job(&held, at(200)).await.unwrap();
+    assert_eq!(take(store, "d", LONG).await, None);
+    // Those that named no place.
+    store.insert_job(&job(2)).await.unwrap();
+    store
+        .cancel_job(&owner(), job(2).id, at(200))
+        .await
+        .unwrap();
+    let ended = ended_job(3);
+    store.insert_ended_job(&ended, None, None).await.unwrap();
+    let lease = claim(store, "a", LONG).await.unwrap().lease;
+    assert_eq!(lease.job, stale.job);
+    store.insert_job(&job(4)).await.unwrap();
+    let lease = claim(store, "a", LONG).await.unwrap().lease;
+    store.finish_job(&lease, &success(4)).await.unwrap();
+    assert_eq!(take(store, "d", LONG).await, None);
+    assert_eq!(get(store, lease.job).await.callback, None);
+}
+
+pub(super) async fn a_callback_is_delivered_by_one(backend: &dyn Backend) {
+    const CALLBACKS: i64 = 24;
+    let stores = [open(backend).await, open(backend).await];
+    for number in 0..CALLBACKS {
+        owed(&*stores[0], number).await;
+    }
+    let takers = (0..6).map(|index| {
+        let store = Arc::clone(&stores[index % 2]);
+        tokio::spawn(async move {
+            let mut taken = Vec::new();
+            while let Some(claim) = take(&*store, &format!("d{index}"), LONG).await {
+                taken.push(claim.job.id);
+            }
+            taken
+        })
+    });
+    let mut taken = Vec::new();
+    for taker in takers.collect::<Vec<_>>() {
+        taken.extend(taker.await.unwrap());
+    }
+    let different: HashSet<_> = taken.iter().collect();
+    assert_eq!(taken.len(), CALLBACKS as usize);
+    assert_eq!(different.len(), taken.len());
+}
+
+pub(super) async fn a_callback_is_settled_by_who_holds_it(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let store = &*store;
+    owed(store, 1).await;
+    // The lease is over at once: it is another's to deliver, at no cost.
+    let stale = take(store, "d", NONE).await.unwrap().lease;
+    let held = take(store, "d", LONG).await.unwrap();
+    assert_eq!((held.lease.claim, held.failures), (2, 0));
+    let others = [
+        stale.clone(),
+        CallbackLease {
+            worker: worker("e"),
+            ..held.lease.clone()
+        },
+        CallbackLease {
+            job: job(2).id,
+            ..held.lease.clone()
+        },
+    ];
+    let settlements = || {
+        let delay = Duration::ZERO;
+        let error = failed();
+        let retry = Settlement::RetryIn { delay, error };
+        let error = failed();
+        [Settlement::Delivered, retry, Settlement::GivenUp { error }]
+    };
+    for lease in &others {
+        for settlement in settlements() {
+            assert_eq!(settle(store, lease, settlement).await, Fenced::Lost);
+        }
+    }
+    let callback = get(store, stale.job).await.callback.unwrap();
+    assert_eq!(callback, Callback::new(URL));
+    let delivered = settle(store, &held.lease, Settlement::Delivered).await;
+    assert_eq!(delivered, Fenced::Done);
+    // And it stays delivered.
+    for settlement in settlements() {
+        assert_eq!(settle(store, &held.lease, settlement).await, Fenced::Lost);
+    }
+    assert_eq!(take(store, "d", LONG).await, None);
+    // A lease that is over and that nobody has taken yet still tells what is known.
+    owed(store, 2).await;
+    let late = take(store, "d", NONE).await.unwrap().lease;
+    let settled = settle(store, &late, Settlement::Delivered).await;
+    assert_eq!(settled, Fenced::Done);
+    assert_eq!(take(store, "d", LONG).await, None);
+}
+
+pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let store = &*store;
+    owed(store, 1).await;
+    let id = job(1).id;
+    let retry = |delay| {
+        let error = failed();
+        Settlement::RetryIn { delay, error }
+    };
+    let lease = take(store, "d", LONG).await.unwrap().lease;
+    settle(store, &lease, retry(Duration::ZERO)).await;
+    let again = take(store, "e", LONG).await.unwrap();
+    assert_eq!((again.lease.claim, again.failures), (2, 1));
+    settle(store, &again.lease, retry(Duration::from_millis(3_600_500))).await;
+    assert_eq!(take(store, "d", LONG).await, None);
+    let callback = get(store, id).await.callback.unwrap();
+    let expected = Callback {
+        failures: 2,
+        error: Some(failed()),
+        ..Callback::new(URL)
+    };
+    assert_eq!(callback, expected);
+    // A process that knows that it is alone makes nothing due that is to wait.
+    assert_eq!(store.release_all_leases(at(300)).await.unwrap(), 0);
+    assert_eq!(take(store, "d", LONG).await, None);
+    let page = Page::<JobKind>::new(10, None);
+    let listed = store.jobs(&owner(), &JobFilter::default(), &page).await;
+    assert_eq!(listed.unwrap().items[0].callback, Some(expected));
+    // One that failed for good, and one that was held by a process that is gone.
+    owed(store, 2).await;
+    let lease = take(store, "d", LONG).await.unwrap().lease;
+    let error = failed();
+    settle(store, &lease, Settlement::GivenUp { error }).await;
+    assert_eq!(take(store, "d", LONG).await, None);
+    let callback = get(store, job(2).id).await.callback.unwrap();
+    assert_eq!(callback.state, CallbackState::GivenUp);
+    assert_eq!((callback.failures, callback.error), (1, Some(failed())));
+    owed(store, 3).await;
+    let gone = take(store, "d", LONG).await.unwrap().lease;
+    store.release_all_leases(at(300)).await.unwrap();
+    let held = take(store, "e", LONG).await.unwrap();
+    assert_eq!((held.lease.job, held.failures), (gone.job, 0));
+    let stale = settle(store, &gone, Settlement::Delivered).await;
+    assert_eq!(stale, Fenced::Lost);
+}
+
+pub(super) async fn a_callback_that_breaks_off_too_often_is_given_up(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let store = &*store;
+    owed(store, 1).await;
+    owed(store, 2).await;
+    let mut claims = 0;
+    while let Some(claim) = take(store, "d", NONE).await {
+        claims += 1;
+        assert!(claim.lease.claim <= CALLBACK_CLAIMS_MAX && claim.failures == 0);
+    }
+    assert_eq!(claims, 2 * CALLBACK_CLAIMS_MAX);
+    for number in [1, 2] {
+        let callback = get(store, job(number).id).await.callback.unwrap();
+        assert_eq!(callback.state, CallbackState::GivenUp);
+        assert!(callback.error.is_some());
+    }
+}
+
+pub(super) async fn a_callback_goes_with_its_job(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let store = &*store;
+    for number in [1, 2, 3] {
+        owed(store, number).await;
+    }
+    let lease = take(store, "d", LONG).await.unwrap().lease;
+    let deleted = store.delete_job(&owner(), lease.job).await.unwrap();
+    assert!(matches!(deleted, DeleteOutcome::Deleted { .. }));
+    let settled = settle(store, &lease, Settlement::Delivered).await;
+    assert_eq!(settled, Fenced::Lost);
+    assert_eq!(store.sweep_jobs(at(1_000), 10).await.unwrap().jobs, 2);
+    assert_eq!(take(store, "d", LONG).await, None);
+}

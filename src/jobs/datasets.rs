@@ -14,7 +14,7 @@ use crate::formats::{
 use crate::learners::data::Data;
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
-use crate::records::{Dataset, DatasetId, DatasetSummary, Owner, Timestamp};
+use crate::records::{Dataset, DatasetId, DatasetSummary, KeyClaim, Owner, Timestamp};
 use crate::storage::{Blobs, DatasetDeletion, StoreError};
 
 use super::service::{Jobs, JobsError};
@@ -30,13 +30,15 @@ pub struct NewDataset {
     pub parsed: Parsed<Gathered>,
     /// What is declared of their distribution.
     pub assume: Option<Assume>,
+    /// The idempotency key that it is made under.
+    pub key: Option<KeyClaim>,
 }
 
 impl Jobs {
     /// Stores a dataset. When this returns it is on disk.
     ///
     /// # Errors
-    /// What the store says. No dataset exists then, except perhaps after
+    /// [`JobsError::KeyTaken`], or what the store says. No dataset exists then, except perhaps after
     /// [`StoreError::Unavailable`]: nobody knows its id.
     pub async fn store_dataset(&self, new: NewDataset) -> Result<Dataset, JobsError> {
         let (id, created_at) = (self.ids.id::<DatasetKind>(), self.ids.now());
@@ -61,10 +63,11 @@ impl Jobs {
             features: new.parsed.feature_names,
             classes: new.parsed.class_names.map(Vec::from),
         };
-        let mut inserted = self.store.insert_dataset(&dataset).await;
+        let key_claim = new.key.as_ref();
+        let mut inserted = self.store.insert_dataset(&dataset, key_claim).await;
         if let Err(StoreError::Unavailable(_)) = inserted {
             // Perhaps only the answer is missing. A dataset that is stored already is left as it is.
-            inserted = self.store.insert_dataset(&dataset).await;
+            inserted = self.store.insert_dataset(&dataset, key_claim).await;
         }
         match inserted {
             Ok(()) => Ok(dataset),

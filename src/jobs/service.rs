@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::learners::run::Interrupt;
-use crate::records::{Job, JobId, Owner};
+use crate::records::{Job, JobId, KeyRecord, Owner};
 use crate::storage::{Blobs, CancelOutcome, DeleteOutcome, Store, StoreError, WorkerId};
 
 use super::hub::{self, Hub};
@@ -86,6 +86,9 @@ pub enum JobsError {
     /// No such model.
     #[error("there is no such model")]
     ModelMissing,
+    /// The owner made another thing under this idempotency key.
+    #[error("another thing was made under this idempotency key")]
+    KeyTaken(Box<KeyRecord>),
     /// Too many jobs wait.
     #[error("the queue is full: {limit} jobs are waiting")]
     QueueFull { limit: u64 },
@@ -98,6 +101,7 @@ impl From<StoreError> for JobsError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::DatasetMissing(_) => Self::DatasetMissing,
+            StoreError::KeyTaken(record) => Self::KeyTaken(record),
             error => Self::Store(error),
         }
     }

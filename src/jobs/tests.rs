@@ -130,6 +130,7 @@ fn new_train(stop: Value) -> NewJob {
     let data_sha256 = Some(hex(&formats::digest(&data)));
     let work = resolve(&spec, 1, Some(data.into()), None, Allowance::UNLIMITED).unwrap();
     NewJob {
+        key: None,
         owner: Owner::anonymous(),
         name: None,
         spec,

@@ -216,7 +216,7 @@ async fn claim(store: &dyn Store, name: &str, lease_seconds: u32) -> Option<Clai
 
 /// Stores job 1 and has worker `a` claim it.
 async fn claimed(store: &dyn Store, lease_seconds: u32) -> Lease {
-    store.insert_job(&job(1)).await.unwrap();
+    store.insert_job(&job(1), None).await.unwrap();
     claim(store, "a", lease_seconds).await.unwrap().lease
 }
 

@@ -9,11 +9,18 @@ use crate::storage::sql::migrations::{self, Migrations};
 use crate::storage::{Result, StoreError};
 
 /// Version, description, statements. The newest last.
-const MIGRATIONS: &Migrations = &[(
-    1,
-    "all",
-    include_str!("../../../migrations/postgres/0001_all.sql"),
-)];
+const MIGRATIONS: &Migrations = &[
+    (
+        1,
+        "all",
+        include_str!("../../../migrations/postgres/0001_all.sql"),
+    ),
+    (
+        2,
+        "idempotency keys",
+        include_str!("../../../migrations/postgres/0002_idempotency_keys.sql"),
+    ),
+];
 
 /// How long the server may take to answer at the start.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);

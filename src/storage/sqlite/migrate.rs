@@ -26,6 +26,11 @@ const MIGRATIONS: &Migrations = &[
         "sessions",
         include_str!("../../../migrations/sqlite/0003_sessions.sql"),
     ),
+    (
+        4,
+        "idempotency keys",
+        include_str!("../../../migrations/sqlite/0004_idempotency_keys.sql"),
+    ),
 ];
 
 /// Runs what has not run yet, all under one write lock, so that two processes never run one
@@ -163,7 +168,7 @@ mod tests {
         assert_eq!((model.job, model.n), (Some(ended.id), 3));
         // And it does what the new schema is for.
         let dataset = dataset();
-        store.insert_dataset(&dataset).await.unwrap();
+        store.insert_dataset(&dataset, None).await.unwrap();
         let at = Timestamp::from_milliseconds(1_700_000_000_006);
         let reader = Job {
             id: JobId::new(at, [6; 10]),
@@ -171,7 +176,7 @@ mod tests {
             data_key: None,
             ..queued
         };
-        store.insert_job(&reader).await.unwrap();
+        store.insert_job(&reader, None).await.unwrap();
         let deleted = store
             .delete_dataset(&owner, dataset.summary.id)
             .await

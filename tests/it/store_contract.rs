@@ -5,6 +5,7 @@
 
 mod database;
 mod datasets;
+mod idempotency;
 mod leases;
 mod reading;
 mod sessions;
@@ -397,6 +398,12 @@ contract!(over_sqlite over_postgres; [
         a_snapshot_takes_the_place_of_the_log
         many_sessions_are_written_at_once
         an_owner_has_so_many_sessions;
+    idempotency:
+        a_key_stands_for_one_thing
+        every_kind_of_thing_keeps_its_key
+        what_is_refused_keeps_no_key
+        of_many_under_one_key_one_is_stored
+        old_keys_are_swept_the_oldest_first;
     database:
         data_survive_reopening
         data_survive_a_process_that_did_not_close

@@ -7,9 +7,9 @@ use halfspace::records::session::{LogEntry, SessionAppend, SessionRecord, Sessio
 use halfspace::records::train::{LearnerSpec, StopSpec};
 use halfspace::storage::Appended;
 
-const MANY: u64 = 1_000;
+pub(super) const MANY: u64 = 1_000;
 
-fn session(number: i64) -> SessionRecord {
+pub(super) fn session(number: i64) -> SessionRecord {
     let mut random = [0x44; 10];
     random[..8].copy_from_slice(&number.to_be_bytes());
     SessionRecord {

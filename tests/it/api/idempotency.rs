@@ -81,7 +81,10 @@ async fn whatever_is_created_is_created_once() {
     .await;
     let save = format!("/v1/sessions/{}/model", opened.id());
     let renamed = format!("{save}?name=other");
-    let (sent, other) = ((save.as_str(), JSON, ""), (renamed.as_str(), JSON, ""));
+    let (sent, other) = (
+        (save.as_str(), "text/plain", ""),
+        (renamed.as_str(), "text/plain", ""),
+    );
     let saved = made_once(&service, sent, other, "/v1/models").await;
     let path = saved.header("location").unwrap();
     let file = service.get(path).await.expect(200).text().to_owned();

@@ -166,6 +166,17 @@ impl Keyed {
             answer: None,
         })
     }
+
+    /// Reads the body of a request that needs none: what was sent is part of the request.
+    ///
+    /// # Errors
+    /// What is wrong with the body.
+    pub async fn pass_over_body(&self, app: &App, request: Request) -> Result<(), Problem> {
+        match &self.0 {
+            Some((_, digest)) => digest_body(app, request, digest.clone()).await,
+            None => Ok(()),
+        }
+    }
 }
 
 /// Why a request made nothing.

@@ -169,6 +169,10 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
             Code::IDEMPOTENCY_IN_FLIGHT,
             Code::IDEMPOTENCY_GONE,
             Code::IDEMPOTENCY_MISMATCH,
+            // Whatever body comes with the key is read.
+            Code::TIMEOUT,
+            Code::TOO_LARGE,
+            Code::UNKNOWN_CODING,
         ]);
     }
     if path.starts_with("/v1/sessions") {

@@ -252,7 +252,8 @@ pub async fn save(
     check_name(&app, query.name.as_deref(), |detail| {
         FieldError::at_parameter("name", detail)
     })?;
-    let make = async |_, key: Keyed| {
+    let make = async |request, key: Keyed| {
+        key.pass_over_body(&app, request).await?;
         let key = key.claim();
         let saved = app.jobs.save_session(&owner, id, query.name, key.as_ref());
         Ok(created_model(saved.await?))

@@ -81,8 +81,9 @@ async fn whatever_is_created_is_created_once() {
     .await;
     let save = format!("/v1/sessions/{}/model", opened.id());
     let renamed = format!("{save}?name=other");
+    // A body that nobody asked for is a part of the request all the same.
     let (sent, other) = (
-        (save.as_str(), "text/plain", ""),
+        (save.as_str(), "text/plain", "body"),
         (renamed.as_str(), "text/plain", ""),
     );
     let saved = made_once(&service, sent, other, "/v1/models").await;

@@ -111,7 +111,7 @@ async fn measure(name: &str, store: Arc<dyn Store>, beside: &mut Beside) -> Outc
         let rate = rate(&store, workers).await?;
         println!("{name:<11} {workers} workers: {rate:.0} jobs a second");
     }
-    store.insert_job(&job()).await?;
+    store.insert_job(&job(), None).await?;
     for waiting in WAITING {
         beside.fill(waiting).await?;
         let taken = claims(&*store).await?;
@@ -131,7 +131,10 @@ async fn rate(store: &Arc<dyn Store>, workers: usize) -> Outcome<f64> {
         tokio::spawn(async move {
             let mut done = 0_u32;
             while begun.elapsed() < SPAN {
-                store.insert_job(&job()).await.expect("the store works");
+                store
+                    .insert_job(&job(), None)
+                    .await
+                    .expect("the store works");
                 if let Some(claim) = claim(&*store).await {
                     finish(&*store, &claim).await;
                     done += 1;

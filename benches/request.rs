@@ -165,7 +165,9 @@ async fn commit(
     job.id = jobs.ids().id();
     model.id = jobs.ids().id();
     (job.model, model.job) = (Some(model.id), Some(job.id));
-    Ok(store.insert_ended_job(&job, Some(&model), None).await?)
+    Ok(store
+        .insert_ended_job(&job, Some(&model), None, None)
+        .await?)
 }
 
 /// A connection on which requests are made one after another.

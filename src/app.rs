@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::callbacks::client::DELIVERY_LIMIT;
 use crate::callbacks::{Allowed, CallbackClient, Signer, system_roots};
 use crate::config::{Role, Settings};
-use crate::http::{self, App, ServeLimits};
+use crate::http::{self, App, InFlight, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
 use crate::records::{Clock, Timestamp};
 use crate::storage::backup::{self, Backup, BackupError};
@@ -113,6 +113,7 @@ impl Service {
             jobs: Arc::clone(&jobs),
             uploads: permits(limits.uploads_max),
             streams: permits(limits.streams_max),
+            in_flight: InFlight::default(),
             constructions: permits(limits.constructions_max),
             limits: Arc::new(limits),
             scratch: data_dir.scratch(),

@@ -131,8 +131,14 @@ codes! {
     BAD_CALLBACK "bad-callback" 422 "The callback cannot be called"
         "A callback is a URL of http or https, without user, password and fragment, of an address \
          that this service may dial. The detail says what is wrong with this one."
-    IDEMPOTENCY_UNSUPPORTED "idempotency-unsupported" 422 "Idempotency keys are not kept yet"
-        "A key that the service does not keep would promise what it does not do. Leave it out."
+    IDEMPOTENCY_IN_FLIGHT "idempotency-in-flight" 409 "A request under this key has no answer yet"
+        "Send the request again after the seconds that Retry-After names: it is then answered with \
+         what was made."
+    IDEMPOTENCY_GONE "idempotency-gone" 410 "What was made under this key is gone"
+        "It was deleted, and is not made a second time. A new request needs a new key."
+    IDEMPOTENCY_MISMATCH "idempotency-mismatch" 422 "Another request was sent under this key"
+        "A key stands for one request: path, query, Content-Type and body. A new request needs a new \
+         key."
     INTERNAL "internal" 500 "The service has a defect"
         "Nothing you did; the log has more under the request id."
     QUEUE_FULL "queue-full" 503 "The service has too much to do"

@@ -4,7 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Json;
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -12,9 +16,10 @@ use crate::formats::{Parsed, TextFormat, write_examples};
 use crate::jobs::NewDataset;
 use crate::learners::data::Data;
 use crate::learners::run::{Interrupt, Run};
-use crate::records::Owner;
+use crate::records::{DatasetId, KeyRecord, Owner};
 
 use super::App;
+use super::idempotency::{Keyed, NotMade, made_id};
 use super::problem::{Code, FieldError, Problem};
 use super::submission::check_name;
 
@@ -73,6 +78,8 @@ pub struct Keep {
     pub owner: Owner,
     pub store: bool,
     pub name: Option<String>,
+    /// The idempotency key, which is kept with the dataset. An answer that keeps nothing needs none.
+    pub key: Keyed,
 }
 
 impl Keep {
@@ -112,22 +119,32 @@ impl Keep {
         Ok(())
     }
 
-    /// The form of the data that is answered, and with which status.
+    /// The answer, which tells of the data in the form that is handed to `told`.
     ///
     /// # Errors
     /// What the store says.
-    pub async fn answer(self, data: Data) -> Result<(StatusCode, Box<RawValue>), Problem> {
+    pub async fn answer<A: Serialize>(
+        self,
+        data: Data,
+        told: impl Fn(Box<RawValue>) -> A,
+    ) -> Result<Response, NotMade> {
         if self.store {
+            let mut key = self.key.claim();
+            if let Some(claim) = &mut key {
+                // Seed and figures are not the dataset's, whose id is filled in.
+                claim.answer = serde_json::to_value(told(raw("null".to_owned())?)).ok();
+            }
             let parsed = Parsed::of(data).into();
             let new = NewDataset {
                 owner: self.owner,
                 name: self.name,
                 parsed,
                 assume: None,
+                key,
             };
             let id = self.app.jobs.store_dataset(new).await?.summary.id;
-            let form = serde_json::json!({"dataset": id}).to_string();
-            return Ok((StatusCode::CREATED, raw(form)?));
+            let answer = told(raw(dataset_form(id).to_string())?);
+            return Ok((StatusCode::CREATED, Json(answer)).into_response());
         }
         let limit = self.app.limits.prediction_bytes_max;
         let written = tokio::task::spawn_blocking(move || {
@@ -138,8 +155,30 @@ impl Keep {
         });
         let form = written.await;
         let form = form.map_err(|_| Problem::new(Code::INTERNAL, "The writer met a defect."))?;
-        Ok((StatusCode::OK, form?))
+        Ok(Json(told(form?)).into_response())
     }
+}
+
+/// The answer to a request that stored a construction before; none when the dataset is gone.
+///
+/// # Errors
+/// What the store says.
+pub async fn replay(
+    app: App,
+    owner: Owner,
+    record: KeyRecord,
+) -> Result<Option<Response>, Problem> {
+    let id = made_id(&record)?;
+    if app.jobs.store().dataset(&owner, id).await?.is_none() {
+        return Ok(None);
+    }
+    let mut answer = record.answer.unwrap_or_default();
+    answer["data"] = dataset_form(id);
+    Ok(Some((StatusCode::CREATED, Json(answer)).into_response()))
+}
+
+fn dataset_form(id: DatasetId) -> Value {
+    serde_json::json!({"dataset": id})
 }
 
 fn raw(form: String) -> Result<Box<RawValue>, Problem> {

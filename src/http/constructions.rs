@@ -6,7 +6,7 @@
 
 use axum::Json;
 use axum::extract::{Request, State};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use num_bigint::BigUint;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
@@ -16,16 +16,17 @@ use crate::constructions::kernel_perceptron_adversary::{self as adversary, Adver
 use crate::constructions::monotone_cnf::{self, CnfError};
 use crate::constructions::winnow_counting::{Counting, Plan, Question, QuestionError};
 use crate::learners::kernel_winnow_weights::ACTIVE_MAX;
+use crate::records::Owner;
 use crate::records::certificates::WholeNumber;
 use crate::records::train::SeedNumber;
 
 use super::App;
-use super::construct::{Keep, construct, interrupted, out_of_range};
+use super::construct::{Keep, construct, interrupted, out_of_range, replay};
 use super::data_body::read_json;
 use super::data_schema;
 use super::extract::{Caller, NoQuery};
+use super::idempotency::{KeyHeader, Keyed, NotMade, once};
 use super::problem::{Code, Problem};
-use super::submission::refuse_idempotency_key;
 
 /// Clauses of a formula; over 8 variables there are 36 different ones.
 const CLAUSES_MAX: usize = 1000;
@@ -155,7 +156,7 @@ pub struct CnfAnswer {
 
 /// Builds the sequence on which the monotone kernel perceptron errs every time (Theorem 4).
 #[utoipa::path(post, path = "/v1/constructions/kernel-perceptron-adversary",
-    tag = "constructions", request_body = AdversaryRequest,
+    tag = "constructions", request_body = AdversaryRequest, params(KeyHeader),
     responses((status = 200, description = "The sequence", body = AdversaryAnswer),
         (status = 201, description = "The sequence is stored", body = AdversaryAnswer)))]
 pub async fn kernel_perceptron_adversary(
@@ -164,11 +165,22 @@ pub async fn kernel_perceptron_adversary(
     _: NoQuery,
     request: Request,
 ) -> Result<Response, Problem> {
-    refuse_idempotency_key(request.headers())?;
+    let make = |request, key| adversary_made(app.clone(), owner.clone(), request, key);
+    let replay = |record| replay(app.clone(), owner.clone(), record);
+    once(&app, &owner, request, make, replay).await
+}
+
+async fn adversary_made(
+    app: App,
+    owner: Owner,
+    request: Request,
+    key: Keyed,
+) -> Result<Response, NotMade> {
     let request: AdversaryRequest = read_json(&app, request).await?;
     let keep = Keep {
         app: app.clone(),
         owner,
+        key,
         store: request.store,
         name: request.name,
     };
@@ -182,19 +194,18 @@ pub async fn kernel_perceptron_adversary(
         adversary::build(features, size, seed, run).map_err(no_adversary)
     });
     let data = found.await?;
-    let (status, data) = keep.answer(data).await?;
-    let answer = AdversaryAnswer {
+    let told = |data| AdversaryAnswer {
         data,
         seed,
         examples,
     };
-    Ok((status, Json(answer)).into_response())
+    keep.answer(data, told).await
 }
 
 /// Builds the sequence after which kernel Winnow's prediction counts the satisfying assignments of
 /// a formula (Theorem 7).
 #[utoipa::path(post, path = "/v1/constructions/winnow-counting",
-    tag = "constructions", request_body = CountingRequest,
+    tag = "constructions", request_body = CountingRequest, params(KeyHeader),
     responses((status = 200, description = "The sequence", body = CountingAnswer),
         (status = 201, description = "The sequence is stored", body = CountingAnswer)))]
 pub async fn winnow_counting(
@@ -203,18 +214,29 @@ pub async fn winnow_counting(
     _: NoQuery,
     request: Request,
 ) -> Result<Response, Problem> {
-    refuse_idempotency_key(request.headers())?;
+    let make = |request, key| counting_made(app.clone(), owner.clone(), request, key);
+    let replay = |record| replay(app.clone(), owner.clone(), record);
+    once(&app, &owner, request, make, replay).await
+}
+
+async fn counting_made(
+    app: App,
+    owner: Owner,
+    request: Request,
+    key: Keyed,
+) -> Result<Response, NotMade> {
     let request: CountingRequest = read_json(&app, request).await?;
     let keep = Keep {
         app: app.clone(),
         owner,
+        key,
         store: request.store,
         name: request.name,
     };
     let clauses = request.clauses.len();
     if clauses > CLAUSES_MAX {
         let detail = format!("There are {clauses} clauses, more than {CLAUSES_MAX}.");
-        return Err(out_of_range("clauses", detail));
+        return Err(out_of_range("clauses", detail).into());
     }
     let alpha = request.alpha.unwrap_or(2);
     let plan = Plan::new(Question {
@@ -230,15 +252,14 @@ pub async fn winnow_counting(
             "With alpha = {alpha} an example has {active} active features, more than the \
              {ACTIVE_MAX} that kernel Winnow can take; a smaller alpha needs fewer."
         );
-        return Err(out_of_range("alpha", detail));
+        return Err(out_of_range("alpha", detail).into());
     }
     keep.check(plan.examples(), plan.numbers().m.into())?;
     let building = plan.clone();
     let found = construct(&app, move |run| building.build(run).map_err(interrupted));
     let Counting { data, query } = found.await?;
-    let (status, data) = keep.answer(data).await?;
     let numbers = plan.numbers();
-    let answer = CountingAnswer {
+    let told = |data| CountingAnswer {
         data,
         query: query.to_bit_string(),
         theta: plan.theta().to_string(),
@@ -254,7 +275,7 @@ pub async fn winnow_counting(
             p: numbers.p.to_string(),
         },
     };
-    Ok((status, Json(answer)).into_response())
+    keep.answer(data, told).await
 }
 
 /// Builds a monotone CNF with exactly so many satisfying assignments (Lemma 8).
@@ -266,7 +287,6 @@ pub async fn monotone_cnf(
     _: NoQuery,
     request: Request,
 ) -> Result<Json<CnfAnswer>, Problem> {
-    refuse_idempotency_key(request.headers())?;
     let request: CnfRequest = read_json(&app, request).await?;
     let clauses = monotone_cnf::build(request.variables, &request.satisfying);
     let clauses = clauses.map_err(|error| {

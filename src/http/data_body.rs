@@ -1,6 +1,6 @@
 //! How a body that brings data is to be read: its format, its limits, the options of tables.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use axum::body::Body;
 use axum::extract::Request;
@@ -10,10 +10,11 @@ use serde::de::DeserializeOwned;
 use tokio::sync::OwnedSemaphorePermit;
 use utoipa::ToSchema;
 
-use crate::formats::{self, BitOrder, Format, Header, LabelsColumn, json};
+use crate::formats::{self, BitOrder, Format, FormatError, Header, LabelsColumn, json};
 
 use super::App;
 use super::body::{self, Effort};
+use super::idempotency::RequestDigest;
 use super::linger::{Returned, lend};
 use super::problem::{Code, Problem};
 
@@ -114,6 +115,17 @@ impl DataBody {
         effort: Effort,
         parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
     ) -> Result<(T, Option<OwnedSemaphorePermit>), Problem> {
+        let digest = self.parts.extensions.get::<RequestDigest>().cloned();
+        let parse = move |reader: &mut dyn Read| {
+            let Some(digest) = digest else {
+                return parse(reader);
+            };
+            let mut reader = digest.over(reader);
+            let parsed = parse(&mut reader)?;
+            // A parser may stop early, and the digest is of the whole.
+            io::copy(&mut reader, &mut io::sink()).map_err(FormatError::from)?;
+            Ok(parsed)
+        };
         body::read(
             app,
             &self.parts.headers,

@@ -3,6 +3,7 @@
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OwnedSemaphorePermit;
 use utoipa::ToSchema;
@@ -15,13 +16,14 @@ use crate::jobs::{JobsError, NewDataset};
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::train::SeedNumber;
-use crate::records::{Dataset, DatasetId, DatasetSummary, Owner, Timestamp};
+use crate::records::{Dataset, DatasetId, DatasetSummary, KeyRecord, Owner, Timestamp};
 
 use super::body::Effort;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
 use super::extract::{Caller, NoQuery, PageQuery, PathId, Query, page, query_pairs};
+use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use super::problem::{Code, FieldError, Problem, placed};
-use super::submission::{check_name, refuse_idempotency_key};
+use super::submission::check_name;
 use super::{App, data_schema};
 
 /// Data to be stored.
@@ -153,7 +155,8 @@ impl From<Dataset> for DatasetAnswer {
         ("n" = Option<u64>, Query, description = "Features an example; octets \
             need it; not with JSON"),
         ("assume" = Option<String>, Query, description = "Declares the data fresh and \
-            independent: `uniform-positive`, `reflected` or `uniform`; not with JSON")),
+            independent: `uniform-positive`, `reflected` or `uniform`; not with JSON"),
+        KeyHeader),
     request_body(
         content((DatasetRequest = "application/json"), (String = "application/x-ndjson"),
             (String = "text/csv"), (String = "text/x-libsvm"), (String = "text/x-arff"),
@@ -164,21 +167,20 @@ pub async fn create(
     State(app): State<App>,
     Caller(owner): Caller,
     request: Request,
-) -> Result<
-    (
-        StatusCode,
-        [(header::HeaderName, String); 1],
-        Json<DatasetAnswer>,
-    ),
-    Problem,
-> {
-    refuse_idempotency_key(request.headers())?;
+) -> Result<Response, Problem> {
+    let make = |request, key| made(app.clone(), owner.clone(), request, key);
+    let replay = |record| replay(app.clone(), owner.clone(), record);
+    once(&app, &owner, request, make, replay).await
+}
+
+async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Response, NotMade> {
     let body = DataBody::new(&app, request)?;
-    let (new, permit) = match body.format {
+    let (mut new, permit) = match body.format {
         Format::Json => read_json(&app, owner, body).await?,
         _ => read_lines(&app, owner, body).await?,
     };
     check_assume(&new)?;
+    new.key = key.claim();
     // What came in whole is stored to the end, under its permit, whether its client stays or not.
     let stored = tokio::spawn(async move {
         let stored = app.jobs.store_dataset(new).await;
@@ -186,11 +188,19 @@ pub async fn create(
         stored
     });
     let defect = |_| Problem::new(Code::INTERNAL, "The dataset met a defect.");
-    let dataset = stored.await.map_err(defect)??;
+    Ok(created(stored.await.map_err(defect)??))
+}
+
+async fn replay(app: App, owner: Owner, record: KeyRecord) -> Result<Option<Response>, Problem> {
+    let dataset = app.jobs.store().dataset(&owner, made_id(&record)?);
+    Ok(dataset.await?.map(created))
+}
+
+fn created(dataset: Dataset) -> Response {
     let location = format!("/v1/datasets/{}", dataset.summary.id);
     let answer = DatasetAnswer::from(dataset);
     let headers = [(header::LOCATION, location)];
-    Ok((StatusCode::CREATED, headers, Json(answer)))
+    (StatusCode::CREATED, headers, Json(answer)).into_response()
 }
 
 /// What is to be stored, and the permit under which it was read.
@@ -216,6 +226,7 @@ async fn read_lines(app: &App, owner: Owner, mut body: DataBody) -> Result<Read,
         name,
         parsed,
         assume,
+        key: None,
     };
     Ok((new, permit))
 }
@@ -264,6 +275,7 @@ async fn read_json(app: &App, owner: Owner, body: DataBody) -> Result<Read, Prob
                 name,
                 parsed: parsed.into(),
                 assume,
+                key: None,
             };
             Ok((new, permit))
         }

@@ -5,6 +5,7 @@ use std::io::Read;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
 
 use crate::formats::{self, json};
 use crate::jobs::{ImportError, check_import};
@@ -12,14 +13,16 @@ use crate::records::hypothesis::HypothesisDocument;
 use crate::records::model_file::{Claim, FORMAT, ModelFile, unknown_member};
 use crate::records::names::{NAMES_BYTES_MAX, is_short};
 use crate::records::train::ModelDocument;
+use crate::records::{KeyRecord, Model, Owner};
 
 use super::App;
 use super::body::Effort;
 use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery};
-use super::models::ModelAnswer;
+use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
+use super::models::{ModelAnswer, document};
 use super::problem::{Code, FieldError, Problem};
-use super::submission::{check_name, nested, refuse_idempotency_key};
+use super::submission::{check_name, nested};
 
 /// Imports a model, as `GET /v1/models/{id}` gave it, under a new id.
 ///
@@ -27,21 +30,20 @@ use super::submission::{check_name, nested, refuse_idempotency_key};
 /// learner, its parameters, seed, data digest, counts and the hypothesis; `name` may be changed.
 /// It is no signature, so take models from those you trust to have trained them.
 #[utoipa::path(post, path = "/v1/models", tag = "models", request_body = ModelFile,
+    params(KeyHeader),
     responses((status = 201, description = "The model is stored", body = ModelAnswer)))]
 pub async fn import(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
     request: Request,
-) -> Result<
-    (
-        StatusCode,
-        [(header::HeaderName, String); 1],
-        Json<ModelAnswer>,
-    ),
-    Problem,
-> {
-    refuse_idempotency_key(request.headers())?;
+) -> Result<Response, Problem> {
+    let make = |request, key| made(app.clone(), owner.clone(), request, key);
+    let replay = |record| replay(app.clone(), owner.clone(), record);
+    once(&app, &owner, request, make, replay).await
+}
+
+async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Response, NotMade> {
     let mut body = DataBody::json(&app, request)?;
     body.limits.body_bytes_max = app.limits.model_bytes_max;
     body.limits.body_limit_name = "model_bytes_max";
@@ -53,13 +55,25 @@ pub async fn import(
     check_name(&app, name.as_deref(), |detail| {
         FieldError::at_pointer("/name", detail)
     })?;
-    let stored = app.jobs.store_model(owner, name, learner, &document);
-    let model = stored.await?;
+    let key = key.claim();
+    let stored = app
+        .jobs
+        .store_model(owner, name, learner, &document, key.as_ref());
+    Ok(created(stored.await?, document))
+}
+
+async fn replay(app: App, owner: Owner, record: KeyRecord) -> Result<Option<Response>, Problem> {
+    let model = app.jobs.store().model(&owner, made_id(&record)?).await?;
+    let created = |model| document(&model).map(|document| created(model, document));
+    model.map(created).transpose()
+}
+
+fn created(model: Model, document: ModelDocument) -> Response {
     let location = format!("/v1/models/{}", model.id);
     let (summary, _) = model.into_parts();
     let answer = ModelAnswer::new(summary, document);
     let headers = [(header::LOCATION, location)];
-    Ok((StatusCode::CREATED, headers, Json(answer)))
+    (StatusCode::CREATED, headers, Json(answer)).into_response()
 }
 
 fn refused(code: Code, pointer: &str, detail: String) -> Problem {

@@ -11,13 +11,15 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::formats::{Place, json};
+use crate::jobs::JobsError;
 use crate::records::certificates::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
 use crate::records::evaluation::EvaluateResult;
 use crate::records::id::JobKind;
 use crate::records::task::JobSpec;
 use crate::records::train::{LearnerSpec, TrainResult};
 use crate::records::{
-    Callback, DatasetId, Job, JobError, JobId, ModelId, Progress, Status, Timestamp,
+    Callback, DatasetId, Job, JobError, JobId, KeyRecord, ModelId, Owner, Progress, Status,
+    Timestamp,
 };
 use crate::storage::JobFilter;
 
@@ -25,10 +27,9 @@ use super::App;
 use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
 use super::found_data::{find_data, sha256};
+use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use super::problem::{FieldError, Problem, placed};
-use super::submission::{
-    JobFields, Whereabouts, find_model, nested, new_job, refuse_idempotency_key,
-};
+use super::submission::{JobFields, Whereabouts, find_model, nested, new_job};
 use super::tasks::{Asked, JobRequest};
 
 /// A job.
@@ -135,7 +136,8 @@ impl From<Job> for JobDocument {
 ///
 /// With `Prefer: wait=S` the answer waits up to S seconds for the end of the job.
 #[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = JobRequest,
-    params(("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds")),
+    params(("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds"),
+        KeyHeader),
     responses(
         (status = 200, description = "The job ended in time", body = JobDocument),
         (status = 202, description = "The job is accepted", body = JobDocument)))]
@@ -146,7 +148,22 @@ pub async fn create(
     prefer: Option<PreferWait>,
     request: Request,
 ) -> Result<Response, Problem> {
-    refuse_idempotency_key(request.headers())?;
+    let wait = Wait {
+        prefer,
+        patience: prefer.map_or(Duration::ZERO, |wait| wait.0),
+    };
+    let make = |request, key| made(app.clone(), owner.clone(), wait, request, key);
+    let replay = |record| replay(app.clone(), owner.clone(), wait, record);
+    once(&app, &owner, request, make, replay).await
+}
+
+async fn made(
+    app: App,
+    owner: Owner,
+    wait: Wait,
+    request: Request,
+    key: Keyed,
+) -> Result<Response, NotMade> {
     let (request, asked, sha256) = read_request(&app, request).await?;
     let task = asked.task;
     let name = task.name();
@@ -166,15 +183,51 @@ pub async fn create(
         sha256: found.sha256,
         dataset: found.dataset,
         model,
+        key: key.claim(),
     };
     let place = |first_real| JsonPlace {
         task: name,
         first_real,
     };
     let new = new_job(&app, fields, found.sample, place).await?;
-    let patience = prefer.map_or(Duration::ZERO, |wait| wait.0);
-    let job = app.jobs.submit(new, patience).await?;
-    Ok(answer(job, prefer))
+    let job = app.jobs.submit(new, wait.patience).await?;
+    Ok(answer(job, wait.prefer))
+}
+
+/// How long the answer that tells of a new job may wait for its end.
+#[derive(Clone, Copy)]
+pub struct Wait {
+    /// What the request says of it.
+    pub prefer: Option<PreferWait>,
+    /// How long it comes to.
+    pub patience: Duration,
+}
+
+/// The answer to a request that made a job before: waits as the first did; none when the job is gone.
+///
+/// # Errors
+/// What the store says.
+pub async fn replay(
+    app: App,
+    owner: Owner,
+    wait: Wait,
+    record: KeyRecord,
+) -> Result<Option<Response>, Problem> {
+    let job = match app
+        .jobs
+        .wait(&owner, made_id(&record)?, wait.patience)
+        .await
+    {
+        Ok(job) => job,
+        Err(JobsError::NotFound) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let mut response = answer(job, wait.prefer);
+    if wait.patience.is_zero() {
+        // As the first time: who does not wait is not told the end at once.
+        *response.status_mut() = StatusCode::ACCEPTED;
+    }
+    Ok(Some(response))
 }
 
 /// Reads a job request and digests its data.

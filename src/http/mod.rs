@@ -19,6 +19,7 @@ mod events;
 mod examples;
 mod extract;
 mod found_data;
+mod idempotency;
 mod import;
 mod infer;
 mod infer_answer;
@@ -64,6 +65,7 @@ use crate::jobs::Jobs;
 use crate::records::train::SeedNumber;
 use crate::storage::Scratch;
 
+pub use idempotency::InFlight;
 use limits::Limits;
 use problem::{Code, Problem};
 
@@ -84,6 +86,8 @@ pub struct App {
     pub streams: Arc<Semaphore>,
     /// One permit a construction.
     pub constructions: Arc<Semaphore>,
+    /// The idempotency keys of requests that have no answer yet.
+    pub in_flight: InFlight,
     /// The host names answered to; none for all.
     pub allowed_hosts: Option<Arc<[String]>>,
     /// The text of `/metrics`.

@@ -139,7 +139,7 @@ pub async fn get(
 ///
 /// # Errors
 /// When what is stored is damaged.
-fn document(model: &Model) -> Result<ModelDocument, Problem> {
+pub fn document(model: &Model) -> Result<ModelDocument, Problem> {
     ModelDocument::deserialize(&model.document)
         .map_err(|_| Problem::new(Code::INTERNAL, "The stored model is damaged."))
 }

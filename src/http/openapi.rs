@@ -11,6 +11,7 @@ use crate::learners::parameters;
 use crate::records::train::{Positive, StopRuleName};
 
 use super::data_schema;
+use super::idempotency::{KEY, REPLAYED};
 use super::limits::Limits;
 use super::problem::{Code, FieldError, ProblemDocument};
 use super::tasks::JobRequest;
@@ -41,6 +42,7 @@ pub fn text(document: OpenApi, limits: &Limits) -> String {
             let operations = operations.as_object_mut();
             for (method, operation) in operations.into_iter().flatten() {
                 complete_parameters(operation, limits.n_max);
+                declare_replays(operation);
                 declare_problems(path, method, operation);
             }
         }
@@ -111,6 +113,27 @@ fn schema_of<T: PartialSchema + ToSchema>() -> Value {
     serde_json::to_value(T::schema()).unwrap_or_default()
 }
 
+/// Whether the operation makes something under an idempotency key.
+fn takes_key(operation: &Value) -> bool {
+    let parameters = operation["parameters"].as_array();
+    parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == KEY))
+}
+
+/// Declares the header of answers that tell of what a request made before.
+fn declare_replays(operation: &mut Value) {
+    if !takes_key(operation) {
+        return;
+    }
+    let header = json!({"description": "`true` where the request came before under its \
+        Idempotency-Key: the answer is what it made then, as it is now.",
+        "schema": {"type": "string", "const": "true"}});
+    for (status, response) in operation["responses"].as_object_mut().into_iter().flatten() {
+        if status.starts_with('2') {
+            response["headers"][REPLAYED.as_str()] = header.clone();
+        }
+    }
+}
+
 /// Declares the errors that an operation of this shape can answer with.
 fn declare_problems(path: &str, method: &str, operation: &mut Value) {
     let has_body = operation.get("requestBody").is_some();
@@ -139,6 +162,17 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
             Code::TOO_LARGE,
             Code::UNSUPPORTED_MEDIA_TYPE,
             Code::WRONG_DATA,
+        ]);
+    }
+    if takes_key(operation) {
+        codes.extend([
+            Code::IDEMPOTENCY_IN_FLIGHT,
+            Code::IDEMPOTENCY_GONE,
+            Code::IDEMPOTENCY_MISMATCH,
+            // Whatever body comes with the key is read.
+            Code::TIMEOUT,
+            Code::TOO_LARGE,
+            Code::UNKNOWN_CODING,
         ]);
     }
     if path.starts_with("/v1/sessions") {

@@ -16,6 +16,7 @@ use crate::storage::StoreError;
 use crate::theory::OutOfRange;
 
 pub use super::codes::Code;
+use super::idempotency::in_flight;
 
 /// An error answer in the making.
 #[derive(Clone, Debug, PartialEq)]
@@ -179,7 +180,8 @@ impl Problem {
             StatusCode::SERVICE_UNAVAILABLE,
             StatusCode::TOO_MANY_REQUESTS,
         ];
-        if passes.contains(&self.code.status()) {
+        let is_in_flight = self.code == Code::IDEMPOTENCY_IN_FLIGHT;
+        if is_in_flight || passes.contains(&self.code.status()) {
             headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
         }
         headers
@@ -262,6 +264,9 @@ impl From<OutOfRange> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
+        if let StoreError::KeyTaken(_) = error {
+            return in_flight();
+        }
         // What a driver says is for the log, not for strangers.
         tracing::error!(%error, "the store failed");
         match error {
@@ -284,6 +289,7 @@ impl From<JobsError> for Problem {
             JobsError::DatasetMissing => Self::new(Code::UNKNOWN_DATASET, detail),
             JobsError::ModelMissing => Self::new(Code::UNKNOWN_MODEL, detail),
             JobsError::DatasetPinned { .. } => Self::new(Code::DATASET_IN_USE, detail),
+            JobsError::KeyTaken(_) => in_flight(),
             JobsError::QueueFull { .. } => Self::new(Code::QUEUE_FULL, detail),
             JobsError::Stopping => Self::new(Code::STOPPING, detail),
         }

@@ -4,25 +4,26 @@
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::formats::{Assume, RowsKind, json};
 use crate::jobs::SessionError;
 use crate::learners::task::TaskError;
-use crate::records::SessionId;
 use crate::records::id::SessionKind;
 use crate::records::session::SessionSpec;
 use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
+use crate::records::{KeyRecord, Model, Owner, SessionId};
 
 use super::App;
 use super::data_body::{Octets, read_json};
 use super::extract::{Caller, NoQuery, PageQuery, PathId, Query, page};
+use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use super::predict::Predictions;
 use super::problem::{Code, FieldError, Problem};
 use super::session_documents::{SavedModel, SessionAnswer, SessionItem, SessionList, answer};
-use super::submission::{Whereabouts, check_name, nested, refuse_idempotency_key, unresolvable};
+use super::submission::{Whereabouts, check_name, nested, unresolvable};
 
 /// A session to be opened.
 #[derive(Deserialize, ToSchema)]
@@ -135,27 +136,26 @@ fn etag(position: u64) -> String {
 /// Opens a session, in which a learner learns one example at a time.
 #[utoipa::path(post, path = "/v1/sessions", tag = "sessions",
     request_body(content = SessionRequest, description = "What it learns, and until when"),
+    params(KeyHeader),
     responses((status = 201, description = "The session is open", body = SessionAnswer)))]
 pub async fn create(
     State(app): State<App>,
     Caller(owner): Caller,
     _: NoQuery,
     request: Request,
-) -> Result<
-    (
-        StatusCode,
-        [(header::HeaderName, String); 2],
-        Json<SessionAnswer>,
-    ),
-    Problem,
-> {
-    refuse_idempotency_key(request.headers())?;
+) -> Result<Response, Problem> {
+    let make = |request, key| opened(app.clone(), owner.clone(), request, key);
+    let replay = |record| reopened(app.clone(), owner.clone(), record);
+    once(&app, &owner, request, make, replay).await
+}
+
+async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Response, NotMade> {
     let asked: SessionRequest = read_json(&app, request).await?;
     let n = asked.n.get();
     if n > app.limits.n_max {
         let detail = format!("{n} features are more than n_max: {}.", app.limits.n_max);
         let field = SessionPlace.task("n", detail.clone());
-        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
+        return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field).into());
     }
     let spec = SessionSpec {
         learner: asked.learner,
@@ -165,16 +165,33 @@ pub async fn create(
         seed: app.seed(asked.seed),
         stop: asked.stop,
     };
+    let (key, sessions_max) = (key.claim(), app.limits.sessions_max);
     let created = app
         .jobs
-        .create_session(&owner, spec, app.limits.sessions_max);
+        .create_session(&owner, spec, sessions_max, key.as_ref());
     let id = created.await?.id;
     let answer = app.jobs.look_at_session(&owner, id, answer).await?;
+    Ok(created_session(answer))
+}
+
+async fn reopened(app: App, owner: Owner, record: KeyRecord) -> Result<Option<Response>, Problem> {
+    let looked = app
+        .jobs
+        .look_at_session(&owner, made_id(&record)?, answer)
+        .await;
+    match looked {
+        Ok(answer) => Ok(Some(created_session(answer))),
+        Err(SessionError::NotFound) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn created_session(answer: SessionAnswer) -> Response {
     let headers = [
-        (header::LOCATION, format!("/v1/sessions/{id}")),
+        (header::LOCATION, format!("/v1/sessions/{}", answer.id)),
         (header::ETAG, etag(answer.position)),
     ];
-    Ok((StatusCode::CREATED, headers, Json(answer)))
+    (StatusCode::CREATED, headers, Json(answer)).into_response()
 }
 
 /// The sessions, newest first.
@@ -223,7 +240,7 @@ pub async fn delete(
 
 /// Saves what the session has learnt so far as a model.
 #[utoipa::path(post, path = "/v1/sessions/{id}/model", tag = "sessions",
-    params(("id" = SessionId, Path, description = "The session"), SaveQuery),
+    params(("id" = SessionId, Path, description = "The session"), SaveQuery, KeyHeader),
     responses((status = 201, description = "The model is stored", body = SavedModel)))]
 pub async fn save(
     State(app): State<App>,
@@ -231,21 +248,26 @@ pub async fn save(
     Query(query): Query<SaveQuery>,
     PathId(id): PathId<SessionKind>,
     request: Request,
-) -> Result<
-    (
-        StatusCode,
-        [(header::HeaderName, String); 1],
-        Json<SavedModel>,
-    ),
-    Problem,
-> {
-    refuse_idempotency_key(request.headers())?;
+) -> Result<Response, Problem> {
     check_name(&app, query.name.as_deref(), |detail| {
         FieldError::at_parameter("name", detail)
     })?;
-    let model = app.jobs.save_session(&owner, id, query.name).await?;
+    let make = async |request, key: Keyed| {
+        key.pass_over_body(&app, request).await?;
+        let key = key.claim();
+        let saved = app.jobs.save_session(&owner, id, query.name, key.as_ref());
+        Ok(created_model(saved.await?))
+    };
+    let replay = async |record| {
+        let model = app.jobs.store().model(&owner, made_id(&record)?).await?;
+        Ok(model.map(created_model))
+    };
+    once(&app, &owner, request, make, replay).await
+}
+
+fn created_model(model: Model) -> Response {
     let location = [(header::LOCATION, format!("/v1/models/{}", model.id))];
-    Ok((StatusCode::CREATED, location, Json(model.into())))
+    (StatusCode::CREATED, location, Json(SavedModel::from(model))).into_response()
 }
 
 /// Predicts without learning, as a model does: see its predict. The session stays where it stands.

@@ -3,8 +3,6 @@
 
 use std::sync::Arc;
 
-use axum::http::HeaderMap;
-
 use crate::callbacks::CallbackUrl;
 use crate::formats::Place;
 use crate::jobs::{
@@ -13,7 +11,7 @@ use crate::jobs::{
 use crate::learners::task::TaskError;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
-use crate::records::{DatasetId, Owner};
+use crate::records::{DatasetId, KeyClaim, Owner};
 
 use super::App;
 use super::body;
@@ -61,6 +59,8 @@ pub struct JobFields {
     pub dataset: Option<DatasetId>,
     /// The model that the task names.
     pub model: Option<LoadedModel>,
+    /// The idempotency key.
+    pub key: Option<KeyClaim>,
 }
 
 /// Checks everything about a job that can be checked before it is a job.
@@ -127,6 +127,7 @@ pub async fn new_job<W: Whereabouts>(
         data_sha256: fields.sha256,
         dataset: fields.dataset,
         callback,
+        key: fields.key,
     })
 }
 
@@ -188,22 +189,6 @@ pub fn check_name(
         let detail = "The name holds the character U+0000.".to_owned();
         let field = at(detail.clone());
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
-    }
-    Ok(())
-}
-
-/// A key that is not kept would promise what the service does not do.
-///
-/// # Errors
-/// When there is one.
-pub fn refuse_idempotency_key(headers: &HeaderMap) -> Result<(), Problem> {
-    if headers.contains_key("idempotency-key") {
-        let detail = "Idempotency keys are not kept yet; leave the header out.";
-        return Err(Problem::parameter(
-            Code::IDEMPOTENCY_UNSUPPORTED,
-            "Idempotency-Key",
-            detail,
-        ));
     }
     Ok(())
 }

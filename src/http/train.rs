@@ -12,17 +12,18 @@ use crate::formats::{
 };
 use crate::jobs::learner;
 use crate::learners::catalogue::Entry;
-use crate::records::ModelId;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec};
+use crate::records::{ModelId, Owner};
 
 use super::App;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
 use super::extract::{Caller, PathText, PreferWait, query_pairs};
 use super::found_data::{find_data, sha256};
-use super::jobs::{JobDocument, answer};
+use super::idempotency::{KeyHeader, Keyed, NotMade, once};
+use super::jobs::{JobDocument, Wait, answer, replay};
 use super::problem::{Code, FieldError, Problem, placed};
-use super::submission::{JobFields, Whereabouts, find_model, new_job, refuse_idempotency_key};
+use super::submission::{JobFields, Whereabouts, find_model, new_job};
 
 /// How long this route waits when nothing is said.
 const WAIT_DEFAULT: Duration = Duration::from_secs(10);
@@ -45,6 +46,7 @@ const STOP_FIELDS: [&str; 6] = [
     params(
         ("name" = String, Path, description = "The learner's name"),
         ("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds"),
+        KeyHeader,
         ("seed" = Option<SeedNumber>, Query, description = "Of every random choice"),
         ("trace" = Option<bool>, Query, description = "Whether the mistake curve is kept"),
         ("holdout" = Option<f64>, Query, description = "The share of the examples that the \
@@ -87,7 +89,23 @@ pub async fn train(
     request: Request,
 ) -> Result<Response, Problem> {
     let entry = learner(&name).map_err(|_| Problem::not_found("learner"))?;
-    refuse_idempotency_key(request.headers())?;
+    let wait = Wait {
+        prefer,
+        patience: prefer.map_or(WAIT_DEFAULT, |wait| wait.0),
+    };
+    let make = |request, key| made(app.clone(), owner.clone(), entry, wait, request, key);
+    let replay = |record| replay(app.clone(), owner.clone(), wait, record);
+    once(&app, &owner, request, make, replay).await
+}
+
+async fn made(
+    app: App,
+    owner: Owner,
+    entry: &'static Entry,
+    wait: Wait,
+    request: Request,
+    key: Keyed,
+) -> Result<Response, NotMade> {
     let body = DataBody::new(&app, request)?;
     let query = TrainQuery::read(body.parts.uri.query(), entry)?;
     let (format, effort, options) = (body.format, body.effort(), query.options(&body.limits));
@@ -98,7 +116,7 @@ pub async fn train(
     });
     let (form, sha256) = read.await?;
     let learner = LearnerSpec {
-        name,
+        name: entry.name.to_owned(),
         params: query.params,
     };
     let found = find_data(&app, &owner, form, sha256, "").await?;
@@ -122,12 +140,12 @@ pub async fn train(
         sha256: found.sha256,
         dataset: found.dataset,
         model,
+        key: key.claim(),
     };
     let place = |first_real| QueryPlace { first_real };
     let new = new_job(&app, fields, found.sample, place).await?;
-    let patience = prefer.map_or(WAIT_DEFAULT, |wait| wait.0);
-    let job = app.jobs.submit(new, patience).await?;
-    Ok(answer(job, prefer))
+    let job = app.jobs.submit(new, wait.patience).await?;
+    Ok(answer(job, wait.prefer))
 }
 
 /// What the query of this route says.

@@ -15,7 +15,7 @@ use crate::formats::{
 use crate::learners::data::Data;
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
-use crate::records::{Dataset, DatasetId, DatasetSummary, Owner, Timestamp};
+use crate::records::{Dataset, DatasetId, DatasetSummary, KeyClaim, Owner, Timestamp};
 use crate::storage::{Blobs, DatasetDeletion, StoreError};
 
 use super::service::{Jobs, JobsError};
@@ -31,14 +31,16 @@ pub struct NewDataset {
     pub parsed: Parsed<Gathered>,
     /// What is declared of their distribution.
     pub assume: Option<Assume>,
+    /// The idempotency key that it is made under.
+    pub key: Option<KeyClaim>,
 }
 
 impl Jobs {
     /// Stores a dataset. When this returns it is on disk.
     ///
     /// # Errors
-    /// What the store says. No dataset exists then, except perhaps where the store did not answer
-    /// at first: nobody knows its id.
+    /// [`JobsError::KeyTaken`], or what the store says. No dataset exists then, except perhaps where the
+    /// store did not answer at first: nobody knows its id.
     pub async fn store_dataset(&self, new: NewDataset) -> Result<Dataset, JobsError> {
         let (id, created_at) = (self.ids.id::<DatasetKind>(), self.ids.now());
         let key = Blobs::dataset_key(id);
@@ -63,13 +65,14 @@ impl Jobs {
             features: new.parsed.feature_names,
             classes: new.parsed.class_names.map(Vec::from),
         };
-        match self.store.insert_dataset(&dataset).await {
+        let claim = new.key.as_ref();
+        match self.store.insert_dataset(&dataset, claim).await {
             Ok(()) => {}
             Err(StoreError::Unavailable(_)) => {
                 // Perhaps only the answer is missing. A dataset that is stored already is left as
                 // it is. Whatever is said now, the row may be there: if it is not, the sweep
                 // removes the blob.
-                self.store.insert_dataset(&dataset).await?;
+                self.store.insert_dataset(&dataset, claim).await?;
             }
             Err(error) => {
                 self.forget_data(Some(&key)).await;

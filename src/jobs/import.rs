@@ -13,7 +13,7 @@ use crate::records::certificates::MaximumMarginParams;
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::model_file::digest;
 use crate::records::train::ModelDocument;
-use crate::records::{Model, Owner};
+use crate::records::{KeyClaim, Model, Owner};
 use crate::storage::StoreError;
 
 use super::service::{Jobs, JobsError};
@@ -125,7 +125,7 @@ impl Jobs {
     /// Stores a checked model under a new id. When this returns it is on disk.
     ///
     /// # Errors
-    /// What the store says. No model exists then, except perhaps after
+    /// [`JobsError::KeyTaken`], or what the store says. No model exists then, except perhaps after
     /// [`StoreError::Unavailable`]: nobody knows its id.
     pub async fn store_model(
         &self,
@@ -133,6 +133,7 @@ impl Jobs {
         name: Option<String>,
         learner: String,
         document: &ModelDocument,
+        key: Option<&KeyClaim>,
     ) -> Result<Model, JobsError> {
         let model = Model {
             id: self.ids.id(),
@@ -145,10 +146,10 @@ impl Jobs {
             document: super::ending::json(document),
             created_at: self.ids.now(),
         };
-        let mut stored = self.store.insert_model(&model).await;
+        let mut stored = self.store.insert_model(&model, key).await;
         if let Err(StoreError::Unavailable(_)) = stored {
             // Perhaps only the answer is missing. A model that is stored already is left as it is.
-            stored = self.store.insert_model(&model).await;
+            stored = self.store.insert_model(&model, key).await;
         }
         stored?;
         Ok(model)

@@ -10,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::callbacks::CallbackClient;
 use crate::learners::run::Interrupt;
-use crate::records::{Job, JobId, Owner};
+use crate::records::{Job, JobId, KeyRecord, Owner};
 use crate::storage::{Blobs, CancelOutcome, DeleteOutcome, Store, StoreError, WorkerId};
 
 use super::hub::{self, Hub};
@@ -87,6 +87,9 @@ pub enum JobsError {
     /// No such model.
     #[error("there is no such model")]
     ModelMissing,
+    /// The owner made another thing under this idempotency key.
+    #[error("another thing was made under this idempotency key")]
+    KeyTaken(Box<KeyRecord>),
     /// Too many jobs wait.
     #[error("the queue is full: {limit} jobs are waiting")]
     QueueFull { limit: u64 },
@@ -99,6 +102,7 @@ impl From<StoreError> for JobsError {
     fn from(error: StoreError) -> Self {
         match error {
             StoreError::DatasetMissing(_) => Self::DatasetMissing,
+            StoreError::KeyTaken(record) => Self::KeyTaken(record),
             error => Self::Store(error),
         }
     }

@@ -20,7 +20,7 @@ use crate::records::hypothesis::HypothesisDocument;
 use crate::records::id::SessionKind;
 use crate::records::session::{SessionRecord, SessionSpec};
 use crate::records::train::ModelDocument;
-use crate::records::{Model, Owner, Page, SessionId, Slice};
+use crate::records::{KeyClaim, Model, Owner, Page, SessionId, Slice};
 use crate::storage::{Store, StoreError};
 
 use super::ending::json;
@@ -154,12 +154,14 @@ impl Jobs {
     /// Stores a new session.
     ///
     /// # Errors
-    /// What of it cannot be; [`SessionError::TooMany`]; what the store says.
+    /// What of it cannot be; [`SessionError::TooMany`]; what the store says, that something else was
+    /// made under its key included.
     pub async fn create_session(
         &self,
         owner: &Owner,
         spec: SessionSpec,
         sessions_max: u64,
+        key: Option<&KeyClaim>,
     ) -> Result<SessionRecord, SessionError> {
         let checked = plan(&spec)?;
         let checked = self.compute(move |_| Session::new(checked).map(|_| ()));
@@ -171,7 +173,8 @@ impl Jobs {
             position: 0,
             created_at: self.ids.now(),
         };
-        if self.store.insert_session(&record, sessions_max).await? {
+        let inserted = self.store.insert_session(&record, sessions_max, key);
+        if inserted.await? {
             return Ok(record);
         }
         let limit = sessions_max;
@@ -235,6 +238,7 @@ impl Jobs {
         owner: &Owner,
         id: SessionId,
         name: Option<String>,
+        key: Option<&KeyClaim>,
     ) -> Result<Model, SessionError> {
         let (model, now) = (self.ids.id(), self.ids.now());
         let made = self.look_at_session(owner, id, move |record, session| {
@@ -267,7 +271,7 @@ impl Jobs {
             }
         });
         let made = made.await?;
-        self.store.insert_model(&made).await?;
+        self.store.insert_model(&made, key).await?;
         Ok(made)
     }
 

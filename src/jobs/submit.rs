@@ -11,7 +11,7 @@ use crate::callbacks::CallbackUrl;
 use crate::formats;
 use crate::learners::run::Interrupt;
 use crate::records::task::JobSpec;
-use crate::records::{Callback, DatasetId, Job, Owner, Progress, Status};
+use crate::records::{Callback, DatasetId, Job, KeyClaim, Owner, Progress, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError};
 
 use super::compute::{Computation, Computed};
@@ -40,6 +40,8 @@ pub struct NewJob {
     pub dataset: Option<DatasetId>,
     /// Where a client wants to be told of the end.
     pub callback: Option<CallbackUrl>,
+    /// The idempotency key that it is made under.
+    pub key: Option<KeyClaim>,
 }
 
 impl Jobs {
@@ -47,7 +49,8 @@ impl Jobs {
     ///
     /// # Errors
     /// [`JobsError::QueueFull`], [`JobsError::Stopping`], [`JobsError::DatasetMissing`] when the
-    /// dataset was deleted meanwhile, or what the store says. No job exists then, except perhaps
+    /// dataset was deleted meanwhile, [`JobsError::KeyTaken`] when something else was made under its
+    /// key, or what the store says. No job exists then, except perhaps
     /// after [`StoreError::Unavailable`]: nobody knows its id, but it runs.
     pub async fn submit(
         self: &Arc<Self>,
@@ -80,7 +83,7 @@ impl Jobs {
         };
         let record = self.record(&new);
         let Some(permit) = permit else {
-            return self.enqueue(record, &new.work).await;
+            return self.enqueue(record, &new.work, new.key.as_ref()).await;
         };
         // A task of its own, since the computation goes on when the client leaves.
         let (sender, receiver) = oneshot::channel();
@@ -90,6 +93,7 @@ impl Jobs {
             let run = Waited {
                 record,
                 work: new.work,
+                key: new.key,
                 sender,
             };
             run.compute(&this, permit, adopt_after).await;
@@ -125,22 +129,35 @@ impl Jobs {
     }
 
     /// Stores a queued job, its data first.
-    async fn enqueue(&self, mut record: Job, work: &Work) -> Result<Job, JobsError> {
+    async fn enqueue(
+        &self,
+        mut record: Job,
+        work: &Work,
+        key: Option<&KeyClaim>,
+    ) -> Result<Job, JobsError> {
         let limit = self.config.queue_max;
         if self.store.queued_count().await? >= limit {
             return Err(JobsError::QueueFull { limit });
         }
         record.data_key = self.keep_data(&record, work).await?;
-        let mut stored = self.store.insert_job(&record).await;
+        let mut stored = self.store.insert_job(&record, key).await;
         if let Err(StoreError::Unavailable(_)) = stored {
             // Perhaps only the answer is missing. A job that is stored already is left as it is.
-            stored = self.store.insert_job(&record).await;
+            stored = self.store.insert_job(&record, key).await;
         }
-        // After an error the data stay: the job may be there all the same and need them. If it is
-        // not, the sweep removes them.
+        self.forget_unless_stored(&stored, &record).await;
         stored?;
         self.hub.work.notify_one();
         Ok(record)
+    }
+
+    /// Deletes the data of a job that certainly is not stored: its key is another's. After any other
+    /// error the data stay, since the job may be there all the same and need them. If it is not, the
+    /// sweep removes them.
+    async fn forget_unless_stored<T>(&self, stored: &Result<T, StoreError>, record: &Job) {
+        if let Err(StoreError::KeyTaken(_)) = stored {
+            self.forget_data(record.data_key.as_deref()).await;
+        }
     }
 
     /// Stores the sample of a job, if it has one of its own; the blob's key.
@@ -167,6 +184,7 @@ impl Jobs {
 struct Waited {
     record: Job,
     work: Arc<Work>,
+    key: Option<KeyClaim>,
     sender: oneshot::Sender<Result<Job, JobsError>>,
 }
 
@@ -190,11 +208,12 @@ impl Waited {
             // A worker tries again what could not be read just now.
             Computed::Suspended | Computed::Unreadable(ReadError::Store(_)) => {
                 self.record.started_at = None;
-                jobs.enqueue(self.record, &self.work).await
+                jobs.enqueue(self.record, &self.work, self.key.as_ref())
+                    .await
             }
             computed => {
                 let end = ending::end(jobs, &self.record, &self.work, computed).await;
-                jobs.insert_ended(self.record, end).await
+                jobs.insert_ended(self.record, end, self.key.as_ref()).await
             }
         };
         // Without a receiver the client has left; the job is stored all the same.
@@ -205,7 +224,8 @@ impl Waited {
     async fn adopt(mut self, jobs: &Jobs, computation: Computation) {
         self.record.status = Status::Running;
         self.record.attempt = 1;
-        match jobs.insert_running(&mut self.record, &self.work).await {
+        let key = self.key.as_ref();
+        match jobs.insert_running(&mut self.record, &self.work, key).await {
             Ok((lease, leased_at)) => {
                 let _ = self.sender.send(Ok(self.record.clone()));
                 let keeper = Keeper::new(jobs, &self.record, &lease, leased_at);
@@ -227,21 +247,32 @@ impl Jobs {
         &self,
         record: &mut Job,
         work: &Work,
+        key: Option<&KeyClaim>,
     ) -> Result<(Lease, Instant), JobsError> {
         record.data_key = self.keep_data(record, work).await?;
         let leased_at = Instant::now();
         let seconds = self.config.lease_seconds;
-        let insert = || self.store.insert_running_job(record, &self.worker, seconds);
+        let record = &*record;
+        let insert = || {
+            self.store
+                .insert_running_job(record, &self.worker, seconds, key)
+        };
         let mut stored = insert().await;
         if let Err(StoreError::Unavailable(_)) = stored {
             // As for a queued job: who stored it before gets the same lease.
             stored = insert().await;
         }
+        self.forget_unless_stored(&stored, record).await;
         Ok((stored?, leased_at))
     }
 
     /// Stores a job that nobody has heard of yet as ended, with its model, in one transaction.
-    async fn insert_ended(&self, mut record: Job, end: JobEnd) -> Result<Job, JobsError> {
+    async fn insert_ended(
+        &self,
+        mut record: Job,
+        end: JobEnd,
+        key: Option<&KeyClaim>,
+    ) -> Result<Job, JobsError> {
         record.status = end.status;
         record.attempt = 1;
         record.progress = end.progress;
@@ -251,7 +282,7 @@ impl Jobs {
         record.model = end.model.as_ref().map(|model| model.id);
         let trace = end.trace.as_deref();
         self.store
-            .insert_ended_job(&record, end.model.as_ref(), trace)
+            .insert_ended_job(&record, end.model.as_ref(), trace, key)
             .await?;
         self.has_ended(&record);
         Ok(record)

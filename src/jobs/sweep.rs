@@ -1,10 +1,11 @@
-//! Removes ended jobs that are old, and blobs that no job and no dataset names.
+//! Removes ended jobs and idempotency keys that are old, and blobs that no job and no dataset names.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::records::Timestamp;
+use crate::records::idempotency::KEPT_MS;
 use crate::storage::StoreError;
 
 use super::service::Jobs;
@@ -49,7 +50,18 @@ impl Jobs {
                 break;
             }
         }
+        self.sweep_idempotency_keys().await?;
         self.sweep_orphans().await
+    }
+
+    async fn sweep_idempotency_keys(&self) -> Result<(), StoreError> {
+        let before = Timestamp::from_milliseconds(self.ids.now().milliseconds() - KEPT_MS);
+        loop {
+            let swept = self.store.sweep_idempotency_keys(before, BATCH).await?;
+            if swept < u64::from(BATCH) {
+                return Ok(());
+            }
+        }
     }
 
     async fn sweep_orphans(&self) -> Result<(), StoreError> {

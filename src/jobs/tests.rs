@@ -14,13 +14,14 @@ use tempfile::TempDir;
 
 use self::faulty::Faulty;
 use super::compute::Computation;
-use super::{Allowance, Ids, Jobs, JobsConfig, NewJob, hex, resolve};
+use super::{Allowance, Ids, Jobs, JobsConfig, JobsError, NewJob, hex, resolve};
 use crate::bits::{BitMatrix, BitVector};
 use crate::formats;
 use crate::learners::data::{Data, Features, Labels};
 use crate::learners::run::Interrupt;
+use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
-use crate::records::{Job, JobId, ManualClock, Owner, Status, Timestamp};
+use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Status, Timestamp};
 use crate::storage::{Blobs, ClaimTerms, Store, sqlite};
 
 /// Longer than any of these tests should take.
@@ -30,6 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 struct Rig {
     jobs: Arc<Jobs>,
     store: Arc<Faulty>,
+    clock: Arc<ManualClock>,
     directory: TempDir,
 }
 
@@ -44,10 +46,14 @@ impl Rig {
         });
         let blobs = Blobs::local(&directory.path().join("blobs")).unwrap();
         let clock = Arc::new(ManualClock::new(Timestamp::from_milliseconds(1)));
-        let ids = Arc::new(Ids::new(clock, rand::rngs::StdRng::seed_from_u64(1)));
+        let ids = Arc::new(Ids::new(
+            Arc::clone(&clock) as _,
+            rand::rngs::StdRng::seed_from_u64(1),
+        ));
         Self {
             jobs: Jobs::new(Arc::clone(&store) as _, blobs, ids, config, None),
             store,
+            clock,
             directory,
         }
     }
@@ -131,6 +137,7 @@ fn new_train(stop: Value) -> NewJob {
     let data_sha256 = Some(hex(&formats::digest(&data)));
     let work = resolve(&spec, 1, Some(data.into()), None, Allowance::UNLIMITED).unwrap();
     NewJob {
+        key: None,
         owner: Owner::anonymous(),
         name: None,
         spec,
@@ -212,6 +219,51 @@ async fn an_insert_whose_answer_is_missing_is_repeated() {
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
     assert!(rig.jobs.stop(PATIENCE).await);
+}
+
+fn keyed(fingerprint: &str) -> NewJob {
+    let claim = KeyClaim {
+        key: "k".to_owned(),
+        fingerprint: fingerprint.to_owned(),
+        answer: None,
+    };
+    NewJob {
+        key: Some(claim),
+        ..new_train(json!({"max_passes": 3}))
+    }
+}
+
+#[tokio::test]
+async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    rig.fail(1);
+    let job = rig.jobs.submit(keyed("a"), Duration::ZERO).await.unwrap();
+    // Another one's is, whether it is queued or computed at once; and its data go.
+    for patience in [Duration::ZERO, PATIENCE] {
+        match rig.jobs.submit(keyed("a"), patience).await {
+            Err(JobsError::KeyTaken(record)) => assert_eq!(record.thing, job.id.to_string()),
+            other => panic!("{other:?}"),
+        }
+    }
+    let blobs = rig.jobs.blobs.list("jobs").await.unwrap();
+    assert_eq!(blobs.len(), 1);
+    assert!(rig.blob(&job).exists());
+}
+
+#[tokio::test]
+async fn a_key_is_kept_for_a_day() {
+    let rig = Rig::new(JobsConfig::default()).await;
+    rig.jobs.submit(keyed("a"), Duration::ZERO).await.unwrap();
+    let kept = async || {
+        rig.jobs.sweep().await.unwrap();
+        let key = rig.store.idempotency_key(&Owner::anonymous(), "k").await;
+        key.unwrap().is_some()
+    };
+    rig.clock.advance_milliseconds(KEPT_MS);
+    assert!(kept().await);
+    rig.clock.advance_milliseconds(1);
+    assert!(!kept().await);
+    rig.jobs.submit(keyed("b"), Duration::ZERO).await.unwrap();
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::io;
 
-use crate::records::DatasetId;
+use crate::records::{DatasetId, KeyRecord};
 
 /// The error of a driver, kept for the log.
 pub type Source = Box<dyn Error + Send + Sync>;
@@ -36,6 +36,9 @@ pub enum StoreError {
     /// A job is to read a dataset that is not there, or is another's.
     #[error("there is no dataset {0}")]
     DatasetMissing(DatasetId),
+    /// The owner made another thing under this idempotency key. Nothing was stored.
+    #[error("{} was made under this idempotency key", .0.thing)]
+    KeyTaken(Box<KeyRecord>),
     /// Anything else, a mistake in this program included.
     #[error("the store failed: {0}")]
     Other(#[source] Source),

@@ -44,8 +44,8 @@ pub use sql::SqlStore;
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
-    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, Model, ModelId, ModelSummary, Owner,
-    Page, Progress, SessionId, Slice, Status, Timestamp,
+    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord, Model, ModelId,
+    ModelSummary, Owner, Page, Progress, SessionId, Slice, Status, Timestamp,
 };
 
 /// The result of a store's method.
@@ -92,6 +92,10 @@ pub enum Appended {
 /// fenced by their [`Lease`]; the others may be repeated after [`StoreError::Unavailable`]. Leases
 /// run by the database's clock, which all replicas share; the times in records (`now`) are the
 /// caller's.
+///
+/// What is inserted may come with an idempotency key, which is then kept in the same transaction.
+/// Where the owner made another thing under that key nothing is stored, and the error is
+/// [`StoreError::KeyTaken`]; the key of the very same thing is no obstacle.
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Stores a queued job, with its first event. A job whose id is stored already is left as it
@@ -100,7 +104,7 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError::DatasetMissing`] when its dataset is not there or not its owner's. From then
     /// on until it has ended, a job pins its dataset.
-    async fn insert_job(&self, job: &Job) -> Result<()>;
+    async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()>;
 
     /// Stores a job that `worker` already computes (status `running`, attempt 1), with the events
     /// `queued` and `running`, and gives the worker its lease.
@@ -113,6 +117,7 @@ pub trait Store: Send + Sync {
         job: &Job,
         worker: &WorkerId,
         lease_seconds: u32,
+        key: Option<&KeyClaim>,
     ) -> Result<Lease>;
 
     /// Stores a job that ended before anybody was told of it, with its model, trace and all four
@@ -122,6 +127,7 @@ pub trait Store: Send + Sync {
         job: &Job,
         model: Option<&Model>,
         trace: Option<&[u8]>,
+        key: Option<&KeyClaim>,
     ) -> Result<()>;
 
     /// The owner's job of this id.
@@ -218,7 +224,7 @@ pub trait Store: Send + Sync {
     async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>>;
 
     /// Stores a model. A model whose id is stored already is left as it is.
-    async fn insert_model(&self, model: &Model) -> Result<()>;
+    async fn insert_model(&self, model: &Model, key: Option<&KeyClaim>) -> Result<()>;
 
     /// The owner's model of this id.
     async fn model(&self, owner: &Owner, id: ModelId) -> Result<Option<Model>>;
@@ -235,7 +241,7 @@ pub trait Store: Send + Sync {
     async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<bool>;
 
     /// Stores a dataset, its blob being there. One whose id is stored already is left as it is.
-    async fn insert_dataset(&self, dataset: &Dataset) -> Result<()>;
+    async fn insert_dataset(&self, dataset: &Dataset, key: Option<&KeyClaim>) -> Result<()>;
 
     /// The owner's dataset of this id.
     async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Option<Dataset>>;
@@ -252,7 +258,12 @@ pub trait Store: Send + Sync {
 
     /// Stores a session that has learnt nothing yet, unless its owner has `sessions_max`; whether it
     /// was stored.
-    async fn insert_session(&self, session: &SessionRecord, sessions_max: u64) -> Result<bool>;
+    async fn insert_session(
+        &self,
+        session: &SessionRecord,
+        sessions_max: u64,
+        key: Option<&KeyClaim>,
+    ) -> Result<bool>;
 
     /// The owner's session of this id, without its state.
     async fn session(&self, owner: &Owner, id: SessionId) -> Result<Option<SessionRecord>>;
@@ -273,6 +284,13 @@ pub trait Store: Send + Sync {
 
     /// Removes the owner's session; whether there was one.
     async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool>;
+
+    /// What the owner made under this idempotency key, if the key is kept still.
+    async fn idempotency_key(&self, owner: &Owner, key: &str) -> Result<Option<KeyRecord>>;
+
+    /// Forgets at most `limit` idempotency keys, of all owners, of things made before
+    /// `created_before`, the oldest first; how many.
+    async fn sweep_idempotency_keys(&self, created_before: Timestamp, limit: u32) -> Result<u64>;
 
     /// Whether the database answers.
     async fn ping(&self) -> Result<()>;

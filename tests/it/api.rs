@@ -11,6 +11,7 @@ mod evaluate;
 mod events;
 mod formats;
 mod holdout;
+mod idempotency;
 mod import;
 mod inference;
 mod jobs;

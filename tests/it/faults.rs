@@ -73,9 +73,16 @@ async fn undisturbed() -> HashMap<String, Value> {
     results
 }
 
-/// Sends a job; its path, when the service acknowledged it.
+/// Sends a job under a key of its own; its path, when the service acknowledged it.
 async fn acknowledged(client: Client, index: usize, prefer: Option<&str>) -> Option<String> {
-    let answer = client.post("/v1/jobs", &job(index), prefer).await.ok()?;
+    let (body, key) = (job(index).to_string(), format!("key-{index}"));
+    let mut headers = vec![
+        ("content-type", "application/json"),
+        ("idempotency-key", &key),
+    ];
+    headers.extend(prefer.map(|prefer| ("prefer", prefer)));
+    let sent = client.send("POST", "/v1/jobs", &headers, body.as_bytes());
+    let answer = sent.await.ok()?;
     assert!(answer.status.is_success(), "{}", answer.text());
     Some(answer.header("location").unwrap().to_owned())
 }
@@ -124,7 +131,7 @@ async fn killed_at_random_moments(database_url: &str, expected: &HashMap<String,
     }
     let program = Program::start(directory.path(), &settings);
     let client = program.client();
-    // Nobody was told of these, so they may exist or not; a client would send them again.
+    // Nobody was told of these, so they may exist or not; a client sends them again under their keys.
     for index in unheard {
         paths.push(acknowledged(client, index, None).await.unwrap());
     }
@@ -133,6 +140,7 @@ async fn killed_at_random_moments(database_url: &str, expected: &HashMap<String,
     for path in &paths {
         assert!(all.contains(path), "{path} was acknowledged and is lost");
     }
+    assert_eq!(all.len(), JOBS, "one job a key");
     let mut attempts = 0;
     for path in &all {
         let job = client.until_status(path, "succeeded").await;

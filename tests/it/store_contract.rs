@@ -6,6 +6,7 @@
 mod callbacks;
 mod database;
 mod datasets;
+mod idempotency;
 mod leases;
 mod reading;
 mod sessions;
@@ -218,7 +219,7 @@ async fn claim(store: &dyn Store, name: &str, lease_seconds: u32) -> Option<Clai
 
 /// Stores job 1 and has worker `a` claim it.
 async fn claimed(store: &dyn Store, lease_seconds: u32) -> Lease {
-    store.insert_job(&job(1)).await.unwrap();
+    store.insert_job(&job(1), None).await.unwrap();
     claim(store, "a", lease_seconds).await.unwrap().lease
 }
 
@@ -407,6 +408,12 @@ contract!(over_sqlite over_postgres; [
         a_callback_comes_back_when_it_is_due
         a_callback_that_breaks_off_too_often_is_given_up
         a_callback_goes_with_its_job;
+    idempotency:
+        a_key_stands_for_one_thing
+        every_kind_of_thing_keeps_its_key
+        what_is_refused_keeps_no_key
+        of_many_under_one_key_one_is_stored
+        old_keys_are_swept_the_oldest_first;
     database:
         data_survive_reopening
         data_survive_a_process_that_did_not_close

@@ -17,6 +17,7 @@ fn data() -> Data {
 
 fn new_dataset() -> NewDataset {
     NewDataset {
+        key: None,
         owner: Owner::anonymous(),
         name: None,
         parsed: Parsed::of(data()).into(),

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
-    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, Model, ModelId, ModelSummary, Owner,
-    Page, Progress, SessionId, Slice, Timestamp,
+    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord, Model, ModelId,
+    ModelSummary, Owner, Page, Progress, SessionId, Slice, Timestamp,
 };
 use crate::storage::{
     Appended, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms, DatasetDeletion,
@@ -43,8 +43,8 @@ impl Faulty {
 
 #[async_trait]
 impl Store for Faulty {
-    async fn insert_job(&self, job: &Job) -> Result<()> {
-        let done = self.inner.insert_job(job).await;
+    async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()> {
+        let done = self.inner.insert_job(job, key).await;
         self.fault()?;
         done
     }
@@ -53,9 +53,10 @@ impl Store for Faulty {
         job: &Job,
         worker: &WorkerId,
         lease_seconds: u32,
+        key: Option<&KeyClaim>,
     ) -> Result<Lease> {
         self.inner
-            .insert_running_job(job, worker, lease_seconds)
+            .insert_running_job(job, worker, lease_seconds, key)
             .await
     }
     async fn insert_ended_job(
@@ -63,8 +64,9 @@ impl Store for Faulty {
         job: &Job,
         model: Option<&Model>,
         trace: Option<&[u8]>,
+        key: Option<&KeyClaim>,
     ) -> Result<()> {
-        self.inner.insert_ended_job(job, model, trace).await
+        self.inner.insert_ended_job(job, model, trace, key).await
     }
     async fn job(&self, owner: &Owner, id: JobId) -> Result<Option<Job>> {
         self.inner.job(owner, id).await
@@ -151,8 +153,8 @@ impl Store for Faulty {
     async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>> {
         self.inner.data_keys_in_use(after, limit).await
     }
-    async fn insert_model(&self, model: &Model) -> Result<()> {
-        self.inner.insert_model(model).await
+    async fn insert_model(&self, model: &Model, key: Option<&KeyClaim>) -> Result<()> {
+        self.inner.insert_model(model, key).await
     }
     async fn model(&self, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
         self.inner.model(owner, id).await
@@ -168,8 +170,8 @@ impl Store for Faulty {
     async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<bool> {
         self.inner.delete_model(owner, id).await
     }
-    async fn insert_dataset(&self, dataset: &Dataset) -> Result<()> {
-        let done = self.inner.insert_dataset(dataset).await;
+    async fn insert_dataset(&self, dataset: &Dataset, key: Option<&KeyClaim>) -> Result<()> {
+        let done = self.inner.insert_dataset(dataset, key).await;
         self.fault()?;
         done
     }
@@ -188,8 +190,13 @@ impl Store for Faulty {
         self.fault()?;
         done
     }
-    async fn insert_session(&self, session: &SessionRecord, sessions_max: u64) -> Result<bool> {
-        self.inner.insert_session(session, sessions_max).await
+    async fn insert_session(
+        &self,
+        session: &SessionRecord,
+        sessions_max: u64,
+        key: Option<&KeyClaim>,
+    ) -> Result<bool> {
+        self.inner.insert_session(session, sessions_max, key).await
     }
     async fn session(&self, owner: &Owner, id: SessionId) -> Result<Option<SessionRecord>> {
         self.inner.session(owner, id).await
@@ -211,6 +218,14 @@ impl Store for Faulty {
     }
     async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool> {
         self.inner.delete_session(owner, id).await
+    }
+    async fn idempotency_key(&self, owner: &Owner, key: &str) -> Result<Option<KeyRecord>> {
+        self.inner.idempotency_key(owner, key).await
+    }
+    async fn sweep_idempotency_keys(&self, created_before: Timestamp, limit: u32) -> Result<u64> {
+        self.inner
+            .sweep_idempotency_keys(created_before, limit)
+            .await
     }
     async fn ping(&self) -> Result<()> {
         self.inner.ping().await

@@ -16,6 +16,11 @@ const MIGRATIONS: &Migrations = &[
         include_str!("../../../migrations/postgres/0001_all.sql"),
     ),
     (
+        2,
+        "idempotency keys",
+        include_str!("../../../migrations/postgres/0002_idempotency_keys.sql"),
+    ),
+    (
         3,
         "callbacks",
         include_str!("../../../migrations/postgres/0003_callbacks.sql"),

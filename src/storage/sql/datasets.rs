@@ -2,13 +2,17 @@
 
 use super::super::{DatasetDeletion, Result, StoreError};
 use super::database::{Database, Transaction, statement};
-use super::rows;
 use super::rows::dataset_columns;
+use super::{idempotency, rows};
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
-use crate::records::{Dataset, DatasetId, DatasetSummary, Job, Owner, Page, Slice};
+use crate::records::{Dataset, DatasetId, DatasetSummary, Job, KeyClaim, Owner, Page, Slice};
 
-pub(super) async fn insert(database: &Database, dataset: &Dataset) -> Result<()> {
+pub(super) async fn insert(
+    database: &Database,
+    dataset: &Dataset,
+    key: Option<&KeyClaim>,
+) -> Result<()> {
     let summary = &dataset.summary;
     let (counted, uncounted) = match &summary.repetitions {
         Repetitions::Counted {
@@ -18,7 +22,9 @@ pub(super) async fn insert(database: &Database, dataset: &Dataset) -> Result<()>
         Repetitions::Uncounted(reason) => (None, Some(reason)),
     };
     let signed_if = |number: Option<u64>| number.map(rows::signed).transpose();
+    let (owner, created_at) = (&summary.owner, summary.created_at);
     let mut transaction = database.begin().await?;
+    idempotency::claim(&mut transaction, key, owner, summary.id, created_at).await?;
     let insert = statement(
         "INSERT INTO datasets (id, owner, name, n, kind, value_kind, zero_bit_value, assume, \
          examples, positives, duplicates, contradictions, uncounted, sha256, bytes, data_key, \

@@ -4,11 +4,15 @@ use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, W
 use super::database::{Database, Transaction, statement};
 use super::events::{self, Unnumbered};
 use super::rows::job_columns;
-use super::{callbacks, datasets, models, rows};
+use super::{callbacks, datasets, idempotency, models, rows};
 use crate::records::id::JobKind;
-use crate::records::{Job, JobId, Model, Owner, Page, Slice, Status, Timestamp};
+use crate::records::{Job, JobId, KeyClaim, Model, Owner, Page, Slice, Status, Timestamp};
 
-pub(super) async fn insert_queued(database: &Database, job: &Job) -> Result<()> {
+pub(super) async fn insert_queued(
+    database: &Database,
+    job: &Job,
+    key: Option<&KeyClaim>,
+) -> Result<()> {
     demand(job, job.status == Status::Queued)?;
     let queued = [Unnumbered::status(
         Status::Queued,
@@ -16,6 +20,7 @@ pub(super) async fn insert_queued(database: &Database, job: &Job) -> Result<()> 
         job.created_at,
     )];
     let mut transaction = database.begin().await?;
+    idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
     if insert(&mut transaction, job, None, &queued).await? {
         transaction.commit().await?;
     }
@@ -27,6 +32,7 @@ pub(super) async fn insert_running(
     job: &Job,
     worker: &WorkerId,
     lease_seconds: u32,
+    key: Option<&KeyClaim>,
 ) -> Result<Lease> {
     demand(job, job.status == Status::Running && job.attempt == 1)?;
     let lease = Lease {
@@ -37,6 +43,7 @@ pub(super) async fn insert_running(
     };
     let begun = begun_events(job, 1);
     let mut transaction = database.begin().await?;
+    idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
     if insert(&mut transaction, job, Some((worker, lease_seconds)), &begun).await? {
         transaction.commit().await?;
         return Ok(lease);
@@ -58,6 +65,7 @@ pub(super) async fn insert_ended(
     job: &Job,
     model: Option<&Model>,
     trace: Option<&[u8]>,
+    key: Option<&KeyClaim>,
 ) -> Result<()> {
     let finished_at = job.finished_at.filter(|_| job.status.is_ended());
     demand(job, finished_at.is_some())?;
@@ -68,6 +76,7 @@ pub(super) async fn insert_ended(
         finished_at.unwrap_or(job.created_at),
     ));
     let mut transaction = database.begin().await?;
+    idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
     if insert(&mut transaction, job, None, &all).await? {
         insert_products(&mut transaction, job.id, &job.owner, model, trace).await?;
         if job.callback.is_some() {

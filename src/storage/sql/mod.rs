@@ -12,6 +12,7 @@ pub(super) mod database;
 mod datasets;
 pub(super) mod errors;
 mod events;
+mod idempotency;
 mod jobs;
 pub(super) mod migrations;
 mod models;
@@ -31,8 +32,8 @@ use super::{
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
-    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, Model, ModelId, ModelSummary, Owner,
-    Page, Progress, SessionId, Slice, Timestamp,
+    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord, Model, ModelId,
+    ModelSummary, Owner, Page, Progress, SessionId, Slice, Timestamp,
 };
 
 use database::Database;
@@ -45,8 +46,8 @@ pub struct SqlStore {
 
 #[async_trait]
 impl Store for SqlStore {
-    async fn insert_job(&self, job: &Job) -> Result<()> {
-        jobs::insert_queued(&self.database, job).await
+    async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()> {
+        jobs::insert_queued(&self.database, job, key).await
     }
 
     async fn insert_running_job(
@@ -54,8 +55,9 @@ impl Store for SqlStore {
         job: &Job,
         worker: &WorkerId,
         lease_seconds: u32,
+        key: Option<&KeyClaim>,
     ) -> Result<Lease> {
-        jobs::insert_running(&self.database, job, worker, lease_seconds).await
+        jobs::insert_running(&self.database, job, worker, lease_seconds, key).await
     }
 
     async fn insert_ended_job(
@@ -63,8 +65,9 @@ impl Store for SqlStore {
         job: &Job,
         model: Option<&Model>,
         trace: Option<&[u8]>,
+        key: Option<&KeyClaim>,
     ) -> Result<()> {
-        jobs::insert_ended(&self.database, job, model, trace).await
+        jobs::insert_ended(&self.database, job, model, trace, key).await
     }
 
     async fn job(&self, owner: &Owner, id: JobId) -> Result<Option<Job>> {
@@ -161,8 +164,8 @@ impl Store for SqlStore {
         jobs::data_keys(&self.database, after, limit).await
     }
 
-    async fn insert_model(&self, model: &Model) -> Result<()> {
-        models::insert_one(&self.database, model).await
+    async fn insert_model(&self, model: &Model, key: Option<&KeyClaim>) -> Result<()> {
+        models::insert_one(&self.database, model, key).await
     }
 
     async fn model(&self, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
@@ -182,8 +185,8 @@ impl Store for SqlStore {
         models::delete(&self.database, owner, id).await
     }
 
-    async fn insert_dataset(&self, dataset: &Dataset) -> Result<()> {
-        datasets::insert(&self.database, dataset).await
+    async fn insert_dataset(&self, dataset: &Dataset, key: Option<&KeyClaim>) -> Result<()> {
+        datasets::insert(&self.database, dataset, key).await
     }
 
     async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Option<Dataset>> {
@@ -202,8 +205,13 @@ impl Store for SqlStore {
         datasets::delete(&self.database, owner, id).await
     }
 
-    async fn insert_session(&self, session: &SessionRecord, sessions_max: u64) -> Result<bool> {
-        sessions::insert(&self.database, session, sessions_max).await
+    async fn insert_session(
+        &self,
+        session: &SessionRecord,
+        sessions_max: u64,
+        key: Option<&KeyClaim>,
+    ) -> Result<bool> {
+        sessions::insert(&self.database, session, sessions_max, key).await
     }
 
     async fn session(&self, owner: &Owner, id: SessionId) -> Result<Option<SessionRecord>> {
@@ -228,6 +236,14 @@ impl Store for SqlStore {
 
     async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool> {
         sessions::delete(&self.database, owner, id).await
+    }
+
+    async fn idempotency_key(&self, owner: &Owner, key: &str) -> Result<Option<KeyRecord>> {
+        idempotency::one(&self.database, owner, key).await
+    }
+
+    async fn sweep_idempotency_keys(&self, created_before: Timestamp, limit: u32) -> Result<u64> {
+        idempotency::sweep(&self.database, created_before, limit).await
     }
 
     async fn ping(&self) -> Result<()> {

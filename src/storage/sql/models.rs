@@ -2,12 +2,18 @@
 
 use super::super::{ModelFilter, Result};
 use super::database::{Database, Transaction, statement};
-use super::rows;
+use super::{idempotency, rows};
 use crate::records::id::ModelKind;
-use crate::records::{Model, ModelId, ModelSummary, Owner, Page, Slice};
+use crate::records::{KeyClaim, Model, ModelId, ModelSummary, Owner, Page, Slice};
 
-pub(super) async fn insert_one(database: &Database, model: &Model) -> Result<()> {
+pub(super) async fn insert_one(
+    database: &Database,
+    model: &Model,
+    key: Option<&KeyClaim>,
+) -> Result<()> {
     let mut transaction = database.begin().await?;
+    let (owner, created_at) = (&model.owner, model.created_at);
+    idempotency::claim(&mut transaction, key, owner, model.id, created_at).await?;
     insert(&mut transaction, model).await?;
     transaction.commit().await
 }

@@ -239,7 +239,7 @@ fn from_json<T: DeserializeOwned>(text: String) -> Result<T> {
     serde_json::from_str(&text).map_err(StoreError::corrupt)
 }
 
-fn from_json_if<T: DeserializeOwned>(row: &Row, column: &str) -> Result<Option<T>> {
+pub(super) fn from_json_if<T: DeserializeOwned>(row: &Row, column: &str) -> Result<Option<T>> {
     row.get::<Option<String>>(column)?
         .map(from_json)
         .transpose()

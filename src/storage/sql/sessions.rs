@@ -2,19 +2,22 @@
 
 use super::super::{Appended, Result, StoreError};
 use super::database::{Database, Row, Statement, Transaction, statement};
-use super::rows;
+use super::{idempotency, rows};
 use crate::records::id::SessionKind;
 use crate::records::session::{LogEntry, SessionAppend, SessionRecord, StoredSession};
-use crate::records::{Owner, Page, SessionId, Slice, Timestamp};
+use crate::records::{KeyClaim, Owner, Page, SessionId, Slice, Timestamp};
 
 pub(super) async fn insert(
     database: &Database,
     session: &SessionRecord,
     sessions_max: u64,
+    key: Option<&KeyClaim>,
 ) -> Result<bool> {
     let mut transaction = database.begin().await?;
     // So that two who count at once do not both find room for one.
     transaction.lock_owner(&session.owner).await?;
+    let (owner, created_at) = (&session.owner, session.created_at);
+    idempotency::claim(&mut transaction, key, owner, session.id, created_at).await?;
     let insert = statement(
         "INSERT INTO sessions (id, owner, learner, n, position, created_at, spec) \
          SELECT $1, $2, $3, $4, $5, $6, $7 \
@@ -28,9 +31,12 @@ pub(super) async fn insert(
     .bind(session.created_at.milliseconds())
     .bind(rows::json(&session.spec)?)
     .bind(i64::try_from(sessions_max).unwrap_or(i64::MAX));
-    let inserted = transaction.execute(insert).await?;
+    if transaction.execute(insert).await? == 0 {
+        // Nor is the key kept.
+        return Ok(false);
+    }
     transaction.commit().await?;
-    Ok(inserted == 1)
+    Ok(true)
 }
 
 pub(super) async fn one(

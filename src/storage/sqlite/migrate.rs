@@ -27,6 +27,11 @@ const MIGRATIONS: &Migrations = &[
         include_str!("../../../migrations/sqlite/0003_sessions.sql"),
     ),
     (
+        4,
+        "idempotency keys",
+        include_str!("../../../migrations/sqlite/0004_idempotency_keys.sql"),
+    ),
+    (
         5,
         "callbacks",
         include_str!("../../../migrations/sqlite/0005_callbacks.sql"),
@@ -168,7 +173,7 @@ mod tests {
         assert_eq!((model.job, model.n), (Some(ended.id), 3));
         // And it does what the new schema is for.
         let dataset = dataset();
-        store.insert_dataset(&dataset).await.unwrap();
+        store.insert_dataset(&dataset, None).await.unwrap();
         let at = Timestamp::from_milliseconds(1_700_000_000_006);
         let reader = Job {
             id: JobId::new(at, [6; 10]),
@@ -176,7 +181,7 @@ mod tests {
             data_key: None,
             ..queued
         };
-        store.insert_job(&reader).await.unwrap();
+        store.insert_job(&reader, None).await.unwrap();
         let deleted = store
             .delete_dataset(&owner, dataset.summary.id)
             .await

@@ -83,7 +83,7 @@ async fn files_are_for_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().unwrap();
     let (store, ..) = opened(directory.path()).await;
-    store.insert_job(&job(1)).await.unwrap();
+    store.insert_job(&job(1), None).await.unwrap();
     let files: Vec<_> = std::fs::read_dir(directory.path())
         .unwrap()
         .flatten()
@@ -116,19 +116,19 @@ async fn a_file_of_another_kind_is_corrupt() {
 async fn a_full_store_says_so_and_works_again_when_there_is_room() {
     let directory = tempfile::tempdir().unwrap();
     let (store, writer, _) = opened(directory.path()).await;
-    store.insert_job(&job(1)).await.unwrap();
+    store.insert_job(&job(1), None).await.unwrap();
     let pages = number(&writer, "PRAGMA page_count").await;
     let limit = format!("PRAGMA max_page_count = {pages}");
     sqlx::query(sqlx::AssertSqlSafe(limit))
         .execute(&writer)
         .await
         .unwrap();
-    let full = store.insert_job(&job(2)).await;
+    let full = store.insert_job(&job(2), None).await;
     assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
     let owner = Owner::anonymous();
     assert_eq!(store.job(&owner, job(2).id).await.unwrap(), None);
     assert!(store.job(&owner, job(1).id).await.unwrap().is_some());
     // The limit goes with the connection that hit it, as when somebody made room.
-    store.insert_job(&job(2)).await.unwrap();
+    store.insert_job(&job(2), None).await.unwrap();
     assert!(store.job(&owner, job(2).id).await.unwrap().is_some());
 }

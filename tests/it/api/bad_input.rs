@@ -1002,7 +1002,7 @@ fn around() -> Vec<Case> {
     damaged[checksum] ^= 0xff;
     let zstd = zstd::encode_all(&good[..], 1).unwrap();
     let typed = |path, media_type| Raw(path, vec![("content-type", media_type)], good.to_vec());
-    let key = ("idempotency-key", "k");
+    let key = |key| ("idempotency-key", key);
     vec![
         Case(
             "an unknown learner in the path",
@@ -1201,17 +1201,21 @@ fn around() -> Vec<Case> {
             Nowhere,
         ),
         Case(
-            "an idempotency key",
-            Raw(JOBS, vec![("content-type", JSON), key], b"{}".to_vec()),
-            422,
-            "idempotency-unsupported",
+            "an empty idempotency key",
+            Raw(JOBS, vec![("content-type", JSON), key("")], b"{}".to_vec()),
+            400,
+            "invalid-parameter",
             Parameter("Idempotency-Key"),
         ),
         Case(
-            "an idempotency key with lines",
-            Raw(TRAIN, vec![("content-type", LIBSVM), key], good.to_vec()),
-            422,
-            "idempotency-unsupported",
+            "an idempotency key of two words",
+            Raw(
+                TRAIN,
+                vec![("content-type", LIBSVM), key("a b")],
+                good.to_vec(),
+            ),
+            400,
+            "invalid-parameter",
             Parameter("Idempotency-Key"),
         ),
     ]

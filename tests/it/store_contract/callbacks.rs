@@ -43,11 +43,14 @@ async fn assert_owed(store: &dyn Store, id: JobId, status: Status) {
 /// Stores a job that has ended and is owed its callback.
 async fn owed(store: &dyn Store, number: i64) {
     let job = calling(ended_job(number));
-    store.insert_ended_job(&job, None, None).await.unwrap();
+    store
+        .insert_ended_job(&job, None, None, None)
+        .await
+        .unwrap();
 }
 
 async fn begun(store: &dyn Store, number: i64, lease_seconds: u32) -> Lease {
-    store.insert_job(&calling(job(number))).await.unwrap();
+    store.insert_job(&calling(job(number)), None).await.unwrap();
     claim(store, "a", lease_seconds).await.unwrap().lease
 }
 
@@ -65,7 +68,7 @@ pub(super) async fn every_end_owes_one_callback(backend: &dyn Backend) {
         assert_owed(store, lease.job, end.status).await;
     }
     // What ends in the queue.
-    store.insert_job(&calling(job(3))).await.unwrap();
+    store.insert_job(&calling(job(3)), None).await.unwrap();
     let id = job(3).id;
     for _ in 0..2 {
         store.cancel_job(&owner(), id, at(200)).await.unwrap();
@@ -104,7 +107,9 @@ pub(super) async fn every_end_owes_one_callback(backend: &dyn Backend) {
     assert_owed(store, job(8).id, Status::Succeeded).await;
     // What was stored running.
     let running = calling(running_job(9));
-    let lease = store.insert_running_job(&running, &worker("a"), LONG).await;
+    let lease = store
+        .insert_running_job(&running, &worker("a"), LONG, None)
+        .await;
     let lease = lease.unwrap();
     store.finish_job(&lease, &success(9)).await.unwrap();
     assert_owed(store, lease.job, Status::Succeeded).await;
@@ -125,16 +130,19 @@ pub(super) async fn nobody_is_owed_what_was_not_asked_or_not_written(backend: &d
     store.requeue_job(&held, at(200)).await.unwrap();
     assert_eq!(take(store, "d", LONG).await, None);
     // Those that named no place.
-    store.insert_job(&job(2)).await.unwrap();
+    store.insert_job(&job(2), None).await.unwrap();
     store
         .cancel_job(&owner(), job(2).id, at(200))
         .await
         .unwrap();
     let ended = ended_job(3);
-    store.insert_ended_job(&ended, None, None).await.unwrap();
+    store
+        .insert_ended_job(&ended, None, None, None)
+        .await
+        .unwrap();
     let lease = claim(store, "a", LONG).await.unwrap().lease;
     assert_eq!(lease.job, stale.job);
-    store.insert_job(&job(4)).await.unwrap();
+    store.insert_job(&job(4), None).await.unwrap();
     let lease = claim(store, "a", LONG).await.unwrap().lease;
     store.finish_job(&lease, &success(4)).await.unwrap();
     assert_eq!(take(store, "d", LONG).await, None);

@@ -5,10 +5,10 @@ use super::*;
 pub(super) async fn data_survive_reopening(backend: &dyn Backend) {
     let store = open(backend).await;
     store
-        .insert_ended_job(&ended_job(1), Some(&model(1)), Some(b"curve"))
+        .insert_ended_job(&ended_job(1), Some(&model(1)), Some(b"curve"), None)
         .await
         .unwrap();
-    store.insert_job(&job(2)).await.unwrap();
+    store.insert_job(&job(2), None).await.unwrap();
     store.ping().await.unwrap();
     store.close().await;
     assert!(matches!(
@@ -16,7 +16,7 @@ pub(super) async fn data_survive_reopening(backend: &dyn Backend) {
         Err(StoreError::Unavailable(_))
     ));
     assert!(matches!(
-        store.insert_job(&job(3)).await,
+        store.insert_job(&job(3), None).await,
         Err(StoreError::Unavailable(_))
     ));
     let store = open(backend).await;
@@ -66,8 +66,8 @@ pub(super) async fn stores_share_one_database(backend: &dyn Backend) {
     let stores = futures_util::future::join_all((0..8).map(|_| backend.open())).await;
     let mut stores = stores.into_iter().map(Result::unwrap);
     let (first, second) = (stores.next().unwrap(), stores.next().unwrap());
-    first.insert_job(&job(1)).await.unwrap();
-    second.insert_job(&job(2)).await.unwrap();
+    first.insert_job(&job(1), None).await.unwrap();
+    second.insert_job(&job(2), None).await.unwrap();
     let lease = claim(&*second, "b", LONG).await.unwrap().lease;
     assert_eq!(lease.job, job(1).id);
     assert_eq!(claim(&*first, "a", LONG).await.unwrap().job.id, job(2).id);
@@ -92,7 +92,7 @@ pub(super) async fn a_caller_that_goes_away_leaves_nothing_half_done(backend: &d
     for number in 0..60 {
         let stored = ended_job(number);
         let stored_model = model(number);
-        let write = store.insert_ended_job(&stored, Some(&stored_model), Some(b"curve"));
+        let write = store.insert_ended_job(&stored, Some(&stored_model), Some(b"curve"), None);
         tokio::select! {
             biased;
             outcome = write => { outcome.unwrap(); done += 1 }
@@ -100,7 +100,7 @@ pub(super) async fn a_caller_that_goes_away_leaves_nothing_half_done(backend: &d
         }
     }
     // The store still works, and what is there is whole.
-    store.insert_job(&job(100)).await.unwrap();
+    store.insert_job(&job(100), None).await.unwrap();
     let mut whole = 0;
     for number in 0..60 {
         let model = store.model(&owner(), model(number).id).await.unwrap();
@@ -129,7 +129,7 @@ pub(super) async fn writers_of_two_stores_wait_for_each_other(backend: &dyn Back
     const JOBS: i64 = 60;
     let stores = [open(backend).await, open(backend).await];
     for number in 0..JOBS {
-        stores[0].insert_job(&job(number)).await.unwrap();
+        stores[0].insert_job(&job(number), None).await.unwrap();
     }
     let cancel_all = |store: &Arc<dyn Store>| {
         let store = store.clone();

@@ -37,9 +37,9 @@ pub(super) async fn datasets_are_kept_listed_and_deleted(backend: &dyn Backend) 
     };
     let all = [dataset(1), bare, dataset(3)];
     for dataset in &all {
-        store.insert_dataset(dataset).await.unwrap();
+        store.insert_dataset(dataset, None).await.unwrap();
         // Again, as when the first answer was lost.
-        store.insert_dataset(dataset).await.unwrap();
+        store.insert_dataset(dataset, None).await.unwrap();
     }
     for dataset in &all {
         let found = store.dataset(&owner(), dataset.summary.id).await.unwrap();
@@ -80,8 +80,10 @@ pub(super) async fn a_job_is_stored_only_with_its_dataset(backend: &dyn Backend)
         other => panic!("{other:?}"),
     };
     for _ in 0..2 {
-        missing(store.insert_job(&reading_job(1, 1)).await);
-        let stored = store.insert_running_job(&running, &worker("a"), LONG).await;
+        missing(store.insert_job(&reading_job(1, 1), None).await);
+        let stored = store
+            .insert_running_job(&running, &worker("a"), LONG, None)
+            .await;
         missing(stored.map(|_| ()));
         // Nothing was left behind, events included.
         assert_eq!(store.job(&owner(), job(1).id).await.unwrap(), None);
@@ -89,10 +91,10 @@ pub(super) async fn a_job_is_stored_only_with_its_dataset(backend: &dyn Backend)
         // Another's does not do.
         let mut of_a_stranger = dataset(1);
         of_a_stranger.summary.owner = Owner::new("other");
-        store.insert_dataset(&of_a_stranger).await.unwrap();
+        store.insert_dataset(&of_a_stranger, None).await.unwrap();
     }
-    store.insert_dataset(&dataset(2)).await.unwrap();
-    store.insert_job(&reading_job(2, 2)).await.unwrap();
+    store.insert_dataset(&dataset(2), None).await.unwrap();
+    store.insert_job(&reading_job(2, 2), None).await.unwrap();
     assert_eq!(get(&*store, job(2).id).await, reading_job(2, 2));
     let claim = claim(&*store, "a", LONG).await.unwrap();
     assert_eq!(claim.job.dataset, Some(dataset(2).summary.id));
@@ -100,10 +102,10 @@ pub(super) async fn a_job_is_stored_only_with_its_dataset(backend: &dyn Backend)
 
 pub(super) async fn a_job_pins_its_dataset_until_it_ends(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_dataset(&dataset(1)).await.unwrap();
-    store.insert_dataset(&dataset(2)).await.unwrap();
-    store.insert_job(&reading_job(1, 1)).await.unwrap();
-    store.insert_job(&reading_job(2, 1)).await.unwrap();
+    store.insert_dataset(&dataset(1), None).await.unwrap();
+    store.insert_dataset(&dataset(2), None).await.unwrap();
+    store.insert_job(&reading_job(1, 1), None).await.unwrap();
+    store.insert_job(&reading_job(2, 1), None).await.unwrap();
     let pinned_by = |number| DatasetDeletion::Pinned {
         job: job(number).id,
     };
@@ -122,7 +124,7 @@ pub(super) async fn a_job_pins_its_dataset_until_it_ends(backend: &dyn Backend) 
     // The job still says what it read.
     let ended = get(&*store, job(2).id).await;
     assert_eq!(ended.dataset, Some(dataset(1).summary.id));
-    let again = store.insert_job(&reading_job(3, 1)).await;
+    let again = store.insert_job(&reading_job(3, 1), None).await;
     assert!(matches!(again, Err(StoreError::DatasetMissing(_))));
 }
 
@@ -134,7 +136,10 @@ pub(super) async fn an_ended_job_needs_no_dataset(backend: &dyn Backend) {
         dataset: Some(dataset(1).summary.id),
         ..ended_job(1)
     };
-    store.insert_ended_job(&ended, None, None).await.unwrap();
+    store
+        .insert_ended_job(&ended, None, None, None)
+        .await
+        .unwrap();
     assert_eq!(get(&*store, ended.id).await, ended);
 }
 
@@ -144,14 +149,17 @@ pub(super) async fn deleting_a_dataset_and_reading_it_do_not_both_win(backend: &
     const DATASETS: i64 = 40;
     let stores = [open(backend).await, open(backend).await];
     for number in 0..DATASETS {
-        stores[0].insert_dataset(&dataset(number)).await.unwrap();
+        stores[0]
+            .insert_dataset(&dataset(number), None)
+            .await
+            .unwrap();
     }
     for number in 0..DATASETS {
         let reader = reading_job(number, number);
         let id = dataset(number).summary.id;
         let owner = owner();
         let (inserted, deletion) = tokio::join!(
-            stores[0].insert_job(&reader),
+            stores[0].insert_job(&reader, None),
             stores[1].delete_dataset(&owner, id),
         );
         let is_there = stores[0].dataset(&owner, id).await.unwrap().is_some();
@@ -171,10 +179,10 @@ pub(super) async fn deleting_a_dataset_and_reading_it_do_not_both_win(backend: &
 pub(super) async fn blobs_of_datasets_are_in_use(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=3 {
-        store.insert_dataset(&dataset(number)).await.unwrap();
-        store.insert_job(&job(number)).await.unwrap();
+        store.insert_dataset(&dataset(number), None).await.unwrap();
+        store.insert_job(&job(number), None).await.unwrap();
     }
-    store.insert_job(&reading_job(4, 1)).await.unwrap();
+    store.insert_job(&reading_job(4, 1), None).await.unwrap();
     let mut expected: Vec<String> = (1..=3).map(|n| dataset(n).summary.data_key).collect();
     expected.extend((1..=3).map(|n| job(n).data_key.unwrap()));
     for limit in 1..=7 {

@@ -69,7 +69,7 @@ pub(super) async fn a_stale_lease_writes_nothing(backend: &dyn Backend) {
         },
     )
     .await;
-    store.insert_job(&job(2)).await.unwrap();
+    store.insert_job(&job(2), None).await.unwrap();
     assert_lost(
         &*store,
         &Lease {
@@ -91,7 +91,7 @@ pub(super) async fn ended_is_final(backend: &dyn Backend) {
         (2, Status::Failed),
         (3, Status::Cancelled),
     ] {
-        store.insert_job(&job(number)).await.unwrap();
+        store.insert_job(&job(number), None).await.unwrap();
         let lease = claim(&*store, "a", NONE).await.unwrap().lease;
         let end = if status == Status::Failed {
             failure()
@@ -103,7 +103,7 @@ pub(super) async fn ended_is_final(backend: &dyn Backend) {
         assert_lost(&*store, &lease).await;
         assert_eq!(claim(&*store, "b", LONG).await, None);
         assert_eq!(store.release_all_leases(at(300)).await.unwrap(), 0);
-        store.insert_job(&job(number)).await.unwrap();
+        store.insert_job(&job(number), None).await.unwrap();
         assert_eq!(get(&*store, lease.job).await.status, status);
     }
 }
@@ -184,7 +184,7 @@ pub(super) async fn a_lease_that_ran_out_is_taken_and_costs_an_attempt(backend: 
 
 pub(super) async fn attempts_are_capped(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_job(&job(1)).await.unwrap();
+    store.insert_job(&job(1), None).await.unwrap();
     for attempt in 1..=3 {
         assert_eq!(
             claim(&*store, "a", NONE).await.unwrap().lease.attempt,
@@ -197,7 +197,7 @@ pub(super) async fn attempts_are_capped(backend: &dyn Backend) {
         attempt: 3,
         claim: 3,
     };
-    store.insert_job(&job(2)).await.unwrap();
+    store.insert_job(&job(2), None).await.unwrap();
     // Fresh work goes first; then the poisoned job is ended on the way to nothing.
     assert_eq!(claim(&*store, "a", LONG).await.unwrap().job.id, job(2).id);
     assert_eq!(claim(&*store, "a", LONG).await, None);
@@ -215,16 +215,19 @@ pub(super) async fn attempts_are_capped(backend: &dyn Backend) {
 pub(super) async fn a_poisoned_job_is_passed_over(backend: &dyn Backend) {
     let store = open(backend).await;
     store
-        .insert_job(&Job {
-            priority: 1,
-            ..job(1)
-        })
+        .insert_job(
+            &Job {
+                priority: 1,
+                ..job(1)
+            },
+            None,
+        )
         .await
         .unwrap();
     for _ in 0..3 {
         claim(&*store, "a", NONE).await.unwrap();
     }
-    store.insert_job(&job(2)).await.unwrap();
+    store.insert_job(&job(2), None).await.unwrap();
     // By priority the poisoned job comes first, and the same claim goes on to the next.
     assert_eq!(claim(&*store, "a", LONG).await.unwrap().job.id, job(2).id);
     assert_eq!(get(&*store, job(1).id).await.status, Status::Failed);
@@ -286,7 +289,7 @@ pub(super) async fn a_job_to_be_cancelled_is_not_queued_again(backend: &dyn Back
 pub(super) async fn releasing_all_leases_charges(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=3 {
-        store.insert_job(&job(number)).await.unwrap();
+        store.insert_job(&job(number), None).await.unwrap();
     }
     let first = claim(&*store, "a", LONG).await.unwrap().lease;
     let second = claim(&*store, "a", LONG).await.unwrap().lease;
@@ -318,10 +321,13 @@ pub(super) async fn claims_go_by_priority_then_attempts_then_age(backend: &dyn B
     store.release_all_leases(at(101)).await.unwrap();
     for (number, priority) in [(4, 0), (3, 0), (2, -1), (5, 9), (6, 9)] {
         store
-            .insert_job(&Job {
-                priority,
-                ..job(number)
-            })
+            .insert_job(
+                &Job {
+                    priority,
+                    ..job(number)
+                },
+                None,
+            )
             .await
             .unwrap();
     }
@@ -339,7 +345,7 @@ pub(super) async fn no_job_is_claimed_twice(backend: &dyn Backend) {
     const WORKERS: usize = 16;
     let stores = [open(backend).await, open(backend).await];
     for number in 0..JOBS {
-        stores[0].insert_job(&job(number)).await.unwrap();
+        stores[0].insert_job(&job(number), None).await.unwrap();
     }
     let claim_until_none = |index: usize| {
         let store = stores[index % 2].clone();

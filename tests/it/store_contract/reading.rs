@@ -41,7 +41,7 @@ pub(super) async fn events_are_read_from_a_number_on(backend: &dyn Backend) {
 pub(super) async fn pages_neither_repeat_nor_skip(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=55 {
-        store.insert_job(&job(number)).await.unwrap();
+        store.insert_job(&job(number), None).await.unwrap();
     }
     let mut seen = Vec::new();
     let mut page = Page::<JobKind>::default();
@@ -52,7 +52,7 @@ pub(super) async fn pages_neither_repeat_nor_skip(backend: &dyn Backend) {
             .unwrap();
         assert_eq!(slice.items.len(), count);
         seen.extend(slice.items.iter().map(|job| job.id));
-        store.insert_job(&job(newcomer)).await.unwrap();
+        store.insert_job(&job(newcomer), None).await.unwrap();
         assert_eq!(slice.next.is_some(), count == 20);
         // As it comes back from a client.
         let after = slice.next.map(|cursor| cursor.to_string().parse().unwrap());
@@ -70,24 +70,30 @@ pub(super) async fn pages_neither_repeat_nor_skip(backend: &dyn Backend) {
 
 pub(super) async fn lists_are_filtered(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_job(&job(1)).await.unwrap();
+    store.insert_job(&job(1), None).await.unwrap();
     store
-        .insert_job(&Job {
-            learner: Some("winnow".into()),
-            ..job(2)
-        })
+        .insert_job(
+            &Job {
+                learner: Some("winnow".into()),
+                ..job(2)
+            },
+            None,
+        )
         .await
         .unwrap();
     store
-        .insert_job(&Job {
-            task: "experiment".into(),
-            learner: None,
-            ..job(3)
-        })
+        .insert_job(
+            &Job {
+                task: "experiment".into(),
+                learner: None,
+                ..job(3)
+            },
+            None,
+        )
         .await
         .unwrap();
     store
-        .insert_ended_job(&ended_job(4), None, None)
+        .insert_ended_job(&ended_job(4), None, None, None)
         .await
         .unwrap();
     let status = |status| JobFilter {
@@ -131,7 +137,7 @@ pub(super) async fn lists_are_filtered(backend: &dyn Backend) {
 pub(super) async fn owners_do_not_see_each_other(backend: &dyn Backend) {
     let store = open(backend).await;
     store
-        .insert_ended_job(&ended_job(1), Some(&model(1)), Some(b"curve"))
+        .insert_ended_job(&ended_job(1), Some(&model(1)), Some(b"curve"), None)
         .await
         .unwrap();
     let stranger = Owner::new("other");
@@ -160,7 +166,7 @@ pub(super) async fn owners_do_not_see_each_other(backend: &dyn Backend) {
 pub(super) async fn only_what_ended_is_deleted(backend: &dyn Backend) {
     let store = open(backend).await;
     let delete = async |id| store.delete_job(&owner(), id).await.unwrap();
-    store.insert_job(&job(1)).await.unwrap();
+    store.insert_job(&job(1), None).await.unwrap();
     assert_eq!(delete(job(1).id).await, DeleteOutcome::NotEnded);
     let lease = claim(&*store, "a", LONG).await.unwrap().lease;
     assert_eq!(delete(job(1).id).await, DeleteOutcome::NotEnded);
@@ -180,10 +186,10 @@ pub(super) async fn only_what_ended_is_deleted(backend: &dyn Backend) {
 
 pub(super) async fn sweeping_takes_the_oldest_ends_first(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_job(&job(1)).await.unwrap();
+    store.insert_job(&job(1), None).await.unwrap();
     for number in 2..=5 {
         store
-            .insert_ended_job(&ended_job(number), Some(&model(number)), None)
+            .insert_ended_job(&ended_job(number), Some(&model(number)), None, None)
             .await
             .unwrap();
     }
@@ -193,6 +199,7 @@ pub(super) async fn sweeping_takes_the_oldest_ends_first(backend: &dyn Backend) 
                 data_key: None,
                 ..ended_job(6)
             },
+            None,
             None,
             None,
         )
@@ -228,7 +235,7 @@ pub(super) async fn sweeping_takes_the_oldest_ends_first(backend: &dyn Backend) 
     );
     assert_eq!(store.sweep_jobs(at(5), 10).await.unwrap(), Swept::default());
     for number in 7..=8 {
-        store.insert_job(&job(number)).await.unwrap();
+        store.insert_job(&job(number), None).await.unwrap();
     }
     let all = store.data_keys_in_use(None, 2).await.unwrap();
     assert_eq!(all, keys(&[1, 7]));
@@ -246,7 +253,7 @@ pub(super) async fn sweeping_takes_the_oldest_ends_first(backend: &dyn Backend) 
 pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=3 {
-        store.insert_model(&model(number)).await.unwrap();
+        store.insert_model(&model(number), None).await.unwrap();
     }
     let winnow = Model {
         kind: "winnow".into(),
@@ -254,12 +261,15 @@ pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
         job: None,
         ..model(4)
     };
-    store.insert_model(&winnow).await.unwrap();
+    store.insert_model(&winnow, None).await.unwrap();
     store
-        .insert_model(&Model {
-            document: Value::Null,
-            ..winnow.clone()
-        })
+        .insert_model(
+            &Model {
+                document: Value::Null,
+                ..winnow.clone()
+            },
+            None,
+        )
         .await
         .unwrap();
     assert_eq!(

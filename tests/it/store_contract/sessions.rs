@@ -7,9 +7,9 @@ use halfspace::records::session::{LogEntry, SessionAppend, SessionRecord, Sessio
 use halfspace::records::train::{LearnerSpec, StopSpec};
 use halfspace::storage::Appended;
 
-const MANY: u64 = 1_000;
+pub(super) const MANY: u64 = 1_000;
 
-fn session(number: i64) -> SessionRecord {
+pub(super) fn session(number: i64) -> SessionRecord {
     let mut random = [0x44; 10];
     random[..8].copy_from_slice(&number.to_be_bytes());
     SessionRecord {
@@ -49,7 +49,7 @@ pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) 
     let store = open(backend).await;
     let all = [session(1), session(2), session(3)];
     for session in &all {
-        assert!(store.insert_session(session, MANY).await.unwrap());
+        assert!(store.insert_session(session, MANY, None).await.unwrap());
         let found = store.session(&owner(), session.id).await.unwrap();
         assert_eq!(found.as_ref(), Some(session));
     }
@@ -80,14 +80,14 @@ pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) 
         Appended::NotFound
     );
     // What it had learnt went with it.
-    assert!(store.insert_session(&all[0], MANY).await.unwrap());
+    assert!(store.insert_session(&all[0], MANY, None).await.unwrap());
     let again = store.session_state(&owner(), id).await.unwrap().unwrap();
     assert_eq!((again.record.position, again.log.len()), (0, 0));
 }
 
 pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_session(&session(1), MANY).await.unwrap();
+    store.insert_session(&session(1), MANY, None).await.unwrap();
     assert_eq!(
         appended(&*store, append(1, 0, 5, b"first")).await,
         Appended::Done
@@ -111,7 +111,7 @@ pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dy
 
 pub(super) async fn a_snapshot_takes_the_place_of_the_log(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_session(&session(1), MANY).await.unwrap();
+    store.insert_session(&session(1), MANY, None).await.unwrap();
     let id = session(1).id;
     for (position, state) in [(1, b"one".as_slice()), (4, b"two")] {
         let before = append(1, position - 1, 1, b"logged");
@@ -133,7 +133,10 @@ pub(super) async fn a_snapshot_takes_the_place_of_the_log(backend: &dyn Backend)
 pub(super) async fn many_sessions_are_written_at_once(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=3 {
-        store.insert_session(&session(number), MANY).await.unwrap();
+        store
+            .insert_session(&session(number), MANY, None)
+            .await
+            .unwrap();
     }
     let appends = [
         append(1, 0, 1, b"a"),
@@ -161,14 +164,14 @@ pub(super) async fn many_sessions_are_written_at_once(backend: &dyn Backend) {
 
 pub(super) async fn an_owner_has_so_many_sessions(backend: &dyn Backend) {
     let store = open(backend).await;
-    assert!(store.insert_session(&session(1), 2).await.unwrap());
-    assert!(store.insert_session(&session(2), 2).await.unwrap());
-    assert!(!store.insert_session(&session(3), 2).await.unwrap());
+    assert!(store.insert_session(&session(1), 2, None).await.unwrap());
+    assert!(store.insert_session(&session(2), 2, None).await.unwrap());
+    assert!(!store.insert_session(&session(3), 2, None).await.unwrap());
     let other = SessionRecord {
         owner: Owner::new("other"),
         ..session(4)
     };
-    assert!(store.insert_session(&other, 2).await.unwrap());
+    assert!(store.insert_session(&other, 2, None).await.unwrap());
     assert!(store.delete_session(&owner(), session(1).id).await.unwrap());
-    assert!(store.insert_session(&session(3), 2).await.unwrap());
+    assert!(store.insert_session(&session(3), 2, None).await.unwrap());
 }

@@ -8,16 +8,19 @@ pub(super) async fn a_queued_job_is_stored_whole(backend: &dyn Backend) {
         priority: -7,
         ..job(1)
     };
-    store.insert_job(&job).await.unwrap();
+    store.insert_job(&job, None).await.unwrap();
     assert_eq!(get(&*store, job.id).await, job);
     assert_eq!(story(&*store, job.id).await, ["queued"]);
     assert_eq!(store.queued_count().await.unwrap(), 1);
     // Once more is not twice, and does not overwrite.
     store
-        .insert_job(&Job {
-            name: None,
-            ..job.clone()
-        })
+        .insert_job(
+            &Job {
+                name: None,
+                ..job.clone()
+            },
+            None,
+        )
         .await
         .unwrap();
     assert_eq!(get(&*store, job.id).await, job);
@@ -27,7 +30,7 @@ pub(super) async fn a_queued_job_is_stored_whole(backend: &dyn Backend) {
 
 pub(super) async fn a_job_succeeds_with_model_and_trace(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_job(&job(1)).await.unwrap();
+    store.insert_job(&job(1), None).await.unwrap();
     let Claim {
         job: running,
         lease,
@@ -168,7 +171,7 @@ pub(super) async fn a_job_may_succeed_after_its_cancel(backend: &dyn Backend) {
 
 pub(super) async fn a_queued_job_is_cancelled_at_once(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_job(&job(1)).await.unwrap();
+    store.insert_job(&job(1), None).await.unwrap();
     let stranger = store
         .cancel_job(&Owner::new("other"), job(1).id, at(5))
         .await
@@ -198,7 +201,7 @@ pub(super) async fn a_job_is_stored_running(backend: &dyn Backend) {
     let store = open(backend).await;
     let job = running_job(1);
     let lease = store
-        .insert_running_job(&job, &worker("a"), LONG)
+        .insert_running_job(&job, &worker("a"), LONG, None)
         .await
         .unwrap();
     assert_eq!(get(&*store, job.id).await, job);
@@ -206,11 +209,13 @@ pub(super) async fn a_job_is_stored_running(backend: &dyn Backend) {
     assert_eq!(claim(&*store, "b", LONG).await, None);
     // Asked again by the same worker it is the same lease; anybody else is refused.
     let again = store
-        .insert_running_job(&job, &worker("a"), LONG)
+        .insert_running_job(&job, &worker("a"), LONG, None)
         .await
         .unwrap();
     assert_eq!(again, lease);
-    let other = store.insert_running_job(&job, &worker("b"), LONG).await;
+    let other = store
+        .insert_running_job(&job, &worker("b"), LONG, None)
+        .await;
     assert!(matches!(other, Err(StoreError::Conflict(_))), "{other:?}");
     assert_eq!(story(&*store, job.id).await, ["queued", "running"]);
     assert_eq!(
@@ -227,7 +232,7 @@ pub(super) async fn a_job_is_stored_ended(backend: &dyn Backend) {
     let store = open(backend).await;
     for _ in 0..2 {
         let stored = store
-            .insert_ended_job(&ended_job(1), Some(&model(1)), Some(b"curve"))
+            .insert_ended_job(&ended_job(1), Some(&model(1)), Some(b"curve"), None)
             .await;
         stored.unwrap();
         assert_eq!(get(&*store, job(1).id).await, ended_job(1));
@@ -257,6 +262,7 @@ pub(super) async fn a_job_is_stored_ended(backend: &dyn Backend) {
             },
             None,
             None,
+            None,
         )
         .await
         .unwrap();
@@ -265,21 +271,26 @@ pub(super) async fn a_job_is_stored_ended(backend: &dyn Backend) {
 
 pub(super) async fn a_job_is_stored_only_as_what_it_is(backend: &dyn Backend) {
     let store = open(backend).await;
-    assert!(store.insert_job(&running_job(1)).await.is_err());
+    assert!(store.insert_job(&running_job(1), None).await.is_err());
     assert!(
         store
-            .insert_running_job(&job(1), &worker("a"), LONG)
+            .insert_running_job(&job(1), &worker("a"), LONG, None)
             .await
             .is_err()
     );
-    assert!(store.insert_ended_job(&job(1), None, None).await.is_err());
+    assert!(
+        store
+            .insert_ended_job(&job(1), None, None, None)
+            .await
+            .is_err()
+    );
     let unfinished = Job {
         finished_at: None,
         ..ended_job(1)
     };
     assert!(
         store
-            .insert_ended_job(&unfinished, None, None)
+            .insert_ended_job(&unfinished, None, None, None)
             .await
             .is_err()
     );

@@ -1,0 +1,96 @@
+//! The statements of idempotency keys.
+//!
+//! A key is written in the transaction that writes the thing made under it, and before the thing: so
+//! whoever comes second waits for the first at the unique key, then finds it and writes nothing. It
+//! is also the first lock of its transaction, except an owner's.
+
+use std::fmt::Display;
+
+use super::super::{Result, StoreError};
+use super::database::{Database, Row, Statement, Transaction, statement};
+use super::rows;
+use crate::records::{KeyClaim, KeyRecord, Owner, Timestamp};
+
+/// Keeps the key, if there is one, for a thing that this transaction goes on to store.
+///
+/// The thing's own key is no obstacle: then the thing is stored already, and only the answer was
+/// lost.
+///
+/// # Errors
+/// [`StoreError::KeyTaken`] when another thing was made under it.
+pub(super) async fn claim(
+    transaction: &mut Transaction,
+    claim: Option<&KeyClaim>,
+    owner: &Owner,
+    thing: impl Display,
+    created_at: Timestamp,
+) -> Result<()> {
+    let Some(claim) = claim else {
+        return Ok(());
+    };
+    let thing = thing.to_string();
+    let insert = statement(
+        "INSERT INTO idempotency_keys (owner, key, fingerprint, thing, answer, created_at) \
+         VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (owner, key) DO NOTHING",
+    )
+    .bind(owner.as_str())
+    .bind(claim.key.as_str())
+    .bind(claim.fingerprint.as_str())
+    .bind(thing.as_str())
+    .bind(rows::json_if(claim.answer.as_ref())?)
+    .bind(created_at.milliseconds());
+    if transaction.execute(insert).await? == 1 {
+        return Ok(());
+    }
+    let found = transaction.optional(select(owner, &claim.key)).await?;
+    // It was swept a moment ago: to ask again is right.
+    let found = found.ok_or_else(|| StoreError::unavailable("the key is being swept"))?;
+    let found = record(&found)?;
+    if found.thing == thing {
+        return Ok(());
+    }
+    Err(StoreError::KeyTaken(Box::new(found)))
+}
+
+pub(super) async fn one(
+    database: &Database,
+    owner: &Owner,
+    key: &str,
+) -> Result<Option<KeyRecord>> {
+    let row = database.optional(select(owner, key)).await?;
+    row.as_ref().map(record).transpose()
+}
+
+fn select(owner: &Owner, key: &str) -> Statement {
+    statement(
+        "SELECT fingerprint, thing, answer FROM idempotency_keys WHERE owner = $1 AND key = $2",
+    )
+    .bind(owner.as_str())
+    .bind(key)
+}
+
+fn record(row: &Row) -> Result<KeyRecord> {
+    Ok(KeyRecord {
+        fingerprint: row.get("fingerprint")?,
+        thing: row.get("thing")?,
+        answer: rows::from_json_if(row, "answer")?,
+    })
+}
+
+pub(super) async fn sweep(
+    database: &Database,
+    created_before: Timestamp,
+    limit: u32,
+) -> Result<u64> {
+    let mut transaction = database.begin().await?;
+    let delete = statement(
+        "DELETE FROM idempotency_keys WHERE (owner, key) IN (SELECT owner, key \
+         FROM idempotency_keys WHERE created_at < $1 ORDER BY created_at LIMIT $2 \
+         {for update, skip locked})",
+    )
+    .bind(created_before.milliseconds())
+    .bind(limit);
+    let deleted = transaction.execute(delete).await?;
+    transaction.commit().await?;
+    Ok(deleted)
+}

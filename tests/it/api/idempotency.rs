@@ -1,6 +1,8 @@
 //! `Idempotency-Key`: a request that is sent twice makes one thing.
 
+use axum::body::Body;
 use futures_util::future::join_all;
+use futures_util::stream;
 use serde_json::{Value, json};
 
 use crate::service::{Answer, Program, Service, TestDatabase, long_job, request, short_job};
@@ -247,6 +249,30 @@ async fn a_refused_request_keeps_no_key() {
         .send(request("POST", "/v1/sessions", &headers, SESSION))
         .await;
     assert_eq!(twice.problem(400), "invalid-parameter");
+}
+
+#[tokio::test]
+async fn a_key_is_in_flight_until_its_request_is_answered_or_left() {
+    let service = Service::start().await;
+    let (begun, is_read) = tokio::sync::oneshot::channel();
+    // A body that is read and never comes.
+    let body = Body::from_stream(stream::once(async {
+        begun.send(()).unwrap();
+        std::future::pending::<Result<String, std::io::Error>>().await
+    }));
+    let headers = [("content-type", CSV), ("idempotency-key", "k")];
+    let mut first = Box::pin(service.open(request("POST", "/v1/datasets", &headers, body)));
+    tokio::select! {
+        answer = &mut first => panic!("{answer:?}"),
+        begun = is_read => begun.unwrap(),
+    }
+    let session = ("/v1/sessions", JSON, SESSION);
+    let second = send(&service, "k", session).await;
+    assert_eq!(second.problem(409), "idempotency-in-flight");
+    assert_eq!(second.header("retry-after"), Some("1"));
+    send(&service, "another", session).await.expect(201);
+    drop(first);
+    assert!(!is_replay(&send(&service, "k", session).await.expect(201)));
 }
 
 /// Sends until the answer is not that another request is in flight.

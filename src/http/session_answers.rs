@@ -12,7 +12,9 @@ use tokio::sync::Notify;
 use crate::jobs::Learnt;
 use crate::learners::session::Answered;
 
+use super::problem::Problem;
 use super::session_examples::ExampleAnswer;
+use super::session_stream::Late;
 
 /// Answers written out at once.
 const PIECE_MAX: usize = 1024;
@@ -35,6 +37,9 @@ struct Waiting {
     /// The position before the first of them: those of one request follow one another.
     position: u64,
     last: Option<Bytes>,
+    /// Whether an example was answered, so that the status is decided.
+    has_begun: bool,
+    refused: Option<Problem>,
     is_over: bool,
 }
 
@@ -53,15 +58,52 @@ impl Answers {
         if waiting.answers.is_empty() {
             waiting.position = learnt.position;
         }
+        waiting.has_begun |= !learnt.answers.is_empty();
         waiting.answers.extend(learnt.answers);
         drop(waiting);
         self.0.changed.notify_one();
     }
 
-    /// Adds the line after all answers.
-    pub fn push_last(&self, line: Bytes) {
-        self.waiting().last = Some(line);
+    /// Ends with what is wrong, the session standing at `position`: as the last line, or, when no
+    /// example was answered, instead of an answer.
+    pub fn fail(&self, problem: Problem, late: &Late, position: u64) {
+        let mut waiting = self.waiting();
+        if waiting.has_begun {
+            waiting.last = Some(late.line(problem, position));
+        } else {
+            waiting.refused = Some(problem.at_position_unless_told(position));
+        }
+        drop(waiting);
         self.0.changed.notify_one();
+    }
+
+    /// Decides the status before anything is answered.
+    ///
+    /// # Errors
+    /// What the request was refused with meanwhile.
+    pub fn begin(&self) -> Result<(), Problem> {
+        let mut waiting = self.waiting();
+        waiting.has_begun = true;
+        waiting.refused.take().map_or(Ok(()), Err)
+    }
+
+    /// Waits until an example is answered, or none ever will be.
+    ///
+    /// # Errors
+    /// What the request was refused with.
+    pub async fn begun(&self) -> Result<(), Problem> {
+        loop {
+            {
+                let mut waiting = self.waiting();
+                if let Some(problem) = waiting.refused.take() {
+                    return Err(problem);
+                }
+                if waiting.has_begun || waiting.is_over {
+                    return Ok(());
+                }
+            }
+            self.0.changed.notified().await;
+        }
     }
 
     /// Nothing follows.

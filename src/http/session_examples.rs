@@ -1,6 +1,8 @@
 //! `POST /v1/sessions/{id}/examples`: learn, from a document all or nothing, from an NDJSON stream
 //! while it comes in (see `session_stream`), from any other format once it is read.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, header};
@@ -8,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
 use utoipa::ToSchema;
 
 use crate::formats::{self, DataForm, Format, FormatError, FormatErrorKind, Options, Parsed};
@@ -25,6 +28,10 @@ use super::problem::{Code, Problem, placed};
 use super::session_answers::{Answers, stream};
 use super::session_stream::{Feed, Late};
 use super::sessions::ReadingQuery;
+
+/// How long a stream may bring nothing before it is answered all the same, so that a client that waits
+/// for a status before it sends is not waited for. What is wrong later is the last line.
+const STATUS_PATIENCE: Duration = Duration::from_millis(500);
 
 /// Examples of one request that is not a document.
 pub const LINES_MAX: u64 = 1_000_000;
@@ -118,6 +125,10 @@ pub async fn learn(
             let answers = Answers::new();
             let feed = Feed::new(&app, writer, body, &options, answers.clone())?;
             tokio::spawn(feed.at(position, stands).run(late));
+            match timeout(STATUS_PATIENCE, answers.begun()).await {
+                Ok(begun) => begun?,
+                Err(_) => answers.begin()?,
+            }
             Ok(lines(answers))
         }
         _ => {
@@ -132,9 +143,10 @@ pub async fn learn(
             let answers = Answers::new();
             answers.push(learnt);
             if let Some(error) = rest {
-                answers.push_last(late.line(error.into(), stands));
+                answers.fail(error.into(), &late, stands);
             }
             answers.end();
+            answers.begun().await?;
             Ok(lines(answers))
         }
     }

@@ -98,7 +98,8 @@ impl Feed {
         self
     }
 
-    /// Learns until the body ends or something is wrong, which is then the last line.
+    /// Learns until the body ends or something is wrong, which is then the last line, or the answer
+    /// where there was none before.
     pub async fn run(mut self, late: Late) {
         let fed = self.feed().await;
         let Self {
@@ -110,7 +111,7 @@ impl Feed {
         } = self;
         drop(writer);
         if let Err(problem) = fed {
-            answers.push_last(late.line(problem, stands));
+            answers.fail(problem, &late, stands);
             // A client that sends before it listens gets its answer and not a broken connection.
             linger::forget(frames).await;
         }

@@ -241,18 +241,28 @@ async fn a_line_that_no_learner_could_take_is_named_and_those_before_are_learnt(
     assert_eq!(problem["code"], "intractable", "{problem}");
     assert_eq!(problem["errors"][0]["line"], 4, "{problem}");
     assert_eq!(problem["position"], 2, "{problem}");
-    // Lines without labels, from the first on.
-    for (learner, text, code) in [
-        ("perceptron", "\n\"101\"\n", "wrong-data"),
-        ("perceptron", "\n{\"x\": \"101\"}\n", "wrong-data"),
-        ("directed-drift", "\n{\"x\": \"101\", \"z\": 1}\n", "schema"),
+    // Where no line was learnt, that is the answer.
+    for (learner, text, status, code) in [
+        ("perceptron", "\n\"101\"\n", 422, "wrong-data"),
+        ("perceptron", "\n{\"x\": \"101\"}\n", 422, "wrong-data"),
+        (
+            "perceptron",
+            "\n{\"x\": \"10\", \"y\": 1}\n",
+            422,
+            "wrong-data",
+        ),
+        (
+            "directed-drift",
+            "\n{\"x\": \"101\", \"z\": 1}\n",
+            400,
+            "schema",
+        ),
     ] {
         let path = of(&service, learner, 3).await;
-        let all = answers(&send(&service, &path, text, None).await.expect(200));
-        assert_eq!(all.len(), 1, "{text}");
-        assert_eq!(all[0]["error"]["code"], code, "{text}");
-        assert_eq!(all[0]["error"]["errors"][0]["line"], 2, "{text}");
-        assert_eq!(all[0]["error"]["position"], 0, "{text}");
+        let refused = send(&service, &path, text, None).await;
+        assert_eq!(refused.problem(status), code, "{text}");
+        assert_eq!(refused.json()["errors"][0]["line"], 2, "{text}");
+        assert_eq!(refused.json()["position"], 0, "{text}");
     }
 }
 

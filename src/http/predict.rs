@@ -5,7 +5,7 @@ use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 
@@ -24,7 +24,7 @@ use super::envelope::RequestId;
 use super::extract::{Caller, PathId, accepted};
 use super::found_data::stored_examples;
 use super::model_examples::{Examples, Purpose, Whence, examples, model_in_path, options};
-use super::problem::{Problem, ProblemDocument};
+use super::problem::Problem;
 
 /// The predictions of a model, one an example.
 #[derive(Serialize, ToSchema)]
@@ -163,7 +163,7 @@ impl Asked {
             match predicted {
                 Ok(()) => writer.end_whole(),
                 Err(problem) if writer.has_begun() => {
-                    writer.push_last(error_line(&problem.document(&path, &request_id)));
+                    writer.push_last(problem.document(&path, &request_id).line());
                     // A client that sends before it reads gets its answer and not a broken
                     // connection.
                     returned.forget().await;
@@ -229,10 +229,4 @@ impl Asked {
         });
         predicted.await
     }
-}
-
-/// The last line of an answer that ends with an error.
-fn error_line(problem: &ProblemDocument) -> Vec<u8> {
-    let text = serde_json::to_vec(&json!({"error": problem})).unwrap_or_default();
-    [text, vec![b'\n']].concat()
 }

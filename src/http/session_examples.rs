@@ -75,6 +75,8 @@ impl ExampleAnswer {
 ///
 /// JSON is learnt whole or not at all. NDJSON is answered line by line while the body is still
 /// coming in; a late error is the last line, `{"error": ...}`, and the lines before it stay learnt.
+/// What is wrong before a line was learnt is answered with its status, unless the stream brings
+/// nothing for half a second.
 /// Any other format is read to its end first, and then answered in the same lines. With `If-Match`
 /// the session must stand at that position, so that a retry learns nothing twice.
 #[utoipa::path(post, path = "/v1/sessions/{id}/examples", tag = "sessions",

@@ -8,17 +8,17 @@ use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::formats::{LineSteps, Options, Parsed, StoredExamples};
-use crate::jobs::{JobsError, LoadedModel, ReadError};
+use crate::jobs::LoadedModel;
 use crate::learners::examples::Examples;
 use crate::learners::hypothesis::Decision;
-use crate::learners::predict::{Misfit, check_fit, decide_each};
+use crate::learners::predict::decide_each;
 use crate::learners::run::{Interrupt, StopFlag};
 use crate::records::Dataset;
 
 use super::answer_lines::{LineWriter, PIECE_BYTES};
 use super::attended::{begin, interrupted};
 use super::limits::Limits;
-use super::model_examples::{Whence, fit, misnamed, unfit};
+use super::model_examples::{Whence, fit, fit_stored, misnamed, unread};
 use super::predictions_text::{Document, push_line};
 use super::problem::{Code, Problem};
 
@@ -130,16 +130,9 @@ impl Answering {
         let names = self.model.names.check_features(dataset.features.as_deref());
         names.map_err(misnamed)?;
         self.begin();
-        let verified = stored.verify(&self.stop).map_err(Misfit::Unread);
-        let fits = verified.and_then(|()| check_fit(&self.model.hypothesis, stored));
-        let interrupt = match fits {
-            Ok(()) => self.decide(stored, dataset.summary.zero_bit_value.into())?,
-            Err(Misfit::Unread(interrupt)) => Some(interrupt),
-            Err(misfit) => return Err(unfit(misfit, None, Whence::Whole)),
-        };
-        match interrupt {
-            Some(Interrupt::Unreadable) => Err(JobsError::from(ReadError::of(stored)).into()),
-            Some(interrupt) => Err(interrupted(&self.limits, interrupt)),
+        fit_stored(&self.model, stored, &self.limits, &self.stop)?;
+        match self.decide(stored, dataset.summary.zero_bit_value.into())? {
+            Some(interrupt) => Err(unread(stored, &self.limits, interrupt)),
             None => Ok(()),
         }
     }

@@ -6,10 +6,9 @@ use axum::Json;
 use axum::extract::{Request, State};
 
 use crate::formats::{self, Parsed, StoredExamples};
-use crate::jobs::{JobsError, LoadedModel, ReadError, check_labels};
+use crate::jobs::{LoadedModel, check_labels};
 use crate::learners::evaluate;
 use crate::learners::examples::Examples as ReadExamples;
-use crate::learners::predict::{Misfit, check_fit};
 use crate::learners::run::{Interrupt, Run};
 use crate::records::evaluation::EvaluateResult;
 use crate::records::id::ModelKind;
@@ -23,7 +22,7 @@ use super::extract::{Caller, PathId};
 use super::found_data::{dataset_names, stored_examples};
 use super::limits::Limits;
 use super::model_examples::{
-    Examples, Purpose, Whence, examples, fit, misnamed, model_in_path, options, unfit,
+    Examples, Purpose, Whence, examples, fit, fit_stored, misnamed, model_in_path, options, unread,
 };
 use super::problem::{Code, Problem};
 
@@ -121,17 +120,9 @@ impl Held {
         let names = dataset_names(dataset);
         self.model.names.check(&names).map_err(misnamed)?;
         let _timer = begin(&self.limits, &self.run.stop);
-        let verified = stored.verify(&self.run.stop).map_err(Misfit::Unread);
-        let fits = verified.and_then(|()| check_fit(&self.model.hypothesis, stored));
-        let result = match fits {
-            Ok(()) => self.against(stored, dataset.summary.zero_bit_value.into())?,
-            Err(Misfit::Unread(interrupt)) => Err(interrupt),
-            Err(misfit) => return Err(unfit(misfit, None, Whence::Whole)),
-        };
-        result.map_err(|interrupt| match interrupt {
-            Interrupt::Unreadable => JobsError::from(ReadError::of(stored)).into(),
-            interrupt => interrupted(&self.limits, interrupt),
-        })
+        fit_stored(&self.model, stored, &self.limits, &self.run.stop)?;
+        let result = self.against(stored, dataset.summary.zero_bit_value.into())?;
+        result.map_err(|interrupt| unread(stored, &self.limits, interrupt))
     }
 
     /// The result, or what kept it from being found.

@@ -1,15 +1,18 @@
 //! A stored model and the examples that a request brings it, whatever is to be done with them.
 
 use crate::formats::{
-    self, DataForm, Format, LabelsColumn, Options, Parsed, Place, UnlabelledMeans,
+    self, DataForm, Format, LabelsColumn, Options, Parsed, Place, StoredExamples, UnlabelledMeans,
 };
-use crate::jobs::{JobsError, LoadedModel};
+use crate::jobs::{JobsError, LoadedModel, ReadError};
 use crate::learners::predict::{Misfit, check_fit};
+use crate::learners::run::{Interrupt, StopFlag};
 use crate::records::{ModelId, Owner};
 
 use super::App;
+use super::attended::interrupted;
 use super::data_body::{bit_order, header_option, labels};
 use super::extract::query_pairs;
+use super::limits::Limits;
 use super::problem::{Code, Problem, placed};
 
 /// What the examples are for.
@@ -126,13 +129,39 @@ pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Whence) -> Result<(), P
     model.names.check_features(names).map_err(misnamed)
 }
 
+/// Whether a model takes a dataset, whose digest is compared first.
+///
+/// # Errors
+/// Why it does not, or what kept that from being found out.
+pub fn fit_stored(
+    model: &LoadedModel,
+    stored: &StoredExamples,
+    limits: &Limits,
+    stop: &StopFlag,
+) -> Result<(), Problem> {
+    let verified = stored.verify(stop).map_err(Misfit::Unread);
+    let fits = verified.and_then(|()| check_fit(&model.hypothesis, stored));
+    fits.map_err(|misfit| match misfit {
+        Misfit::Unread(interrupt) => unread(stored, limits, interrupt),
+        misfit => unfit(misfit, None, Whence::Whole),
+    })
+}
+
+/// What kept a dataset from being read to its end.
+pub fn unread(stored: &StoredExamples, limits: &Limits, interrupt: Interrupt) -> Problem {
+    match interrupt {
+        Interrupt::Unreadable => JobsError::from(ReadError::of(stored)).into(),
+        interrupt => interrupted(limits, interrupt),
+    }
+}
+
 /// Names that are not the model's.
 pub fn misnamed(detail: String) -> Problem {
     Problem::new(Code::WRONG_DATA, sentence(&detail))
 }
 
 /// Why a model does not take examples, the first real value of which stands there.
-pub fn unfit(misfit: Misfit, first_real: Option<&Place>, whence: Whence) -> Problem {
+fn unfit(misfit: Misfit, first_real: Option<&Place>, whence: Whence) -> Problem {
     let detail = sentence(&misfit.to_string());
     let line = match whence {
         Whence::Line(line) => Some(Place::Line { line, column: 1 }),

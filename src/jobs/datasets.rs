@@ -18,8 +18,8 @@ use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary, KeyClaim, Owner, Timestamp};
 use crate::storage::{Blobs, DatasetDeletion, StoreError};
 
+use super::hexadecimal::hex;
 use super::service::{Jobs, JobsError};
-use super::worker::hex;
 
 /// Examples that were read to be kept, and what their sender says of them.
 pub struct NewDataset {

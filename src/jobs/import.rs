@@ -16,10 +16,10 @@ use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, Owner};
 use crate::storage::StoreError;
 
+use super::hexadecimal::hex;
 use super::service::{Jobs, JobsError};
 use super::train_job::learner;
 use super::work::ResolveError;
-use super::worker::hex;
 
 /// The task whose answers are models, though no learner of the catalogue made them.
 const MAXIMUM_MARGIN: &str = "maximum_margin";

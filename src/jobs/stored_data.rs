@@ -7,6 +7,7 @@ use crate::learners::run::StopFlag;
 use crate::records::{Dataset, DatasetId, Owner};
 use crate::storage::StoreError;
 
+use super::hexadecimal::unhex;
 use super::service::{Jobs, JobsError};
 
 /// Bytes read at once of data that are not held as a whole. Few, so that they are still in the
@@ -110,33 +111,6 @@ impl Jobs {
                 Some(_) => Err(StoreError::corrupt(detail).into()),
             },
             Err(error) => Err(error.into()),
-        }
-    }
-}
-
-/// A digest out of hexadecimal.
-fn unhex(text: &str) -> Option<[u8; 32]> {
-    let mut digest = [0; 32];
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if pairs.len() != digest.len() || !rest.is_empty() {
-        return None;
-    }
-    for (byte, pair) in digest.iter_mut().zip(pairs) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(digest)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_digest_is_read_back() {
-        let digest: [u8; 32] = std::array::from_fn(|at| (at * 37) as u8);
-        assert_eq!(unhex(&super::super::hex(&digest)), Some(digest));
-        for wrong in ["", "0", &"0".repeat(63), &"g".repeat(64)] {
-            assert_eq!(unhex(wrong), None, "{wrong}");
         }
     }
 }

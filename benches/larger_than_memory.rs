@@ -5,7 +5,7 @@
 //! then another does, bounded. The results must be equal.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
-#[path = "../tests/it/service/memory_limit.rs"]
+#[path = "../tests/service/memory_limit.rs"]
 mod memory_limit;
 
 use std::io::{BufRead, BufReader, Error, Read, Result, Write};

@@ -4,7 +4,6 @@ mod api;
 mod backup;
 mod callbacks;
 mod certificates;
-mod contract;
 mod determinism;
 mod faults;
 mod larger_than_memory;
@@ -12,6 +11,7 @@ mod learner_suite;
 mod openapi;
 mod postgres;
 mod readme;
+#[path = "../service/mod.rs"]
 mod service;
 mod store_contract;
 mod stored_examples;

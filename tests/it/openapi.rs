@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::contract::{DOCUMENT, is_valid};
+use crate::service::contract::{DOCUMENT, is_valid};
 use crate::service::{Service, program, short_job};
 
 /// Request bodies that the service takes, each over a form, a learner or a field of its own.

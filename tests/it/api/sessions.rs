@@ -295,7 +295,7 @@ async fn a_late_error_is_the_last_line_and_what_came_before_stays_learnt() {
             problem["request_id"].as_str(),
             answer.header("x-request-id")
         );
-        crate::contract::assert_valid("/components/schemas/Problem", problem);
+        crate::service::contract::assert_valid("/components/schemas/Problem", problem);
         assert_eq!(settled(&service, &path).await["position"], 2, "{bad}");
     }
 }

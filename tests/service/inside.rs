@@ -15,8 +15,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
+use super::contract;
 use super::{Answer, TestDatabase};
-use crate::contract;
 
 /// A service with a directory of its own, computing jobs.
 pub struct Service {

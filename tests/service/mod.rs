@@ -1,10 +1,11 @@
 //! The service under test: inside this process, or as the real program.
 //!
 //! Every exchange that goes through here, either way, is held against the served schema: see
-//! [`crate::contract`].
+//! [`contract`].
 
 mod answer;
 mod client;
+pub mod contract;
 mod database;
 mod inside;
 mod memory_limit;

@@ -10,8 +10,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use super::contract;
 use super::{Answer, PATIENCE};
-use crate::contract;
 
 /// Talks to one address.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,14 @@
+//! The service under faults: what must hold while machines die, freeze, fill up and lose the network.
+//!
+//! Each test is one fault, seeded, and prints what it counted. `scripts/test` runs their short form,
+//! `scripts/faults` the long one, and collects the counts.
+
+#[allow(dead_code, reason = "the first faults use it")]
+mod scale;
+#[path = "../service/mod.rs"]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "each binary of tests uses its own part"
+)]
+mod service;

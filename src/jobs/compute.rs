@@ -41,6 +41,22 @@ pub fn raise_after(stop: StopFlag, seconds: f64) -> Option<AbortOnDropHandle<()>
     })))
 }
 
+/// Counts a computation as long as it takes, however it ends.
+struct Computing;
+
+impl Computing {
+    fn begin() -> Self {
+        metrics::gauge!("halfspace_computations_running").increment(1.0);
+        Self
+    }
+}
+
+impl Drop for Computing {
+    fn drop(&mut self) {
+        metrics::gauge!("halfspace_computations_running").decrement(1.0);
+    }
+}
+
 /// A computation under way.
 pub struct Computation {
     /// Its outside.
@@ -63,6 +79,7 @@ impl Computation {
         let seconds_max = work.seconds_max.unwrap_or(seconds_max);
         let (outside, computed) = (Arc::clone(&run), Arc::clone(&work));
         let handle = tokio::task::spawn_blocking(move || {
+            let _counted = Computing::begin();
             let begun = Instant::now();
             let found = computed.run(&outside);
             drop(permit);

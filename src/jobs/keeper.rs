@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, Interval, MissedTickBehavior, timeout_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, sleep_until, timeout_at};
 
 use crate::learners::run::{Counts, Interrupt, Run};
 use crate::records::{Job, Progress};
@@ -63,6 +63,7 @@ impl<'a> Keeper<'a> {
     pub(super) async fn keep_while<T>(&mut self, run: &Run, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         loop {
+            let lease_end = self.renewed + self.lease_length();
             tokio::select! {
                 done = &mut work => return done,
                 _ = self.tick.tick() => {
@@ -70,8 +71,17 @@ impl<'a> Keeper<'a> {
                         run.stop.raise(interrupt);
                     }
                 }
+                // Slow is not dead, and unheard is not held. The next beat may come later than that.
+                () = sleep_until(lease_end), if !self.is_lost => {
+                    self.is_lost = true;
+                    run.stop.raise(Interrupt::Suspended);
+                }
             }
         }
+    }
+
+    fn lease_length(&self) -> Duration {
+        Duration::from_secs(self.jobs.config.lease_seconds.into())
     }
 
     /// Shows progress when there is any, and renews the lease in time; why the computation must
@@ -82,7 +92,7 @@ impl<'a> Keeper<'a> {
         }
         let lease_seconds = self.jobs.config.lease_seconds;
         let moved = self.shown != Some(counts);
-        let lease = Duration::from_secs(lease_seconds.into());
+        let lease = self.lease_length();
         if !moved && self.renewed.elapsed() < RENEWAL_MAX.min(lease / 3) {
             return None;
         }
@@ -108,10 +118,7 @@ impl<'a> Keeper<'a> {
             }
             Err(error) => {
                 tracing::warn!(job = %self.job.id, %error, "the lease is not renewed");
-                // Slow is not dead, and unheard is not held.
-                let is_over = self.renewed.elapsed() >= lease;
-                self.is_lost = is_over;
-                is_over.then_some(Interrupt::Suspended)
+                None
             }
         }
     }

@@ -21,6 +21,9 @@ use super::stored_data::ReadError;
 use super::work::Work;
 use super::{ending, worker};
 
+/// A store that failed later than this is not asked again.
+const ASKED_AGAIN_WITHIN: Duration = Duration::from_millis(500);
+
 /// Checked work that is not a job yet.
 #[derive(Clone, Debug)]
 pub struct NewJob {
@@ -140,9 +143,10 @@ impl Jobs {
             return Err(JobsError::QueueFull { limit });
         }
         record.data_key = self.keep_data(&record, work).await?;
+        let asked_at = Instant::now();
         let mut stored = self.store.insert_job(&record, key).await;
-        if let Err(StoreError::Unavailable(_)) = stored {
-            // Perhaps only the answer is missing. A job that is stored already is left as it is.
+        if is_asked_again(&stored, asked_at) {
+            // A job that is stored already is left as it is.
             stored = self.store.insert_job(&record, key).await;
         }
         self.forget_unless_stored(&stored, &record).await;
@@ -178,6 +182,12 @@ impl Jobs {
         self.blobs.put(&key, bytes).await?;
         Ok(Some(key))
     }
+}
+
+/// Whether the store is to be asked once more, since perhaps only its answer is missing. Not when it
+/// took its time to fail: the client is to be told within two seconds.
+fn is_asked_again<T>(stored: &Result<T, StoreError>, asked_at: Instant) -> bool {
+    matches!(stored, Err(StoreError::Unavailable(_))) && asked_at.elapsed() < ASKED_AGAIN_WITHIN
 }
 
 /// A job that is computed before anybody was told of it.
@@ -258,7 +268,7 @@ impl Jobs {
                 .insert_running_job(record, &self.worker, seconds, key)
         };
         let mut stored = insert().await;
-        if let Err(StoreError::Unavailable(_)) = stored {
+        if is_asked_again(&stored, leased_at) {
             // As for a queued job: who stored it before gets the same lease.
             stored = insert().await;
         }

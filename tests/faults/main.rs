@@ -3,8 +3,14 @@
 //! Each test is one fault, seeded, and prints what it counted. `scripts/test` runs their short form,
 //! `scripts/faults` the long one, and collects the counts.
 
-#[allow(dead_code, reason = "the first faults use it")]
+mod cut_off;
+mod database_restarts;
+mod fleet;
+mod freezes;
+mod kills;
+mod orders;
 mod scale;
+mod server;
 #[path = "../service/mod.rs"]
 #[allow(
     dead_code,

@@ -94,8 +94,22 @@ impl Program {
 
     /// SIGTERM; does not wait.
     pub fn terminate(&self) {
+        self.signal("-TERM");
+    }
+
+    /// SIGSTOP: it stands still, and nobody is told.
+    pub fn freeze(&self) {
+        self.signal("-STOP");
+    }
+
+    /// SIGCONT: it goes on as if nothing had been.
+    pub fn thaw(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
         let pid = self.pid().to_string();
-        let sent = Command::new("kill").args(["-TERM", &pid]).status();
+        let sent = Command::new("kill").args([signal, &pid]).status();
         assert!(sent.unwrap().success());
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
+use crate::formats::StoredExamples;
 use crate::learners::run::{Interrupt, Run};
 use crate::learners::task::TaskError;
 use crate::records::task::JobSpec;
@@ -25,6 +26,9 @@ const FINISH_TRIES_MAX: u32 = 200;
 /// How often a job that was suspended is given back. With the pauses of a process that stops, less
 /// than it waits for its jobs.
 const REQUEUE_TRIES_MAX: u32 = 20;
+
+/// How long a worker tries to read data over a network that is away, before it lets its lease run out.
+const READ_PATIENCE: Duration = Duration::from_secs(600);
 
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
@@ -85,8 +89,7 @@ impl Jobs {
             None => None,
             Some(key) => {
                 let sha256 = job.data_sha256.as_deref().unwrap_or_default();
-                let opened = self.open_data(key, sha256, run.stop.clone()).await;
-                Some(Arc::new(opened.map_err(Unprepared::from)?))
+                Some(Arc::new(self.read_patiently(key, sha256, run).await?))
             }
         };
         let model = match spec.task.model() {
@@ -114,6 +117,34 @@ impl Jobs {
                 }
                 (error, _) => failed("unreadable", error.to_string()),
             })
+    }
+
+    /// The data under a key. A network that is away comes back, and all jobs whose data are beyond it
+    /// wait for that: so this one waits too, under its lease, instead of using up its attempts.
+    async fn read_patiently(
+        &self,
+        key: &str,
+        sha256: &str,
+        run: &Run,
+    ) -> Result<StoredExamples, Unprepared> {
+        let deadline = Instant::now() + READ_PATIENCE;
+        let mut pause = Duration::from_millis(50);
+        loop {
+            let error = match self.open_data(key, sha256, run.stop.clone()).await {
+                Ok(opened) => return Ok(opened),
+                Err(_) if run.stop.raised().is_some() => return Err(Unprepared::Suspended),
+                Err(ReadError::Store(error)) if self.blobs.is_remote() => error,
+                Err(error) => return Err(error.into()),
+            };
+            if Instant::now() >= deadline {
+                return Err(Unprepared::Store(error));
+            }
+            tracing::warn!(key, %error, "the data cannot be read yet");
+            tokio::select! {
+                () = tokio::time::sleep(pause) => pause = (pause * 2).min(PAUSE_MAX),
+                () = self.stopping.cancelled() => return Err(Unprepared::Suspended),
+            }
+        }
     }
 
     /// Writes the end of a job, again while the store fails: the result is not thrown away for a

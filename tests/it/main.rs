@@ -2,8 +2,10 @@
 
 mod api;
 mod backup;
+mod blobs;
 mod callbacks;
 mod certificates;
+mod deploy;
 mod determinism;
 mod faults;
 mod larger_than_memory;

@@ -227,6 +227,15 @@ impl Store for Faulty {
             .sweep_idempotency_keys(created_before, limit)
             .await
     }
+    async fn database_name(&self, fresh: &str) -> Result<String> {
+        self.inner.database_name(fresh).await
+    }
+    async fn blob_place(&self) -> Result<Option<String>> {
+        self.inner.blob_place().await
+    }
+    async fn record_blob_place(&self, place: &str) -> Result<String> {
+        self.inner.record_blob_place(place).await
+    }
     async fn ping(&self) -> Result<()> {
         self.inner.ping().await
     }

@@ -25,6 +25,11 @@ const MIGRATIONS: &Migrations = &[
         "callbacks",
         include_str!("../../../migrations/postgres/0003_callbacks.sql"),
     ),
+    (
+        7,
+        "identity",
+        include_str!("../../../migrations/postgres/0007_identity.sql"),
+    ),
 ];
 
 /// How long the server may take to answer at the start.

@@ -13,6 +13,7 @@ mod datasets;
 pub(super) mod errors;
 mod events;
 mod idempotency;
+mod identity;
 mod jobs;
 pub(super) mod migrations;
 mod models;
@@ -244,6 +245,18 @@ impl Store for SqlStore {
 
     async fn sweep_idempotency_keys(&self, created_before: Timestamp, limit: u32) -> Result<u64> {
         idempotency::sweep(&self.database, created_before, limit).await
+    }
+
+    async fn database_name(&self, fresh: &str) -> Result<String> {
+        identity::name(&self.database, fresh).await
+    }
+
+    async fn blob_place(&self) -> Result<Option<String>> {
+        identity::blob_place(&self.database).await
+    }
+
+    async fn record_blob_place(&self, place: &str) -> Result<String> {
+        identity::record_blob_place(&self.database, place).await
     }
 
     async fn ping(&self) -> Result<()> {

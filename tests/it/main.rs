@@ -4,6 +4,7 @@ mod api;
 mod backup;
 mod callbacks;
 mod certificates;
+mod checkpoints;
 mod determinism;
 mod faults;
 mod larger_than_memory;

@@ -368,6 +368,7 @@ fn jobs_config(settings: &Settings) -> JobsConfig {
         queue_max: limits.jobs_queued_max,
         resident_bytes_max: limits.resident_bytes_max,
         retention_days: settings.retention_days,
+        checkpoint_every: Duration::from_secs(settings.checkpoint_seconds.into()),
         ..JobsConfig::default()
     }
 }

@@ -94,6 +94,10 @@ pub struct Settings {
     #[arg(long, env = "HALFSPACE_LEASE_SECONDS", default_value_t = 15, global = true,
         value_parser = clap::value_parser!(u32).range(2..=3600))]
     pub lease_seconds: u32,
+    /// Seconds of computing between two checkpoints of a job; more where one takes long.
+    #[arg(long, env = "HALFSPACE_CHECKPOINT_SECONDS", default_value_t = 30, global = true,
+        value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub checkpoint_seconds: u32,
     /// Days for which ended jobs are kept.
     #[arg(long, env = "HALFSPACE_RETENTION_DAYS", default_value_t = 30, global = true,
         value_parser = clap::value_parser!(u32).range(1..=36500))]

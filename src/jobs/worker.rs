@@ -13,6 +13,7 @@ use crate::records::task::JobSpec;
 use crate::records::{Job, JobError};
 use crate::storage::{Blobs, Claim, Fenced, JobEnd, Lease, StoreError};
 
+use super::checkpoints::Beginning;
 use super::compute::{Computation, Computed};
 use super::ending;
 use super::keeper::Keeper;
@@ -45,7 +46,8 @@ impl Jobs {
         permit: OwnedSemaphorePermit,
     ) {
         let Claim { job, lease } = claim;
-        let run = Arc::<Run>::default();
+        let mut beginning = Beginning::of(job.id);
+        let run = Arc::clone(&beginning.run);
         // Listed before the data are read, so that a cancel meanwhile is heard.
         let _registered = self.hub.register(job.id, Arc::clone(&run));
         if self.stopping.is_cancelled() {
@@ -53,7 +55,14 @@ impl Jobs {
         }
         self.hub.changed(job.id);
         let mut keeper = Keeper::new(self, &job, &lease, leased_at);
-        let prepared = keeper.keep_while(&run, self.prepare(&job, &run)).await;
+        let prepared = async {
+            // First, so that no progress is shown that goes back further.
+            if let Some(left) = self.left(&job, &lease).await? {
+                beginning.go_on(left);
+            }
+            self.prepare(&job, &run).await
+        };
+        let prepared = keeper.keep_while(&run, prepared).await;
         if keeper.is_lost() {
             tracing::warn!(job = %job.id, "the lease was lost while the data were read");
             return;
@@ -69,7 +78,7 @@ impl Jobs {
             }
         };
         let seconds = self.config.seconds_default;
-        let computation = Computation::start(Arc::clone(&work), run, seconds, permit);
+        let computation = Computation::start(Arc::clone(&work), beginning, seconds, permit);
         attend(keeper, &work, computation).await;
     }
 
@@ -244,6 +253,12 @@ enum Unprepared {
     Failed(JobError),
 }
 
+impl From<StoreError> for Unprepared {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
 impl From<ReadError> for Unprepared {
     fn from(error: ReadError) -> Self {
         match error {
@@ -255,7 +270,7 @@ impl From<ReadError> for Unprepared {
 
 /// Keeps the lease of a running computation, and writes its end.
 pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computation: Computation) {
-    keeper.show(work.examples_planned());
+    keeper.show(work.examples_planned(), &computation.checkpoints);
     let run = Arc::clone(&computation.run);
     let computed = keeper.keep_while(&run, computation.ended()).await;
     let Keeper {
@@ -266,7 +281,10 @@ pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computa
         return;
     }
     match computed {
-        Computed::Suspended => jobs.give_back(job, lease).await,
+        Computed::Suspended => {
+            keeper.keep_last().await;
+            jobs.give_back(job, lease).await;
+        }
         Computed::Unreadable(ReadError::Store(error)) => lease_runs_out(job, &error),
         computed => {
             let end = ending::end(jobs, job, work, computed).await;

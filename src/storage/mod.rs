@@ -162,6 +162,13 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> Result<Heartbeat>;
 
+    /// Keeps the state of a running job for whoever claims it next, in the place of the one kept
+    /// before. It goes when the job ends.
+    async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced>;
+
+    /// The state that was kept last of a job which has not ended.
+    async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>>;
+
     /// Ends the job, with its model, trace and last two events. A job whose end a client asked for
     /// may still succeed.
     async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced>;

@@ -5,6 +5,7 @@ mod backup;
 mod blobs;
 mod callbacks;
 mod certificates;
+mod checkpoints;
 mod deploy;
 mod determinism;
 mod faults;

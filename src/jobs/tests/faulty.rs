@@ -98,6 +98,13 @@ impl Store for Faulty {
             .heartbeat(lease, lease_seconds, progress, now)
             .await
     }
+    async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
+        self.fault()?;
+        self.inner.save_checkpoint(lease, body).await
+    }
+    async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
+        self.inner.checkpoint(job).await
+    }
     async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
         let done = self.inner.finish_job(lease, end).await;
         self.fault()?;

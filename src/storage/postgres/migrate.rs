@@ -26,6 +26,11 @@ const MIGRATIONS: &Migrations = &[
         include_str!("../../../migrations/postgres/0003_callbacks.sql"),
     ),
     (
+        5,
+        "checkpoints",
+        include_str!("../../../migrations/postgres/0005_checkpoints.sql"),
+    ),
+    (
         7,
         "identity",
         include_str!("../../../migrations/postgres/0007_identity.sql"),

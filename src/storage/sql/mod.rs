@@ -8,6 +8,7 @@
 //! This file hands each method to the file that owns its statements.
 
 mod callbacks;
+mod checkpoints;
 pub(super) mod database;
 mod datasets;
 pub(super) mod errors;
@@ -101,6 +102,14 @@ impl Store for SqlStore {
         now: Timestamp,
     ) -> Result<Heartbeat> {
         queue::heartbeat(&self.database, lease, lease_seconds, progress, now).await
+    }
+
+    async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
+        checkpoints::save(&self.database, lease, body).await
+    }
+
+    async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
+        checkpoints::of(&self.database, job).await
     }
 
     async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {

@@ -37,6 +37,11 @@ const MIGRATIONS: &Migrations = &[
         include_str!("../../../migrations/sqlite/0005_callbacks.sql"),
     ),
     (
+        7,
+        "checkpoints",
+        include_str!("../../../migrations/sqlite/0007_checkpoints.sql"),
+    ),
+    (
         9,
         "identity",
         include_str!("../../../migrations/sqlite/0009_identity.sql"),

@@ -18,8 +18,8 @@ use crate::records::id::JobKind;
 use crate::records::task::JobSpec;
 use crate::records::train::{LearnerSpec, TrainResult};
 use crate::records::{
-    Callback, DatasetId, Job, JobError, JobId, KeyRecord, ModelId, Owner, Progress, Status,
-    Timestamp,
+    Callback, DatasetId, Job, JobError, JobId, KeyRecord, Lineage, ModelId, Owner, Progress,
+    Status, Timestamp,
 };
 use crate::storage::JobFilter;
 
@@ -64,6 +64,23 @@ pub struct JobDocument {
     error: Option<JobError>,
     /// Where its end is told, and how far that is.
     callback: Option<Callback>,
+    /// Its parts, where it has some: jobs of their own, listed by `GET /v1/jobs?parent=`.
+    parts: Option<PartsDocument>,
+    /// The job that it is a part of, with which it is cancelled and deleted.
+    parent: Option<JobId>,
+    /// Its number among the parts of that job, from 0.
+    part: Option<u32>,
+}
+
+/// The parts of a job.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Parts)]
+struct PartsDocument {
+    /// How many there are.
+    #[schema(minimum = 1)]
+    total: u32,
+    /// How many have not ended.
+    left: u32,
 }
 
 /// What came of a job, by its task.
@@ -106,10 +123,19 @@ pub struct ListQuery {
     task: Option<String>,
     /// Jobs of this learner only.
     learner: Option<String>,
+    /// The parts of this job; without it, jobs that are no parts.
+    parent: Option<JobId>,
 }
 
 impl From<Job> for JobDocument {
     fn from(job: Job) -> Self {
+        let (parts, parent, part) = match job.lineage {
+            Lineage::Single => (None, None, None),
+            Lineage::Parent { parts: total, left } => {
+                (Some(PartsDocument { total, left }), None, None)
+            }
+            Lineage::Part { parent, part } => (None, Some(parent), Some(part)),
+        };
         Self {
             id: job.id,
             task: job.task,
@@ -128,6 +154,9 @@ impl From<Job> for JobDocument {
             result: job.result,
             error: job.error,
             callback: job.callback,
+            parts,
+            parent,
+            part,
         }
     }
 }
@@ -332,6 +361,7 @@ pub async fn list(
         status: query.status,
         task: query.task,
         learner: query.learner,
+        parent: query.parent,
     };
     let slice = app.jobs.store().jobs(&owner, &filter, &page).await?;
     Ok(Json(JobList {

@@ -125,5 +125,6 @@ pub(super) fn progress(counts: &Counts, planned: Option<u64>) -> Progress {
         mistakes: counts.mistakes,
         passes: counts.passes,
         fraction: fraction.map(|fraction| fraction.min(1.0)),
+        seconds_left: None,
     }
 }

@@ -11,7 +11,7 @@ use crate::callbacks::CallbackUrl;
 use crate::formats;
 use crate::learners::run::Interrupt;
 use crate::records::task::JobSpec;
-use crate::records::{Callback, DatasetId, Job, KeyClaim, Owner, Progress, Status};
+use crate::records::{Callback, DatasetId, Job, KeyClaim, Lineage, Owner, Progress, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError};
 
 use super::compute::{Computation, Computed};
@@ -125,6 +125,7 @@ impl Jobs {
             cancel_requested: false,
             priority: 0,
             callback: new.callback.as_ref().map(|url| Callback::new(url.as_str())),
+            lineage: Lineage::Single,
         }
     }
 

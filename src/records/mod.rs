@@ -30,7 +30,7 @@ pub use dataset::{Dataset, DatasetSummary};
 pub use event::{Event, EventKind};
 pub use id::{DatasetId, Id, JobId, ModelId, ParseIdError, SessionId};
 pub use idempotency::{KeyClaim, KeyRecord};
-pub use job::{Job, JobError, Progress, Status};
+pub use job::{Job, JobError, Lineage, PartOutcome, Progress, Status};
 pub use model::{Model, ModelSummary};
 pub use names::Names;
 pub use owner::Owner;

@@ -20,8 +20,8 @@ use halfspace::formats::{Assume, LabelsKind, RowsKind};
 use halfspace::records::dataset::Repetitions;
 use halfspace::records::id::JobKind;
 use halfspace::records::{
-    Dataset, DatasetId, DatasetSummary, Event, EventKind, Job, JobError, JobId, Model, ModelId,
-    ModelSummary, Owner, Page, Progress, Status, Timestamp,
+    Dataset, DatasetId, DatasetSummary, Event, EventKind, Job, JobError, JobId, Lineage, Model,
+    ModelId, ModelSummary, Owner, Page, Progress, Status, Timestamp,
 };
 use halfspace::storage::{
     CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
@@ -93,6 +93,7 @@ fn job(number: i64) -> Job {
         cancel_requested: false,
         priority: 0,
         callback: None,
+        lineage: Lineage::Single,
     }
 }
 
@@ -182,6 +183,7 @@ fn success(number: i64) -> JobEnd {
             mistakes: 3,
             passes: 2,
             fraction: Some(1.0),
+            seconds_left: None,
         },
         model: Some(model(number)),
         trace: Some(vec![0, 1, 255]),

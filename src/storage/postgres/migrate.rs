@@ -25,6 +25,11 @@ const MIGRATIONS: &Migrations = &[
         "callbacks",
         include_str!("../../../migrations/postgres/0003_callbacks.sql"),
     ),
+    (
+        6,
+        "parts",
+        include_str!("../../../migrations/postgres/0006_parts.sql"),
+    ),
 ];
 
 /// How long the server may take to answer at the start.

@@ -36,6 +36,11 @@ const MIGRATIONS: &Migrations = &[
         "callbacks",
         include_str!("../../../migrations/sqlite/0005_callbacks.sql"),
     ),
+    (
+        8,
+        "parts",
+        include_str!("../../../migrations/sqlite/0008_parts.sql"),
+    ),
 ];
 
 /// Runs what has not run yet, all under one write lock, so that two processes never run one

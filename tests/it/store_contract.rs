@@ -8,6 +8,7 @@ mod database;
 mod datasets;
 mod idempotency;
 mod leases;
+mod parts;
 mod reading;
 mod sessions;
 mod status;
@@ -381,6 +382,19 @@ contract!(over_sqlite over_postgres; [
         releasing_all_leases_charges
         claims_go_by_priority_then_attempts_then_age
         no_job_is_claimed_twice;
+    parts:
+        parts_are_taken_and_gathered_once
+        many_parts_are_counted_exactly
+        a_part_that_fails_fails_all
+        a_poisoned_part_fails_all
+        parts_that_wait_are_cancelled_at_once
+        parts_that_run_are_cancelled_and_the_rest_is_gathered
+        cancelling_and_ending_parts_do_not_block_each_other
+        a_part_ends_and_goes_with_its_parent_alone
+        a_lease_may_be_lost_while_parts_are_gathered
+        parts_are_swept_with_their_parent
+        lists_pass_over_parts
+        parts_are_stored_with_their_parent_or_not_at_all;
     reading:
         events_are_read_from_a_number_on
         pages_neither_repeat_nor_skip

@@ -10,6 +10,8 @@ pub mod certificates;
 pub mod dataset;
 pub mod evaluation;
 pub mod event;
+pub mod experiment;
+pub mod figure;
 pub mod hypothesis;
 pub mod id;
 pub mod idempotency;

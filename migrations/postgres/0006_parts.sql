@@ -1,8 +1,10 @@
 -- Jobs that are parts of another: an experiment's or a grid's work, which any worker takes. As in
 -- migrations/sqlite.
 
--- What it is a part of, with which it goes, and its number there, from 0.
-ALTER TABLE jobs ADD COLUMN parent TEXT COLLATE "C" REFERENCES jobs (id) ON DELETE CASCADE;
+-- What it is a part of, with which it goes, and its number there, from 0. No foreign key: the database
+-- would lock the parent's row with every second write to a part's, and two that both then go on to count
+-- their part off would wait for each other.
+ALTER TABLE jobs ADD COLUMN parent TEXT COLLATE "C";
 ALTER TABLE jobs ADD COLUMN part BIGINT CHECK (part >= 0);
 -- How many parts it has, and how many of them have not ended.
 ALTER TABLE jobs ADD COLUMN parts BIGINT NOT NULL DEFAULT 0 CHECK (parts >= 0);

@@ -1,7 +1,9 @@
 -- Jobs that are parts of another: an experiment's or a grid's work, which any worker takes.
 
--- What it is a part of, with which it goes, and its number there, from 0.
-ALTER TABLE jobs ADD COLUMN parent TEXT REFERENCES jobs (id) ON DELETE CASCADE;
+-- What it is a part of, with which it goes, and its number there, from 0. No foreign key: the database
+-- would lock the parent's row with every second write to a part's, and two that both then go on to count
+-- their part off would wait for each other.
+ALTER TABLE jobs ADD COLUMN parent TEXT;
 ALTER TABLE jobs ADD COLUMN part INTEGER CHECK (part >= 0);
 -- How many parts it has, and how many of them have not ended.
 ALTER TABLE jobs ADD COLUMN parts INTEGER NOT NULL DEFAULT 0 CHECK (parts >= 0);

@@ -14,6 +14,8 @@ use crate::formats::{Place, json};
 use crate::jobs::JobsError;
 use crate::records::certificates::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
 use crate::records::evaluation::EvaluateResult;
+use crate::records::experiment::ExperimentResult;
+use crate::records::experiment_part::ExperimentPartResult;
 use crate::records::id::JobKind;
 use crate::records::task::JobSpec;
 use crate::records::train::{LearnerSpec, TrainResult};
@@ -96,6 +98,8 @@ enum JobResult {
     MaximumMargin(MaximumMarginResult),
     VersionSpace(VersionSpaceResult),
     Evaluate(EvaluateResult),
+    Experiment(ExperimentResult),
+    ExperimentPart(ExperimentPartResult),
 }
 
 /// A page of jobs, newest first.
@@ -177,34 +181,50 @@ pub async fn create(
     prefer: Option<PreferWait>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let wait = Wait {
-        prefer,
-        patience: prefer.map_or(Duration::ZERO, |wait| wait.0),
+    let wait = Wait::from(prefer);
+    let make = async |request, key| {
+        let job = read_request(&app, request).await?;
+        make(&app, owner.clone(), wait, job, key).await
     };
-    let make = |request, key| made(app.clone(), owner.clone(), wait, request, key);
     let replay = |record| replay(app.clone(), owner.clone(), wait, record);
     once(&app, &owner, request, make, replay).await
 }
 
-async fn made(
-    app: App,
+/// A job as a body asks for it.
+pub struct AskedJob {
+    /// Its task.
+    pub asked: Asked,
+    /// Free text.
+    pub name: Option<String>,
+    /// Where to send the end.
+    pub callback: Option<String>,
+    /// The digest of the data that came with it.
+    pub sha256: Option<String>,
+    /// Where in the body the task stands.
+    pub pointer: String,
+}
+
+/// Makes a job of what a body asked for.
+///
+/// # Errors
+/// The first thing wrong with it; what the store says.
+pub async fn make(
+    app: &App,
     owner: Owner,
     wait: Wait,
-    request: Request,
+    job: AskedJob,
     key: Keyed,
 ) -> Result<Response, NotMade> {
-    let (request, asked, sha256) = read_request(&app, request).await?;
-    let task = asked.task;
-    let name = task.name();
-    let at = |field: &str, detail| JsonPlace::at(format!("/{name}/{field}"), detail);
-    let model = find_model(&app, &owner, &task, at).await?;
-    let pointer = format!("/{name}/data");
-    let found = find_data(&app, &owner, asked.data, sha256, &pointer).await?;
+    let (task, pointer) = (job.asked.task, job.pointer);
+    let at = |field: &str, detail| JsonPlace::at(format!("{pointer}/{field}"), detail);
+    let model = find_model(app, &owner, &task, at).await?;
+    let data = format!("{pointer}/data");
+    let found = find_data(app, &owner, job.asked.data, job.sha256, &data).await?;
     let fields = JobFields {
         owner,
-        name: request.name,
-        callback: request.callback,
-        seed: asked.seed,
+        name: job.name,
+        callback: job.callback,
+        seed: job.asked.seed,
         spec: JobSpec {
             task,
             data: found.spec,
@@ -215,10 +235,10 @@ async fn made(
         key: key.claim(),
     };
     let place = |first_real| JsonPlace {
-        task: name,
+        task: pointer,
         first_real,
     };
-    let new = new_job(&app, fields, found.sample, place).await?;
+    let new = new_job(app, fields, found.sample, place).await?;
     let job = app.jobs.submit(new, wait.patience).await?;
     Ok(answer(job, wait.prefer))
 }
@@ -230,6 +250,15 @@ pub struct Wait {
     pub prefer: Option<PreferWait>,
     /// How long it comes to.
     pub patience: Duration,
+}
+
+impl From<Option<PreferWait>> for Wait {
+    fn from(prefer: Option<PreferWait>) -> Self {
+        Self {
+            prefer,
+            patience: prefer.map_or(Duration::ZERO, |wait| wait.0),
+        }
+    }
 }
 
 /// The answer to a request that made a job before: waits as the first did; none when the job is gone.
@@ -260,24 +289,27 @@ pub async fn replay(
 }
 
 /// Reads a job request and digests its data.
-async fn read_request(
-    app: &App,
-    request: Request,
-) -> Result<(JobRequest, Asked, Option<String>), Problem> {
+async fn read_request(app: &App, request: Request) -> Result<AskedJob, Problem> {
     let body = DataBody::json(app, request)?;
     let (effort, limits) = (body.effort(), body.limits.clone());
     body.read(app, effort, move |reader| {
         let mut request: JobRequest = json::from_reader(reader, &limits)?;
         let asked = request.asked()?;
-        let sha256 = sha256(&asked.data);
-        Ok((request, asked, sha256))
+        Ok(AskedJob {
+            sha256: asked.data.as_ref().and_then(sha256),
+            pointer: format!("/{}", asked.task.name()),
+            asked,
+            name: request.name,
+            callback: request.callback,
+        })
     })
     .await
 }
 
-/// Places in the JSON body of `POST /v1/jobs`.
+/// Places in a JSON body that asks for a job.
 struct JsonPlace {
-    task: &'static str,
+    /// Where its task stands.
+    task: String,
     first_real: Option<Place>,
 }
 
@@ -287,7 +319,7 @@ impl JsonPlace {
     }
 
     fn below(&self, pointer: &str, detail: String) -> FieldError {
-        Self::at(format!("/{}/{pointer}", self.task), detail)
+        Self::at(format!("{}/{pointer}", self.task), detail)
     }
 }
 
@@ -318,7 +350,7 @@ impl Whereabouts for JsonPlace {
     fn data(&self, detail: String) -> FieldError {
         let whole = Place::Pointer(String::new());
         let place = self.first_real.clone().unwrap_or(whole);
-        placed(Some(place.under(&format!("/{}/data", self.task))), detail)
+        placed(Some(place.under(&format!("{}/data", self.task))), detail)
     }
 }
 

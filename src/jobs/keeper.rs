@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::{Instant, Interval, MissedTickBehavior, timeout_at};
 
 use crate::learners::run::{Counts, Interrupt, Run};
-use crate::records::{Job, Progress};
+use crate::records::{Job, Lineage, Progress};
 use crate::storage::{Heartbeat, Lease, StoreError};
 
 use super::service::Jobs;
@@ -86,7 +86,9 @@ impl<'a> Keeper<'a> {
         if !moved && self.renewed.elapsed() < RENEWAL_MAX.min(lease / 3) {
             return None;
         }
-        let progress = moved.then(|| progress(&counts, self.planned));
+        // What a job with parts shows, they have counted.
+        let counts_itself = !matches!(self.job.lineage, Lineage::Parent { .. });
+        let progress = (moved && counts_itself).then(|| progress(&counts, self.planned));
         let now = self.jobs.ids.now();
         let asked_at = Instant::now();
         let beat = self

@@ -76,6 +76,9 @@ impl Jobs {
         new: NewJob,
         patience: Duration,
     ) -> Result<Job, JobsError> {
+        if let Some(count) = new.work.parts() {
+            return self.enqueue_parts(new, count).await;
+        }
         let permit = if patience.is_zero() {
             None
         } else {
@@ -101,7 +104,7 @@ impl Jobs {
         receiver.await.unwrap_or(Err(JobsError::Stopping))
     }
 
-    fn record(&self, new: &NewJob) -> Job {
+    pub(super) fn record(&self, new: &NewJob) -> Job {
         Job {
             id: self.ids.id(),
             owner: new.owner.clone(),
@@ -195,9 +198,11 @@ impl Waited {
         let seconds = jobs.config.seconds_default;
         let run = Arc::default();
         let mut computation = Computation::start(Arc::clone(&self.work), run, seconds, permit);
-        let _registered = jobs
-            .hub
-            .register(self.record.id, Arc::clone(&computation.run));
+        let _registered = jobs.hub.register(
+            self.record.id,
+            self.record.lineage,
+            Arc::clone(&computation.run),
+        );
         if jobs.stopping.is_cancelled() {
             computation.run.stop.raise(Interrupt::Suspended);
         }

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::learners::run::{Interrupt, Run};
 use crate::learners::task::TaskError;
 use crate::records::task::JobSpec;
-use crate::records::{Job, JobError};
+use crate::records::{Job, JobError, Lineage};
 use crate::storage::{Blobs, Claim, Fenced, JobEnd, Lease, StoreError};
 
 use super::compute::{Computation, Computed};
@@ -43,11 +43,14 @@ impl Jobs {
         let Claim { job, lease } = claim;
         let run = Arc::<Run>::default();
         // Listed before the data are read, so that a cancel meanwhile is heard.
-        let _registered = self.hub.register(job.id, Arc::clone(&run));
+        let _registered = self.hub.register(job.id, job.lineage, Arc::clone(&run));
         if self.stopping.is_cancelled() {
             run.stop.raise(Interrupt::Suspended);
         }
         self.hub.changed(job.id);
+        if let Lineage::Part { parent, .. } = job.lineage {
+            self.hub.changed(parent);
+        }
         let mut keeper = Keeper::new(self, &job, &lease, leased_at);
         let prepared = keeper.keep_while(&run, self.prepare(&job, &run)).await;
         if keeper.is_lost() {
@@ -97,10 +100,16 @@ impl Jobs {
                 Err(error) => return Err(failed("model-missing", error.to_string())),
             },
         };
+        let parts = match job.lineage {
+            Lineage::Parent { .. } => Some(self.parts(job.id).await.map_err(Unprepared::Store)?),
+            Lineage::Single | Lineage::Part { .. } => None,
+        };
         // In the blocking pool, since some checks read all examples.
         let (seed, sample) = (job.seed, stored.clone().map(JobSample::Stored));
         let resolved = tokio::task::spawn_blocking(move || {
-            resolve(&spec, seed, sample, model, Allowance::UNLIMITED)
+            let mut work = resolve(&spec, seed, sample, model, Allowance::UNLIMITED)?;
+            work.take_parts(parts.as_deref().unwrap_or_default())?;
+            Ok(work)
         });
         let resolved = resolved.await;
         resolved
@@ -128,6 +137,7 @@ impl Jobs {
                 };
                 self.has_ended(&ended);
                 self.forget_data(job.data_key.as_deref()).await;
+                self.after_part(&ended).await;
             }
             Some(Fenced::Lost) => self.after_lost(job).await,
             None => {

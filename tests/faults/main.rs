@@ -3,7 +3,7 @@
 //! Each test is one fault, seeded, and prints what it counted. `scripts/test` runs their short form,
 //! `scripts/faults` the long one, and collects the counts.
 
-#[allow(dead_code, reason = "the first faults use it")]
+mod fan_out;
 mod scale;
 #[path = "../service/mod.rs"]
 #[allow(

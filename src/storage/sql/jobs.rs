@@ -262,14 +262,12 @@ pub(super) async fn delete(database: &Database, owner: &Owner, id: JobId) -> Res
         return Ok(DeleteOutcome::NotEnded);
     }
     if row.get::<i64>("parts")? > 0 {
-        // Parts that a failure left running: locked before their parent is, as by who ends them.
-        let lock = statement(
-            "SELECT id FROM jobs WHERE parent = $1 AND finished_at IS NULL \
-             ORDER BY id {for update}",
-        );
-        transaction.all(lock.bind(id.to_string())).await?;
+        // Before the parent's row, in the order of all who lock both: a failure may have left some
+        // running.
+        let delete = statement("DELETE FROM jobs WHERE parent = $1").bind(id.to_string());
+        transaction.execute(delete).await?;
     }
-    // Events, trace, callback and parts go with it.
+    // Events, trace and callback go with it.
     let delete = statement("DELETE FROM jobs WHERE id = $1 RETURNING data_key");
     let deleted = transaction.optional(delete.bind(id.to_string())).await?;
     let Some(row) = deleted else {
@@ -280,12 +278,12 @@ pub(super) async fn delete(database: &Database, owner: &Owner, id: JobId) -> Res
     Ok(DeleteOutcome::Deleted { data_key })
 }
 
-/// What is old enough to go. Parts go when their parent is old enough, and before it, so that each
-/// statement deletes no more than it says.
+/// What is old enough to go. Parts go when their parent is old enough, so that each statement deletes
+/// no more than it says.
 const SWEEP: &str = "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE finished_at < $1 \
-     AND (parent IS NULL OR EXISTS (SELECT 1 FROM jobs AS whole WHERE whole.id = jobs.parent \
-     AND whole.finished_at < $1)) \
-     ORDER BY finished_at, id DESC LIMIT $2 {for update, skip locked}) RETURNING data_key";
+     AND (parent IS NULL OR NOT EXISTS (SELECT 1 FROM jobs AS whole WHERE whole.id = jobs.parent \
+     AND (whole.finished_at IS NULL OR whole.finished_at >= $1))) \
+     ORDER BY finished_at LIMIT $2 {for update, skip locked}) RETURNING data_key";
 
 pub(super) async fn sweep(
     database: &Database,

@@ -14,13 +14,13 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 /// Whether a client asked for the end of a job, or of the one that it is a part of, or that one has
-/// ended: a failure of one part ends it. Parts have no flag of their own, so that one write stops
+/// ended, by a failure of one part, or is gone. Parts have no flag of their own, so that one write stops
 /// them all.
 macro_rules! is_unwanted {
     () => {
         "(cancel_requested OR CASE WHEN parent IS NULL OR finished_at IS NOT NULL THEN FALSE ELSE \
-         (SELECT whole.cancel_requested OR whole.finished_at IS NOT NULL \
-         FROM jobs AS whole WHERE whole.id = jobs.parent) END)"
+         COALESCE((SELECT whole.cancel_requested OR whole.finished_at IS NOT NULL \
+         FROM jobs AS whole WHERE whole.id = jobs.parent), TRUE) END)"
     };
 }
 pub(super) use is_unwanted;

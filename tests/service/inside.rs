@@ -99,6 +99,15 @@ impl Service {
         self.home.directory.path()
     }
 
+    /// Whether its blobs are not in that directory; says so, for what is skipped then.
+    pub fn has_blobs_elsewhere(&self) -> bool {
+        let elsewhere = self.home.bucket.is_some();
+        if elsewhere {
+            eprintln!("skipped: the blobs are no files");
+        }
+        elsewhere
+    }
+
     /// Begins to stop, as at SIGTERM.
     pub async fn stop(&self) {
         self.service.jobs().stop(Duration::from_secs(5)).await;

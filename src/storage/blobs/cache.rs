@@ -47,6 +47,7 @@ struct Inner {
     store: Arc<dyn ObjectStore>,
     scratch: Scratch,
     bytes_max: u64,
+    room_patience: Duration,
     held: Arc<Held>,
     blobs: Mutex<HashMap<Path, Entry>>,
     /// Counts uses, to tell which was longest ago.
@@ -94,6 +95,7 @@ impl BlobCache {
             store,
             scratch,
             bytes_max,
+            room_patience: ROOM_PATIENCE,
             held: Arc::default(),
             blobs: Mutex::default(),
             uses: AtomicU64::new(0),
@@ -120,7 +122,12 @@ impl BlobCache {
                     metrics::counter!("halfspace_blob_cache_hits_total").increment(1);
                     return Ok(Some(Box::new(reader)));
                 }
-                Look::Nobodys(coming) => return coming.fetch(stop).await,
+                Look::Nobodys(coming) => {
+                    return tokio::select! {
+                        fetched = coming.fetch(stop) => fetched,
+                        stopped = raised(stop) => Err(stopped),
+                    };
+                }
                 Look::Coming => {}
             }
             go_on(stop)?;
@@ -187,7 +194,7 @@ impl Inner {
     }
 
     async fn room(&self, bytes: u64, stop: &StopFlag) -> Result<Room, StoreError> {
-        let deadline = Instant::now() + ROOM_PATIENCE;
+        let deadline = Instant::now() + self.room_patience;
         loop {
             let changed = self.held.changed.notified();
             tokio::pin!(changed);
@@ -232,7 +239,7 @@ impl Coming<'_> {
         let scratch = cache.scratch.clone();
         let file = in_pool(move || scratch.file()).await?;
         let file = Arc::new(file);
-        self.fill(&file, &meta, stop).await?;
+        self.fill(&file, &meta).await?;
         let file = Arc::into_inner(file).ok_or_else(|| StoreError::other("the file is in use"))?;
         let blob = Arc::new(Fetched {
             file: BlobFile(file),
@@ -250,27 +257,16 @@ impl Coming<'_> {
     }
 
     /// Brings the blob in parts, in order, some of them ahead.
-    async fn fill(
-        &self,
-        file: &Arc<File>,
-        meta: &ObjectMeta,
-        stop: &StopFlag,
-    ) -> Result<(), StoreError> {
+    async fn fill(&self, file: &Arc<File>, meta: &ObjectMeta) -> Result<(), StoreError> {
         let starts = (0..meta.size).step_by(PART_BYTES);
         let ranges = starts.map(|start| start..meta.size.min(start + PART_BYTES as u64));
         let parts = stream::iter(ranges).map(|range| self.part(meta, range));
         let mut parts = parts.buffered(PARTS_AT_ONCE);
-        loop {
-            let part = tokio::select! {
-                part = parts.try_next() => part?,
-                stopped = raised(stop) => return Err(stopped),
-            };
-            let Some(part) = part else {
-                return Ok(());
-            };
+        while let Some(part) = parts.try_next().await? {
             let file = Arc::clone(file);
             in_pool(move || (&*file).write_all(&part)).await?;
         }
+        Ok(())
     }
 
     /// A part, of the very blob that was found.

@@ -218,10 +218,20 @@ impl Blobs {
         key: &str,
         ranges: &[Range<u64>],
     ) -> Result<Option<Vec<Bytes>>, StoreError> {
-        match self.store.get_ranges(&parsed(key)?, ranges).await {
-            Ok(found) => Ok(Some(found)),
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.error(error)),
+        let found = match self.store.get_ranges(&parsed(key)?, ranges).await {
+            Ok(found) => found,
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(self.error(error)),
+        };
+        // An object store answers with what there is of a part.
+        let is_whole = |(found, range): (&Bytes, &Range<u64>)| {
+            found.len() as u64 == range.end.saturating_sub(range.start)
+        };
+        if found.iter().zip(ranges).all(is_whole) {
+            Ok(Some(found))
+        } else {
+            let told = format!("{key} ends before a part of it");
+            Err(StoreError::unavailable(told))
         }
     }
 
@@ -275,14 +285,10 @@ impl Blobs {
     }
 
     fn error(&self, error: object_store::Error) -> StoreError {
-        let error = match self.home {
+        match self.home {
             Home::Folder(_) => folder_error(error),
             Home::Bucket { .. } => s3_error(error),
-        };
-        if let StoreError::Unavailable(_) = error {
-            metrics::counter!("halfspace_blob_store_errors_total").increment(1);
         }
-        error
     }
 }
 
@@ -329,8 +335,14 @@ fn folder_error(error: object_store::Error) -> StoreError {
     if is_full(&error) {
         StoreError::Full(error.into())
     } else {
+        count_error();
         StoreError::unavailable(error)
     }
+}
+
+/// What operators watch, since a service whose blobs are away is ready all the same.
+fn count_error() {
+    metrics::counter!("halfspace_blob_store_errors_total").increment(1);
 }
 
 #[cfg(test)]

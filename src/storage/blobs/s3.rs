@@ -242,6 +242,7 @@ pub(super) fn store_error(error: object_store::Error) -> StoreError {
     if ["507 ", "StorageFull", "QuotaExceeded"].iter().any(is_full) {
         StoreError::Full(told.into())
     } else {
+        super::count_error();
         StoreError::unavailable(told)
     }
 }

@@ -36,55 +36,60 @@ fn borrowed(settings: &[String]) -> Vec<&str> {
     settings.iter().map(String::as_str).collect()
 }
 
+/// A process that answers, and beside it one that computes, whose way to the bucket is a proxy.
+struct Pair {
+    api: Program,
+    worker: Program,
+    proxy: Proxy,
+    settings: Vec<String>,
+    directory: tempfile::TempDir,
+}
+
+impl Pair {
+    async fn start(bucket: &TestBucket) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let proxy = Proxy::before(bucket.server()).await;
+        let of_api = [bucket.settings(), vec!["--role=api".to_owned()]].concat();
+        let of_worker = [
+            "--role=worker",
+            "--workers=1",
+            "--lease-seconds=2",
+            "--attempts-max=1",
+        ];
+        let of_worker = of_worker.map(str::to_owned).to_vec();
+        let settings = [bucket.by(proxy.address()).settings(), of_worker].concat();
+        Self {
+            api: Program::start(directory.path(), &borrowed(&of_api)),
+            worker: Program::start(directory.path(), &borrowed(&settings)),
+            proxy,
+            settings,
+            directory,
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn jobs_wait_for_a_store_that_is_away_and_uploads_are_refused() {
+async fn jobs_wait_for_a_store_that_is_away() {
     let Some(bucket) = TestBucket::new() else {
         return;
     };
-    let directory = tempfile::tempdir().unwrap();
-    let proxy = Proxy::before(bucket.server()).await;
-    let settings = bucket.by(proxy.address()).settings();
-    let mut settings = borrowed(&settings);
-    settings.extend([
-        "--workers",
-        "1",
-        "--lease-seconds",
-        "2",
-        "--attempts-max",
-        "1",
-    ]);
-    let program = Program::start(directory.path(), &settings);
-    let client = program.client();
-    let [kept, deleted] = [upload(client).await, upload(client).await];
-    let [kept, deleted] = [kept.expect(201).id(), deleted.expect(201).id()];
-
-    proxy.turn(Way::Refuse);
-    // A job is taken, since its data are stored already, and waits for them under its lease.
-    let job = submit(client, &on_dataset(&kept)).await;
+    let pair = Pair::start(&bucket).await;
+    let client = pair.api.client();
+    let dataset = upload(client).await.expect(201).id();
+    pair.proxy.turn(Way::Refuse);
+    let job = submit(client, &on_dataset(&dataset)).await;
     client.until_status(&job, "running").await;
-    let refused = upload(client).await;
-    assert_eq!(refused.header("retry-after"), Some("1"));
-    assert_eq!(refused.problem(503), "unavailable");
-    // What needs no blob goes on; a dataset is deleted, and its blob is swept later.
-    client.get("/readyz").await.expect(200);
-    client
-        .get(&format!("/v1/datasets/{kept}"))
-        .await
-        .expect(200);
-    let path = format!("/v1/datasets/{deleted}");
-    let gone = client.send("DELETE", &path, &[], b"").await.unwrap();
-    gone.expect(204);
-    client.get(&path).await.expect(404);
-    let metrics = client.get("/metrics").await;
-    let metrics = metrics.text();
-    assert!(
-        metrics.contains("halfspace_blob_store_errors_total"),
-        "{metrics}"
-    );
-    // Two leases later it is still the first attempt.
-    let asked_at = tokio::time::Instant::now();
-    until("two leases to go by", async || {
-        (asked_at.elapsed().as_secs() >= 5).then_some(())
+    // Leases later it is still the first attempt, and the last one.
+    let metrics = async || pair.worker.client().get("/metrics").await;
+    until("many tries", async || {
+        let metrics = metrics().await;
+        let lines = metrics.text().lines();
+        let mut counts = lines.filter_map(|line| {
+            line.strip_prefix("halfspace_blob_store_errors_total ")?
+                .parse::<u64>()
+                .ok()
+        });
+        counts.next().filter(|count| *count >= 5)
     })
     .await;
     let waiting = client.get(&job).await.expect(200).json();
@@ -92,14 +97,13 @@ async fn jobs_wait_for_a_store_that_is_away_and_uploads_are_refused() {
         (&waiting["status"], &waiting["attempt"]),
         (&json!("running"), &json!(1))
     );
-
-    proxy.turn(Way::Forward);
+    pair.worker.client().get("/readyz").await.expect(200);
+    pair.proxy.turn(Way::Forward);
     let ended = client.until_status(&job, "succeeded").await;
     assert_eq!(
         (&ended["result"]["training"]["errors"], &ended["attempt"]),
         (&json!(0), &json!(1))
     );
-    upload(client).await.expect(201);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -107,15 +111,11 @@ async fn a_job_that_waits_for_its_data_is_cancelled_and_given_back() {
     let Some(bucket) = TestBucket::new() else {
         return;
     };
-    let directory = tempfile::tempdir().unwrap();
-    let proxy = Proxy::before(bucket.server()).await;
-    let settings = bucket.by(proxy.address()).settings();
-    let mut settings = borrowed(&settings);
-    settings.extend(["--workers", "1"]);
-    let mut program = Program::start(directory.path(), &settings);
-    let client = program.client();
+    let mut pair = Pair::start(&bucket).await;
+    let client = pair.api.client();
     let dataset = upload(client).await.expect(201).id();
-    proxy.turn(Way::Swallow);
+    // Nobody says that the store is away: it just does not answer.
+    pair.proxy.turn(Way::Swallow);
     let cancelled = submit(client, &on_dataset(&dataset)).await;
     client.until_status(&cancelled, "running").await;
     let cancel = client
@@ -126,15 +126,50 @@ async fn a_job_that_waits_for_its_data_is_cancelled_and_given_back() {
     // A process that stops does not wait for it either, and charges no attempt.
     let given_back = submit(client, &on_dataset(&dataset)).await;
     client.until_status(&given_back, "running").await;
-    program.terminate();
-    assert!(program.ended().await.success());
-    proxy.turn(Way::Forward);
-    let program = Program::start(directory.path(), &settings);
-    let ended = program
-        .client()
-        .until_status(&given_back, "succeeded")
-        .await;
+    pair.worker.terminate();
+    assert!(pair.worker.ended().await.success());
+    assert_eq!(
+        client.get(&given_back).await.expect(200).json()["status"],
+        "queued"
+    );
+    pair.proxy.turn(Way::Forward);
+    let _worker = Program::start(pair.directory.path(), &borrowed(&pair.settings));
+    let ended = client.until_status(&given_back, "succeeded").await;
     assert_eq!(ended["attempt"], 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_the_store_uploads_are_refused_and_the_rest_goes_on() {
+    let Some(bucket) = TestBucket::new() else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let proxy = Proxy::before(bucket.server()).await;
+    let settings = bucket.by(proxy.address()).settings();
+    let program = Program::start(directory.path(), &borrowed(&settings));
+    let client = program.client();
+    let dataset = upload(client).await.expect(201).id();
+    let path = format!("/v1/datasets/{dataset}");
+
+    proxy.turn(Way::Refuse);
+    let with_data = client.post("/v1/jobs", &short_job(), None).await.unwrap();
+    let examples = client.get(&format!("{path}/examples?limit=3")).await;
+    for refused in [upload(client).await, with_data, examples] {
+        assert_eq!(refused.header("retry-after"), Some("1"));
+        assert_eq!(refused.problem(503), "unavailable");
+    }
+    client.get("/readyz").await.expect(200);
+    client.get(&path).await.expect(200);
+    // What is computed before it is stored needs no blob.
+    let waited = client.post("/v1/jobs", &short_job(), Some("wait=30")).await;
+    assert_eq!(waited.unwrap().expect(200).json()["status"], "succeeded");
+    // The row goes; its blob is swept later.
+    let gone = client.send("DELETE", &path, &[], b"").await.unwrap();
+    gone.expect(204);
+    client.get(&path).await.expect(404);
+
+    proxy.turn(Way::Forward);
+    upload(client).await.expect(201);
 }
 
 #[tokio::test]

@@ -166,17 +166,27 @@ async fn the_blob_that_was_not_used_for_longest_leaves() {
     assert_eq!((rig.parts(), rig.held()), (4, 800));
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_blob_that_is_read_stays_and_who_finds_no_room_waits() {
-    let rig = Rig::new(1_000, PARTS);
+#[tokio::test]
+async fn who_finds_no_room_in_time_is_told_the_limit() {
+    let mut rig = Rig::new(1_000, PARTS);
+    let inner = Arc::get_mut(&mut rig.cache.0).unwrap();
+    inner.room_patience = Duration::ZERO;
     let [a, b] = [rig.put("a", 600).await, rig.put("b", 600).await];
-    let reader = rig.opened(&a).await;
+    let _reader = rig.opened(&a).await;
     let error = rig.open(&b).await.unwrap_err();
     assert!(matches!(error, StoreError::Unavailable(_)), "{error}");
     assert!(
         error.to_string().contains("--blob-cache-bytes-max"),
         "{error}"
     );
+    assert_eq!(rig.held(), 600);
+}
+
+#[tokio::test]
+async fn a_blob_that_is_read_stays_and_who_finds_no_room_waits() {
+    let rig = Rig::new(1_000, PARTS);
+    let [a, b] = [rig.put("a", 600).await, rig.put("b", 600).await];
+    let reader = rig.opened(&a).await;
     // Deleted or not, it takes its room until nobody reads it.
     rig.cache.forget(&a);
     assert_eq!(rig.held(), 600);

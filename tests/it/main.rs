@@ -12,6 +12,7 @@ mod learner_suite;
 mod openapi;
 mod postgres;
 mod readme;
+mod resumption;
 #[path = "../service/mod.rs"]
 mod service;
 mod store_contract;

@@ -310,3 +310,115 @@ impl Jobs {
         Ok(left)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::{Owner, Progress, Status, Timestamp};
+
+    fn job() -> Job {
+        let at = Timestamp::from_milliseconds(1);
+        Job {
+            id: JobId::new(at, [7; 10]),
+            owner: Owner::anonymous(),
+            task: "train".into(),
+            learner: None,
+            name: None,
+            status: Status::Running,
+            spec: serde_json::json!({"train": {"eta": 0.1}}),
+            data_key: None,
+            data_sha256: Some("ab".into()),
+            dataset: None,
+            seed: 3,
+            attempt: 1,
+            created_at: at,
+            started_at: None,
+            finished_at: None,
+            progress: Progress::default(),
+            result: None,
+            error: None,
+            model: None,
+            cancel_requested: false,
+            priority: 0,
+            callback: None,
+        }
+    }
+
+    fn left() -> Left {
+        Left {
+            seconds: 12.5,
+            counts: Counts {
+                examples: 9,
+                mistakes: 3,
+                updates: 2,
+                passes: 1,
+            },
+            state: (0..200).collect(),
+        }
+    }
+
+    #[test]
+    fn what_was_sealed_is_opened_by_its_own_job_alone() {
+        let sealed = left().seal(&job());
+        assert_eq!(Left::open(&job(), &sealed), Some(left()));
+        let others = [
+            Job { seed: 4, ..job() },
+            Job {
+                data_sha256: None,
+                ..job()
+            },
+            Job {
+                spec: serde_json::json!({"train": {"eta": 0.2}}),
+                ..job()
+            },
+            Job {
+                id: JobId::new(Timestamp::from_milliseconds(1), [8; 10]),
+                ..job()
+            },
+        ];
+        for other in others {
+            assert_eq!(Left::open(&other, &sealed), None, "{other:?}");
+        }
+        // The attempt is another by then.
+        let next = Job {
+            attempt: 2,
+            ..job()
+        };
+        assert_eq!(Left::open(&next, &sealed), Some(left()));
+    }
+
+    #[test]
+    fn no_damaged_byte_is_overlooked() {
+        let sealed = left().seal(&job());
+        for at in 0..sealed.len() {
+            assert_eq!(Left::open(&job(), &sealed[..at]), None);
+            for bit in 0..8 {
+                let mut damaged = sealed.clone();
+                damaged[at] ^= 1 << bit;
+                assert_eq!(Left::open(&job(), &damaged), None, "{at}, {bit}");
+            }
+        }
+        let longer = [&sealed[..], &[0]].concat();
+        assert_eq!(Left::open(&job(), &longer), None);
+    }
+
+    #[test]
+    fn checkpoints_take_no_more_than_a_hundredth_of_the_time() {
+        let (second, ms) = (Duration::from_secs(1), Duration::from_millis(1));
+        assert_eq!(pause(30 * second, ms), 30 * second);
+        assert_eq!(pause(30 * second, 299 * ms), 30 * second);
+        assert_eq!(pause(30 * second, 400 * ms), 40 * second);
+        assert_eq!(pause(second, second), 100 * second);
+        assert_eq!(pause(second, Duration::MAX), Duration::MAX);
+    }
+
+    #[test]
+    fn the_seconds_of_earlier_attempts_count() {
+        let mut beginning = Beginning::of(job().id);
+        beginning.go_on(left());
+        assert_eq!(beginning.checkpoints.seconds(), 12.5);
+        assert_eq!(beginning.run.progress.counts(), left().counts);
+        beginning.checkpoints.begin();
+        assert!(beginning.checkpoints.seconds() >= 12.5);
+    }
+}

@@ -14,6 +14,7 @@ mod learner_suite;
 mod openapi;
 mod postgres;
 mod readme;
+mod resumption;
 #[path = "../service/mod.rs"]
 #[allow(
     dead_code,

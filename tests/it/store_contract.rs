@@ -4,6 +4,7 @@
 //! [`Backend`], a function in [`backends`] and its name at the end of this file.
 
 mod callbacks;
+mod checkpoints;
 mod database;
 mod datasets;
 mod idempotency;
@@ -424,6 +425,10 @@ contract!(over_sqlite over_postgres; [
         a_callback_comes_back_when_it_is_due
         a_callback_that_breaks_off_too_often_is_given_up
         a_callback_goes_with_its_job;
+    checkpoints:
+        a_checkpoint_is_kept_for_the_next_claim
+        every_end_forgets_the_checkpoint
+        a_checkpoint_goes_with_its_job_only;
     idempotency:
         a_key_stands_for_one_thing
         every_kind_of_thing_keeps_its_key

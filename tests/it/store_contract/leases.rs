@@ -6,6 +6,10 @@ use super::*;
 /// nothing changes.
 async fn assert_lost(store: &dyn Store, lease: &Lease) {
     let before = get(store, lease.job).await;
+    let kept = store.checkpoint(lease.job).await.unwrap();
+    let saved = store.save_checkpoint(lease, b"stale").await.unwrap();
+    assert_eq!(saved, Fenced::Lost);
+    assert_eq!(store.checkpoint(lease.job).await.unwrap(), kept);
     let told = story(store, lease.job).await;
     let unknown = Model {
         id: model(77).id,

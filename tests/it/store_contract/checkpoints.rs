@@ -1,0 +1,83 @@
+//! What an attempt leaves for the next one.
+
+use super::*;
+
+async fn kept(store: &dyn Store, job: JobId) -> Option<Vec<u8>> {
+    store.checkpoint(job).await.unwrap()
+}
+
+pub(super) async fn a_checkpoint_is_kept_for_the_next_claim(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let first = claimed(&*store, NONE).await;
+    assert_eq!(kept(&*store, first.job).await, None);
+    let large: Vec<u8> = (0..300_000_u32).flat_map(u32::to_le_bytes).collect();
+    for body in [b"one".as_slice(), &large, b""] {
+        let saved = store.save_checkpoint(&first, body).await.unwrap();
+        assert_eq!(saved, Fenced::Done);
+        assert_eq!(kept(&*store, first.job).await.as_deref(), Some(body));
+    }
+    // Its worker is slow, and another has the job: what the first still writes counts for nothing.
+    let second = claim(&*store, "b", LONG).await.unwrap().lease;
+    assert_eq!(kept(&*store, first.job).await.as_deref(), Some(&b""[..]));
+    let saved = store.save_checkpoint(&second, b"further").await.unwrap();
+    assert_eq!(saved, Fenced::Done);
+    let late = store.save_checkpoint(&first, b"late").await.unwrap();
+    assert_eq!(late, Fenced::Lost);
+    assert_eq!(kept(&*store, first.job).await.unwrap(), b"further");
+    // A requeue keeps it, and so does the end of a process.
+    store.requeue_job(&second, at(101)).await.unwrap();
+    assert_eq!(kept(&*store, first.job).await.unwrap(), b"further");
+    let late = store.save_checkpoint(&second, b"late").await.unwrap();
+    assert_eq!(late, Fenced::Lost);
+    claim(&*store, "b", LONG).await.unwrap();
+    assert_eq!(store.release_all_leases(at(102)).await.unwrap(), 1);
+    assert_eq!(kept(&*store, first.job).await.unwrap(), b"further");
+}
+
+pub(super) async fn every_end_forgets_the_checkpoint(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let saved = |lease: Lease| {
+        let store = Arc::clone(&store);
+        async move {
+            let saved = store.save_checkpoint(&lease, b"state").await.unwrap();
+            assert_eq!(saved, Fenced::Done);
+            lease
+        }
+    };
+    let finished = saved(claimed(&*store, LONG).await).await;
+    store.finish_job(&finished, &success(1)).await.unwrap();
+    assert_eq!(kept(&*store, finished.job).await, None);
+    // Cancelled while it waits to go on.
+    store.insert_job(&job(2), None).await.unwrap();
+    let queued = saved(claim(&*store, "a", LONG).await.unwrap().lease).await;
+    store.requeue_job(&queued, at(103)).await.unwrap();
+    store
+        .cancel_job(&owner(), queued.job, at(104))
+        .await
+        .unwrap();
+    assert_eq!(kept(&*store, queued.job).await, None);
+    // Poisoned, although it got further each time.
+    store.insert_job(&job(3), None).await.unwrap();
+    for _ in 0..3 {
+        saved(claim(&*store, "a", NONE).await.unwrap().lease).await;
+    }
+    assert_eq!(claim(&*store, "a", NONE).await, None);
+    assert_eq!(get(&*store, job(3).id).await.status, Status::Failed);
+    assert_eq!(kept(&*store, job(3).id).await, None);
+}
+
+pub(super) async fn a_checkpoint_goes_with_its_job_only(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let first = claimed(&*store, LONG).await;
+    store.insert_job(&job(2), None).await.unwrap();
+    let second = claim(&*store, "a", LONG).await.unwrap().lease;
+    for lease in [&first, &second] {
+        let body = lease.job.to_string();
+        let saved = store.save_checkpoint(lease, body.as_bytes()).await.unwrap();
+        assert_eq!(saved, Fenced::Done);
+    }
+    store.finish_job(&first, &success(1)).await.unwrap();
+    store.delete_job(&owner(), first.job).await.unwrap();
+    let body = second.job.to_string().into_bytes();
+    assert_eq!(kept(&*store, second.job).await, Some(body));
+}

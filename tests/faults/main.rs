@@ -18,3 +18,4 @@ mod server;
     reason = "each binary of tests uses its own part"
 )]
 mod service;
+mod versions;

@@ -14,6 +14,7 @@ use crate::records::task::JobSpec;
 use crate::records::{Callback, DatasetId, Job, KeyClaim, Owner, Progress, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError};
 
+use super::checkpoints::Beginning;
 use super::compute::{Computation, Computed};
 use super::keeper::Keeper;
 use super::service::{Jobs, JobsError};
@@ -202,8 +203,9 @@ impl Waited {
     async fn compute(mut self, jobs: &Jobs, permit: OwnedSemaphorePermit, adopt_after: Duration) {
         self.record.started_at = Some(jobs.ids.now());
         let seconds = jobs.config.seconds_default;
-        let run = Arc::default();
-        let mut computation = Computation::start(Arc::clone(&self.work), run, seconds, permit);
+        let beginning = Beginning::of(self.record.id);
+        let work = Arc::clone(&self.work);
+        let mut computation = Computation::start(work, beginning, seconds, permit);
         let _registered = jobs
             .hub
             .register(self.record.id, Arc::clone(&computation.run));

@@ -4,6 +4,7 @@
 //! [`contract`].
 
 mod answer;
+mod bucket;
 mod client;
 pub mod contract;
 mod database;
@@ -13,8 +14,10 @@ mod memory_limit;
 mod program;
 mod proxy;
 mod receiver;
+mod tiny_s3;
 
 pub use answer::Answer;
+pub use bucket::{S3_SECRET, TestBucket};
 pub use client::Client;
 pub use database::TestDatabase;
 pub use ended::ended_once;
@@ -23,6 +26,7 @@ pub use memory_limit::MemoryLimit;
 pub use program::{Program, memory_peak, processor_ticks, program};
 pub use proxy::{Proxy, Way};
 pub use receiver::{Calls, Receiver, SECRET};
+pub use tiny_s3::TinyS3;
 
 use std::future::Future;
 use std::time::Duration;

@@ -137,7 +137,8 @@ pub fn program() -> Command {
 }
 
 fn without_settings(mut command: Command) -> Command {
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {
+    let is_setting = |name: &str| name.starts_with("HALFSPACE_") || name.starts_with("AWS_");
+    for (name, _) in std::env::vars().filter(|(name, _)| is_setting(name)) {
         command.env_remove(name);
     }
     command

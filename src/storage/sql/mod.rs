@@ -8,11 +8,13 @@
 //! This file hands each method to the file that owns its statements.
 
 mod callbacks;
+mod checkpoints;
 pub(super) mod database;
 mod datasets;
 pub(super) mod errors;
 mod events;
 mod idempotency;
+mod identity;
 mod jobs;
 pub(super) mod migrations;
 mod models;
@@ -100,6 +102,14 @@ impl Store for SqlStore {
         now: Timestamp,
     ) -> Result<Heartbeat> {
         queue::heartbeat(&self.database, lease, lease_seconds, progress, now).await
+    }
+
+    async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
+        checkpoints::save(&self.database, lease, body).await
+    }
+
+    async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
+        checkpoints::of(&self.database, job).await
     }
 
     async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
@@ -244,6 +254,18 @@ impl Store for SqlStore {
 
     async fn sweep_idempotency_keys(&self, created_before: Timestamp, limit: u32) -> Result<u64> {
         idempotency::sweep(&self.database, created_before, limit).await
+    }
+
+    async fn database_name(&self, fresh: &str) -> Result<String> {
+        identity::name(&self.database, fresh).await
+    }
+
+    async fn blob_place(&self) -> Result<Option<String>> {
+        identity::blob_place(&self.database).await
+    }
+
+    async fn record_blob_place(&self, place: &str) -> Result<String> {
+        identity::record_blob_place(&self.database, place).await
     }
 
     async fn ping(&self) -> Result<()> {

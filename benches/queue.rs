@@ -227,5 +227,6 @@ fn job() -> Job {
         cancel_requested: false,
         priority: 0,
         callback: None,
+        lineage: halfspace::records::Lineage::Single,
     }
 }

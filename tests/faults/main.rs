@@ -5,6 +5,7 @@
 
 mod cut_off;
 mod database_restarts;
+mod fan_out;
 mod fleet;
 mod freezes;
 mod kills;

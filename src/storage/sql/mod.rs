@@ -18,6 +18,7 @@ mod identity;
 mod jobs;
 pub(super) mod migrations;
 mod models;
+mod parts;
 mod queue;
 mod rows;
 mod sessions;
@@ -35,7 +36,7 @@ use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
     Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord, Model, ModelId,
-    ModelSummary, Owner, Page, Progress, SessionId, Slice, Timestamp,
+    ModelSummary, Owner, Page, PartOutcome, Progress, SessionId, Slice, Timestamp,
 };
 
 use database::Database;
@@ -50,6 +51,24 @@ pub struct SqlStore {
 impl Store for SqlStore {
     async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()> {
         jobs::insert_queued(&self.database, job, key).await
+    }
+
+    async fn insert_parts(
+        &self,
+        parent: &Job,
+        parts: &[Job],
+        key: Option<&KeyClaim>,
+    ) -> Result<()> {
+        parts::insert(&self.database, parent, parts, key).await
+    }
+
+    async fn parts(
+        &self,
+        parent: JobId,
+        after: Option<JobId>,
+        limit: u32,
+    ) -> Result<Vec<PartOutcome>> {
+        parts::outcomes(&self.database, parent, after, limit).await
     }
 
     async fn insert_running_job(

@@ -101,13 +101,15 @@ impl<'a> Keeper<'a> {
     }
 
     /// Keeps the state of the computation when it is time. What that may take leaves time for the
-    /// next beats.
+    /// next beats, and is over when the lease is.
     async fn keep_state(&mut self) {
         if let Some(checkpointing) = &mut self.checkpointing
             && !self.is_lost
         {
             let (jobs, job, lease) = (self.jobs, self.job, self.lease);
-            let patience = Duration::from_secs(jobs.config.lease_seconds.into()) / 3;
+            let length = Duration::from_secs(jobs.config.lease_seconds.into());
+            let left = (self.renewed + length).saturating_duration_since(Instant::now());
+            let patience = left.min(length / 3);
             checkpointing.tick(jobs, job, lease, patience).await;
         }
     }

@@ -1,6 +1,6 @@
 //! Processes over one store, which die and come back.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -76,6 +76,11 @@ impl Fleet {
     /// Where clients knock.
     pub fn doors(&self) -> Doors {
         self.doors.clone()
+    }
+
+    /// The data directory of all of them.
+    pub fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
     /// How many processes there are.

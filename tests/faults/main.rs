@@ -19,3 +19,4 @@ mod server;
     reason = "each binary of tests uses its own part"
 )]
 mod service;
+mod versions;

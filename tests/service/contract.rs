@@ -75,6 +75,9 @@ fn check_problem(path: &str, answer: &Answer) {
     assert_eq!(problem["status"], answer.status.as_u16());
     assert_eq!(problem["instance"], path);
     assert_eq!(problem.get("error").is_some(), path.starts_with("/v2"));
+    if answer.status == 503 {
+        assert!(answer.header("retry-after").is_some(), "{path}: {problem}");
+    }
     assert_eq!(
         problem["request_id"].as_str(),
         answer.header("x-request-id")

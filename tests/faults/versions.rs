@@ -1,0 +1,94 @@
+//! Two versions of the program over one database: the older one goes on while and after the newer one
+//! migrates, and does not start again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::sqlite::SqliteConnectOptions;
+use sqlx::{ConnectOptions, PgConnection, SqliteConnection};
+use tokio::sync::watch;
+use tokio::time::sleep;
+
+use crate::fleet::Fleet;
+use crate::orders::Clients;
+use crate::scale::{Scale, report};
+use crate::service::{Program, TestDatabase};
+
+/// What a newer program does to the schema, as far as any migration may: it adds.
+const MIGRATION: [&str; 2] = [
+    "ALTER TABLE jobs ADD COLUMN from_the_future TEXT",
+    "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
+     VALUES (9999, 'from the future', TRUE, '', 0)",
+];
+
+/// A connection of the newer program.
+enum Newer {
+    Sqlite(SqliteConnection),
+    Postgres(PgConnection),
+}
+
+impl Newer {
+    async fn run(&mut self, statement: &'static str) {
+        let statement = sqlx::raw_sql(statement);
+        match self {
+            Self::Sqlite(connection) => statement.execute(connection).await.map(|_| ()),
+            Self::Postgres(connection) => statement.execute(connection).await.map(|_| ()),
+        }
+        .unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn versions_of_two_ages_share_an_embedded_database() {
+    let fleet = Fleet::start("sqlite", &["api", "worker"]).await;
+    let database = fleet.directory().join("halfspace.sqlite");
+    let options = SqliteConnectOptions::new().filename(database);
+    let newer = Newer::Sqlite(options.connect().await.unwrap());
+    outlived(fleet, newer, "BEGIN IMMEDIATE", "sqlite", "--data-dir").await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn versions_of_two_ages_share_a_database() {
+    let Some(database) = TestDatabase::new().await else {
+        return;
+    };
+    let fleet = Fleet::start(&database.url(), &["api", "worker"]).await;
+    let newer = Newer::Postgres(database.connect().await);
+    outlived(fleet, newer, "BEGIN", &database.url(), "--database-url").await;
+}
+
+/// Migrates under a fleet of the older program, which all of its clients' jobs outlive.
+async fn outlived(fleet: Fleet, mut newer: Newer, begin: &'static str, url: &str, setting: &str) {
+    let scale = Scale::from_environment();
+    let orders = scale.of(12, 48);
+    let expected = Clients::undisturbed(scale).await;
+    let clients = Clients::at(fleet.doors(), scale, false).await;
+    let (pace, done) = watch::channel(0);
+    let placing = tokio::spawn(Arc::clone(&clients).place_all(orders, done, 1));
+    newer.run(begin).await;
+    for statement in MIGRATION {
+        newer.run(statement).await;
+    }
+    // As long as this lasts the newer program holds what it changes; all others wait for it.
+    sleep(Duration::from_secs(1)).await;
+    newer.run("COMMIT").await;
+    pace.send_replace(1);
+    let placed = placing.await.unwrap();
+    clients.all_is_well(&placed, &expected).await;
+    fleet.until_ready().await;
+    let settings = ["--database-url", url];
+    let (status, said) = Program::run(fleet.directory(), &settings);
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(said.contains(&format!("error: {setting}")), "{said}");
+    assert!(
+        said.contains("9999") && !said.contains("listens on"),
+        "{said}"
+    );
+    report(
+        &format!("two versions, {setting}"),
+        &format!(
+            "{orders} jobs by the older program while a newer one migrates: all well, {}",
+            clients.met
+        ),
+    );
+}

@@ -3,7 +3,11 @@
 //! Each test is one fault, seeded, and prints what it counted. `scripts/test` runs their short form,
 //! `scripts/faults` the long one, and collects the counts.
 
-#[allow(dead_code, reason = "the first faults use it")]
+mod cancels;
+mod event_streams;
+mod files;
+mod full_queue;
+mod idempotency_race;
 mod scale;
 #[path = "../service/mod.rs"]
 #[allow(

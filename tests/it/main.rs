@@ -12,6 +12,11 @@ mod openapi;
 mod postgres;
 mod readme;
 #[path = "../service/mod.rs"]
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "each binary of tests uses its own part"
+)]
 mod service;
 mod store_contract;
 mod stored_examples;

@@ -6,6 +6,7 @@
 mod cancels;
 mod event_streams;
 mod files;
+mod full_disk;
 mod full_queue;
 mod idempotency_race;
 mod scale;

@@ -227,6 +227,9 @@ impl Store for Faulty {
             .sweep_idempotency_keys(created_before, limit)
             .await
     }
+    async fn demand_room(&self) -> Result<()> {
+        self.inner.demand_room().await
+    }
     async fn ping(&self) -> Result<()> {
         self.inner.ping().await
     }

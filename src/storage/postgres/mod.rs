@@ -28,5 +28,7 @@ pub async fn open(url: &PostgresUrl) -> Result<SqlStore> {
     migrate::run(&options).await?;
     Ok(SqlStore {
         database: Database::Postgres(connect::pool(options)),
+        // The disk is the server's.
+        reserve: None,
     })
 }

@@ -19,10 +19,15 @@ use crate::http::{self, App, InFlight, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
 use crate::records::{Clock, Timestamp};
 use crate::storage::backup::{self, Backup, BackupError};
-use crate::storage::{Blobs, DataDir, Place, Store, StoreError, blobs, postgres, sqlite};
+use crate::storage::blobs::opening::OpeningError;
+use crate::storage::blobs::unfinished;
+use crate::storage::{BlobPlace, Blobs, DataDir, Place, Store, StoreError, postgres, sqlite};
 
 /// How long jobs may take to be written back when the service stops.
 const JOBS_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long the place for blobs may take to show that it can be used.
+const BLOBS_PATIENCE: Duration = Duration::from_secs(40);
 
 /// How often metrics are put in order; without it their memory grows.
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
@@ -50,6 +55,21 @@ pub enum StartError {
         /// The address without what is secret in it.
         shown: String,
         source: StoreError,
+    },
+    /// The setting names no place for blobs, or no way to it.
+    #[error("--blob-url: {0}")]
+    BlobUrl(String),
+    /// The place for blobs will not do.
+    #[error("--blob-url {shown}: {source}")]
+    Blobs { shown: String, source: OpeningError },
+    /// A blob that may be stored could not be read.
+    #[error(
+        "--blob-cache-bytes-max: {cache_bytes_max} bytes are too few for one blob: --dataset-bytes-max and \
+         --state-bytes-max allow {blob_bytes_max}"
+    )]
+    BlobCache {
+        cache_bytes_max: u64,
+        blob_bytes_max: u64,
     },
     /// The address cannot be listened on.
     #[error("--listen {address}: {source}")]
@@ -94,9 +114,10 @@ impl Service {
     /// What is wrong, with the setting at fault.
     pub async fn open(settings: &Settings) -> Result<Self, StartError> {
         let ids = Arc::new(ids()?);
+        let blob_place = settings.blob_url.place().map_err(StartError::BlobUrl)?;
         let (store, data_dir) = open_store(settings, &ids).await?;
-        let blobs = Blobs::local(&data_dir.blobs_path());
-        let blobs = blobs.map_err(|source| of_data_dir(settings, source))?;
+        let blobs = open_blobs(settings, &blob_place, &data_dir)?;
+        check_blobs(settings, &blob_place, &blobs, &*store, &ids).await?;
         let jobs = Jobs::new(
             store,
             blobs,
@@ -183,7 +204,7 @@ async fn open_store(
         if released > 0 {
             tracing::info!(released, "jobs of a process that is gone are queued again");
         }
-        let removed = blobs::remove_unfinished(&data_dir.blobs_path());
+        let removed = unfinished::remove_all(&data_dir.blobs_path());
         if removed > 0 {
             tracing::info!(removed, "unfinished blobs are gone");
         }
@@ -214,6 +235,73 @@ async fn open_database(
             })?))
         }
     }
+}
+
+/// Gets ready to use the place for blobs.
+fn open_blobs(
+    settings: &Settings,
+    place: &BlobPlace,
+    data_dir: &DataDir,
+) -> Result<Blobs, StartError> {
+    let bucket = match place {
+        BlobPlace::DataDir => {
+            let opened = Blobs::local(&data_dir.blobs_path());
+            return opened.map_err(|source| of_data_dir(settings, source));
+        }
+        BlobPlace::Folder(directory) => {
+            let unusable = |source| {
+                let attempt = "kept";
+                unusable_blobs(settings, OpeningError::Unusable { attempt, source })
+            };
+            return Blobs::local(directory).map_err(unusable);
+        }
+        BlobPlace::Bucket(bucket) => bucket,
+    };
+    tracing::info!(%bucket, "blobs are kept in an object store");
+    let limits = settings.limits();
+    let blob_bytes_max = limits.dataset_bytes_max.max(limits.state_bytes_max);
+    let cache_bytes_max = settings.limits.blob_cache_bytes_max;
+    // A blob has a header besides.
+    if cache_bytes_max <= blob_bytes_max {
+        return Err(StartError::BlobCache {
+            cache_bytes_max,
+            blob_bytes_max,
+        });
+    }
+    let (access, scratch) = (settings.s3_access(), data_dir.scratch());
+    let opened = Blobs::bucket(bucket, &access, scratch, cache_bytes_max);
+    opened.map_err(StartError::BlobUrl)
+}
+
+/// Finds out that the place for blobs can be used, and is this database's.
+async fn check_blobs(
+    settings: &Settings,
+    place: &BlobPlace,
+    blobs: &Blobs,
+    store: &dyn Store,
+    ids: &Ids,
+) -> Result<(), StartError> {
+    let checked = async {
+        blobs.probe(&ids.name("probe")).await?;
+        blobs.belong(place, store, &ids.name("store")).await
+    };
+    let late = |_| OpeningError::Unusable {
+        attempt: "used",
+        source: StoreError::unavailable("the store takes too long to answer"),
+    };
+    let checked = tokio::time::timeout(BLOBS_PATIENCE, checked).await;
+    let checked = checked.map_err(late).flatten();
+    checked.map_err(|error| match (place, error) {
+        (BlobPlace::DataDir, OpeningError::Unusable { source, .. }) => {
+            of_data_dir(settings, source)
+        }
+        (_, error) => unusable_blobs(settings, error),
+    })
+}
+
+fn unusable_blobs(settings: &Settings, source: OpeningError) -> StartError {
+    let shown = settings.blob_url.to_string();
+    StartError::Blobs { shown, source }
 }
 
 fn place(settings: &Settings) -> Result<Place, StartError> {
@@ -247,6 +335,11 @@ pub async fn migrate(settings: &Settings) -> Result<(), StartError> {
 /// # Errors
 /// Why there is no copy.
 pub async fn backup(settings: &Settings, target: &Path) -> Result<Backup, BackupError> {
+    match settings.blob_url.place() {
+        Ok(BlobPlace::DataDir) => {}
+        Ok(BlobPlace::Folder(_) | BlobPlace::Bucket(_)) => return Err(BackupError::BlobsElsewhere),
+        Err(_) => return Err(BackupError::BlobUrl),
+    }
     match settings.database_url.place() {
         Ok(Place::Sqlite) => backup::backup(&settings.data_dir, target).await,
         Ok(Place::Postgres(_)) => {
@@ -275,6 +368,7 @@ fn jobs_config(settings: &Settings) -> JobsConfig {
         queue_max: limits.jobs_queued_max,
         resident_bytes_max: limits.resident_bytes_max,
         retention_days: settings.retention_days,
+        checkpoint_every: Duration::from_secs(settings.checkpoint_seconds.into()),
         ..JobsConfig::default()
     }
 }

@@ -10,7 +10,7 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::callbacks::{Network, Secret};
 use crate::http::limits::Limits;
-use crate::storage::DatabaseUrl;
+use crate::storage::{BlobUrl, DatabaseUrl, Hidden, S3Access};
 
 /// Learning as a service: named learners run as durable jobs over HTTP.
 #[derive(Debug, Parser)]
@@ -71,6 +71,18 @@ pub struct Settings {
         global = true
     )]
     pub database_url: DatabaseUrl,
+    /// Where blobs are kept: `folder`, in the data directory, `file:///folder`, or `s3://bucket/prefix`.
+    #[arg(
+        long,
+        env = "HALFSPACE_BLOB_URL",
+        default_value = "folder",
+        hide_env_values = true,
+        global = true
+    )]
+    pub blob_url: BlobUrl,
+    /// How to reach an object store.
+    #[command(flatten)]
+    pub s3: S3Settings,
     /// What this process does: it answers requests, it computes jobs, or both.
     #[arg(long, env = "HALFSPACE_ROLE", default_value = "all", global = true)]
     pub role: Role,
@@ -82,6 +94,10 @@ pub struct Settings {
     #[arg(long, env = "HALFSPACE_LEASE_SECONDS", default_value_t = 15, global = true,
         value_parser = clap::value_parser!(u32).range(2..=3600))]
     pub lease_seconds: u32,
+    /// Seconds of computing between two checkpoints of a job; more where one takes long.
+    #[arg(long, env = "HALFSPACE_CHECKPOINT_SECONDS", default_value_t = 30, global = true,
+        value_parser = clap::value_parser!(u32).range(1..=86_400))]
+    pub checkpoint_seconds: u32,
     /// Days for which ended jobs are kept.
     #[arg(long, env = "HALFSPACE_RETENTION_DAYS", default_value_t = 30, global = true,
         value_parser = clap::value_parser!(u32).range(1..=36500))]
@@ -128,6 +144,35 @@ pub struct Settings {
     /// What is bounded.
     #[command(flatten)]
     pub limits: LimitSettings,
+}
+
+/// How to reach an object store: what others that speak S3 are told by the same variables.
+#[derive(Args, Clone, Debug)]
+pub struct S3Settings {
+    /// Whom an object store knows this service as.
+    #[arg(long, env = "AWS_ACCESS_KEY_ID", hide_env_values = true, global = true)]
+    pub aws_access_key_id: Option<Hidden>,
+    /// The secret to that.
+    #[arg(
+        long,
+        env = "AWS_SECRET_ACCESS_KEY",
+        hide_env_values = true,
+        global = true
+    )]
+    pub aws_secret_access_key: Option<Hidden>,
+    /// The token beside them, where they are passing ones.
+    #[arg(long, env = "AWS_SESSION_TOKEN", hide_env_values = true, global = true)]
+    pub aws_session_token: Option<Hidden>,
+    /// The region of the bucket.
+    #[arg(long, env = "AWS_REGION", default_value = "us-east-1", global = true)]
+    pub aws_region: String,
+    /// The address of an object store that is not Amazon's.
+    #[arg(long, env = "AWS_ENDPOINT_URL", hide_env_values = true, global = true)]
+    pub aws_endpoint_url: Option<Hidden>,
+    /// Whether that address may be `http://` though it is another machine's.
+    #[arg(long, env = "AWS_ALLOW_HTTP", global = true, num_args = 0..=1, require_equals = true,
+        default_value = "false", default_missing_value = "true", action = clap::ArgAction::Set)]
+    pub aws_allow_http: bool,
 }
 
 /// What a process does.
@@ -191,6 +236,9 @@ pub struct LimitSettings {
     /// them, so that data larger than memory train.
     #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX", default_value_t = 64 << 20, global = true)]
     pub resident_bytes_max: u64,
+    /// Bytes on disk of the blobs that were fetched from an object store to be read.
+    #[arg(long, env = "HALFSPACE_BLOB_CACHE_BYTES_MAX", default_value_t = 10 << 30, global = true)]
+    pub blob_cache_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
         value_parser = positive)]
@@ -272,6 +320,19 @@ impl Settings {
         match self.role {
             Role::Api => 0,
             Role::All | Role::Worker => self.workers.map_or_else(cores, usize::from),
+        }
+    }
+
+    /// How to reach an object store.
+    pub fn s3_access(&self) -> S3Access {
+        let set = self.s3.clone();
+        S3Access {
+            access_key_id: set.aws_access_key_id,
+            secret_access_key: set.aws_secret_access_key,
+            session_token: set.aws_session_token,
+            region: set.aws_region,
+            endpoint_url: set.aws_endpoint_url,
+            allow_http: set.aws_allow_http,
         }
     }
 
@@ -374,6 +435,29 @@ mod tests {
         assert!(!format!("{read:?}").contains("s3cret"));
         let help = CommandLine::command().render_long_help().to_string();
         assert!(help.contains("[env: HALFSPACE_DATABASE_URL]"), "{help}");
+    }
+
+    #[test]
+    fn what_opens_an_object_store_is_not_shown() {
+        let line = [
+            "halfspace",
+            "--blob-url=s3cret",
+            "--aws-access-key-id=s3cret",
+            "--aws-secret-access-key=s3cret",
+            "--aws-session-token=s3cret",
+            "--aws-endpoint-url=https://s3cret",
+        ];
+        let read = CommandLine::try_parse_from(line).expect("a command line");
+        assert!(!format!("{read:?}").contains("s3cret"), "{read:?}");
+        let help = CommandLine::command().render_long_help().to_string();
+        for variable in [
+            "AWS_ACCESS_KEY_ID",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_SESSION_TOKEN",
+            "AWS_ENDPOINT_URL",
+        ] {
+            assert!(help.contains(&format!("[env: {variable}]")), "{help}");
+        }
     }
 
     #[test]

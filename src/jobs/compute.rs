@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
-use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::learners::run::{Interrupt, Run, StopFlag};
 
+use super::checkpoints::{Beginning, StateCell};
 use super::stored_data::ReadError;
 use super::work::{Found, Work};
 
@@ -20,10 +20,10 @@ pub enum Computed {
     Ended {
         /// What it came to.
         found: Found,
-        /// How long it computed.
+        /// How long was computed, by the attempts that this one went on from too.
         seconds: f64,
     },
-    /// It was given up, to be run again from the start.
+    /// It was given up, to be gone on with, or run again from the start.
     Suspended,
     /// The data could not be read to their end.
     Unreadable(ReadError),
@@ -41,10 +41,28 @@ pub fn raise_after(stop: StopFlag, seconds: f64) -> Option<AbortOnDropHandle<()>
     })))
 }
 
+/// Counts a computation as long as it takes, however it ends.
+struct Computing;
+
+impl Computing {
+    fn begin() -> Self {
+        metrics::gauge!("halfspace_computations_running").increment(1.0);
+        Self
+    }
+}
+
+impl Drop for Computing {
+    fn drop(&mut self) {
+        metrics::gauge!("halfspace_computations_running").decrement(1.0);
+    }
+}
+
 /// A computation under way.
 pub struct Computation {
     /// Its outside.
     pub run: Arc<Run>,
+    /// Takes its states.
+    pub(super) checkpoints: Arc<StateCell>,
     work: Arc<Work>,
     handle: JoinHandle<(Result<Found, Interrupt>, f64)>,
     /// Raises the flag when the time is over, whatever its owner waits for meanwhile.
@@ -53,24 +71,33 @@ pub struct Computation {
 
 impl Computation {
     /// Starts to compute. The permit is held inside the closure, because a blocking task goes on
-    /// when nobody waits for it any more.
+    /// when nobody waits for it any more. The seconds of attempts that it goes on from are counted.
     pub fn start(
         work: Arc<Work>,
-        run: Arc<Run>,
+        beginning: Beginning,
         seconds_max: f64,
         permit: OwnedSemaphorePermit,
     ) -> Self {
+        let Beginning {
+            run,
+            checkpoints,
+            state,
+        } = beginning;
         let seconds_max = work.seconds_max.unwrap_or(seconds_max);
+        let seconds_left = (seconds_max - checkpoints.seconds_before()).max(0.0);
         let (outside, computed) = (Arc::clone(&run), Arc::clone(&work));
+        let cell = Arc::clone(&checkpoints);
         let handle = tokio::task::spawn_blocking(move || {
-            let begun = Instant::now();
-            let found = computed.run(&outside);
+            let _counted = Computing::begin();
+            cell.begin();
+            let found = computed.run_from(state.as_deref(), &outside);
             drop(permit);
-            (found, begun.elapsed().as_secs_f64())
+            (found, cell.seconds())
         });
         Self {
-            _timer: raise_after(run.stop.clone(), seconds_max),
+            _timer: raise_after(run.stop.clone(), seconds_left),
             run,
+            checkpoints,
             work,
             handle,
         }

@@ -1,13 +1,15 @@
 //! Keeps one lease: shows progress, learns of a cancel, and knows when the lease is lost.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, Interval, MissedTickBehavior, timeout_at};
+use tokio::time::{Instant, Interval, MissedTickBehavior, sleep_until, timeout_at};
 
 use crate::learners::run::{Counts, Interrupt, Run};
 use crate::records::{Job, Progress};
 use crate::storage::{Heartbeat, Lease, StoreError};
 
+use super::checkpoints::{Checkpointing, StateCell};
 use super::service::Jobs;
 
 /// A lease is renewed at least so often, however long it is: the answer tells of a cancel that
@@ -27,6 +29,7 @@ pub(super) struct Keeper<'a> {
     renewed: Instant,
     tick: Interval,
     is_lost: bool,
+    checkpointing: Option<Checkpointing>,
 }
 
 impl<'a> Keeper<'a> {
@@ -44,13 +47,25 @@ impl<'a> Keeper<'a> {
             renewed: leased_at,
             tick,
             is_lost: false,
+            checkpointing: None,
         }
     }
 
-    /// From now on there are counts to be shown, of so many examples if that is known.
-    pub(super) fn show(&mut self, planned: Option<u64>) {
+    /// From now on there are counts to be shown, of so many examples if that is known, and states to
+    /// be kept.
+    pub(super) fn show(&mut self, planned: Option<u64>, states: &Arc<StateCell>) {
         self.planned = planned;
         self.shown = None;
+        let every = self.jobs.config.checkpoint_every;
+        self.checkpointing = Some(Checkpointing::new(Arc::clone(states), every));
+    }
+
+    /// Keeps what the computation left when it was suspended.
+    pub(super) async fn keep_last(&mut self) {
+        if let Some(checkpointing) = &mut self.checkpointing {
+            let (jobs, job, lease) = (self.jobs, self.job, self.lease);
+            checkpointing.write_last(jobs, job, lease).await;
+        }
     }
 
     /// Whether the job is, or may be, another worker's.
@@ -63,14 +78,37 @@ impl<'a> Keeper<'a> {
     pub(super) async fn keep_while<T>(&mut self, run: &Run, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         loop {
+            let lease_end = self.renewed + self.lease_length();
             tokio::select! {
                 done = &mut work => return done,
                 _ = self.tick.tick() => {
                     if let Some(interrupt) = self.beat(run.progress.counts()).await {
                         run.stop.raise(interrupt);
                     }
+                    self.keep_state().await;
+                }
+                // Slow is not dead, and unheard is not held. The next beat may come later than that.
+                () = sleep_until(lease_end), if !self.is_lost => {
+                    self.is_lost = true;
+                    run.stop.raise(Interrupt::Suspended);
                 }
             }
+        }
+    }
+
+    fn lease_length(&self) -> Duration {
+        Duration::from_secs(self.jobs.config.lease_seconds.into())
+    }
+
+    /// Keeps the state of the computation when it is time. What that may take leaves time for the
+    /// next beats.
+    async fn keep_state(&mut self) {
+        if let Some(checkpointing) = &mut self.checkpointing
+            && !self.is_lost
+        {
+            let (jobs, job, lease) = (self.jobs, self.job, self.lease);
+            let patience = Duration::from_secs(jobs.config.lease_seconds.into()) / 3;
+            checkpointing.tick(jobs, job, lease, patience).await;
         }
     }
 
@@ -82,7 +120,7 @@ impl<'a> Keeper<'a> {
         }
         let lease_seconds = self.jobs.config.lease_seconds;
         let moved = self.shown != Some(counts);
-        let lease = Duration::from_secs(lease_seconds.into());
+        let lease = self.lease_length();
         if !moved && self.renewed.elapsed() < RENEWAL_MAX.min(lease / 3) {
             return None;
         }
@@ -108,10 +146,7 @@ impl<'a> Keeper<'a> {
             }
             Err(error) => {
                 tracing::warn!(job = %self.job.id, %error, "the lease is not renewed");
-                // Slow is not dead, and unheard is not held.
-                let is_over = self.renewed.elapsed() >= lease;
-                self.is_lost = is_over;
-                is_over.then_some(Interrupt::Suspended)
+                None
             }
         }
     }

@@ -5,6 +5,7 @@
 //! holds a permit and a lease; everything the worker writes is fenced by that lease.
 
 mod certificate_job;
+mod checkpoints;
 mod compute;
 mod datasets;
 mod deliveries;

@@ -38,6 +38,8 @@ pub struct JobsConfig {
     pub resident_bytes_max: u64,
     /// How long ended jobs are kept.
     pub retention_days: u32,
+    /// Time between two checkpoints of a job, where they are cheap.
+    pub checkpoint_every: Duration,
     /// A waited job that takes longer than this is stored while it runs.
     pub adopt_after: Duration,
     /// Time between two stored progress events of a job.
@@ -54,6 +56,7 @@ impl Default for JobsConfig {
             queue_max: 10_000,
             resident_bytes_max: 64 << 20,
             retention_days: 30,
+            checkpoint_every: Duration::from_secs(30),
             adopt_after: Duration::from_millis(200),
             progress_interval: Duration::from_millis(500),
         }

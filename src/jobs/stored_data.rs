@@ -68,7 +68,11 @@ impl Jobs {
         sha256: &str,
         stop: StopFlag,
     ) -> Result<StoredExamples, ReadError> {
-        let found = self.blobs.open(key).await.map_err(ReadError::Store)?;
+        let found = match self.blobs.open(key, &stop).await {
+            // To try again is of no use.
+            Err(StoreError::Other(error)) => return Err(ReadError::Broken(error.to_string())),
+            found => found.map_err(ReadError::Store)?,
+        };
         let missing = || ReadError::Missing(format!("the stored data {key} are gone"));
         let source = found.ok_or_else(missing)?;
         let sha256 = unhex(sha256).ok_or_else(|| {

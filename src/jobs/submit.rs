@@ -14,12 +14,16 @@ use crate::records::task::JobSpec;
 use crate::records::{Callback, DatasetId, Job, KeyClaim, Owner, Progress, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError};
 
+use super::checkpoints::Beginning;
 use super::compute::{Computation, Computed};
 use super::keeper::Keeper;
 use super::service::{Jobs, JobsError};
 use super::stored_data::ReadError;
 use super::work::Work;
 use super::{ending, worker};
+
+/// A store that failed later than this is not asked again.
+const ASKED_AGAIN_WITHIN: Duration = Duration::from_millis(500);
 
 /// Checked work that is not a job yet.
 #[derive(Clone, Debug)]
@@ -140,13 +144,15 @@ impl Jobs {
             return Err(JobsError::QueueFull { limit });
         }
         record.data_key = self.keep_data(&record, work).await?;
+        let asked_at = Instant::now();
         let mut stored = self.store.insert_job(&record, key).await;
-        let is_heard = !matches!(stored, Err(StoreError::Unavailable(_)));
-        if !is_heard {
-            // Perhaps only the answer is missing. A job that is stored already is left as it is.
+        let is_repeated = is_asked_again(&stored, asked_at);
+        if is_repeated {
+            // A job that is stored already is left as it is.
             stored = self.store.insert_job(&record, key).await;
         }
-        self.forget_unless_stored(&stored, is_heard, &record).await;
+        self.forget_unless_stored(&stored, is_repeated, &record)
+            .await;
         stored?;
         self.hub.work.notify_one();
         Ok(record)
@@ -158,12 +164,12 @@ impl Jobs {
     async fn forget_unless_stored<T>(
         &self,
         stored: &Result<T, StoreError>,
-        is_heard: bool,
+        is_repeated: bool,
         record: &Job,
     ) {
         let is_missing = match stored {
             Err(StoreError::KeyTaken(_)) => true,
-            Err(StoreError::Full(_)) => is_heard,
+            Err(StoreError::Full(_)) => !is_repeated,
             _ => false,
         };
         if is_missing {
@@ -192,6 +198,12 @@ impl Jobs {
     }
 }
 
+/// Whether the store is to be asked once more, since perhaps only its answer is missing. Not when it
+/// took its time to fail: the client is to be told within two seconds.
+fn is_asked_again<T>(stored: &Result<T, StoreError>, asked_at: Instant) -> bool {
+    matches!(stored, Err(StoreError::Unavailable(_))) && asked_at.elapsed() < ASKED_AGAIN_WITHIN
+}
+
 /// A job that is computed before anybody was told of it.
 struct Waited {
     record: Job,
@@ -204,8 +216,9 @@ impl Waited {
     async fn compute(mut self, jobs: &Jobs, permit: OwnedSemaphorePermit, adopt_after: Duration) {
         self.record.started_at = Some(jobs.ids.now());
         let seconds = jobs.config.seconds_default;
-        let run = Arc::default();
-        let mut computation = Computation::start(Arc::clone(&self.work), run, seconds, permit);
+        let beginning = Beginning::of(self.record.id);
+        let work = Arc::clone(&self.work);
+        let mut computation = Computation::start(work, beginning, seconds, permit);
         let _registered = jobs
             .hub
             .register(self.record.id, Arc::clone(&computation.run));
@@ -270,12 +283,13 @@ impl Jobs {
                 .insert_running_job(record, &self.worker, seconds, key)
         };
         let mut stored = insert().await;
-        let is_heard = !matches!(stored, Err(StoreError::Unavailable(_)));
-        if !is_heard {
+        let is_repeated = is_asked_again(&stored, leased_at);
+        if is_repeated {
             // As for a queued job: who stored it before gets the same lease.
             stored = insert().await;
         }
-        self.forget_unless_stored(&stored, is_heard, record).await;
+        self.forget_unless_stored(&stored, is_repeated, record)
+            .await;
         Ok((stored?, leased_at))
     }
 

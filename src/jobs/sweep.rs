@@ -1,4 +1,5 @@
-//! Removes ended jobs and idempotency keys that are old, and blobs that no job and no dataset names.
+//! Removes ended jobs and idempotency keys that are old, blobs that no job and no dataset names, and what
+//! interrupted uploads have left.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use crate::records::Timestamp;
 use crate::records::idempotency::KEPT_MS;
 use crate::storage::StoreError;
+use crate::storage::blobs::opening::PROBES;
 
 use super::service::Jobs;
 
@@ -19,6 +21,9 @@ const BATCH: u32 = 500;
 /// A blob is written before its record: a younger one may belong to a job or a dataset that is just
 /// being stored.
 const ORPHAN_AGE_MS: i64 = 3_600_000;
+
+/// No upload that goes on began, or was last written to, so long ago.
+const UNFINISHED_AGE_MS: i64 = 86_400_000;
 
 impl Jobs {
     /// Sweeps now and then until the process stops.
@@ -51,7 +56,17 @@ impl Jobs {
             }
         }
         self.sweep_idempotency_keys().await?;
-        self.sweep_orphans().await
+        self.sweep_orphans().await?;
+        let before =
+            Timestamp::from_milliseconds(self.ids.now().milliseconds() - UNFINISHED_AGE_MS);
+        let removed = self.blobs.remove_unfinished(before).await?;
+        if removed > 0 {
+            tracing::info!(
+                removed,
+                "unfinished uploads of processes that are gone are removed"
+            );
+        }
+        Ok(())
     }
 
     async fn sweep_idempotency_keys(&self) -> Result<(), StoreError> {
@@ -68,6 +83,7 @@ impl Jobs {
         // The blobs are listed first: what is stored meanwhile is then in use, not an orphan.
         let mut blobs = self.blobs.list("jobs").await?;
         blobs.extend(self.blobs.list("datasets").await?);
+        blobs.extend(self.blobs.list(PROBES).await?);
         let oldest = self.ids.now().milliseconds() - ORPHAN_AGE_MS;
         let mut used = HashSet::new();
         let mut after: Option<String> = None;

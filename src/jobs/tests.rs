@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use self::faulty::Faulty;
+use super::checkpoints::Beginning;
 use super::compute::Computation;
 use super::{Allowance, Ids, Jobs, JobsConfig, JobsError, NewJob, hex, resolve};
 use crate::bits::{BitMatrix, BitVector};
@@ -342,7 +343,7 @@ async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
     let permits = Arc::new(tokio::sync::Semaphore::new(1));
     let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
     let work = new_train(endless(0.01)).work;
-    let computation = Computation::start(work, Arc::default(), 3_600.0, permit);
+    let computation = Computation::start(work, Beginning::default(), 3_600.0, permit);
     let ended = tokio::time::timeout(PATIENCE, permits.acquire()).await;
     let raised = computation.run.stop.raised();
     // A runtime that goes down waits for what it still computes.

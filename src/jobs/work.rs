@@ -13,7 +13,7 @@ use crate::learners::random::Seed;
 use crate::learners::run::{Interrupt, Run, StopFlag};
 use crate::learners::stopping::Sampling;
 use crate::learners::task::{Input, TaskError};
-use crate::learners::train::train;
+use crate::learners::train::train_from;
 use crate::records::Job;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 
@@ -220,13 +220,22 @@ fn plan(spec: &GeneratedSpec, seed: Seed) -> Plan {
 }
 
 impl Work {
-    /// Runs to the end. What is stored is read through first, and its digest compared: no result
+    /// Runs to the end from the beginning: see [`Self::run_from`].
+    ///
+    /// # Errors
+    /// As there.
+    pub fn run(&self, run: &Run) -> Result<Found, Interrupt> {
+        self.run_from(None, run)
+    }
+
+    /// Runs to the end, from a state that an earlier run of a training handed over if there is one;
+    /// no other task has any. What is stored is read through first, and its digest compared: no result
     /// rests on data that are not what was written.
     ///
     /// # Errors
     /// [`Interrupt::Suspended`] when the run was given up, [`Interrupt::Unreadable`] when the data
     /// could not be read: see `read_error`.
-    pub fn run(&self, run: &Run) -> Result<Found, Interrupt> {
+    pub fn run_from(&self, state: Option<&[u8]>, run: &Run) -> Result<Found, Interrupt> {
         // Who ran out of time, or is not wanted, by now is told so by what follows.
         let interrupted = match self.input.prepare(&self.task, &run.stop) {
             Err(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
@@ -236,7 +245,7 @@ impl Work {
         let input = self.input.as_input();
         match &self.task {
             WorkTask::Train(job) => {
-                let outcome = train(&job.task, input, run)?;
+                let outcome = train_from(&job.task, input, state, run)?;
                 Ok(Found::Trained(Box::new(outcome)))
             }
             WorkTask::Certify(job) => {

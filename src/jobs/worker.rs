@@ -6,12 +6,14 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
+use crate::formats::StoredExamples;
 use crate::learners::run::{Interrupt, Run};
 use crate::learners::task::TaskError;
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobError};
 use crate::storage::{Blobs, Claim, Fenced, JobEnd, Lease, StoreError};
 
+use super::checkpoints::Beginning;
 use super::compute::{Computation, Computed};
 use super::ending;
 use super::keeper::Keeper;
@@ -25,6 +27,9 @@ const FINISH_TRIES_MAX: u32 = 200;
 /// How often a job that was suspended is given back. With the pauses of a process that stops, less
 /// than it waits for its jobs.
 const REQUEUE_TRIES_MAX: u32 = 20;
+
+/// How long a worker tries to read data over a network that is away, before it lets its lease run out.
+const READ_PATIENCE: Duration = Duration::from_secs(600);
 
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
@@ -41,7 +46,8 @@ impl Jobs {
         permit: OwnedSemaphorePermit,
     ) {
         let Claim { job, lease } = claim;
-        let run = Arc::<Run>::default();
+        let mut beginning = Beginning::of(job.id);
+        let run = Arc::clone(&beginning.run);
         // Listed before the data are read, so that a cancel meanwhile is heard.
         let _registered = self.hub.register(job.id, Arc::clone(&run));
         if self.stopping.is_cancelled() {
@@ -49,7 +55,14 @@ impl Jobs {
         }
         self.hub.changed(job.id);
         let mut keeper = Keeper::new(self, &job, &lease, leased_at);
-        let prepared = keeper.keep_while(&run, self.prepare(&job, &run)).await;
+        let prepared = async {
+            // First, so that no progress is shown that goes back further.
+            if let Some(left) = self.left(&job, &lease).await? {
+                beginning.go_on(left);
+            }
+            self.prepare(&job, &run).await
+        };
+        let prepared = keeper.keep_while(&run, prepared).await;
         if keeper.is_lost() {
             tracing::warn!(job = %job.id, "the lease was lost while the data were read");
             return;
@@ -65,7 +78,7 @@ impl Jobs {
             }
         };
         let seconds = self.config.seconds_default;
-        let computation = Computation::start(Arc::clone(&work), run, seconds, permit);
+        let computation = Computation::start(Arc::clone(&work), beginning, seconds, permit);
         attend(keeper, &work, computation).await;
     }
 
@@ -85,8 +98,7 @@ impl Jobs {
             None => None,
             Some(key) => {
                 let sha256 = job.data_sha256.as_deref().unwrap_or_default();
-                let opened = self.open_data(key, sha256, run.stop.clone()).await;
-                Some(Arc::new(opened.map_err(Unprepared::from)?))
+                Some(Arc::new(self.read_patiently(key, sha256, run).await?))
             }
         };
         let model = match spec.task.model() {
@@ -114,6 +126,34 @@ impl Jobs {
                 }
                 (error, _) => failed("unreadable", error.to_string()),
             })
+    }
+
+    /// The data under a key. A network that is away comes back, and all jobs whose data are beyond it
+    /// wait for that: so this one waits too, under its lease, instead of using up its attempts.
+    async fn read_patiently(
+        &self,
+        key: &str,
+        sha256: &str,
+        run: &Run,
+    ) -> Result<StoredExamples, Unprepared> {
+        let deadline = Instant::now() + READ_PATIENCE;
+        let mut pause = Duration::from_millis(50);
+        loop {
+            let error = match self.open_data(key, sha256, run.stop.clone()).await {
+                Ok(opened) => return Ok(opened),
+                Err(_) if run.stop.raised().is_some() => return Err(Unprepared::Suspended),
+                Err(ReadError::Store(error)) if self.blobs.is_remote() => error,
+                Err(error) => return Err(error.into()),
+            };
+            if Instant::now() >= deadline {
+                return Err(Unprepared::Store(error));
+            }
+            tracing::warn!(key, %error, "the data cannot be read yet");
+            tokio::select! {
+                () = tokio::time::sleep(pause) => pause = (pause * 2).min(PAUSE_MAX),
+                () = self.stopping.cancelled() => return Err(Unprepared::Suspended),
+            }
+        }
     }
 
     /// Writes the end of a job, again while the store fails: the result is not thrown away for a
@@ -213,6 +253,12 @@ enum Unprepared {
     Failed(JobError),
 }
 
+impl From<StoreError> for Unprepared {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
 impl From<ReadError> for Unprepared {
     fn from(error: ReadError) -> Self {
         match error {
@@ -224,7 +270,7 @@ impl From<ReadError> for Unprepared {
 
 /// Keeps the lease of a running computation, and writes its end.
 pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computation: Computation) {
-    keeper.show(work.examples_planned());
+    keeper.show(work.examples_planned(), &computation.checkpoints);
     let run = Arc::clone(&computation.run);
     let computed = keeper.keep_while(&run, computation.ended()).await;
     let Keeper {
@@ -235,7 +281,10 @@ pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computa
         return;
     }
     match computed {
-        Computed::Suspended => jobs.give_back(job, lease).await,
+        Computed::Suspended => {
+            keeper.keep_last().await;
+            jobs.give_back(job, lease).await;
+        }
         Computed::Unreadable(ReadError::Store(error)) => lease_runs_out(job, &error),
         computed => {
             let end = ending::end(jobs, job, work, computed).await;

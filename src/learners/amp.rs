@@ -41,6 +41,7 @@ use super::planted;
 use super::random::Generator;
 use super::rule::{Order, Rule, Update};
 use super::run::StopFlag;
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Presentation;
 use super::train_loop::Reason;
 
@@ -157,6 +158,14 @@ impl Rule for MessagePassing {
 
     fn remark(&self, reason: Reason, examples: u64) -> Option<String> {
         planted::remark(self.n(), reason, examples)
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        Self::snapshot(self, snapshot);
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        Self::restore(self, snapshot)
     }
 
     fn bytes_an_example(&self) -> u64 {

@@ -28,15 +28,16 @@ use std::ops::Range;
 use super::amp::BUDGET;
 use super::block::Block;
 use super::catalogue::{DefaultStop, Entry, Guarantee, Setup};
-use super::directed_drift::DATA;
+use super::directed_drift::{DATA, read_weights};
 use super::hypothesis::Hypothesis;
 use super::message_passing::MessagePassing;
 use super::planted;
-use super::random::Generator;
+use super::random::{Generator, Purpose, Seed};
 use super::reinforced_amp::RHO;
 use super::rule::{Order, Rule, Update};
 use super::run::StopFlag;
 use super::sbpi::{REINFORCEMENT_DEFAULT, Sbpi};
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Presentation;
 use super::task::check_numbered;
 use super::train_loop::Reason;
@@ -92,10 +93,14 @@ struct Auto {
 
 fn on_line(n: usize, starts: u64, random: &mut Generator) -> Stage {
     Stage::OnLine {
-        rule: Sbpi::new(n, REINFORCEMENT_DEFAULT, Order::Shuffled, random),
+        rule: sbpi(n, random),
         passes: PASSES,
         starts,
     }
+}
+
+fn sbpi(n: usize, random: &mut Generator) -> Sbpi {
+    Sbpi::new(n, REINFORCEMENT_DEFAULT, Order::Shuffled, random)
 }
 
 impl Auto {
@@ -202,6 +207,50 @@ impl Rule for Auto {
 
     fn remark(&self, reason: Reason, examples: u64) -> Option<String> {
         planted::remark(self.n, reason, examples)
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.is_found.into());
+        match &self.best {
+            Some((errors, Hypothesis::BinaryWeights(weights))) => {
+                snapshot.numbers([1, *errors]);
+                snapshot.numbers(weights.words().iter().copied());
+            }
+            Some(_) => unreachable!("every stage answers with binary weights"),
+            None => snapshot.number(0),
+        }
+        match &self.stage {
+            Stage::Passing(_) => snapshot.number(0),
+            Stage::OnLine { passes, starts, .. } => snapshot.numbers([1, *passes, *starts]),
+            Stage::Reinforced(_) => snapshot.number(2),
+        }
+        self.rule_mut().snapshot(snapshot);
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.is_found = snapshot.number()? == 1;
+        self.best = match snapshot.number()? {
+            0 => None,
+            _ => {
+                let errors = snapshot.number()?;
+                let weights = read_weights(self.n, snapshot)?;
+                Some((errors, Hypothesis::BinaryWeights(weights)))
+            }
+        };
+        // What the stage is made with is overwritten below.
+        let mut random = Seed(0).generator(Purpose::Learner);
+        let n = self.n;
+        self.stage = match snapshot.number()? {
+            0 => Stage::Passing(MessagePassing::new(n, None, BUDGET, &mut random)),
+            1 => Stage::OnLine {
+                rule: sbpi(n, &mut random),
+                passes: snapshot.number()?,
+                starts: snapshot.number()?,
+            },
+            2 => Stage::Reinforced(MessagePassing::new(n, Some(RHO), BUDGET, &mut random)),
+            _ => return Err(SnapshotError),
+        };
+        self.rule_mut().restore(snapshot)
     }
 
     fn bytes_an_example(&self) -> u64 {

@@ -7,6 +7,7 @@ use super::block::Block;
 use super::random::Generator;
 use super::rule::{Rule, Update};
 use super::run::{Counts, Interrupt, Limits, Run};
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::stopping::Watch;
 use super::trace::{Trace, TracePoint};
 use super::train_loop::Reason;
@@ -86,10 +87,48 @@ pub struct Turn {
 }
 
 impl Course {
+    /// Writes what was counted.
+    pub fn write_counts(&self, snapshot: &mut SnapshotWriter) {
+        self.counts.write(snapshot);
+        snapshot.number(self.is_awaiting.into());
+    }
+
+    /// Takes over what [`Self::write_counts`] wrote.
+    ///
+    /// # Errors
+    /// When it is cut off.
+    pub fn read_counts(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.counts = Counts::read(snapshot)?;
+        self.is_awaiting = snapshot.number()? == 1;
+        Ok(())
+    }
+
+    /// Writes how far a watch is, if there is one, and the generator.
+    pub fn write_watch(&self, snapshot: &mut SnapshotWriter) {
+        if let Some(watch) = &self.watch {
+            snapshot.numbers(watch.state());
+        }
+        snapshot.generator(&self.random);
+    }
+
+    /// Takes over what [`Self::write_watch`] wrote of a course that had a watch if this one has.
+    ///
+    /// # Errors
+    /// When it is no such state.
+    pub fn read_watch(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        if let Some(watch) = self.watch.take() {
+            let state = [snapshot.number()?, snapshot.number()?, snapshot.number()?];
+            self.watch = Some(watch.with_state(state).ok_or(SnapshotError)?);
+        }
+        self.random = snapshot.generator()?;
+        Ok(())
+    }
+
     /// Shows the rule the first of `rows`, which are not empty: as many as it absorbs, as it is
     /// right on, or up to its first mistake.
     ///
-    /// Once `run` was told to stop, the state is of no use any more.
+    /// Once `run` was told to stop for another reason than [`Interrupt::Suspended`], the state is
+    /// of no use any more.
     pub fn turn(
         &mut self,
         rule: &mut dyn Rule,
@@ -113,7 +152,9 @@ impl Course {
         let headroom = self.watch.as_ref().map_or(readable, Watch::headroom);
         let count = readable.min(headroom) as usize;
         let mistake = rule.first_mistake(block, first..first + count, &run.stop);
-        if run.stop.raised().is_some()
+        // Who is to go on later must not lose what this did to the state, where it did anything.
+        let is_void = |why| why != Interrupt::Suspended || rule.may_break_off();
+        if run.stop.raised().is_some_and(is_void)
             && let Err(stop) = self.look_outside(run)
         {
             return Turn {

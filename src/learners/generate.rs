@@ -2,12 +2,13 @@
 
 use rand::Rng;
 
-use crate::bits::{self, BLOCK_ROWS, BitMatrix, BitVector, BlockBuffer, Lanes};
+use crate::bits::{self, BLOCK_ROWS, BitMatrix, BitVector, BlockBuffer, LANES, Lanes};
 
 use super::block::{Block, BlockFeatures, row_mask};
 use super::data::{Data, Features, Labels};
 use super::random::{Generator, Purpose, Seed};
 use super::run::{Interrupt, Run};
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::{Presentation, Stream};
 use super::stopping::Sampling;
 use super::target::{Draw, Target};
@@ -63,10 +64,46 @@ pub struct Generated {
     plan: Plan,
     seed: Seed,
     presentation: Presentation,
+    buffer: BlockBuffer,
+    /// Where the next block begins, and the one last asked for.
+    next: Place,
+    mark: Place,
+}
+
+/// A place in a drawn stream: what the generators are there.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
     lanes: Lanes,
     noise: Generator,
-    buffer: BlockBuffer,
     produced: u64,
+}
+
+impl Place {
+    fn first(seed: Seed) -> Self {
+        Self {
+            lanes: seed.lanes(Purpose::Examples),
+            noise: seed.generator(Purpose::Noise),
+            produced: 0,
+        }
+    }
+
+    pub(super) fn write(&self, snapshot: &mut SnapshotWriter) {
+        snapshot.numbers(self.lanes.state().as_flattened().iter().copied());
+        snapshot.generator(&self.noise);
+        snapshot.number(self.produced);
+    }
+
+    pub(super) fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
+        let mut lanes = [[0; LANES]; 4];
+        for word in lanes.as_flattened_mut() {
+            *word = snapshot.number()?;
+        }
+        Ok(Self {
+            lanes: Lanes::from_state(lanes).ok_or(SnapshotError)?,
+            noise: snapshot.generator()?,
+            produced: snapshot.number()?,
+        })
+    }
 }
 
 impl Generated {
@@ -79,10 +116,9 @@ impl Generated {
         assert!(is_binary || plan.sampling == Sampling::Uniform);
         let n = plan.target.n();
         Self {
-            lanes: seed.lanes(Purpose::Examples),
-            noise: seed.generator(Purpose::Noise),
             buffer: BlockBuffer::new(n),
-            produced: 0,
+            next: Place::first(seed),
+            mark: Place::first(seed),
             plan,
             seed,
             presentation,
@@ -116,9 +152,19 @@ impl Generated {
         Data::new(Features::Boolean(matrix), labels)
     }
 
+    /// Where the next block begins.
+    pub(super) fn place(&self) -> &Place {
+        &self.next
+    }
+
+    fn go_to(&mut self, place: Place) {
+        self.mark.clone_from(&place);
+        self.next = place;
+    }
+
     /// The next block; none after the last example.
     fn draw_block(&mut self) -> Option<Block<'_>> {
-        let left = self.plan.count.map(|count| count - self.produced);
+        let left = self.plan.count.map(|count| count - self.next.produced);
         if left == Some(0) {
             return None;
         }
@@ -130,7 +176,7 @@ impl Generated {
             self.buffer.retain_rows(row_mask(left as usize));
         }
         let rows = self.buffer.rows();
-        self.produced += rows as u64;
+        self.next.produced += rows as u64;
         let noisy = self.noisy_rows(rows);
         let mut reflected = 0;
         if self.plan.sampling == Sampling::Uniform {
@@ -178,10 +224,11 @@ impl Generated {
     /// Fills the buffer with independent bits of the plan's density.
     fn draw_bits(&mut self) {
         if self.plan.sampling != Sampling::Uniform || self.plan.density == 0.5 {
-            self.buffer.draw(BLOCK_ROWS, &mut self.lanes);
+            self.buffer.draw(BLOCK_ROWS, &mut self.next.lanes);
         } else {
             let places = (self.plan.density * (u64::from(u32::MAX) + 1) as f64) as u32;
-            self.buffer.draw_biased(BLOCK_ROWS, places, &mut self.lanes);
+            self.buffer
+                .draw_biased(BLOCK_ROWS, places, &mut self.next.lanes);
         }
     }
 
@@ -192,7 +239,7 @@ impl Generated {
         }
         let places = (1_u64 << 53) as f64;
         (0..rows).fold(0, |mask, row| {
-            let uniform = (self.noise.next_u64() >> 11) as f64 / places;
+            let uniform = (self.next.noise.next_u64() >> 11) as f64 / places;
             mask | u64::from(uniform < self.plan.noise) << row
         })
     }
@@ -208,13 +255,25 @@ impl Stream for Generated {
     }
 
     fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt> {
+        self.mark.clone_from(&self.next);
         Ok(self.draw_block())
     }
 
     fn rewind(&mut self) {
-        self.lanes = self.seed.lanes(Purpose::Examples);
-        self.noise = self.seed.generator(Purpose::Noise);
-        self.produced = 0;
+        self.go_to(Place::first(self.seed));
+    }
+
+    fn mark(&self, snapshot: &mut SnapshotWriter) {
+        self.mark.write(snapshot);
+    }
+
+    fn seek(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let place = Place::read(snapshot)?;
+        if self.plan.count.is_some_and(|count| place.produced > count) {
+            return Err(SnapshotError);
+        }
+        self.go_to(place);
+        Ok(())
     }
 }
 

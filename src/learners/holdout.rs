@@ -14,9 +14,10 @@ use rand::RngExt;
 use crate::bits::BlockBuffer;
 
 use super::block::{Block, BlockFeatures, row_mask};
-use super::generate::Generated;
+use super::generate::{Generated, Place};
 use super::random::{Generator, Purpose, Seed};
 use super::run::Interrupt;
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Stream;
 
 /// A sample in two parts.
@@ -74,6 +75,7 @@ impl Holdout {
     pub fn of_drawn(self, part: Part, drawn: Generated) -> PartOfDrawn {
         PartOfDrawn {
             bits: BlockBuffer::new(drawn.n()),
+            mark: (drawn.place().clone(), self.choice()),
             choice: self.choice(),
             holdout: self,
             part,
@@ -91,6 +93,7 @@ impl Holdout {
 }
 
 /// Decides on one example after the other.
+#[derive(Clone)]
 struct Choice {
     to_come: u64,
     wanted: u64,
@@ -116,6 +119,8 @@ pub struct PartOfDrawn {
     holdout: Holdout,
     part: Part,
     choice: Choice,
+    /// What both were before the block last asked for.
+    mark: (Place, Choice),
     bits: BlockBuffer,
 }
 
@@ -130,6 +135,7 @@ impl Stream for PartOfDrawn {
 
     fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt> {
         let (mut positives, mut reflected) = (0, 0);
+        self.mark = (self.drawn.place().clone(), self.choice.clone());
         self.bits.clear();
         while self.bits.rows() == 0 {
             let Some(block) = self.drawn.next_block()? else {
@@ -156,6 +162,25 @@ impl Stream for PartOfDrawn {
     fn rewind(&mut self) {
         self.drawn.rewind();
         self.choice = self.holdout.choice();
+        self.mark = (self.drawn.place().clone(), self.choice.clone());
+    }
+
+    fn mark(&self, snapshot: &mut SnapshotWriter) {
+        let (drawn, choice) = &self.mark;
+        drawn.write(snapshot);
+        snapshot.numbers([choice.to_come, choice.wanted]);
+        snapshot.generator(&choice.random);
+    }
+
+    fn seek(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.drawn.seek(snapshot)?;
+        self.choice = Choice {
+            to_come: snapshot.number()?,
+            wanted: snapshot.number()?,
+            random: snapshot.generator()?,
+        };
+        self.mark = (self.drawn.place().clone(), self.choice.clone());
+        Ok(())
     }
 }
 

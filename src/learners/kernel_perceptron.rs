@@ -176,6 +176,10 @@ impl Rule for KernelPerceptron {
         rows.find(|&row| stop.raised().is_some() || self.is_mistake(block, row, stop))
     }
 
+    fn may_break_off(&self) -> bool {
+        true
+    }
+
     fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
         block.bits().copy_row(row, &mut self.example);
         match self.expansion.push(&self.example, block.is_positive(row)) {

@@ -274,6 +274,10 @@ impl Rule for KernelWinnow {
         })
     }
 
+    fn may_break_off(&self) -> bool {
+        true
+    }
+
     fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
         block.bits().copy_row(row, &mut self.row);
         let features = active(&self.row, self.weights.n(), false);

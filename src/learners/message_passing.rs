@@ -26,10 +26,12 @@ use std::f64::consts::{FRAC_1_SQRT_2, PI};
 use crate::bits::{self, BLOCK_ROWS, BitVector, ColumnWeights, ROW_WEIGHT_MAX};
 
 use super::block::Block;
+use super::directed_drift::read_weights;
 use super::generate::random_vector;
 use super::hypothesis::{Hypothesis, half_space_limits};
 use super::random::Generator;
 use super::rule::Update;
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
 /// How long it goes on.
 #[derive(Clone, Copy, Debug)]
@@ -207,6 +209,68 @@ impl MessagePassing {
         let best = self.best.as_ref().map_or(&self.candidate, |(_, best)| best);
         Hypothesis::BinaryWeights(best.clone())
     }
+
+    /// Writes the state, also in the middle of a pass.
+    pub fn snapshot(&self, snapshot: &mut SnapshotWriter) {
+        snapshot.numbers([
+            self.budget.restarts,
+            self.iteration,
+            self.is_settled.into(),
+            self.forgetting.to_bits(),
+        ]);
+        let reals = self.means.iter().chain(&self.fields);
+        snapshot.numbers(reals.map(|real| real.to_bits()));
+        snapshot.number(self.pulls.len() as u64);
+        snapshot.numbers(self.pulls.iter().map(|pull| pull.to_bits()));
+        snapshot.numbers(self.candidate.words().iter().copied());
+        snapshot.number(self.best.is_some().into());
+        if let Some((errors, best)) = &self.best {
+            snapshot.number(*errors);
+            snapshot.numbers(best.words().iter().copied());
+        }
+        let pass = &self.pass;
+        snapshot.number(pass.units_a_pull.to_bits());
+        snapshot.numbers(pass.sums.iter().map(|sum| sum.cast_unsigned()));
+        snapshot.numbers([pass.curvature.to_bits(), pass.examples as u64]);
+    }
+
+    /// Takes over a state that was written.
+    ///
+    /// # Errors
+    /// When it is none of a search for as many weights.
+    pub fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let n = self.n();
+        self.budget.restarts = snapshot.number()?;
+        self.iteration = snapshot.number()?;
+        self.is_settled = snapshot.number()? == 1;
+        self.forgetting = f64::from_bits(snapshot.number()?);
+        self.means = reals(snapshot, n)?;
+        self.fields = reals(snapshot, n)?;
+        let pulls = snapshot.count()?;
+        self.pulls = reals(snapshot, pulls)?;
+        self.candidate = read_weights(n, snapshot)?;
+        self.best = match snapshot.number()? {
+            0 => None,
+            _ => Some((snapshot.number()?, read_weights(n, snapshot)?)),
+        };
+        // Variance and columns are those of the means.
+        self.pass.begin(&self.means, self.dimension, 0.0);
+        let pass = &mut self.pass;
+        pass.units_a_pull = f64::from_bits(snapshot.number()?);
+        let sums = snapshot.numbers(n)?.into_iter();
+        pass.sums = sums.map(u64::cast_signed).collect();
+        pass.curvature = f64::from_bits(snapshot.number()?);
+        pass.examples = usize::try_from(snapshot.number()?).map_err(|_| SnapshotError)?;
+        match pass.examples <= pulls {
+            true => Ok(()),
+            false => Err(SnapshotError),
+        }
+    }
+}
+
+fn reals(snapshot: &mut SnapshotReader<'_>, count: usize) -> Result<Vec<f64>, SnapshotError> {
+    let numbers = snapshot.numbers(count)?.into_iter();
+    Ok(numbers.map(f64::from_bits).collect())
 }
 
 impl Pass {

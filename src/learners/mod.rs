@@ -8,6 +8,7 @@ pub mod bound;
 pub mod bounded;
 mod bounded_perceptron;
 pub mod catalogue;
+pub mod checkpoint;
 mod clipped_perceptron;
 pub mod course;
 pub mod data;

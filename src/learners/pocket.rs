@@ -44,6 +44,7 @@ use super::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING};
 use super::random::Generator;
 use super::rule::{Order, Rule, Update};
 use super::run::StopFlag;
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Presentation;
 
 /// The catalogue's entry.
@@ -121,5 +122,26 @@ impl Rule for Pocket {
             Some((_, weights)) => Hypothesis::Linear(weights.clone()),
             None => self.perceptron.hypothesis(),
         }
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        self.perceptron.snapshot(snapshot);
+        snapshot.number(self.kept.is_some().into());
+        if let Some((errors, weights)) = &self.kept {
+            snapshot.number(*errors);
+            weights.snapshot(snapshot);
+        }
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.perceptron.restore(snapshot)?;
+        self.kept = match snapshot.number()? {
+            0 => None,
+            _ => {
+                let errors = snapshot.number()?;
+                Some((errors, self.perceptron.weights().restored(snapshot)?))
+            }
+        };
+        Ok(())
     }
 }

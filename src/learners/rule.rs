@@ -63,14 +63,21 @@ pub trait Rule: Send {
     /// right, so long as its hypothesis stays.
     ///
     /// Where one example can take longer than 2^24 words of work, the rule looks at `stop`
-    /// meanwhile. Once it is raised any answer will do: the loop looks at the flag before it
-    /// believes the answer.
+    /// meanwhile, and [`Self::may_break_off`]. Once it is raised any answer will do then: the loop
+    /// looks at the flag before it believes the answer.
     fn first_mistake(
         &mut self,
         block: &Block<'_>,
         rows: Range<usize>,
         stop: &StopFlag,
     ) -> Option<usize>;
+
+    /// Whether the rule looks at the flag that it is handed. Then looking at examples must change
+    /// nothing that [`Self::snapshot`] writes: a state in which it was broken off is one before it
+    /// looked. The answers of other rules are right whenever they come.
+    fn may_break_off(&self) -> bool {
+        false
+    }
 
     /// Learns from row `row`, on which the hypothesis was wrong.
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
@@ -122,20 +129,17 @@ pub trait Rule: Send {
     /// The hypothesis to answer with.
     fn hypothesis(&self) -> Hypothesis;
 
-    /// Writes the state, but for what the parameters say of it. Asked only of learners that are
-    /// on-line.
-    fn snapshot(&mut self, _: &mut SnapshotWriter) {
-        unreachable!("a learner that is not on-line has no session")
-    }
+    /// Writes the state, but for what the parameters and the hypothesis to begin from say of it: of
+    /// a session, or of a training that is to go on elsewhere. Between two examples, or, where the
+    /// whole sample is read under one hypothesis, two blocks.
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter);
 
     /// Takes over the state that [`Self::snapshot`] wrote, the rule having been built from the same
     /// parameters: it then goes on exactly as the one that wrote it.
     ///
     /// # Errors
     /// When it is no such state; the rule is of no use then.
-    fn restore(&mut self, _: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
-        unreachable!("a learner that is not on-line has no session")
-    }
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError>;
 
     /// The theorem's bound, once the run has ended on `stream` with `counts` for this reason.
     ///

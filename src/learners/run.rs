@@ -2,8 +2,11 @@
 //!
 //! There is no clock here: whoever owns one raises the flag.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
 /// Why a run ends from outside, the more urgent the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,7 +15,7 @@ pub enum Interrupt {
     TimeLimit = 1,
     /// A client no longer wants the answer; what was learnt is kept.
     Cancelled = 2,
-    /// The process must give the run up; somebody runs it again from the start.
+    /// The process must give the run up; somebody goes on with it, or runs it again from the start.
     Suspended = 3,
     /// The examples could not be read to their end: nothing that came of the run is of any use.
     Unreadable = 4,
@@ -55,6 +58,40 @@ pub struct Counts {
     pub passes: u64,
 }
 
+impl Counts {
+    /// Writes them.
+    pub fn write(&self, snapshot: &mut SnapshotWriter) {
+        snapshot.numbers([self.examples, self.mistakes, self.updates, self.passes]);
+    }
+
+    /// Reads what [`Self::write`] wrote.
+    ///
+    /// # Errors
+    /// When it is cut off.
+    pub fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
+        Ok(Self {
+            examples: snapshot.number()?,
+            mistakes: snapshot.number()?,
+            updates: snapshot.number()?,
+            passes: snapshot.number()?,
+        })
+    }
+}
+
+/// Whom a run hands its state to, for another run to go on from. There is no clock here either:
+/// the owner knows when it wants one, and what it costs.
+pub trait Checkpoints: fmt::Debug + Send + Sync {
+    /// Whether a state is wanted now. Asked often.
+    fn is_wanted(&self) -> bool;
+
+    /// Takes the state in which these were the counts. `write` makes its bytes; it is called once at
+    /// most, and the run waits meanwhile.
+    fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Vec<u8>);
+
+    /// Told that the state to begin from is none of this run's, which begins from the beginning.
+    fn refused(&self);
+}
+
 /// How far a run is, for others to read while it runs.
 #[derive(Debug, Default)]
 pub struct ProgressCells {
@@ -91,6 +128,8 @@ pub struct Run {
     pub stop: StopFlag,
     /// Shows how far it is.
     pub progress: ProgressCells,
+    /// Takes its states, where it is worth going on from one.
+    pub checkpoints: Option<Arc<dyn Checkpoints>>,
 }
 
 /// Limits that end a run, each acting after the update that reaches it.

@@ -145,13 +145,7 @@ impl Session {
             return Err(SnapshotError);
         }
         let course = &mut session.course;
-        course.counts = Counts {
-            examples: reader.number()?,
-            mistakes: reader.number()?,
-            updates: reader.number()?,
-            passes: reader.number()?,
-        };
-        course.is_awaiting = reader.number()? == 1;
+        course.read_counts(&mut reader)?;
         session.run_length = reader.number()?;
         session.end = match reader.number()? {
             0 => None,
@@ -161,11 +155,7 @@ impl Session {
                 Some(SessionEnd::Limit(text.to_owned()))
             }
         };
-        if let Some(watch) = course.watch.take() {
-            let state = [reader.number()?, reader.number()?, reader.number()?];
-            course.watch = Some(watch.with_state(state).ok_or(SnapshotError)?);
-        }
-        course.random = reader.generator()?;
+        course.read_watch(&mut reader)?;
         session.rule.restore(&mut reader)?;
         reader.end()?;
         Ok(session)
@@ -174,15 +164,9 @@ impl Session {
     /// All that [`Self::restore`] needs besides the plan.
     pub fn snapshot(&mut self) -> Vec<u8> {
         let mut writer = SnapshotWriter::default();
-        let (course, counts) = (&self.course, &self.course.counts);
         writer.number(VERSION);
-        writer.numbers([
-            counts.examples,
-            counts.mistakes,
-            counts.updates,
-            counts.passes,
-        ]);
-        writer.numbers([course.is_awaiting.into(), self.run_length]);
+        self.course.write_counts(&mut writer);
+        writer.number(self.run_length);
         match &self.end {
             None => writer.number(0),
             Some(SessionEnd::Confident) => writer.number(1),
@@ -191,10 +175,7 @@ impl Session {
                 writer.bytes(text.as_bytes());
             }
         }
-        if let Some(watch) = &course.watch {
-            writer.numbers(watch.state());
-        }
-        writer.generator(&course.random);
+        self.course.write_watch(&mut writer);
         self.rule.snapshot(&mut writer);
         writer.finish()
     }

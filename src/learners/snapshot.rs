@@ -1,4 +1,5 @@
-//! The state of a rule as bytes, and back: what a session keeps while nobody computes it.
+//! The state of a rule as bytes, and back: what a session keeps while nobody computes it, and what
+//! a training goes on from elsewhere.
 //!
 //! Numbers stand as eight bytes, little-endian, in an order that writer and reader agree on. What
 //! the parameters say is not in a snapshot: a rule is built from them first, then restored.
@@ -7,7 +8,7 @@ use super::random::Generator;
 
 /// The bytes are no snapshot of such a state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a snapshot of a session is damaged")]
+#[error("a snapshot of a learner's state is damaged")]
 pub struct SnapshotError;
 
 /// Writes a snapshot.

@@ -10,9 +10,11 @@ use super::block::{Block, BlockFeatures, row_mask};
 use super::examples::{Examples, ReadRows, Rows};
 use super::random::Generator;
 use super::run::{Interrupt, Run};
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
-/// Swaps of a shuffle between two looks at the stop flag.
-const SWAPS_BETWEEN_LOOKS: usize = 1 << 16;
+/// Swaps of a shuffle between two looks at the stop flag. A shuffle that is broken off leaves no
+/// order to go on from, so few are.
+const SWAPS_BETWEEN_LOOKS: usize = 1 << 22;
 
 /// Real values gathered at once, unless one row alone has more.
 const GATHERED_VALUES_MAX: usize = 1 << 19;
@@ -33,13 +35,24 @@ pub trait Stream: Send {
 
     /// Goes back to the first example.
     fn rewind(&mut self);
+
+    /// Writes the place of the block last handed out or asked for, or that of the first one.
+    fn mark(&self, snapshot: &mut SnapshotWriter);
+
+    /// Goes to a place that [`Self::mark`] wrote: that block is the next one.
+    ///
+    /// # Errors
+    /// When it is no place in these examples; only a rewind is of use then.
+    fn seek(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError>;
 }
 
 /// A finite stream whose examples can also be reached by place and reordered.
 pub trait Sample: Stream {
-    /// Draws a new order for the next pass and goes back to its first example. Any order will do
-    /// once `run` is told to stop.
-    fn shuffle(&mut self, random: &mut Generator, run: &Run);
+    /// Draws a new order for the next pass and goes back to its first example.
+    ///
+    /// # Errors
+    /// The interrupt that broke it off: there is no order then.
+    fn shuffle(&mut self, random: &mut Generator, run: &Run) -> Result<(), Interrupt>;
 
     /// The example at `place` of the order before any shuffle, as a block of one row.
     ///
@@ -63,12 +76,17 @@ pub enum Presentation {
 /// Examples at rest, or some of them, shown as a learner wants them.
 pub struct Presented<'a> {
     n: usize,
+    /// How many there are, and how many of them are shown.
+    rows: usize,
     examples: usize,
     reader: Box<dyn ReadRows + 'a>,
     presentation: Presentation,
     /// The row read at each place of the pass; none for all rows in their own order.
     order: Option<Vec<u32>>,
+    is_shuffled: bool,
     next: usize,
+    /// Where the block last asked for begins.
+    mark: usize,
     /// Rows gathered at once.
     gathered_max: usize,
     bits: BlockBuffer,
@@ -81,11 +99,14 @@ impl<'a> Presented<'a> {
         let shape = examples.shape();
         Self {
             n: shape.n,
+            rows: shape.examples,
             examples: shape.examples,
             reader: examples.reader(),
             presentation,
             order: None,
+            is_shuffled: false,
             next: 0,
+            mark: 0,
             gathered_max: if shape.is_real {
                 (GATHERED_VALUES_MAX / shape.n).clamp(1, BLOCK_ROWS)
             } else {
@@ -165,6 +186,7 @@ impl Stream for Presented<'_> {
 
     fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt> {
         let first = self.next;
+        self.mark = first;
         let left = self.examples - first;
         if left == 0 {
             return Ok(None);
@@ -202,12 +224,42 @@ impl Stream for Presented<'_> {
     }
 
     fn rewind(&mut self) {
-        self.next = 0;
+        (self.next, self.mark) = (0, 0);
+    }
+
+    fn mark(&self, snapshot: &mut SnapshotWriter) {
+        snapshot.numbers([self.mark as u64, self.is_shuffled.into()]);
+        if let Some(order) = self.order.as_ref().filter(|_| self.is_shuffled) {
+            // Two rows a number.
+            let pairs = order.chunks(2).map(|pair| {
+                let second = pair.get(1).copied().unwrap_or(0);
+                u64::from(pair[0]) | u64::from(second) << 32
+            });
+            snapshot.numbers(pairs);
+        }
+    }
+
+    fn seek(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let place = usize::try_from(snapshot.number()?).map_err(|_| SnapshotError)?;
+        if place > self.examples {
+            return Err(SnapshotError);
+        }
+        if snapshot.number()? == 1 {
+            let pairs = snapshot.numbers(self.examples.div_ceil(2))?.into_iter();
+            let rows = pairs.flat_map(|pair| [pair as u32, (pair >> 32) as u32]);
+            let order: Vec<u32> = rows.take(self.examples).collect();
+            if order.iter().any(|&row| row as usize >= self.rows) {
+                return Err(SnapshotError);
+            }
+            (self.order, self.is_shuffled) = (Some(order), true);
+        }
+        (self.next, self.mark) = (place, place);
+        Ok(())
     }
 }
 
 impl Sample for Presented<'_> {
-    fn shuffle(&mut self, random: &mut Generator, run: &Run) {
+    fn shuffle(&mut self, random: &mut Generator, run: &Run) -> Result<(), Interrupt> {
         // Fisher and Yates; the order of the last pass is as good a start as any.
         let examples = self.examples;
         let all = || {
@@ -217,11 +269,15 @@ impl Sample for Presented<'_> {
         let order = self.order.get_or_insert_with(all);
         for place in (1..examples).rev() {
             order.swap(place, random.random_range(0..=place as u64) as usize);
-            if place.is_multiple_of(SWAPS_BETWEEN_LOOKS) && run.stop.raised().is_some() {
-                break;
+            if place.is_multiple_of(SWAPS_BETWEEN_LOOKS)
+                && let Some(interrupt) = run.stop.raised()
+            {
+                return Err(interrupt);
             }
         }
-        self.next = 0;
+        self.is_shuffled = true;
+        self.rewind();
+        Ok(())
     }
 
     fn example(&mut self, place: u64) -> Result<Block<'_>, Interrupt> {

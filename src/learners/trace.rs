@@ -1,5 +1,7 @@
 //! The mistake curve of a run, thinned as it grows.
 
+use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+
 /// The most points a curve keeps.
 pub const TRACE_POINTS_MAX: usize = 10_000;
 
@@ -53,6 +55,31 @@ impl Trace {
         if self.points.last() != Some(&point) {
             self.points.push(point);
         }
+    }
+
+    /// Writes what was noted so far.
+    pub fn write(&self, snapshot: &mut SnapshotWriter) {
+        snapshot.numbers([self.stride, self.points.len() as u64]);
+        let points = self.points.iter();
+        snapshot.numbers(points.flat_map(|point| [point.examples, point.mistakes]));
+    }
+
+    /// Reads what [`Self::write`] wrote.
+    ///
+    /// # Errors
+    /// When it is no curve.
+    pub fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
+        let (stride, count) = (snapshot.number()?, snapshot.count()?);
+        if stride == 0 || count > TRACE_POINTS_MAX {
+            return Err(SnapshotError);
+        }
+        let numbers = snapshot.numbers(2 * count)?;
+        let points = numbers.as_chunks().0.iter();
+        let points = points.map(|&[examples, mistakes]| TracePoint { examples, mistakes });
+        Ok(Self {
+            points: points.collect(),
+            stride,
+        })
     }
 
     /// The points, in order.

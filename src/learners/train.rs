@@ -7,8 +7,8 @@ use super::generate::{Generated, Plan};
 use super::holdout::{Holdout, Part};
 use super::hypothesis::Hypothesis;
 use super::outcome::{Outcome, Recovery, Termination, Training};
-use super::random::Purpose;
-use super::rule::Order;
+use super::random::{Generator, Purpose};
+use super::rule::{Order, Rule};
 use super::run::{Counts, Interrupt, Run, StopFlag};
 use super::source::{Presented, Stream};
 use super::stop_conditions;
@@ -29,6 +29,24 @@ const EXAMPLE_WORDS_MAX: u64 = 1 << 18;
 /// # Panics
 /// When [`task::check`] would refuse the task.
 pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interrupt> {
+    train_from(task, input, None, run)
+}
+
+/// As [`train`], from a state that a run of the same task on the same examples handed over to its
+/// [`super::run::Checkpoints`]. From anything else the run says so there and begins from the
+/// beginning.
+///
+/// # Errors
+/// As for [`train`].
+///
+/// # Panics
+/// As for [`train`].
+pub fn train_from(
+    task: &Task,
+    input: Input<'_>,
+    state: Option<&[u8]>,
+    run: &Run,
+) -> Result<Outcome, Interrupt> {
     let (mut rule, random) = task::build(task, input).expect("a checked task");
     let needs_sample = rule.order() != Order::Cyclic && input.examples().is_some();
     let materialised = match input {
@@ -37,19 +55,10 @@ pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interr
         }
         _ => None,
     };
-    let mut train_loop = TrainLoop {
-        course: Course {
-            watch: stop_conditions::watch(task, input),
-            trace: task.trace.then(Trace::default),
-            counts: Counts::default(),
-            is_awaiting: false,
-            limits: stop_conditions::limits(task),
-            random,
-        },
-        order: task.seed.generator(Purpose::Order),
-        rule: rule.as_mut(),
-        run,
-    };
+    if let Some(why @ (Interrupt::Suspended | Interrupt::Unreadable)) = run.stop.raised() {
+        // Perhaps before all examples were drawn: no state of such a run is one to go on from.
+        return Err(why);
+    }
     let source = Source {
         task,
         // Of the examples there are: drawing them may have been cut short, and ends the run at once.
@@ -63,13 +72,60 @@ pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interr
             (Input::Sample { data, .. }, _) => Kept::AtRest(data),
         },
     };
-    let reason = match source.kept {
-        Kept::Nowhere(plan) => train_loop.run_stream(&mut *source.drawn(plan, Part::Shown))?,
-        Kept::AtRest(examples) => {
-            train_loop.run_sample(&mut source.at_rest(examples, Part::Shown))?
+    let mut examples = source.shown();
+    let mut train_loop = begin(task, input, rule.as_mut(), random, run);
+    let (mut another, random);
+    if state.is_some_and(|state| train_loop.go_on(state, examples.as_stream()).is_err()) {
+        if let Some(checkpoints) = &run.checkpoints {
+            checkpoints.refused();
         }
+        (another, random) = task::build(task, input).expect("as above");
+        train_loop = begin(task, input, another.as_mut(), random, run);
+        examples = source.shown();
+    }
+    let reason = match &mut examples {
+        Shown::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
+        Shown::AtRest(sample) => train_loop.run_sample(sample)?,
     };
-    report(task, input, reason, train_loop, &source)
+    let reported = report(task, input, reason, &mut train_loop, &source);
+    if reported == Err(Interrupt::Suspended) {
+        train_loop.hand_over(None);
+    }
+    reported
+}
+
+/// A run before its first example.
+fn begin<'r>(
+    task: &Task,
+    input: Input<'_>,
+    rule: &'r mut dyn Rule,
+    random: Generator,
+    run: &'r Run,
+) -> TrainLoop<'r> {
+    let course = Course {
+        watch: stop_conditions::watch(task, input),
+        trace: task.trace.then(Trace::default),
+        counts: Counts::default(),
+        is_awaiting: false,
+        limits: stop_conditions::limits(task),
+        random,
+    };
+    TrainLoop::new(rule, run, course, task.seed.generator(Purpose::Order))
+}
+
+/// What a learner is shown.
+enum Shown<'a> {
+    Drawn(Box<dyn Stream + 'a>),
+    AtRest(Presented<'a>),
+}
+
+impl Shown<'_> {
+    fn as_stream(&mut self) -> &mut dyn Stream {
+        match self {
+            Self::Drawn(stream) => &mut **stream,
+            Self::AtRest(sample) => sample,
+        }
+    }
 }
 
 /// Where the examples of a run come from.
@@ -89,6 +145,14 @@ enum Kept<'a> {
 }
 
 impl<'a> Source<'a> {
+    /// The examples that the learner is shown.
+    fn shown(&self) -> Shown<'a> {
+        match self.kept {
+            Kept::Nowhere(plan) => Shown::Drawn(self.drawn(plan, Part::Shown)),
+            Kept::AtRest(examples) => Shown::AtRest(self.at_rest(examples, Part::Shown)),
+        }
+    }
+
     /// A part of the examples, in their own order.
     fn stream(&self, part: Part) -> Box<dyn Stream + 'a> {
         match self.kept {
@@ -127,7 +191,7 @@ fn report(
     task: &Task,
     input: Input<'_>,
     reason: Reason,
-    mut train_loop: TrainLoop<'_>,
+    train_loop: &mut TrainLoop<'_>,
     source: &Source<'_>,
 ) -> Result<Outcome, Interrupt> {
     let end = train_loop.course.point();
@@ -169,7 +233,7 @@ fn report(
         holdout,
         bound,
         target,
-        trace: train_loop.course.trace,
+        trace: train_loop.course.trace.clone(),
     })
 }
 

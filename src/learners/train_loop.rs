@@ -1,13 +1,12 @@
 //! The one train loop: passes, order and progress of every learner. What happens to one block of
 //! examples is [`super::course`]'s.
 
-use crate::bits::BLOCK_ROWS;
-
 use super::block::Block;
+use super::checkpoint::{Phase, Wrong};
 use super::course::{Course, Step, Stop};
 use super::random::Generator;
 use super::rule::{Order, Rule};
-use super::run::{Interrupt, Run};
+use super::run::{Counts, Interrupt, Run};
 use super::source::{Sample, Stream};
 
 /// Why a run ended.
@@ -50,21 +49,43 @@ pub struct TrainLoop<'r> {
     /// How far it is, and what ends it.
     pub course: Course,
     /// The order's random choices.
-    pub order: Generator,
+    pub(super) order: Generator,
+    /// Where in its passes it is.
+    pub(super) phase: Phase,
+    /// Whether a state of it was handed over, here or where it began.
+    pub(super) was_handed_over: bool,
 }
 
-impl TrainLoop<'_> {
+impl<'r> TrainLoop<'r> {
+    /// A run before its first example.
+    pub fn new(rule: &'r mut dyn Rule, run: &'r Run, course: Course, order: Generator) -> Self {
+        Self {
+            rule,
+            run,
+            course,
+            order,
+            phase: Phase::Between,
+            was_handed_over: false,
+        }
+    }
+
     /// Runs over a stream in its own order.
     ///
     /// # Errors
     /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
     pub fn run_stream(&mut self, stream: &mut dyn Stream) -> Result<Reason, Interrupt> {
-        loop {
-            stream.rewind();
+        if let Phase::Ended(reason) = self.phase {
+            return Ok(reason);
+        }
+        let stop = loop {
+            if let Phase::Between = self.phase {
+                stream.rewind();
+            }
             if let Err(stop) = self.whole_pass(stream) {
                 break stop.into_reason();
             }
-        }
+        };
+        self.leave(stop, stream)
     }
 
     /// Runs over a sample in the order that the rule wants.
@@ -72,39 +93,56 @@ impl TrainLoop<'_> {
     /// # Errors
     /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
     pub fn run_sample(&mut self, sample: &mut dyn Sample) -> Result<Reason, Interrupt> {
-        loop {
+        if let Phase::Ended(reason) = self.phase {
+            return Ok(reason);
+        }
+        let stop = loop {
             let step = match self.rule.order() {
                 Order::Cyclic => {
-                    sample.rewind();
+                    if let Phase::Between = self.phase {
+                        sample.rewind();
+                    }
                     self.whole_pass(sample.as_stream())
                 }
-                Order::Shuffled => {
-                    sample.shuffle(&mut self.order, self.run);
-                    self.whole_pass(sample.as_stream())
-                }
+                Order::Shuffled => self.shuffled_pass(sample),
                 Order::RandomMistake => self.evaluate_and_update(sample),
                 Order::Search => self.evaluate_and_search(sample),
             };
             if let Err(stop) = step {
                 break stop.into_reason();
             }
-        }
+        };
+        self.leave(stop, sample.as_stream())
     }
 
-    /// One pass example by example, and what is between it and the next.
+    fn shuffled_pass(&mut self, sample: &mut dyn Sample) -> Step {
+        if let Phase::Between = self.phase {
+            sample.shuffle(&mut self.order, self.run)?;
+        }
+        self.whole_pass(sample.as_stream())
+    }
+
+    /// One pass example by example, or what is left of it, and what is between it and the next.
     fn whole_pass(&mut self, stream: &mut dyn Stream) -> Step {
         self.pass(stream)?;
         self.after_pass()
     }
 
     fn pass(&mut self, stream: &mut dyn Stream) -> Step {
-        let before = self.course.counts;
-        self.begin_pass();
+        let before = self.begin_learning();
         let examples = stream.examples();
         let mut limited = Ok(());
-        while let Some(block) = stream.next_block()? {
+        // Rows that are done, of the blocks to come: who went on from a state may be shown them again.
+        let mut done = self.phase.rows();
+        loop {
+            self.offer(stream);
+            self.phase.set_rows(done);
+            let Some(block) = stream.next_block()? else {
+                break;
+            };
             self.course.look_outside(self.run)?;
-            match self.block(&block) {
+            let first = done.min(block.rows());
+            match self.block(&block, first) {
                 // A limit reached by the last example of a pass comes after what the pass came to.
                 Err(Stop::End(reason @ Reason::Limit(_)))
                     if examples == Some(self.course.counts.examples - before.examples) =>
@@ -114,7 +152,9 @@ impl TrainLoop<'_> {
                 }
                 step => step?,
             }
+            done -= first;
         }
+        self.phase = Phase::Between;
         if self.course.is_awaiting {
             return Err(Stop::End(Reason::Exhausted));
         }
@@ -141,17 +181,32 @@ impl TrainLoop<'_> {
         }
     }
 
+    /// What was counted before the pass at hand, which begins unless it is under way.
+    fn begin_learning(&mut self) -> Counts {
+        if let Phase::Learning { before, .. } = self.phase {
+            return before;
+        }
+        let before = self.course.counts;
+        self.begin_pass();
+        self.phase = Phase::Learning { before, rows: 0 };
+        before
+    }
+
     fn begin_pass(&mut self) {
         self.course.counts.passes += 1;
         self.run.progress.show(&self.course.counts);
     }
 
-    fn block(&mut self, block: &Block<'_>) -> Step {
+    fn block(&mut self, block: &Block<'_>, first: usize) -> Step {
         let rows = block.rows();
-        let mut row = 0;
+        let mut row = first;
         while row < rows {
+            if let Some(interrupt) = self.run.stop.raised() {
+                return Err(interrupt.into());
+            }
             let turn = self.course.turn(self.rule, self.run, block, row..rows);
             row += turn.rows;
+            self.phase.set_rows(row);
             turn.step?;
         }
         Ok(())
@@ -160,73 +215,79 @@ impl TrainLoop<'_> {
     /// One pass in the order [`Order::RandomMistake`]: evaluate everything, then learn from one
     /// mistake drawn uniformly.
     fn evaluate_and_update(&mut self, sample: &mut dyn Sample) -> Step {
-        let mut wrong = Wrong::default();
-        let errors = self.evaluate(sample, |mask, rows| wrong.push(mask, rows))?;
-        let chosen = rand::RngExt::random_range(&mut self.order, 0..errors);
+        let wrong = self.evaluate(sample)?;
+        let mut order = self.order.clone();
+        let chosen = rand::RngExt::random_range(&mut order, 0..wrong.errors);
         let place = crate::bits::select_bit(&wrong.masks, chosen);
-        let block = sample.example(place as u64)?;
+        // Nothing is drawn before it can be read: who is suspended there goes on from there.
+        let read = sample.example(place as u64);
+        if read.is_err() {
+            self.phase = Phase::Evaluating { wrong, rows: 0 };
+        }
+        let block = read?;
+        self.order = order;
         self.course.mistake(self.rule, &block, 0)?;
         self.course.check_limits()
     }
 
     /// One pass in the order [`Order::Search`]: read everything, then make the next hypothesis.
     fn evaluate_and_search(&mut self, sample: &mut dyn Sample) -> Step {
-        self.evaluate(sample, |_, _| {})?;
+        self.evaluate(sample)?;
         self.course.search(self.rule)?;
         self.course.check_limits()
     }
 
-    /// One pass in which the hypothesis stays; `see` is shown the mask of its errors in each block,
-    /// and the block's rows. Their number, which is not 0: a clean pass is the end.
-    fn evaluate(
-        &mut self,
-        sample: &mut dyn Sample,
-        mut see: impl FnMut(u64, usize),
-    ) -> Result<u64, Stop> {
+    /// One pass, or what is left of it, in which the hypothesis stays: what it gets wrong, which is
+    /// not nothing. A clean pass is the end.
+    fn evaluate(&mut self, sample: &mut dyn Sample) -> Result<Wrong, Stop> {
+        self.begin_evaluating(sample)?;
+        let mut done = self.phase.rows();
+        loop {
+            self.offer(sample.as_stream());
+            self.phase.set_rows(done);
+            let Some(block) = sample.next_block()? else {
+                break;
+            };
+            self.course.look_outside(self.run)?;
+            let (rows, first) = (block.rows(), done.min(block.rows()));
+            if first < rows {
+                let mask = self.rule.mistakes(&block, &self.run.stop);
+                let raised = self.run.stop.raised();
+                if raised == Some(Interrupt::Suspended) && self.rule.may_break_off() {
+                    return Err(Interrupt::Suspended.into());
+                }
+                if let Phase::Evaluating { wrong, .. } = &mut self.phase {
+                    wrong.push(mask >> first, rows - first);
+                }
+                self.course.counts.examples += (rows - first) as u64;
+                self.phase.set_rows(rows);
+            }
+            done -= first;
+        }
+        // The last masks are to be believed only if nobody asked for the end meanwhile.
+        self.course.look_outside(self.run)?;
+        let Phase::Evaluating { wrong, .. } = std::mem::take(&mut self.phase) else {
+            unreachable!("that is what began");
+        };
+        self.rule.evaluated(wrong.errors);
+        if wrong.errors == 0 {
+            return Err(Stop::End(self.rule.clean_pass()));
+        }
+        Ok(wrong)
+    }
+
+    fn begin_evaluating(&mut self, sample: &mut dyn Sample) -> Step {
+        if let Phase::Evaluating { .. } = self.phase {
+            return Ok(());
+        }
         let max_passes = self.course.limits.max_passes;
         if max_passes.is_some_and(|max| self.course.counts.passes >= max) {
             return Err(Stop::End(Reason::Limit("max_passes")));
         }
         self.begin_pass();
         sample.rewind();
-        let mut errors = 0;
-        while let Some(block) = sample.next_block()? {
-            self.course.look_outside(self.run)?;
-            let mask = self.rule.mistakes(&block, &self.run.stop);
-            errors += u64::from(mask.count_ones());
-            see(mask, block.rows());
-            self.course.counts.examples += block.rows() as u64;
-        }
-        // The last masks are to be believed only if nobody asked for the end meanwhile.
-        self.course.look_outside(self.run)?;
-        self.rule.evaluated(errors);
-        if errors == 0 {
-            return Err(Stop::End(self.rule.clean_pass()));
-        }
-        Ok(errors)
-    }
-}
-
-/// Which places of a pass the hypothesis got wrong, a bit each, whatever the sizes of the blocks.
-#[derive(Default)]
-struct Wrong {
-    masks: Vec<u64>,
-    places: usize,
-}
-
-impl Wrong {
-    /// Appends the mask of the next `rows` places.
-    fn push(&mut self, mask: u64, rows: usize) {
-        let offset = self.places % BLOCK_ROWS;
-        match self.masks.last_mut() {
-            Some(last) if offset > 0 => {
-                *last |= mask << offset;
-                if offset + rows > BLOCK_ROWS {
-                    self.masks.push(mask >> (BLOCK_ROWS - offset));
-                }
-            }
-            _ => self.masks.push(mask),
-        }
-        self.places += rows;
+        let wrong = Wrong::default();
+        self.phase = Phase::Evaluating { wrong, rows: 0 };
+        Ok(())
     }
 }

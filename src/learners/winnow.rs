@@ -216,6 +216,10 @@ impl Rule for Winnow {
         })
     }
 
+    fn may_break_off(&self) -> bool {
+        true
+    }
+
     fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
         block.bits().copy_row(row, &mut self.row);
         let by = if block.is_positive(row) { 1 } else { -1 };

@@ -13,6 +13,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::blobs::Blobs;
+use super::blobs::opening::MARK;
 use super::data_dir::{BLOBS, DATABASE, LOCK, make_private_directory, private};
 use super::error::StoreError;
 use super::sqlite::backup::{self as database, DatabaseCopy};
@@ -36,6 +37,15 @@ pub enum BackupError {
     /// The store is not an embedded one.
     #[error("--database-url: {0}")]
     NotEmbedded(String),
+    /// The blobs are not beside the database.
+    #[error(
+        "--blob-url: a backup is of a data directory with its blobs in it; copy the database first and the \
+         other place for blobs after it, with tools of their own"
+    )]
+    BlobsElsewhere,
+    /// The setting names no place for blobs.
+    #[error("--blob-url: it names no place for blobs")]
+    BlobUrl,
     /// Nothing to copy.
     #[error("--data-dir {0}: there is no embedded store in it")]
     NoStore(String),
@@ -289,6 +299,8 @@ impl<'a> Filling<'a> {
             return Ok(());
         }
         let blobs = Blobs::local(&directory).map_err(|error| self.of_store(error))?;
+        // Whose blobs they are; no blob of a row.
+        self.copy_file(MARK)?;
         for prefix in ["datasets", "jobs"] {
             let listed = blobs.list(prefix).await;
             for blob in listed.map_err(|error| self.of_store(error))? {
@@ -300,9 +312,19 @@ impl<'a> Filling<'a> {
 
     /// Copies one blob to disk; whether it is still there.
     fn copy_blob(&mut self, key: &str) -> Result<bool, BackupError> {
+        let Some(bytes) = self.copy_file(key)? else {
+            return Ok(false);
+        };
+        self.backup.bytes += bytes;
+        self.copied.insert(key.to_owned());
+        Ok(true)
+    }
+
+    /// Copies one file of the blobs to disk; its bytes, if it is still there.
+    fn copy_file(&self, key: &str) -> Result<Option<u64>, BackupError> {
         let mut source = match File::open(self.data_dir.join(BLOBS).join(key)) {
             Ok(source) => source,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(self.of_store(error.into())),
         };
         let target = self.unfinished.join(BLOBS).join(key);
@@ -316,9 +338,8 @@ impl<'a> Filling<'a> {
             target.sync_all()?;
             Ok(bytes)
         };
-        self.backup.bytes += copied().map_err(|error| self.unwritten(error.into()))?;
-        self.copied.insert(key.to_owned());
-        Ok(true)
+        let bytes = copied().map_err(|error| self.unwritten(error.into()))?;
+        Ok(Some(bytes))
     }
 
     /// The empty file that the database is copied to, readable by its owner only.

@@ -60,11 +60,22 @@ impl StoreError {
 
 impl From<io::Error> for StoreError {
     fn from(error: io::Error) -> Self {
+        let error = match error.downcast::<Self>() {
+            Ok(error) => return error,
+            Err(error) => error,
+        };
         if is_full(&error) {
             Self::Full(error.into())
         } else {
             Self::Unavailable(error.into())
         }
+    }
+}
+
+/// For writers, whose errors are of this kind; it is the same error when it comes back.
+impl From<StoreError> for io::Error {
+    fn from(error: StoreError) -> Self {
+        Self::other(error)
     }
 }
 
@@ -104,6 +115,8 @@ mod tests {
         assert!(is_full(&Wrapped(full())));
         assert!(!is_full(&Wrapped(io::ErrorKind::NotFound.into())));
         assert!(matches!(StoreError::from(full()), StoreError::Full(_)));
+        let written = io::Error::from(StoreError::Full("507".into()));
+        assert!(matches!(StoreError::from(written), StoreError::Full(_)));
         let denied = io::Error::from(io::ErrorKind::PermissionDenied);
         assert!(matches!(
             StoreError::from(denied),

@@ -17,7 +17,6 @@
 //! file of its subject.
 
 pub mod backup;
-mod blob_writer;
 pub mod blobs;
 pub mod data_dir;
 pub mod database_url;
@@ -31,7 +30,8 @@ pub mod sqlite;
 
 use async_trait::async_trait;
 
-pub use blobs::{Blob, Blobs};
+pub use blobs::url::{BlobPlace, BlobUrl};
+pub use blobs::{Blob, Blobs, Hidden, S3Access};
 pub use data_dir::{DataDir, Scratch};
 pub use database_url::{DatabaseUrl, Place};
 pub use delivery::{CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement};
@@ -163,6 +163,13 @@ pub trait Store: Send + Sync {
         progress: Option<&Progress>,
         now: Timestamp,
     ) -> Result<Heartbeat>;
+
+    /// Keeps the state of a running job for whoever claims it next, in the place of the one kept
+    /// before. It goes when the job ends.
+    async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced>;
+
+    /// The state that was kept last of a job which has not ended.
+    async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>>;
 
     /// Ends the job, with its model, trace and last two events. A job whose end a client asked for
     /// may still succeed.
@@ -301,6 +308,16 @@ pub trait Store: Send + Sync {
     /// [`StoreError::Full`] while what is left of the disk is kept for what needs little and has to
     /// work: cancels, deletions, the ends of jobs.
     async fn demand_room(&self) -> Result<()>;
+
+    /// The name of this database; `fresh` from now on if it had none.
+    async fn database_name(&self, fresh: &str) -> Result<String>;
+
+    /// The place of this database's blobs, if one is recorded.
+    async fn blob_place(&self) -> Result<Option<String>>;
+
+    /// Records the place of this database's blobs, unless one is recorded; the one that is then. The
+    /// database has its name already.
+    async fn record_blob_place(&self, place: &str) -> Result<String>;
 
     /// Whether the database answers.
     async fn ping(&self) -> Result<()>;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::scale::{Scale, report};
-use crate::service::{Client, Program, TestDatabase, assert_ended_once, endless, long_job, train};
+use crate::service::{Client, Program, TestDatabase, ended_once, endless, long_job, train};
 
 /// What is promised of the same process, and of another.
 const SAME_P99: Duration = Duration::from_millis(250);
@@ -236,11 +236,7 @@ async fn races(backend: &str, database_url: &str) {
     for (path, job) in &ended {
         let now = clients[0].get(path).await.expect(200).json();
         assert_eq!(&now, job, "an end that changed");
-        let events = clients[1].events(path).await;
-        assert_ended_once(&events);
-        let last = events.last().unwrap();
-        assert_eq!(last.data["status"], job["status"], "{path}");
-        assert_eq!(last.data["result"], job["result"], "{path}");
+        ended_once(clients[1], path, job).await;
         // What has ended is not cancelled any more.
         let again = clients[1].tell(&format!("{path}/cancel")).await.unwrap();
         let expected = if job["status"] == "cancelled" {

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use crate::files::files_below;
 use crate::scale::{Scale, report};
 use crate::service::{
-    Answer, Client, Program, assert_ended_once, endless, long_job, short_job, train, until,
+    Answer, Client, Program, ended_once, endless, long_job, short_job, train, until,
 };
 
 /// Lines that the program may log for each time that its disk fills up, whatever is asked of it.
@@ -70,7 +70,7 @@ async fn full_disk() {
     for (path, result) in &kept {
         let job = client.get(path).await.expect(200).json();
         assert_eq!(&settled(&job), result, "{path}");
-        assert_ended_once(&client.events(path).await);
+        ended_once(client, path, &job).await;
     }
     assert_eq!(
         client.every("/v1/jobs").await.len(),

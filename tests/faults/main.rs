@@ -4,12 +4,19 @@
 //! `scripts/faults` the long one, and collects the counts.
 
 mod cancels;
+mod cut_off;
+mod database_restarts;
 mod event_streams;
 mod files;
+mod fleet;
+mod freezes;
 mod full_disk;
 mod full_queue;
 mod idempotency_race;
+mod kills;
+mod orders;
 mod scale;
+mod server;
 #[path = "../service/mod.rs"]
 #[allow(
     dead_code,

@@ -24,6 +24,7 @@ use halfspace::learners::random::{Generator, Purpose, Seed};
 use halfspace::learners::rule::{Order, Rule, Update};
 use halfspace::learners::run::{Counts, Interrupt, Limits, Run, StopFlag};
 use halfspace::learners::session::{Session, SessionPlan};
+use halfspace::learners::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use halfspace::learners::source::{Presentation, Presented, Sample, Stream};
 use halfspace::learners::task::{Input, Task, TaskError, check};
 use halfspace::learners::train::train;
@@ -211,6 +212,14 @@ impl Stream for OneByOne<'_> {
     fn rewind(&mut self) {
         self.next = 0;
     }
+
+    fn mark(&self, _: &mut SnapshotWriter) {
+        unreachable!("nobody takes a state of it")
+    }
+
+    fn seek(&mut self, _: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        Err(SnapshotError)
+    }
 }
 
 #[test]
@@ -239,19 +248,16 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
             return;
         }
         let run = Run::default();
-        let mut steps = TrainLoop {
-            rule: rule.as_mut(),
-            run: &run,
-            course: Course {
-                limits: task.limits,
-                watch: None,
-                trace: None,
-                random,
-                counts: Counts::default(),
-                is_awaiting: false,
-            },
-            order: task.seed.generator(Purpose::Order),
+        let course = Course {
+            limits: task.limits,
+            watch: None,
+            trace: None,
+            random,
+            counts: Counts::default(),
+            is_awaiting: false,
         };
+        let order = task.seed.generator(Purpose::Order);
+        let mut steps = TrainLoop::new(rule.as_mut(), &run, course, order);
         let reason = steps.run_stream(&mut stream).unwrap();
         let outcome = learn(&task, data);
         let context = format!("{} on {name}", entry.name);
@@ -412,12 +418,22 @@ impl Rule for Disturbed {
         0
     }
 
+    fn may_break_off(&self) -> bool {
+        true
+    }
+
     fn update(&mut self, _: &Block<'_>, _: usize, _: &mut Generator) -> Update {
         Update::Changed
     }
 
     fn hypothesis(&self) -> Hypothesis {
         Hypothesis::BinaryWeights(BitVector::zeros(10))
+    }
+
+    fn snapshot(&mut self, _: &mut SnapshotWriter) {}
+
+    fn restore(&mut self, _: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        Ok(())
     }
 }
 
@@ -439,19 +455,16 @@ fn what_a_rule_says_when_told_to_stop_is_not_believed() {
                 by: interrupt,
                 order,
             };
-            let mut train_loop = TrainLoop {
-                rule: &mut rule,
-                run: &run,
-                course: Course {
-                    limits: Limits::default(),
-                    watch: None,
-                    trace: None,
-                    random: Seed(1).generator(Purpose::Learner),
-                    counts: Counts::default(),
-                    is_awaiting: false,
-                },
-                order: Seed(1).generator(Purpose::Order),
+            let course = Course {
+                limits: Limits::default(),
+                watch: None,
+                trace: None,
+                random: Seed(1).generator(Purpose::Learner),
+                counts: Counts::default(),
+                is_awaiting: false,
             };
+            let choices = Seed(1).generator(Purpose::Order);
+            let mut train_loop = TrainLoop::new(&mut rule, &run, course, choices);
             let mut sample = Presented::new(data, Presentation::Labelled);
             let reason = train_loop.run_sample(&mut sample);
             assert_eq!(reason, expected, "{interrupt:?} {order:?}");

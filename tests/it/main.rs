@@ -2,8 +2,11 @@
 
 mod api;
 mod backup;
+mod blobs;
 mod callbacks;
 mod certificates;
+mod checkpoints;
+mod deploy;
 mod determinism;
 mod faults;
 mod larger_than_memory;

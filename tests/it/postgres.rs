@@ -1,15 +1,9 @@
-//! What is promised of a service over PostgreSQL: several processes that share it, a start that
-//! fails says why, and a database that goes away and comes back.
+//! What is promised of a service over PostgreSQL: several processes that share it, and a start that
+//! fails says why. How it lives through faults is in `tests/faults`.
 
 use serde_json::{Value, json};
-use tokio::time::{Duration, Instant};
 
-use crate::service::{
-    Client, Program, Proxy, TestDatabase, Way, long_job, processor_ticks, short_job, until,
-};
-
-/// A database that is away is told within two seconds; this machine may have others to serve.
-const AWAY_PATIENCE: Duration = Duration::from_secs(6);
+use crate::service::{Client, Program, TestDatabase, long_job, short_job};
 
 async fn get(client: Client, path: &str) -> Value {
     client.get(path).await.expect(200).json()
@@ -119,112 +113,6 @@ async fn a_session_learns(client: Client) {
     assert_eq!(get(client, &path).await["position"], 2);
     let deleted = client.send("DELETE", &path, &[], b"").await.unwrap();
     deleted.expect(204);
-}
-
-/// Sends the service's questions by a proxy; a process of its own, and its proxy.
-async fn behind_a_proxy(database: &TestDatabase, directory: &std::path::Path) -> (Program, Proxy) {
-    let proxy = Proxy::start(database.socket()).await;
-    let url = database.url_by(proxy.address());
-    // The program's start blocks this thread; the proxy runs on others.
-    let program = Program::start(directory, &["--database-url", &url, "--workers", "1"]);
-    (program, proxy)
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_database_that_goes_away_is_told_and_taken_up_again() {
-    let Some(database) = TestDatabase::new().await else {
-        return;
-    };
-    let directory = tempfile::tempdir().unwrap();
-    let (program, proxy) = behind_a_proxy(&database, directory.path()).await;
-    let client = program.client();
-    let answer = client.post("/v1/jobs", &long_job(1), None).await.unwrap();
-    let long = answer.expect(202).header("location").unwrap().to_owned();
-    client.until_status(&long, "running").await;
-    for way in [Way::Refuse, Way::Swallow] {
-        proxy.turn(way);
-        for path in ["/readyz", "/v1/jobs", long.as_str()] {
-            let asked_at = Instant::now();
-            let answer = client.get(path).await;
-            let took = asked_at.elapsed();
-            assert_eq!(answer.header("retry-after"), Some("1"), "{way:?}: {path}");
-            assert_eq!(answer.problem(503), "unavailable", "{way:?}: {path}");
-            println!("{way:?}: {path} told after {took:?}");
-            assert!(took < AWAY_PATIENCE, "{way:?}: {path} took {took:?}");
-        }
-        let refused = client.post("/v1/jobs", &short_job(), None).await.unwrap();
-        assert_eq!(refused.problem(503), "unavailable", "{way:?}");
-        client.get("/livez").await.expect(200);
-        proxy.turn(Way::Forward);
-        until("the service to be ready", async || {
-            (client.get("/readyz").await.status == 200).then_some(())
-        })
-        .await;
-        client.get("/v1/jobs").await.expect(200);
-    }
-    // The worker has lived through it, and works on.
-    let cancel = client
-        .send("POST", &format!("{long}/cancel"), &[], b"")
-        .await;
-    cancel.unwrap().expect(202);
-    client.until_status(&long, "cancelled").await;
-    let answer = client.post("/v1/jobs", &short_job(), None).await.unwrap();
-    let path = answer.expect(202).header("location").unwrap().to_owned();
-    client.until_status(&path, "succeeded").await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_cut_off_stops_and_another_takes_its_job() {
-    let Some(database) = TestDatabase::new().await else {
-        return;
-    };
-    let directory = tempfile::tempdir().unwrap();
-    let proxy = Proxy::start(database.socket()).await;
-    let (url, cut_url) = (database.url(), database.url_by(proxy.address()));
-    let settings = |url, role| {
-        [
-            "--database-url",
-            url,
-            "--role",
-            role,
-            "--workers",
-            "1",
-            "--lease-seconds",
-            "2",
-        ]
-    };
-    let api = Program::start(directory.path(), &settings(url.as_str(), "api"));
-    let cut = Program::start(directory.path(), &settings(cut_url.as_str(), "worker"));
-    let client = api.client();
-    let answer = client.post("/v1/jobs", &long_job(1), None).await.unwrap();
-    let path = answer.expect(202).header("location").unwrap().to_owned();
-    let job = client.until_status(&path, "running").await;
-    assert_eq!(job["attempt"], 1);
-    proxy.turn(Way::Swallow);
-    let _other = Program::start(directory.path(), &settings(url.as_str(), "worker"));
-    until("another worker to take the job", async || {
-        (get(client, &path).await["attempt"] == 2).then_some(())
-    })
-    .await;
-    // The lease was over before that, and with it the computing.
-    if processor_ticks(cut.pid()).is_some() {
-        until(
-            "the worker that was cut off to stop computing",
-            async || {
-                let before = processor_ticks(cut.pid()).unwrap();
-                tokio::time::sleep(Duration::from_millis(300)).await;
-                (processor_ticks(cut.pid()).unwrap() <= before + 6).then_some(())
-            },
-        )
-        .await;
-    }
-    proxy.turn(Way::Forward);
-    let cancel = client
-        .send("POST", &format!("{path}/cancel"), &[], b"")
-        .await;
-    cancel.unwrap().expect(202);
-    let ended = client.until_status(&path, "cancelled").await;
-    assert_eq!(ended["attempt"], 2);
 }
 
 #[tokio::test]

@@ -420,5 +420,6 @@ contract!(over_sqlite over_postgres; [
         a_newer_schema_is_refused
         stores_share_one_database
         a_caller_that_goes_away_leaves_nothing_half_done
-        writers_of_two_stores_wait_for_each_other;
+        writers_of_two_stores_wait_for_each_other
+        a_database_has_one_name_and_one_place_for_blobs;
 ]);

@@ -152,6 +152,14 @@ impl Client {
             .collect()
     }
 
+    /// A counter or gauge without labels, of a program that lives; 0 before it was ever moved.
+    pub async fn metric(&self, name: &str) -> f64 {
+        let metrics = self.get("/metrics").await.expect(200);
+        let mut lines = metrics.text().lines();
+        let value = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        value.map_or(0.0, |value| value.parse().unwrap())
+    }
+
     /// Waits until a job of a program that lives has this status.
     pub async fn until_status(&self, path: &str, status: &str) -> Value {
         super::until(&format!("{path} to be {status}"), async || {

@@ -15,7 +15,7 @@ const BACKEND: &str = "HALFSPACE_TEST_BACKEND";
 
 /// What the tests were told; no setting of the service.
 #[expect(clippy::disallowed_methods)]
-fn told(name: &str) -> Option<String> {
+pub(super) fn told(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 

@@ -1,6 +1,8 @@
-//! Server-sent events as a client reads them.
+//! Server-sent events as a client reads them, and what those of an ended job must say.
 
 use serde_json::Value;
+
+use super::Client;
 
 /// One event of a job.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,4 +53,13 @@ pub fn assert_ended_once(events: &[Event]) {
         ("status", "result")
     );
     assert_eq!(status.data["status"], result.data["status"]);
+}
+
+/// Fails unless the events of an ended job tell of one end, with the job's result.
+pub async fn ended_once(client: Client, path: &str, job: &Value) {
+    let events = client.events(path).await;
+    assert_ended_once(&events);
+    let last = events.last().unwrap();
+    assert_eq!(last.data["status"], job["status"], "{path}");
+    assert_eq!(last.data["result"], job["result"], "{path}");
 }

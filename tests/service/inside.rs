@@ -16,7 +16,7 @@ use tempfile::TempDir;
 use tower::ServiceExt;
 
 use super::contract;
-use super::{Answer, TestDatabase};
+use super::{Answer, TestBucket, TestDatabase};
 
 /// A service with a directory of its own, computing jobs.
 pub struct Service {
@@ -28,6 +28,7 @@ pub struct Service {
 struct Home {
     directory: TempDir,
     database: Option<TestDatabase>,
+    bucket: Option<TestBucket>,
 }
 
 impl Home {
@@ -37,6 +38,7 @@ impl Home {
         Arc::new(Self {
             directory,
             database,
+            bucket: TestBucket::if_told(),
         })
     }
 }
@@ -83,7 +85,11 @@ impl Service {
         let url = home.database.as_ref().map(TestDatabase::url);
         let url = url.as_deref().unwrap_or("sqlite");
         let line = ["halfspace", "--data-dir", data_dir, "--database-url", url];
-        let line = CommandLine::try_parse_from(line.iter().chain(settings)).unwrap();
+        let blobs = home.bucket.as_ref().map(TestBucket::settings);
+        let blobs = blobs.unwrap_or_default();
+        let blobs: Vec<_> = blobs.iter().map(String::as_str).collect();
+        let line = line.iter().chain(&blobs).chain(settings);
+        let line = CommandLine::try_parse_from(line).unwrap();
         let service = app::Service::open(&line.settings).await.unwrap();
         Self { service, home }
     }

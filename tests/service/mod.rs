@@ -4,6 +4,7 @@
 //! [`contract`].
 
 mod answer;
+mod bucket;
 mod client;
 pub mod contract;
 mod database;
@@ -13,16 +14,19 @@ mod memory_limit;
 mod program;
 mod proxy;
 mod receiver;
+mod tiny_s3;
 
 pub use answer::Answer;
+pub use bucket::{S3_SECRET, TestBucket};
 pub use client::Client;
 pub use database::TestDatabase;
-pub use event::{Event, assert_ended_once, assert_numbered};
+pub use event::{Event, assert_ended_once, assert_numbered, ended_once};
 pub use inside::{Service, request};
 pub use memory_limit::MemoryLimit;
 pub use program::{Program, memory_peak, processor_ticks, program};
 pub use proxy::{Proxy, Way};
-pub use receiver::{Receiver, SECRET};
+pub use receiver::{Calls, Receiver, SECRET};
+pub use tiny_s3::TinyS3;
 
 use std::future::Future;
 use std::time::Duration;

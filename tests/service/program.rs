@@ -106,8 +106,22 @@ impl Program {
 
     /// SIGTERM; does not wait.
     pub fn terminate(&self) {
+        self.signal("-TERM");
+    }
+
+    /// SIGSTOP: it stands still, and nobody is told.
+    pub fn freeze(&self) {
+        self.signal("-STOP");
+    }
+
+    /// SIGCONT: it goes on as if nothing had been.
+    pub fn thaw(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
         let pid = self.pid().to_string();
-        let sent = Command::new("kill").args(["-TERM", &pid]).status();
+        let sent = Command::new("kill").args([signal, &pid]).status();
         assert!(sent.unwrap().success());
     }
 
@@ -135,7 +149,8 @@ pub fn program() -> Command {
 }
 
 fn without_settings(mut command: Command) -> Command {
-    for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {
+    let is_setting = |name: &str| name.starts_with("HALFSPACE_") || name.starts_with("AWS_");
+    for (name, _) in std::env::vars().filter(|(name, _)| is_setting(name)) {
         command.env_remove(name);
     }
     command

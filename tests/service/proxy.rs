@@ -1,10 +1,11 @@
-//! A proxy before the database, which can be made to break off, or to swallow what it is sent, as a
+//! A proxy before the database, or an object store, which can be made to break off, or to swallow what it is sent, as a
 //! network does.
 
+use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
 
@@ -28,12 +29,30 @@ pub struct Proxy {
 impl Proxy {
     /// A proxy before the server of that socket.
     pub async fn start(socket: PathBuf) -> Self {
+        Self::listen(move || UnixStream::connect(socket.clone())).await
+    }
+
+    /// A proxy before the server of that address.
+    pub async fn before(server: SocketAddr) -> Self {
+        Self::listen(move || TcpStream::connect(server)).await
+    }
+
+    async fn listen<S, F>(connect: impl Fn() -> F + Send + 'static) -> Self
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        F: Future<Output = io::Result<S>> + Send + 'static,
+    {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (way, changes) = watch::channel(Way::Forward);
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(between(client, socket.clone(), changes.clone()));
+                let (server, changes) = (connect(), changes.clone());
+                tokio::spawn(async move {
+                    if let Ok(server) = server.await {
+                        between(client, server, changes).await;
+                    }
+                });
             }
         });
         Self { address, way }
@@ -51,10 +70,11 @@ impl Proxy {
 }
 
 /// Brings bytes to and fro until either end closes or the proxy refuses.
-async fn between(mut client: TcpStream, socket: PathBuf, mut way: watch::Receiver<Way>) {
-    let Ok(mut server) = UnixStream::connect(socket).await else {
-        return;
-    };
+async fn between(
+    mut client: TcpStream,
+    mut server: impl AsyncRead + AsyncWrite + Unpin,
+    mut way: watch::Receiver<Way>,
+) {
     let mut question = [0; 16 * 1024];
     let mut answer = [0; 16 * 1024];
     loop {

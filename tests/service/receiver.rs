@@ -1,5 +1,8 @@
 //! Whom a service calls back: takes one request after another, and answers when it is told to.
 
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
 use halfspace::callbacks::{Secret, Signer};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -35,18 +38,53 @@ impl Receiver {
     pub async fn call(&self) -> Call {
         let accepted = timeout(PATIENCE, async {
             let (stream, _) = self.0.accept().await.unwrap();
-            Call::read(stream).await
+            Call::read(stream).await.expect("a whole call")
         });
         accepted.await.expect("a call in time")
+    }
+
+    /// Takes every call from now on and answers that it is welcome. Callers may break off.
+    pub fn welcome_all(self) -> Calls {
+        let calls = Calls::default();
+        let bodies = Arc::clone(&calls.0);
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = self.0.accept().await {
+                let bodies = Arc::clone(&bodies);
+                tokio::spawn(async move {
+                    if let Some(call) = Call::read(stream).await {
+                        call.assert_signed();
+                        let id = call.header("webhook-id").to_owned();
+                        let known = &mut *bodies.lock().unwrap();
+                        known.entry(id).or_default().push(call.body.clone());
+                        // Its caller may be gone by now.
+                        tokio::spawn(call.try_answer("204 No Content"));
+                    }
+                });
+            }
+        });
+        calls
+    }
+}
+
+/// The bodies of the calls so far, by their ids.
+#[derive(Clone, Default)]
+pub struct Calls(Arc<Mutex<HashMap<String, Vec<String>>>>);
+
+impl Calls {
+    /// What was sent under an id.
+    pub fn of(&self, id: &str) -> Vec<String> {
+        self.0.lock().unwrap().get(id).cloned().unwrap_or_default()
     }
 }
 
 impl Call {
-    async fn read(mut stream: TcpStream) -> Self {
+    /// Reads a call; none when its caller breaks off.
+    async fn read(mut stream: TcpStream) -> Option<Self> {
         let mut bytes = Vec::new();
         loop {
-            let read = stream.read_buf(&mut bytes).await.unwrap();
-            assert!(read > 0, "the call ends early");
+            if stream.read_buf(&mut bytes).await.ok()? == 0 {
+                return None;
+            }
             let text = String::from_utf8(bytes.clone()).unwrap();
             let Some((head, body)) = text.split_once("\r\n\r\n") else {
                 continue;
@@ -57,7 +95,7 @@ impl Call {
                 stream,
             };
             if call.body.len().to_string() == call.header("content-length") {
-                return call;
+                return Some(call);
             }
             stream = call.stream;
         }
@@ -89,9 +127,13 @@ impl Call {
     }
 
     /// Answers with this status, and nothing else.
-    pub async fn answer(mut self, status: &str) {
+    pub async fn answer(self, status: &'static str) {
+        self.try_answer(status).await.unwrap();
+    }
+
+    async fn try_answer(mut self, status: &'static str) -> std::io::Result<()> {
         let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\n\r\n");
-        self.stream.write_all(answer.as_bytes()).await.unwrap();
-        self.stream.shutdown().await.unwrap();
+        self.stream.write_all(answer.as_bytes()).await?;
+        self.stream.shutdown().await
     }
 }

@@ -98,6 +98,13 @@ impl Store for Faulty {
             .heartbeat(lease, lease_seconds, progress, now)
             .await
     }
+    async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
+        self.fault()?;
+        self.inner.save_checkpoint(lease, body).await
+    }
+    async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
+        self.inner.checkpoint(job).await
+    }
     async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
         let done = self.inner.finish_job(lease, end).await;
         self.fault()?;
@@ -229,6 +236,15 @@ impl Store for Faulty {
     }
     async fn demand_room(&self) -> Result<()> {
         self.inner.demand_room().await
+    }
+    async fn database_name(&self, fresh: &str) -> Result<String> {
+        self.inner.database_name(fresh).await
+    }
+    async fn blob_place(&self) -> Result<Option<String>> {
+        self.inner.blob_place().await
+    }
+    async fn record_blob_place(&self, place: &str) -> Result<String> {
+        self.inner.record_blob_place(place).await
     }
     async fn ping(&self) -> Result<()> {
         self.inner.ping().await

@@ -6,6 +6,7 @@ use std::time::Duration;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgConnection, PgPool};
 
+use super::pulse::Pulse;
 use super::url::PostgresUrl;
 
 /// Connections of one process. All of a process's statements are short, so that many requests share
@@ -64,8 +65,17 @@ pub(super) fn options(url: &PostgresUrl) -> PgConnectOptions {
 /// or has gone away in the middle: what is still to come of a dropped statement comes then, or the
 /// connection is closed.
 pub(super) fn pool(options: PgConnectOptions) -> PgPool {
+    pool_of(CONNECTIONS_MAX, options)
+}
+
+/// Who asks whether the server can be reached.
+pub(super) fn pulse(options: PgConnectOptions) -> Pulse {
+    Pulse::of(pool_of(1, options))
+}
+
+fn pool_of(connections_max: u32, options: PgConnectOptions) -> PgPool {
     PgPoolOptions::new()
-        .max_connections(CONNECTIONS_MAX)
+        .max_connections(connections_max)
         .min_connections(0)
         .idle_timeout(None)
         .max_lifetime(None)

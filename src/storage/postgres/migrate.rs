@@ -25,6 +25,16 @@ const MIGRATIONS: &Migrations = &[
         "callbacks",
         include_str!("../../../migrations/postgres/0003_callbacks.sql"),
     ),
+    (
+        5,
+        "checkpoints",
+        include_str!("../../../migrations/postgres/0005_checkpoints.sql"),
+    ),
+    (
+        7,
+        "identity",
+        include_str!("../../../migrations/postgres/0007_identity.sql"),
+    ),
 ];
 
 /// How long the server may take to answer at the start.

@@ -9,6 +9,7 @@
 mod connect;
 pub(super) mod errors;
 mod migrate;
+pub(super) mod pulse;
 mod url;
 
 use super::Result;
@@ -27,7 +28,10 @@ pub async fn open(url: &PostgresUrl) -> Result<SqlStore> {
     let options = connect::options(url);
     migrate::run(&options).await?;
     Ok(SqlStore {
-        database: Database::Postgres(connect::pool(options)),
+        database: Database::Postgres {
+            pulse: connect::pulse(options.clone()),
+            pool: connect::pool(options),
+        },
         // The disk is the server's.
         reserve: None,
     })

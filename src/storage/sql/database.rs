@@ -11,10 +11,12 @@ use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Decode, PgPool, Postgres, Sqlite, SqlitePool, Type};
 
+use super::super::postgres::pulse::Pulse;
 use super::super::{Result, StoreError};
 use crate::records::Owner;
 
-/// How long a statement may take. A connection has its own, shorter bound in its pool.
+/// How long a statement may take while the database answers at all. A connection has its own, shorter
+/// bound in its pool.
 pub(in crate::storage) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a server may take to say goodbye.
@@ -48,18 +50,23 @@ pub(in crate::storage) enum Database {
         writer: SqlitePool,
         readers: SqlitePool,
     },
-    Postgres(PgPool),
+    Postgres {
+        pool: PgPool,
+        pulse: Pulse,
+    },
 }
 
 impl Database {
     /// Begins a transaction that may write.
     pub(super) async fn begin(&self) -> Result<Transaction> {
-        bounded(async {
+        bounded(self.pulse(), async {
             Ok(match self {
                 Self::Sqlite { writer, .. } => {
                     Transaction::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?)
                 }
-                Self::Postgres(pool) => Transaction::Postgres(pool.begin().await?),
+                Self::Postgres { pool, pulse } => {
+                    Transaction::Postgres(pool.begin().await?, pulse.clone())
+                }
             })
         })
         .await
@@ -67,12 +74,12 @@ impl Database {
 
     /// Begins a transaction that reads, all as of one moment.
     pub(super) async fn begin_reading(&self) -> Result<Transaction> {
-        bounded(async {
+        bounded(self.pulse(), async {
             Ok(match self {
                 Self::Sqlite { readers, .. } => Transaction::Sqlite(readers.begin().await?),
-                Self::Postgres(pool) => {
+                Self::Postgres { pool, pulse } => {
                     let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-                    Transaction::Postgres(pool.begin_with(begin).await?)
+                    Transaction::Postgres(pool.begin_with(begin).await?, pulse.clone())
                 }
             })
         })
@@ -81,13 +88,13 @@ impl Database {
 
     /// Every row that a statement reads.
     pub(super) async fn all(&self, statement: Statement) -> Result<Vec<Row>> {
-        bounded(async {
+        bounded(self.pulse(), async {
             Ok(match self {
                 Self::Sqlite { readers, .. } => {
                     let found = statement.for_sqlite().fetch_all(readers).await?;
                     found.into_iter().map(Row::Sqlite).collect()
                 }
-                Self::Postgres(pool) => {
+                Self::Postgres { pool, .. } => {
                     let found = statement.for_postgres().fetch_all(pool).await?;
                     found.into_iter().map(Row::Postgres).collect()
                 }
@@ -114,10 +121,18 @@ impl Database {
                 readers.close().await;
                 writer.close().await;
             }
-            Self::Postgres(pool) => {
+            Self::Postgres { pool, pulse } => {
                 // A server that is away does not say goodbye.
-                let _ = tokio::time::timeout(CLOSE_TIMEOUT, pool.close()).await;
+                let closed = async { tokio::join!(pool.close(), pulse.close()) };
+                let _ = tokio::time::timeout(CLOSE_TIMEOUT, closed).await;
             }
+        }
+    }
+
+    fn pulse(&self) -> Option<&Pulse> {
+        match self {
+            Self::Sqlite { .. } => None,
+            Self::Postgres { pulse, .. } => Some(pulse),
         }
     }
 }
@@ -125,19 +140,20 @@ impl Database {
 /// A transaction. What is not committed is rolled back when it is dropped.
 pub(super) enum Transaction {
     Sqlite(sqlx::Transaction<'static, Sqlite>),
-    Postgres(sqlx::Transaction<'static, Postgres>),
+    Postgres(sqlx::Transaction<'static, Postgres>, Pulse),
 }
 
 impl Transaction {
     /// Every row that a statement reads or returns.
     pub async fn all(&mut self, statement: Statement) -> Result<Vec<Row>> {
-        bounded(async {
+        let pulse = self.pulse();
+        bounded(pulse.as_ref(), async {
             Ok(match self {
                 Self::Sqlite(transaction) => {
                     let found = statement.for_sqlite().fetch_all(&mut **transaction).await?;
                     found.into_iter().map(Row::Sqlite).collect()
                 }
-                Self::Postgres(transaction) => {
+                Self::Postgres(transaction, _) => {
                     let found = statement.for_postgres();
                     let found = found.fetch_all(&mut **transaction).await?;
                     found.into_iter().map(Row::Postgres).collect()
@@ -159,13 +175,14 @@ impl Transaction {
 
     /// How many rows a statement wrote.
     pub async fn execute(&mut self, statement: Statement) -> Result<u64> {
-        bounded(async {
+        let pulse = self.pulse();
+        bounded(pulse.as_ref(), async {
             Ok(match self {
                 Self::Sqlite(transaction) => {
                     let done = statement.for_sqlite().execute(&mut **transaction).await?;
                     done.rows_affected()
                 }
-                Self::Postgres(transaction) => {
+                Self::Postgres(transaction, _) => {
                     let done = statement.for_postgres();
                     done.execute(&mut **transaction).await?.rows_affected()
                 }
@@ -179,7 +196,7 @@ impl Transaction {
         match self {
             // Nobody else writes at all.
             Self::Sqlite(_) => Ok(()),
-            Self::Postgres(_) => {
+            Self::Postgres(..) => {
                 let lock = statement("SELECT pg_advisory_xact_lock($1::int4, hashtext($2))");
                 let lock = lock.bind(OWNER_LOCKS).bind(owner.as_str());
                 self.execute(lock).await.map(|_| ())
@@ -189,14 +206,22 @@ impl Transaction {
 
     /// Makes all of it durable, at once.
     pub async fn commit(self) -> Result<()> {
-        bounded(async {
+        let pulse = self.pulse();
+        bounded(pulse.as_ref(), async {
             match self {
                 Self::Sqlite(transaction) => transaction.commit().await?,
-                Self::Postgres(transaction) => transaction.commit().await?,
+                Self::Postgres(transaction, _) => transaction.commit().await?,
             }
             Ok(())
         })
         .await
+    }
+
+    fn pulse(&self) -> Option<Pulse> {
+        match self {
+            Self::Sqlite(_) => None,
+            Self::Postgres(_, pulse) => Some(pulse.clone()),
+        }
     }
 }
 
@@ -204,12 +229,22 @@ fn no_row() -> StoreError {
     StoreError::other(sqlx::Error::RowNotFound)
 }
 
-/// The outcome of `work`, or `Unavailable` when it takes too long: a network may swallow a question
-/// or its answer and never say so. What was begun is then rolled back.
-async fn bounded<T>(work: impl Future<Output = Result<T>>) -> Result<T> {
-    match tokio::time::timeout(STATEMENT_TIMEOUT, work).await {
-        Ok(outcome) => outcome,
-        Err(elapsed) => Err(StoreError::unavailable(elapsed)),
+/// The outcome of `work`, or `Unavailable` when it takes too long, or longer than a moment while the
+/// server does not answer: a network may swallow a question or its answer and never say so. What was
+/// begun is then rolled back.
+async fn bounded<T>(pulse: Option<&Pulse>, work: impl Future<Output = Result<T>>) -> Result<T> {
+    let lost = async {
+        match pulse {
+            Some(pulse) => pulse.lost().await,
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        biased;
+        outcome = tokio::time::timeout(STATEMENT_TIMEOUT, work) => {
+            outcome.unwrap_or_else(|elapsed| Err(StoreError::unavailable(elapsed)))
+        }
+        () = lost => Err(StoreError::unavailable("the server has fallen silent")),
     }
 }
 

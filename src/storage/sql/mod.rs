@@ -8,11 +8,13 @@
 //! This file hands each method to the file that owns its statements.
 
 mod callbacks;
+mod checkpoints;
 pub(super) mod database;
 mod datasets;
 pub(super) mod errors;
 mod events;
 mod idempotency;
+mod identity;
 mod jobs;
 pub(super) mod migrations;
 mod models;
@@ -159,6 +161,14 @@ impl Store for SqlStore {
             Err(StoreError::Full(_)) => self.by_reserve(|| beat(None)).await,
             outcome => outcome,
         }
+    }
+
+    async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
+        checkpoints::save(&self.database, lease, body).await
+    }
+
+    async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
+        checkpoints::of(&self.database, job).await
     }
 
     async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
@@ -325,6 +335,18 @@ impl Store for SqlStore {
             Some(reserve) if !reserve.is_kept() => Err(Reserve::refusal()),
             _ => Ok(()),
         }
+    }
+
+    async fn database_name(&self, fresh: &str) -> Result<String> {
+        identity::name(&self.database, fresh).await
+    }
+
+    async fn blob_place(&self) -> Result<Option<String>> {
+        identity::blob_place(&self.database).await
+    }
+
+    async fn record_blob_place(&self, place: &str) -> Result<String> {
+        identity::record_blob_place(&self.database, place).await
     }
 
     async fn ping(&self) -> Result<()> {

@@ -10,7 +10,7 @@ use super::super::{
 use super::database::{Database, Row, Statement, Transaction, statement};
 use super::events::{self, Unnumbered};
 use super::rows::job_columns;
-use super::{callbacks, jobs, rows};
+use super::{callbacks, checkpoints, jobs, rows};
 use crate::records::{Job, JobError, JobId, Owner, Progress, Status, Timestamp};
 
 /// The conditions of the fence, on the first four parameters. A macro for the reason given at
@@ -21,9 +21,10 @@ macro_rules! fence {
          AND claims = $4 "
     };
 }
+pub(super) use fence;
 
 /// A statement whose first four parameters are the lease's.
-fn fenced(text: &'static str, lease: &Lease) -> Statement {
+pub(super) fn fenced(text: &'static str, lease: &Lease) -> Statement {
     statement(text)
         .bind(lease.job.to_string())
         .bind(lease.worker.as_str())
@@ -141,7 +142,8 @@ pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> 
         "UPDATE jobs SET status = $5, result = $6, error = $7, finished_at = $8, progress = $9, \
          model = $10, lease_owner = NULL, lease_until = NULL",
         fence!(),
-        "RETURNING owner, callback"
+        "RETURNING owner, callback, \
+         (SELECT job FROM checkpoints WHERE checkpoints.job = jobs.id) AS checkpoint"
     );
     let update = fenced(update, lease)
         .bind(end.status.as_str())
@@ -157,6 +159,9 @@ pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> 
     let owner = Owner::new(row.get::<String>("owner")?);
     let (model, trace) = (end.model.as_ref(), end.trace.as_deref());
     jobs::insert_products(&mut transaction, lease.job, &owner, model, trace).await?;
+    if row.get::<Option<String>>("checkpoint")?.is_some() {
+        checkpoints::forget(&mut transaction, lease.job).await?;
+    }
     let last = Unnumbered::end(end.status, lease.attempt, end.finished_at);
     events::append(&mut transaction, lease.job, &last).await?;
     if row.get::<Option<String>>("callback")?.is_some() {
@@ -304,6 +309,7 @@ async fn end_unfinished(
         .bind(now.milliseconds());
     let row = transaction.one(update).await?;
     let job = rows::job(&row)?;
+    checkpoints::forget(transaction, id).await?;
     let last = Unnumbered::end(job.status, job.attempt, now);
     events::append(transaction, id, &last).await?;
     if job.callback.is_some() {

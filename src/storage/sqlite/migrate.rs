@@ -36,6 +36,16 @@ const MIGRATIONS: &Migrations = &[
         "callbacks",
         include_str!("../../../migrations/sqlite/0005_callbacks.sql"),
     ),
+    (
+        7,
+        "checkpoints",
+        include_str!("../../../migrations/sqlite/0007_checkpoints.sql"),
+    ),
+    (
+        9,
+        "identity",
+        include_str!("../../../migrations/sqlite/0009_identity.sql"),
+    ),
 ];
 
 /// Runs what has not run yet, all under one write lock, so that two processes never run one

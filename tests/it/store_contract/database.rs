@@ -153,3 +153,21 @@ pub(super) async fn writers_of_two_stores_wait_for_each_other(backend: &dyn Back
     let [first, second] = stores.each_ref().map(cancel_all);
     assert_eq!(first.await.unwrap() + second.await.unwrap(), JOBS);
 }
+
+pub(super) async fn a_database_has_one_name_and_one_place_for_blobs(backend: &dyn Backend) {
+    let (one, other) = (open(backend).await, open(backend).await);
+    assert_eq!(one.blob_place().await.unwrap(), None);
+    // Whoever comes first names it.
+    let (first, second) = tokio::join!(one.database_name("a"), other.database_name("b"));
+    let name = first.unwrap();
+    assert_eq!(second.unwrap(), name);
+    assert!(["a", "b"].contains(&&*name));
+    assert_eq!(one.blob_place().await.unwrap(), None);
+    let places = tokio::join!(one.record_blob_place("c"), other.record_blob_place("d"));
+    let place = places.0.unwrap();
+    assert_eq!(places.1.unwrap(), place);
+    assert!(["c", "d"].contains(&&*place));
+    let again = open(backend).await;
+    assert_eq!(again.database_name("e").await.unwrap(), name);
+    assert_eq!(again.blob_place().await.unwrap(), Some(place));
+}

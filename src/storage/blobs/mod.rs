@@ -1,7 +1,19 @@
-//! Blobs: data too large for rows, under keys, in a directory or an object store.
+//! Blobs: data too large for rows, under keys, in a folder or an object store.
 //!
 //! What is inside a blob is not known here. A blob is written before the record that names it and
 //! deleted after it, so a crash leaves at worst a blob that nobody names.
+//!
+//! - [`url`] says where they are, `s3` how an object store is asked, `cache` keeps what was fetched.
+//! - `writer` writes a blob piece by piece.
+//! - [`opening`] finds out at the start whether a place will do, and whether it is this database's.
+//! - [`unfinished`] removes what interrupted writes have left.
+
+mod cache;
+pub mod opening;
+mod s3;
+pub mod unfinished;
+pub mod url;
+mod writer;
 
 use std::fmt;
 use std::fs::File;
@@ -13,19 +25,40 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures_util::TryStreamExt;
 use object_store::local::LocalFileSystem;
-use object_store::{ObjectStore, ObjectStoreExt, path};
+use object_store::prefix::PrefixStore;
+use object_store::{ObjectStore, ObjectStoreExt, PutMode, path};
 
-use super::data_dir::make_private_directory;
+use self::cache::BlobCache;
+use self::s3::{S3, store_error as s3_error};
+use self::url::Bucket;
+use super::data_dir::{Scratch, make_private_directory};
 use super::error::{StoreError, is_full};
 use crate::formats::ReadAt;
+use crate::learners::run::StopFlag;
 use crate::records::{DatasetId, JobId, Timestamp};
+
+pub use self::s3::{Hidden, S3Access};
+
+/// Bytes handed to a store, or fetched from it, at once; object stores take no parts under 5 MiB but
+/// the last.
+const PART_BYTES: usize = 8 << 20;
 
 /// A place for blobs.
 #[derive(Clone)]
 pub struct Blobs {
-    pub(super) store: Arc<dyn ObjectStore>,
-    /// Where the blobs are files, the directory of all of them.
-    directory: Option<PathBuf>,
+    store: Arc<dyn ObjectStore>,
+    home: Home,
+}
+
+/// What a store is beneath.
+#[derive(Clone)]
+enum Home {
+    /// The blobs are files below this folder.
+    Folder(PathBuf),
+    Bucket {
+        s3: Arc<S3>,
+        cache: BlobCache,
+    },
 }
 
 /// A blob in a list.
@@ -37,29 +70,47 @@ pub struct Blob {
 }
 
 impl Blobs {
-    /// The blobs in an object store.
-    #[must_use]
-    pub fn new(store: Arc<dyn ObjectStore>) -> Self {
-        let directory = None;
-        Self { store, directory }
-    }
-
-    /// The blobs in a directory, made for its owner only when there is none. What an interrupted
-    /// write left there is never listed and never in the way; see [`remove_unfinished`].
+    /// The blobs in a bucket, which is not asked yet. To be read they are fetched to files without a
+    /// name in `scratch`, which take at most `cache_bytes_max`.
     ///
     /// # Errors
-    /// When the directory cannot be made.
+    /// Which setting is wrong, without its value.
+    pub fn bucket(
+        bucket: &Bucket,
+        access: &S3Access,
+        scratch: Scratch,
+        cache_bytes_max: u64,
+    ) -> Result<Self, String> {
+        let s3 = Arc::new(S3::new(bucket.clone(), access)?);
+        let prefix = path::Path::parse(&bucket.prefix).map_err(|error| error.to_string())?;
+        let store: Arc<dyn ObjectStore> = Arc::new(PrefixStore::new(s3.store.clone(), prefix));
+        let cache = BlobCache::new(Arc::clone(&store), scratch, cache_bytes_max);
+        let home = Home::Bucket { s3, cache };
+        Ok(Self { store, home })
+    }
+
+    /// The blobs in a folder, made for its owner only when there is none. What an interrupted
+    /// write left there is never listed and never in the way; see [`unfinished`].
+    ///
+    /// # Errors
+    /// When the folder cannot be made.
     pub fn local(directory: &Path) -> Result<Self, StoreError> {
         make_private_directory(directory)?;
         let files = LocalFileSystem::new_with_prefix(directory)
-            .map_err(store_error)?
+            .map_err(folder_error)?
             // A blob is on disk before it is acknowledged.
             .with_fsync(true)
             .with_automatic_cleanup(true);
         Ok(Self {
             store: Arc::new(files),
-            directory: Some(directory.to_owned()),
+            home: Home::Folder(directory.to_owned()),
         })
+    }
+
+    /// Whether blobs come over a network, which may be away for a while.
+    #[must_use]
+    pub fn is_remote(&self) -> bool {
+        matches!(self.home, Home::Bucket { .. })
     }
 
     /// Where the data of a job are kept. The data that came with the request have attempt 0; what
@@ -82,11 +133,37 @@ impl Blobs {
     /// [`StoreError::Full`] when there is no room, [`StoreError::Unavailable`] when it cannot be
     /// written.
     pub async fn put(&self, key: &str, bytes: Bytes) -> Result<(), StoreError> {
-        self.store
-            .put(&parsed(key)?, bytes.into())
-            .await
-            .map_err(store_error)?;
+        let path = parsed(key)?;
+        self.forget(&path);
+        if bytes.len() > PART_BYTES {
+            return self.put_in_parts(&path, bytes).await;
+        }
+        let put = self.store.put(&path, bytes.into()).await;
+        put.map_err(|error| self.error(error))?;
         Ok(())
+    }
+
+    /// Stores a blob where there is none. In an object store, not all of which can be asked for that,
+    /// in place of what was there.
+    async fn put_first(&self, key: &str, bytes: Bytes) -> Result<(), StoreError> {
+        let mode = match self.home {
+            Home::Folder(_) => PutMode::Create,
+            Home::Bucket { .. } => PutMode::Overwrite,
+        };
+        let path = parsed(key)?;
+        match self.store.put_opts(&path, bytes.into(), mode.into()).await {
+            Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => Ok(()),
+            Err(error) => Err(self.error(error)),
+        }
+    }
+
+    /// Whether there is such a blob.
+    async fn has(&self, key: &str) -> Result<bool, StoreError> {
+        match self.store.head(&parsed(key)?).await {
+            Ok(_) => Ok(true),
+            Err(object_store::Error::NotFound { .. }) => Ok(false),
+            Err(error) => Err(self.error(error)),
+        }
     }
 
     /// The whole blob, if there is one.
@@ -95,25 +172,33 @@ impl Blobs {
     /// [`StoreError::Unavailable`] when it cannot be read.
     pub async fn get(&self, key: &str) -> Result<Option<Bytes>, StoreError> {
         match self.store.get(&parsed(key)?).await {
-            Ok(found) => Ok(Some(found.bytes().await.map_err(store_error)?)),
+            Ok(found) => {
+                let bytes = found.bytes().await;
+                Ok(Some(bytes.map_err(|error| self.error(error))?))
+            }
             Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(store_error(error)),
+            Err(error) => Err(self.error(error)),
         }
     }
 
     /// A blob to be read here and there, if there is one: a file is opened; out of an object store,
-    /// which answers too slowly for that, the blob is fetched first.
+    /// which answers too slowly for that, the blob is fetched first, unless it is here still. When
+    /// the flag is raised the fetch is given up.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when it cannot be opened.
-    pub async fn open(&self, key: &str) -> Result<Option<Box<dyn ReadAt>>, StoreError> {
-        let Some(directory) = &self.directory else {
-            // Into memory, for want of a place for files beside an object store.
-            let bytes = self.get(key).await?;
-            return Ok(bytes.map(|bytes| Box::new(bytes) as Box<dyn ReadAt>));
+    /// [`StoreError::Unavailable`] when it cannot be opened, or fetched now; [`StoreError::Full`]
+    /// when there is no room for it; [`StoreError::Other`] when there never will be.
+    pub async fn open(
+        &self,
+        key: &str,
+        stop: &StopFlag,
+    ) -> Result<Option<Box<dyn ReadAt>>, StoreError> {
+        let path = parsed(key)?;
+        let directory = match &self.home {
+            Home::Folder(directory) => directory,
+            Home::Bucket { cache, .. } => return cache.open(&path, stop).await,
         };
-        let path = directory.join(parsed(key)?.as_ref());
-        match tokio::fs::File::open(path).await {
+        match tokio::fs::File::open(directory.join(path.as_ref())).await {
             Ok(file) => {
                 let file = BlobFile(file.into_std().await);
                 Ok(Some(Box::new(file)))
@@ -136,7 +221,7 @@ impl Blobs {
         match self.store.get_ranges(&parsed(key)?, ranges).await {
             Ok(found) => Ok(Some(found)),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(store_error(error)),
+            Err(error) => Err(self.error(error)),
         }
     }
 
@@ -145,9 +230,11 @@ impl Blobs {
     /// # Errors
     /// [`StoreError::Unavailable`] when it cannot be removed.
     pub async fn delete(&self, key: &str) -> Result<(), StoreError> {
-        match self.store.delete(&parsed(key)?).await {
+        let path = parsed(key)?;
+        self.forget(&path);
+        match self.store.delete(&path).await {
             Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(store_error(error)),
+            Err(error) => Err(self.error(error)),
         }
     }
 
@@ -164,12 +251,13 @@ impl Blobs {
             bytes: found.size,
             modified_at: Timestamp::from_milliseconds(found.last_modified.timestamp_millis()),
         });
-        found.try_collect().await.map_err(store_error)
+        let found: Result<_, object_store::Error> = found.try_collect().await;
+        found.map_err(|error| self.error(error))
     }
 
     /// Removes the directory that a write made before it was given up, where blobs are files.
-    pub(super) fn remove_empty_directory(&self, path: &path::Path) {
-        let Some(directory) = &self.directory else {
+    fn remove_empty_directory(&self, path: &path::Path) {
+        let Home::Folder(directory) = &self.home else {
             return;
         };
         let file = directory.join(path.as_ref());
@@ -177,6 +265,24 @@ impl Blobs {
         let inside = above.take_while(|above| *above != directory);
         // One that is not empty stays, and with it those above.
         let _ = inside.map(std::fs::remove_dir).find(Result::is_err);
+    }
+
+    /// What is here of a blob is not what it will be.
+    fn forget(&self, path: &path::Path) {
+        if let Home::Bucket { cache, .. } = &self.home {
+            cache.forget(path);
+        }
+    }
+
+    fn error(&self, error: object_store::Error) -> StoreError {
+        let error = match self.home {
+            Home::Folder(_) => folder_error(error),
+            Home::Bucket { .. } => s3_error(error),
+        };
+        if let StoreError::Unavailable(_) = error {
+            metrics::counter!("halfspace_blob_store_errors_total").increment(1);
+        }
+        error
     }
 }
 
@@ -215,43 +321,11 @@ impl fmt::Debug for Blobs {
     }
 }
 
-/// Removes what interrupted writes left in a directory of blobs and returns how many files. Only
-/// for the sole owner of the directory: to another's eyes a write that goes on looks the same. What
-/// cannot be removed stays, since it is in nobody's way.
-#[must_use]
-pub fn remove_unfinished(directory: &Path) -> u64 {
-    let mut removed = 0;
-    let Ok(entries) = std::fs::read_dir(directory) else {
-        return removed;
-    };
-    for entry in entries.flatten() {
-        let path = entry.path();
-        // The type of the entry itself, so that a link is not followed out of the directory.
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            removed += remove_unfinished(&path);
-            // One that a write was to go to; it stays if anything is in it.
-            let _ = std::fs::remove_dir(&path);
-        } else if is_unfinished(&path) && std::fs::remove_file(&path).is_ok() {
-            removed += 1;
-        }
-    }
-    removed
-}
-
-/// The local object store writes to `<name>#<number>` and then renames.
-fn is_unfinished(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str());
-    name.and_then(|name| name.rsplit_once('#'))
-        .is_some_and(|(_, number)| {
-            !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-        })
-}
-
-pub(super) fn parsed(key: &str) -> Result<path::Path, StoreError> {
+fn parsed(key: &str) -> Result<path::Path, StoreError> {
     path::Path::parse(key).map_err(StoreError::other)
 }
 
-pub(super) fn store_error(error: object_store::Error) -> StoreError {
+fn folder_error(error: object_store::Error) -> StoreError {
     if is_full(&error) {
         StoreError::Full(error.into())
     } else {
@@ -308,32 +382,6 @@ mod tests {
             .put(&key(3), Bytes::from_static(b"again"))
             .await
             .unwrap();
-    }
-
-    #[tokio::test]
-    async fn what_an_interrupted_write_left_is_in_nobodys_way() {
-        let directory = tempfile::tempdir().unwrap();
-        let blobs = Blobs::local(directory.path()).unwrap();
-        blobs
-            .put(&key(1), Bytes::from_static(b"whole"))
-            .await
-            .unwrap();
-        let left = directory.path().join(format!("{}#1", key(1)));
-        std::fs::write(&left, b"who").unwrap();
-        let blobs = Blobs::local(directory.path()).unwrap();
-        assert_eq!(blobs.list("").await.unwrap().len(), 1);
-        blobs
-            .put(&key(1), Bytes::from_static(b"anew"))
-            .await
-            .unwrap();
-        let alone = directory.path().join("datasets/some/data#2");
-        std::fs::create_dir_all(alone.parent().unwrap()).unwrap();
-        std::fs::write(&alone, b"who").unwrap();
-        assert_eq!(remove_unfinished(directory.path()), 2);
-        assert!(!left.exists());
-        assert!(!directory.path().join("datasets").exists());
-        assert_eq!(blobs.get(&key(1)).await.unwrap().unwrap(), "anew");
-        assert_eq!(remove_unfinished(&directory.path().join("missing")), 0);
     }
 
     #[tokio::test]

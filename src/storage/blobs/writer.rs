@@ -2,19 +2,16 @@
 //!
 //! Memory holds one part of it, however long it grows. Until [`BlobWriter::finish`] nobody sees
 //! anything of it; what a process that dies in between leaves is
-//! [removed](super::blobs::remove_unfinished) at a later start beside an embedded
-//! database.
+//! [removed](super::unfinished) later.
 
 use std::io::{self, Write};
 
+use bytes::Bytes;
 use object_store::{MultipartUpload, ObjectStoreExt, path};
 use tokio::runtime::Handle;
 
-use super::blobs::{Blobs, parsed, store_error};
-use super::error::StoreError;
-
-/// Bytes handed to the store at once; object stores take no parts under 5 MiB but the last.
-const PART_BYTES: usize = 8 << 20;
+use super::{Blobs, PART_BYTES, parsed};
+use crate::storage::error::StoreError;
 
 /// A blob that is being written. To be written to where a thread may block.
 pub struct BlobWriter {
@@ -45,6 +42,30 @@ impl Blobs {
             runtime: Handle::current(),
         })
     }
+
+    /// Stores a blob that is larger than a part.
+    pub(super) async fn put_in_parts(
+        &self,
+        path: &path::Path,
+        mut bytes: Bytes,
+    ) -> Result<(), StoreError> {
+        let begun = self.store.put_multipart(path).await;
+        let mut upload = begun.map_err(|error| self.error(error))?;
+        let put = async {
+            while !bytes.is_empty() {
+                let part = bytes.split_to(PART_BYTES.min(bytes.len()));
+                upload.put_part(part.into()).await?;
+            }
+            upload.complete().await
+        };
+        if let Err(error) = put.await {
+            // What cannot be removed now is removed like what a crash leaves.
+            let _ = upload.abort().await;
+            self.remove_empty_directory(path);
+            return Err(self.error(error));
+        }
+        Ok(())
+    }
 }
 
 impl BlobWriter {
@@ -57,8 +78,9 @@ impl BlobWriter {
         match self.publish().await {
             Ok(()) => Ok(self.bytes),
             Err(error) => {
+                let error = self.blobs.error(error);
                 self.abort().await;
-                Err(store_error(error))
+                Err(error)
             }
         }
     }
@@ -76,8 +98,8 @@ impl BlobWriter {
         let part = std::mem::take(&mut self.part);
         match &mut self.upload {
             None => {
-                let put = self.blobs.store.put(&self.path, part.into());
-                put.await?;
+                self.blobs.forget(&self.path);
+                self.blobs.store.put(&self.path, part.into()).await?;
             }
             Some(upload) => {
                 upload.put_part(part.into()).await?;
@@ -102,7 +124,8 @@ impl Write for BlobWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if self.part.len() == PART_BYTES {
             let runtime = self.runtime.clone();
-            runtime.block_on(self.put_part())?;
+            let put = runtime.block_on(self.put_part());
+            put.map_err(|error| self.blobs.error(error))?;
         }
         let taken = bytes.len().min(PART_BYTES - self.part.len());
         self.part.extend_from_slice(&bytes[..taken]);

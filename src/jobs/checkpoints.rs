@@ -1,0 +1,312 @@
+//! Checkpoints of the jobs that run here: when the next one is due, how it is taken, sealed and
+//! written, and what is found of one when a job is claimed again.
+//!
+//! The computation hands over bytes where it stands; everything else is done beside it. What fails
+//! here is logged, and the job goes on: a checkpoint only saves time. One that is damaged, or that
+//! another version of this program wrote, is not opened, and the job begins from the beginning.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use crate::learners::run::{Checkpoints, Counts, Run};
+use crate::learners::snapshot::{SnapshotReader, SnapshotWriter};
+use crate::records::{Job, JobId};
+use crate::storage::{Fenced, Lease, StoreError};
+
+use super::service::Jobs;
+
+/// How a checkpoint is written. It grows whenever the bytes of any state mean something else; those
+/// of another version of the program are not read in any case.
+const FORMAT: u32 = 1;
+
+/// So many times what the last checkpoint cost lie between two of them: 1 %.
+const COSTS_BETWEEN: u32 = 100;
+
+/// Larger states are not kept: a job that has one begins from the beginning.
+const STATE_BYTES_MAX: usize = 64 << 20;
+
+/// How long a process that stops waits for one last checkpoint to be written.
+const LAST_PATIENCE: Duration = Duration::from_secs(3);
+
+/// The time of computing until the next checkpoint, the last of which cost so much. `every` is how
+/// often there is one where they are cheap.
+fn pause(every: Duration, cost: Duration) -> Duration {
+    every.max(cost.saturating_mul(COSTS_BETWEEN))
+}
+
+/// What a computation begins with.
+#[derive(Debug, Default)]
+pub struct Beginning {
+    /// Its outside, of which `checkpoints` is a part.
+    pub run: Arc<Run>,
+    /// Takes its states.
+    pub checkpoints: Arc<StateCell>,
+    /// The state to go on from.
+    pub state: Option<Vec<u8>>,
+}
+
+impl Beginning {
+    /// That of a job of which nothing was computed before, as far as is known.
+    pub fn of(job: JobId) -> Self {
+        let checkpoints = Arc::new(StateCell {
+            job: Some(job),
+            ..StateCell::default()
+        });
+        let run = Run {
+            checkpoints: Some(Arc::<StateCell>::clone(&checkpoints)),
+            ..Run::default()
+        };
+        Self {
+            run: Arc::new(run),
+            checkpoints,
+            state: None,
+        }
+    }
+
+    /// Goes on from what was left.
+    pub fn go_on(&mut self, left: Left) {
+        self.run.progress.show(&left.counts);
+        // Nothing is computed yet, and nothing was set before.
+        let _ = self.checkpoints.seconds_before.set(left.seconds);
+        self.state = Some(left.state);
+    }
+}
+
+/// What an attempt left for the next one.
+#[derive(Debug, PartialEq)]
+pub struct Left {
+    /// How long was computed.
+    pub seconds: f64,
+    /// What was counted.
+    pub counts: Counts,
+    state: Vec<u8>,
+}
+
+impl Left {
+    /// As it is stored: a digest, and what it is of.
+    pub fn seal(&self, job: &Job) -> Vec<u8> {
+        let mut rest = SnapshotWriter::default();
+        rest.number(self.seconds.to_bits());
+        self.counts.write(&mut rest);
+        let mut sealed = vec![0; 32];
+        sealed.extend(rest.finish());
+        sealed.extend(&self.state);
+        let digest = digest(job, &sealed[32..]);
+        sealed[..32].copy_from_slice(&digest);
+        sealed
+    }
+
+    /// What was sealed for this very job, by this version of the program.
+    pub fn open(job: &Job, sealed: &[u8]) -> Option<Self> {
+        let (digest_found, rest) = sealed.split_at_checked(32)?;
+        if *digest_found != digest(job, rest) {
+            return None;
+        }
+        let (head, state) = rest.split_at_checked(40)?;
+        let mut head = SnapshotReader::new(head);
+        Some(Self {
+            seconds: f64::from_bits(head.number().ok()?),
+            counts: Counts::read(&mut head).ok()?,
+            state: state.to_vec(),
+        })
+    }
+}
+
+/// Of what a state depends on, and the state.
+fn digest(job: &Job, rest: &[u8]) -> [u8; 32] {
+    let seed = job.seed.to_string();
+    let spec = job.spec.to_string();
+    let mut digest = Sha256::new();
+    for part in [
+        &FORMAT.to_le_bytes(),
+        env!("CARGO_PKG_VERSION").as_bytes(),
+        job.id.to_string().as_bytes(),
+        seed.as_bytes(),
+        job.data_sha256.as_deref().unwrap_or_default().as_bytes(),
+        spec.as_bytes(),
+        rest,
+    ] {
+        digest.update((part.len() as u64).to_le_bytes());
+        digest.update(part);
+    }
+    digest.finalize().into()
+}
+
+/// Where a computation leaves its state when it is asked to.
+#[derive(Debug, Default)]
+pub struct StateCell {
+    job: Option<JobId>,
+    is_wanted: AtomicBool,
+    taken: Mutex<Option<Taken>>,
+    /// When this computation began, and how long those before it computed.
+    begun: OnceLock<Instant>,
+    seconds_before: OnceLock<f64>,
+}
+
+/// A state and what it cost to make it.
+#[derive(Debug)]
+struct Taken {
+    left: Left,
+    cost: Duration,
+}
+
+impl StateCell {
+    /// The computation begins now.
+    pub fn begin(&self) {
+        // A computation begins once.
+        let _ = self.begun.set(Instant::now());
+    }
+
+    /// How long earlier attempts computed what this one goes on from.
+    pub fn seconds_before(&self) -> f64 {
+        self.seconds_before.get().copied().unwrap_or(0.0)
+    }
+
+    /// How long was computed in all.
+    pub fn seconds(&self) -> f64 {
+        let own = self.begun.get().map_or(Duration::ZERO, Instant::elapsed);
+        self.seconds_before() + own.as_secs_f64()
+    }
+
+    fn take_out(&self) -> Option<Taken> {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.take()
+    }
+}
+
+impl Checkpoints for StateCell {
+    fn is_wanted(&self) -> bool {
+        self.is_wanted.load(Ordering::Relaxed)
+    }
+
+    fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Vec<u8>) {
+        let begun = Instant::now();
+        let left = Left {
+            seconds: self.seconds(),
+            counts: *counts,
+            state: write(),
+        };
+        let cost = begun.elapsed();
+        self.is_wanted.store(false, Ordering::Relaxed);
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        *taken = Some(Taken { left, cost });
+    }
+
+    fn refused(&self) {
+        let job = self.job.map(tracing::field::display);
+        tracing::warn!(
+            job,
+            "the checkpoint does not fit; the job begins from the beginning"
+        );
+    }
+}
+
+/// Asks one computation for its state when it is time, and writes what it hands over.
+pub(super) struct Checkpointing {
+    cell: Arc<StateCell>,
+    every: Duration,
+    due: Instant,
+    has_failed: bool,
+}
+
+impl Checkpointing {
+    /// Of a computation that begins about now.
+    pub(super) fn new(cell: Arc<StateCell>, every: Duration) -> Self {
+        Self {
+            cell,
+            every,
+            due: Instant::now() + every,
+            has_failed: false,
+        }
+    }
+
+    /// Does what is due, within `patience`.
+    pub(super) async fn tick(&mut self, jobs: &Jobs, job: &Job, lease: &Lease, patience: Duration) {
+        if let Some(taken) = self.cell.take_out() {
+            let begun = Instant::now();
+            let handed_over_in = taken.cost;
+            self.write(jobs, job, lease, taken, patience).await;
+            let cost = handed_over_in + begun.elapsed();
+            self.due = Instant::now() + pause(self.every, cost);
+        } else if Instant::now() >= self.due {
+            self.cell.is_wanted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Writes what the computation left when it was suspended.
+    pub(super) async fn write_last(&mut self, jobs: &Jobs, job: &Job, lease: &Lease) {
+        if let Some(taken) = self.cell.take_out() {
+            self.write(jobs, job, lease, taken, LAST_PATIENCE).await;
+        }
+    }
+
+    async fn write(
+        &mut self,
+        jobs: &Jobs,
+        job: &Job,
+        lease: &Lease,
+        taken: Taken,
+        patience: Duration,
+    ) {
+        let written = tokio::time::timeout(patience, write(jobs, job, lease, taken.left));
+        let written = written.await;
+        let failed = match written.unwrap_or_else(|late| Err(StoreError::unavailable(late))) {
+            // Whose lease is lost is told so by the next heartbeat.
+            Ok(_) => return self.has_failed = false,
+            Err(error) => error,
+        };
+        // Once, as long as it goes on: the disk may be full for hours.
+        if !std::mem::replace(&mut self.has_failed, true) {
+            tracing::warn!(job = %job.id, error = %failed, "no checkpoint; the job goes on without");
+        }
+    }
+}
+
+async fn write(jobs: &Jobs, job: &Job, lease: &Lease, left: Left) -> Result<(), StoreError> {
+    let bytes = left.state.len();
+    if bytes > STATE_BYTES_MAX {
+        let detail = format!("the state takes {bytes} bytes, more than {STATE_BYTES_MAX}");
+        return Err(StoreError::other(detail));
+    }
+    let of = job.clone();
+    let sealed = tokio::task::spawn_blocking(move || left.seal(&of)).await;
+    let sealed = sealed.map_err(StoreError::other)?;
+    if jobs.store.save_checkpoint(lease, &sealed).await? == Fenced::Done {
+        metrics::counter!("halfspace_checkpoints_total").increment(1);
+        metrics::counter!("halfspace_checkpoint_bytes_total").increment(sealed.len() as u64);
+    }
+    Ok(())
+}
+
+impl Jobs {
+    /// What an earlier attempt left of a job that was handed out before.
+    pub(super) async fn left(&self, job: &Job, lease: &Lease) -> Result<Option<Left>, StoreError> {
+        if lease.claim == 1 {
+            return Ok(None);
+        }
+        let Some(sealed) = self.store.checkpoint(job.id).await? else {
+            return Ok(None);
+        };
+        let of = job.clone();
+        let left = tokio::task::spawn_blocking(move || Left::open(&of, &sealed)).await;
+        let left = left.map_err(StoreError::other)?;
+        match &left {
+            Some(left) => {
+                let Left {
+                    seconds, counts, ..
+                } = left;
+                let examples = counts.examples;
+                tracing::info!(job = %job.id, examples, seconds, "goes on from its checkpoint");
+            }
+            None => tracing::warn!(
+                job = %job.id,
+                "the checkpoint is damaged or another version's; the job begins from the beginning"
+            ),
+        }
+        Ok(left)
+    }
+}

@@ -1,0 +1,379 @@
+//! Blobs of an object store, fetched to be read by position.
+//!
+//! A blob is fetched once, however many want it, to a file without a name: so nothing is left of it
+//! when the process ends, and nobody can take a part of it for the whole. The files take at most so
+//! many bytes; for the next blob those go that were not used for longest and that nobody reads. Where
+//! all are read, whoever wants another one waits.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures_util::{StreamExt, TryStreamExt, stream};
+use object_store::path::Path;
+use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::s3::store_error;
+use super::{BlobFile, PART_BYTES};
+use crate::formats::ReadAt;
+use crate::learners::run::StopFlag;
+use crate::storage::data_dir::Scratch;
+use crate::storage::error::StoreError;
+
+/// Files held at once: each costs a descriptor.
+const FILES_MAX: u64 = 128;
+
+/// Parts on their way at once; memory holds as many.
+const PARTS_AT_ONCE: usize = 3;
+
+/// How long somebody waits for room.
+const ROOM_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Between two looks at the stop flag.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// The fetched blobs of a process.
+#[derive(Clone)]
+pub(super) struct BlobCache(Arc<Inner>);
+
+struct Inner {
+    store: Arc<dyn ObjectStore>,
+    scratch: Scratch,
+    bytes_max: u64,
+    held: Arc<Held>,
+    blobs: Mutex<HashMap<Path, Entry>>,
+    /// Counts uses, to tell which was longest ago.
+    uses: AtomicU64,
+}
+
+/// What the files take that are open, in the cache or still read after it let them go.
+#[derive(Default)]
+struct Held {
+    bytes: AtomicU64,
+    files: AtomicU64,
+    /// Told when room became free, and when a fetch ended.
+    changed: Notify,
+}
+
+enum Entry {
+    /// Somebody fetches it.
+    Coming,
+    Here {
+        blob: Arc<Fetched>,
+        used: u64,
+    },
+}
+
+/// A whole blob, and its room.
+#[derive(Debug)]
+struct Fetched {
+    file: BlobFile,
+    room: Room,
+}
+
+/// Bytes taken until this is dropped.
+struct Room {
+    held: Arc<Held>,
+    bytes: u64,
+}
+
+/// Somebody who reads a blob: it stays until this is dropped.
+#[derive(Debug)]
+struct Reader(Arc<Fetched>);
+
+impl BlobCache {
+    pub(super) fn new(store: Arc<dyn ObjectStore>, scratch: Scratch, bytes_max: u64) -> Self {
+        Self(Arc::new(Inner {
+            store,
+            scratch,
+            bytes_max,
+            held: Arc::default(),
+            blobs: Mutex::default(),
+            uses: AtomicU64::new(0),
+        }))
+    }
+
+    /// The blob, fetched unless it is here, if there is one.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] when it cannot be fetched now, there is no room in time, or the
+    /// flag is raised; [`StoreError::Full`] when the disk has none; [`StoreError::Other`] when it is
+    /// larger than the cache may ever be.
+    pub(super) async fn open(
+        &self,
+        path: &Path,
+        stop: &StopFlag,
+    ) -> Result<Option<Box<dyn ReadAt>>, StoreError> {
+        loop {
+            let changed = self.0.held.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            match self.0.look(path) {
+                Look::Here(reader) => {
+                    metrics::counter!("halfspace_blob_cache_hits_total").increment(1);
+                    return Ok(Some(Box::new(reader)));
+                }
+                Look::Nobodys(coming) => return coming.fetch(stop).await,
+                Look::Coming => {}
+            }
+            go_on(stop)?;
+            let _ = tokio::time::timeout(LOOK, changed).await;
+        }
+    }
+
+    /// Lets go of a blob that is deleted, or will be another one. Who reads it reads on.
+    pub(super) fn forget(&self, path: &Path) {
+        let mut blobs = self.0.blobs();
+        if let Some(Entry::Here { .. }) = blobs.get(path) {
+            blobs.remove(path);
+        }
+    }
+}
+
+enum Look<'a> {
+    Here(Reader),
+    Coming,
+    /// Whoever looked is to fetch it.
+    Nobodys(Coming<'a>),
+}
+
+impl Inner {
+    fn blobs(&self) -> MutexGuard<'_, HashMap<Path, Entry>> {
+        // What panicked meanwhile has changed one entry or none.
+        self.blobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn look<'a>(&'a self, path: &'a Path) -> Look<'a> {
+        let now = self.uses.fetch_add(1, Ordering::Relaxed);
+        let mut blobs = self.blobs();
+        match blobs.get_mut(path) {
+            Some(Entry::Here { blob, used }) => {
+                *used = now;
+                Look::Here(Reader(Arc::clone(blob)))
+            }
+            Some(Entry::Coming) => Look::Coming,
+            None => {
+                blobs.insert(path.clone(), Entry::Coming);
+                Look::Nobodys(Coming { cache: self, path })
+            }
+        }
+    }
+
+    /// Takes room, from those that nobody reads if need be; none when all are read.
+    fn take_room(&self, bytes: u64) -> Option<Room> {
+        let mut blobs = self.blobs();
+        let held = &self.held;
+        // Only here is room taken, under the lock; meanwhile it can only become more.
+        while held.bytes.load(Ordering::Relaxed).saturating_add(bytes) > self.bytes_max
+            || held.files.load(Ordering::Relaxed) >= FILES_MAX
+        {
+            let unread = blobs.iter().filter_map(|(path, entry)| match entry {
+                // Readers are made under the lock too.
+                Entry::Here { blob, used } if Arc::strong_count(blob) == 1 => Some((*used, path)),
+                _ => None,
+            });
+            let (_, longest) = unread.min()?;
+            let longest = longest.clone();
+            blobs.remove(&longest);
+        }
+        Some(Room::take(held, bytes))
+    }
+
+    async fn room(&self, bytes: u64, stop: &StopFlag) -> Result<Room, StoreError> {
+        let deadline = Instant::now() + ROOM_PATIENCE;
+        loop {
+            let changed = self.held.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if let Some(room) = self.take_room(bytes) {
+                return Ok(room);
+            }
+            go_on(stop)?;
+            if Instant::now() >= deadline {
+                let told = format!(
+                    "no room for {bytes} bytes among blobs that are being read; --blob-cache-bytes-max is {}",
+                    self.bytes_max
+                );
+                return Err(StoreError::unavailable(told));
+            }
+            let _ = tokio::time::timeout(LOOK, changed).await;
+        }
+    }
+}
+
+/// The right, and the duty, to fetch a blob: dropped before it is here, it is anybody's again.
+struct Coming<'a> {
+    cache: &'a Inner,
+    path: &'a Path,
+}
+
+impl Coming<'_> {
+    async fn fetch(self, stop: &StopFlag) -> Result<Option<Box<dyn ReadAt>>, StoreError> {
+        let cache = self.cache;
+        let meta = match cache.store.head(self.path).await {
+            Ok(meta) => meta,
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(store_error(error)),
+        };
+        if meta.size > cache.bytes_max {
+            return Err(StoreError::other(format!(
+                "the blob {} of {} bytes is larger than --blob-cache-bytes-max, {}",
+                self.path, meta.size, cache.bytes_max
+            )));
+        }
+        let room = cache.room(meta.size, stop).await?;
+        let scratch = cache.scratch.clone();
+        let file = in_pool(move || scratch.file()).await?;
+        let file = Arc::new(file);
+        self.fill(&file, &meta, stop).await?;
+        let file = Arc::into_inner(file).ok_or_else(|| StoreError::other("the file is in use"))?;
+        let blob = Arc::new(Fetched {
+            file: BlobFile(file),
+            room,
+        });
+        metrics::counter!("halfspace_blob_cache_misses_total").increment(1);
+        metrics::counter!("halfspace_blob_cache_fetched_bytes_total").increment(meta.size);
+        let used = cache.uses.fetch_add(1, Ordering::Relaxed);
+        let here = Entry::Here {
+            blob: Arc::clone(&blob),
+            used,
+        };
+        cache.blobs().insert(self.path.clone(), here);
+        Ok(Some(Box::new(Reader(blob))))
+    }
+
+    /// Brings the blob in parts, in order, some of them ahead.
+    async fn fill(
+        &self,
+        file: &Arc<File>,
+        meta: &ObjectMeta,
+        stop: &StopFlag,
+    ) -> Result<(), StoreError> {
+        let starts = (0..meta.size).step_by(PART_BYTES);
+        let ranges = starts.map(|start| start..meta.size.min(start + PART_BYTES as u64));
+        let parts = stream::iter(ranges).map(|range| self.part(meta, range));
+        let mut parts = parts.buffered(PARTS_AT_ONCE);
+        loop {
+            let part = tokio::select! {
+                part = parts.try_next() => part?,
+                stopped = raised(stop) => return Err(stopped),
+            };
+            let Some(part) = part else {
+                return Ok(());
+            };
+            let file = Arc::clone(file);
+            in_pool(move || (&*file).write_all(&part)).await?;
+        }
+    }
+
+    /// A part, of the very blob that was found.
+    async fn part(&self, meta: &ObjectMeta, range: Range<u64>) -> Result<bytes::Bytes, StoreError> {
+        let options = GetOptions {
+            if_match: meta.e_tag.clone(),
+            range: Some(range.clone().into()),
+            ..GetOptions::default()
+        };
+        let got = self.cache.store.get_opts(self.path, options).await;
+        let part = got
+            .map_err(store_error)?
+            .bytes()
+            .await
+            .map_err(store_error)?;
+        if part.len() as u64 == range.end - range.start {
+            Ok(part)
+        } else {
+            let told = format!("{} brought {} bytes of {range:?}", self.path, part.len());
+            Err(StoreError::unavailable(told))
+        }
+    }
+}
+
+impl Drop for Coming<'_> {
+    fn drop(&mut self) {
+        let mut blobs = self.cache.blobs();
+        if let Some(Entry::Coming) = blobs.get(self.path) {
+            blobs.remove(self.path);
+        }
+        drop(blobs);
+        self.cache.held.changed.notify_waiters();
+    }
+}
+
+/// What blocks, where it may.
+async fn in_pool<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, StoreError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    Ok(done.map_err(StoreError::other)??)
+}
+
+fn go_on(stop: &StopFlag) -> Result<(), StoreError> {
+    match stop.raised() {
+        None => Ok(()),
+        Some(_) => Err(StoreError::unavailable(
+            "nobody waits for the blob any more",
+        )),
+    }
+}
+
+/// Ends when the flag is raised.
+async fn raised(stop: &StopFlag) -> StoreError {
+    loop {
+        if let Err(stopped) = go_on(stop) {
+            return stopped;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+impl Room {
+    fn take(held: &Arc<Held>, bytes: u64) -> Self {
+        let before = held.bytes.fetch_add(bytes, Ordering::Relaxed);
+        held.files.fetch_add(1, Ordering::Relaxed);
+        metrics::gauge!("halfspace_blob_cache_bytes").set((before + bytes) as f64);
+        let held = Arc::clone(held);
+        Self { held, bytes }
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        let before = self.held.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.held.files.fetch_sub(1, Ordering::Relaxed);
+        metrics::gauge!("halfspace_blob_cache_bytes").set((before - self.bytes) as f64);
+        self.held.changed.notify_waiters();
+    }
+}
+
+impl fmt::Debug for Room {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Room({})", self.bytes)
+    }
+}
+
+impl ReadAt for Reader {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.file.read_exact_at(buffer, offset)
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        self.0.file.bytes()
+    }
+}
+
+impl Drop for Reader {
+    /// The last reader makes room possible, though the file stays.
+    fn drop(&mut self) {
+        self.0.room.held.changed.notify_waiters();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,359 @@
+//! Blobs in an object store that speaks S3.
+//!
+//! Every exchange is bounded in time and tried again a few times; what goes on failing is an error
+//! that passes. An error says which request failed and what the store named as the reason, and
+//! nothing else of an answer: some stores answer with the headers that they were sent.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, AwsAuthorizer};
+use object_store::client::{
+    ClientOptions, HttpClient, HttpConnector, HttpRequest, HttpRequestBody, ReqwestConnector,
+};
+use object_store::multipart::MultipartStore;
+use object_store::{BackoffConfig, RetryConfig, path};
+use url::Url;
+
+use super::url::Bucket;
+use crate::storage::error::StoreError;
+
+/// How long a connection may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// How long one exchange may take, which brings or takes some megabytes at most.
+const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How often an exchange that failed is begun again, and until when.
+const RETRIES_MAX: usize = 3;
+const RETRY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Unfinished uploads told in one answer.
+const UPLOADS_LISTED: &str = "1000";
+
+/// A setting that nobody is shown.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Hidden(String);
+
+impl FromStr for Hidden {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("...")
+    }
+}
+
+/// How to reach a store, and as whom. An empty text is as good as none.
+#[derive(Clone, Debug)]
+pub struct S3Access {
+    pub access_key_id: Option<Hidden>,
+    pub secret_access_key: Option<Hidden>,
+    pub session_token: Option<Hidden>,
+    pub region: String,
+    /// The address of the server; Amazon's own when left out. Hidden, since a wrong one may be
+    /// anything.
+    pub endpoint_url: Option<Hidden>,
+    /// Whether the server may be asked without TLS, though it is not on this machine.
+    pub allow_http: bool,
+}
+
+/// A bucket that can be asked.
+pub(super) struct S3 {
+    pub(super) store: AmazonS3,
+    bucket: Bucket,
+    /// For the one question that the library does not ask.
+    client: HttpClient,
+    address: String,
+    region: String,
+}
+
+/// An upload that was begun and not finished.
+pub(super) struct UnfinishedUpload {
+    key: path::Path,
+    id: String,
+    /// As the store writes it: RFC 3339, in UTC.
+    pub(super) begun_at: String,
+}
+
+impl S3 {
+    /// Gets ready to ask, and asks nothing yet.
+    ///
+    /// # Errors
+    /// Which setting is wrong, without its value.
+    pub(super) fn new(bucket: Bucket, access: &S3Access) -> Result<Self, String> {
+        let endpoint = access.endpoint()?;
+        let set = |hidden: &Option<Hidden>| {
+            let text = hidden.as_ref().map(|hidden| hidden.0.clone());
+            text.filter(|text| !text.is_empty())
+        };
+        let (Some(id), Some(secret)) = (set(&access.access_key_id), set(&access.secret_access_key))
+        else {
+            let told = "s3:// takes credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
+            return Err(told.to_owned());
+        };
+        // The library's client takes the process's cryptography; that there is one already is fine.
+        let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
+        let options = ClientOptions::new()
+            .with_connect_timeout(CONNECT_TIMEOUT)
+            .with_timeout(EXCHANGE_TIMEOUT)
+            .with_allow_http(endpoint.as_ref().is_some_and(|url| url.scheme() == "http"));
+        let failed = |error: object_store::Error| told(&error.to_string());
+        let client = ReqwestConnector::default().connect(&options);
+        let mut builder = AmazonS3Builder::new()
+            .with_bucket_name(&bucket.name)
+            .with_region(&access.region)
+            .with_access_key_id(id)
+            .with_secret_access_key(secret)
+            .with_client_options(options)
+            .with_retry(retries())
+            // Not every store knows how to delete many at once.
+            .with_config(AmazonS3ConfigKey::DisableBulkDelete, "true");
+        if let Some(token) = set(&access.session_token) {
+            builder = builder.with_token(token);
+        }
+        let mut address = format!("https://s3.{}.amazonaws.com/", access.region);
+        if let Some(url) = endpoint {
+            address = url.as_str().to_owned();
+            builder = builder.with_endpoint(url.as_str().trim_end_matches('/'));
+        }
+        let store = builder.build().map_err(failed)?;
+        Ok(Self {
+            store,
+            client: client.map_err(failed)?,
+            address: format!("{}/{}", address.trim_end_matches('/'), bucket.name),
+            region: access.region.clone(),
+            bucket,
+        })
+    }
+
+    /// The uploads that were begun and not finished, a thousand at most; the rest when these are
+    /// gone.
+    pub(super) async fn unfinished_uploads(&self) -> Result<Vec<UnfinishedUpload>, StoreError> {
+        let query = form_urlencoded::Serializer::new(String::new())
+            .append_pair("max-uploads", UPLOADS_LISTED)
+            .append_pair("prefix", &self.bucket.prefix)
+            .append_pair("uploads", "")
+            .finish();
+        let mut request = HttpRequest::new(HttpRequestBody::empty());
+        let uri = format!("{}?{query}", self.address).parse();
+        *request.uri_mut() = uri.map_err(StoreError::other)?;
+        let credentials = self.store.credentials().get_credential().await;
+        let credentials = credentials.map_err(store_error)?;
+        let authorizer = AwsAuthorizer::new(&credentials, "s3", &self.region);
+        let signed = authorizer.try_authorize(&mut request, None);
+        signed.map_err(store_error)?;
+        let unanswered = |error| StoreError::unavailable(told(&format!("{error}")));
+        let answer = self.client.execute(request).await.map_err(unanswered)?;
+        let status = answer.status();
+        let body = answer.into_body().bytes().await.map_err(unanswered)?;
+        let body = String::from_utf8_lossy(&body);
+        if !status.is_success() {
+            let reason = reason(&body).unwrap_or_default();
+            let told = format!("listing unfinished uploads: {status}{reason}");
+            return Err(StoreError::unavailable(told));
+        }
+        let uploads = body.split("<Upload>").skip(1);
+        Ok(uploads.filter_map(|text| self.upload(text)).collect())
+    }
+
+    /// One that is ours: another's may begin with the same characters.
+    fn upload(&self, text: &str) -> Option<UnfinishedUpload> {
+        let key = path::Path::parse(element(text, "Key")?).ok()?;
+        let prefix = path::Path::parse(&self.bucket.prefix).ok()?;
+        key.prefix_match(&prefix).map(drop)?;
+        Some(UnfinishedUpload {
+            id: element(text, "UploadId")?.to_owned(),
+            begun_at: element(text, "Initiated")?.to_owned(),
+            key,
+        })
+    }
+
+    /// Gives up an upload of somebody who is gone.
+    pub(super) async fn abort(&self, upload: &UnfinishedUpload) -> Result<(), StoreError> {
+        let aborted = self.store.abort_multipart(&upload.key, &upload.id).await;
+        match aborted {
+            Ok(()) | Err(object_store::Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(store_error(error)),
+        }
+    }
+}
+
+impl S3Access {
+    fn endpoint(&self) -> Result<Option<Url>, String> {
+        let Some(Hidden(text)) = self.endpoint_url.as_ref().filter(|url| !url.0.is_empty()) else {
+            return Ok(None);
+        };
+        let wrong = |why: &str| Err(format!("AWS_ENDPOINT_URL: {why}"));
+        let Ok(url) = text.parse::<Url>() else {
+            return wrong("no URL");
+        };
+        if !["http", "https"].contains(&url.scheme()) || !url.has_host() {
+            return wrong("neither http:// nor https:// and a host");
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return wrong("credentials have no place in it");
+        }
+        if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+            return wrong("nothing may follow the host and the port");
+        }
+        if url.scheme() == "http" && !self.allow_http && !is_loopback(&url) {
+            return wrong(
+                "http:// to another machine is not encrypted: AWS_ALLOW_HTTP=true allows it",
+            );
+        }
+        Ok(Some(url))
+    }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost",
+        None => false,
+    }
+}
+
+fn retries() -> RetryConfig {
+    RetryConfig {
+        backoff: BackoffConfig {
+            init_backoff: Duration::from_millis(100),
+            max_backoff: Duration::from_secs(1),
+            base: 2.0,
+        },
+        max_retries: RETRIES_MAX,
+        retry_timeout: RETRY_TIMEOUT,
+    }
+}
+
+/// An error of the library in the terms of this one.
+pub(super) fn store_error(error: object_store::Error) -> StoreError {
+    let text = error.to_string();
+    let told = told(&text);
+    let is_full = |sign: &&str| told.contains(*sign);
+    if ["507 ", "StorageFull", "QuotaExceeded"].iter().any(is_full) {
+        StoreError::Full(told.into())
+    } else {
+        StoreError::unavailable(told)
+    }
+}
+
+/// What may be shown of an error's text: all but the body of an answer, of which only code and
+/// message.
+fn told(text: &str) -> String {
+    const STATUS: &str = "status code: ";
+    let shown = match text.find(STATUS) {
+        Some(at) => {
+            let status = at + STATUS.len();
+            let length = text[status..].find(':').unwrap_or(text.len() - status);
+            &text[..status + length]
+        }
+        None => text.find("error response: ").map_or(text, |at| &text[..at]),
+    };
+    let body = &text[shown.len()..];
+    format!("{shown}{}", reason(body).unwrap_or_default())
+}
+
+/// What a store names as its reason.
+fn reason(body: &str) -> Option<String> {
+    let code = element(body, "Code")?;
+    let message = element(body, "Message").unwrap_or_default();
+    Some(format!(": {code}: {message}"))
+}
+
+/// The text of the first element of this name.
+fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let (_, rest) = text.split_once(&format!("<{name}>"))?;
+    let (inside, _) = rest.split_once(&format!("</{name}>"))?;
+    Some(inside.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access() -> S3Access {
+        let hidden = |text: &str| Some(text.parse::<Hidden>().unwrap());
+        S3Access {
+            access_key_id: hidden("ada"),
+            secret_access_key: hidden("s3cret"),
+            session_token: None,
+            region: "us-east-1".to_owned(),
+            endpoint_url: None,
+            allow_http: false,
+        }
+    }
+
+    fn refused(change: impl FnOnce(&mut S3Access)) -> Option<String> {
+        let mut access = access();
+        change(&mut access);
+        let bucket = Bucket {
+            name: "half".to_owned(),
+            prefix: String::new(),
+        };
+        let refused = S3::new(bucket, &access).err();
+        assert!(!format!("{access:?} {refused:?}").contains("s3cret"));
+        refused
+    }
+
+    #[test]
+    fn a_wrong_setting_is_named_and_not_shown() {
+        assert_eq!(refused(|_| {}), None);
+        let told = refused(|access| access.secret_access_key = Some(Hidden::default()));
+        assert!(told.unwrap().contains("AWS_SECRET_ACCESS_KEY"));
+        for endpoint in [
+            "s3cret",
+            "ftp://s3cret",
+            "https://ada:s3cret@host",
+            "https://host/s3cret",
+            "http://s3cret:9000",
+        ] {
+            let told = refused(|access| access.endpoint_url = Some(endpoint.parse().unwrap()));
+            assert!(told.unwrap().contains("AWS_ENDPOINT_URL"), "{endpoint}");
+        }
+        for endpoint in [
+            "",
+            "https://host:1",
+            "http://127.0.0.1:9000",
+            "http://localhost:9000/",
+        ] {
+            let told = refused(|access| access.endpoint_url = Some(endpoint.parse().unwrap()));
+            assert_eq!(told, None, "{endpoint}");
+        }
+        let told = refused(|access| {
+            access.endpoint_url = Some("http://s3:9000".parse().unwrap());
+            access.allow_http = true;
+        });
+        assert_eq!(told, None);
+    }
+
+    #[test]
+    fn of_an_answer_code_and_message_are_told_and_nothing_else() {
+        let answer = "Error performing GET http://h/b in 3ms - Server returned non-2xx status code: \
+            403 Forbidden: <?xml version=\"1.0\"?><Error><Code>SignatureDoesNotMatch</Code>\
+            <Message>The signature does not match.</Message>\
+            <CanonicalRequest>x-amz-security-token:s3cret</CanonicalRequest></Error>";
+        let shown = told(answer);
+        assert!(
+            shown.ends_with("403 Forbidden: SignatureDoesNotMatch: The signature does not match.")
+        );
+        let shown = told("Server returned non-2xx status code: 502 Bad Gateway: <html>s3cret");
+        assert_eq!(
+            shown,
+            "Server returned non-2xx status code: 502 Bad Gateway"
+        );
+        assert_eq!(
+            told("Server returned error response: s3cret"),
+            "Server returned "
+        );
+        assert_eq!(told("no route"), "no route");
+    }
+}

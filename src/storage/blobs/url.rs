@@ -1,0 +1,193 @@
+//! Where the blobs are, as it was set.
+//!
+//! No part of a right setting is secret. A wrong one may hold what was meant to be, so it is kept
+//! unread until it is read here, and never shown.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+/// The setting.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BlobUrl(String);
+
+/// Where the blobs are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BlobPlace {
+    /// In the folder `blobs` of the data directory.
+    DataDir,
+    /// In a folder elsewhere.
+    Folder(PathBuf),
+    /// In an object store that speaks S3.
+    Bucket(Bucket),
+}
+
+/// A bucket, and what the names of all blobs in it begin with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    pub name: String,
+    /// Segments with `/` between; empty for the whole bucket.
+    pub prefix: String,
+}
+
+/// Characters of a prefix. Names of objects are written at least half as long again.
+const PREFIX_CHARACTERS_MAX: usize = 400;
+
+impl BlobUrl {
+    /// What was set.
+    ///
+    /// # Errors
+    /// What is wrong with it, without any part of it.
+    pub fn place(&self) -> Result<BlobPlace, String> {
+        if self.0 == "folder" {
+            return Ok(BlobPlace::DataDir);
+        }
+        if let Some(path) = self.0.strip_prefix("file://") {
+            return folder(path);
+        }
+        match self.0.strip_prefix("s3://") {
+            Some(rest) => Bucket::parse(rest).map(BlobPlace::Bucket),
+            None => Err("none of folder, file:///..., s3://bucket/prefix".to_owned()),
+        }
+    }
+}
+
+fn folder(path: &str) -> Result<BlobPlace, String> {
+    let path = Path::new(path);
+    if !path.is_absolute() {
+        return Err("file:// is to be followed by an absolute path".to_owned());
+    }
+    Ok(BlobPlace::Folder(path.to_owned()))
+}
+
+impl Bucket {
+    /// Reads what follows `s3://`.
+    fn parse(text: &str) -> Result<Self, String> {
+        if let Some(extra) = text.chars().find(|extra| "@?#".contains(*extra)) {
+            return Err(format!(
+                "{extra:?} has no place in s3://bucket/prefix; credentials are set by AWS_ACCESS_KEY_ID and \
+                 AWS_SECRET_ACCESS_KEY, the address of the server by AWS_ENDPOINT_URL"
+            ));
+        }
+        let (name, prefix) = text.split_once('/').unwrap_or((text, ""));
+        let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
+        let of_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let inside = |byte: u8| of_name(byte) || byte == b'-' || byte == b'.';
+        let ends = name.bytes().next().zip(name.bytes().next_back());
+        let is_name = (3..=63).contains(&name.len())
+            && name.bytes().all(inside)
+            && ends.is_some_and(|(first, last)| of_name(first) && of_name(last));
+        if !is_name {
+            return Err(
+                "a bucket's name has 3 to 63 of the characters a-z, 0-9, - and ., \
+                        a letter or a digit first and last"
+                    .to_owned(),
+            );
+        }
+        let of_segment = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let is_segment =
+            |segment: &str| !["", ".", ".."].contains(&segment) && segment.bytes().all(of_segment);
+        let is_prefix = prefix.is_empty()
+            || (prefix.len() <= PREFIX_CHARACTERS_MAX && prefix.split('/').all(is_segment));
+        if !is_prefix {
+            return Err(format!(
+                "the prefix after the bucket has segments of the characters a-z, A-Z, 0-9, -, _ and ., \
+                 with one / between, {PREFIX_CHARACTERS_MAX} at most in all"
+            ));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            prefix: prefix.to_owned(),
+        })
+    }
+}
+
+/// As it is set.
+impl fmt::Display for Bucket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "s3://{}/{}", self.name, self.prefix)
+    }
+}
+
+impl FromStr for BlobUrl {
+    type Err = Infallible;
+
+    /// Takes any text: who refuses one while reading a command line shows it whole.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+/// What may be shown.
+impl fmt::Display for BlobUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place() {
+            Ok(_) => f.write_str(&self.0),
+            Err(_) => f.write_str("..."),
+        }
+    }
+}
+
+impl fmt::Debug for BlobUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> BlobUrl {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_place_is_read() {
+        assert_eq!(read("folder").place(), Ok(BlobPlace::DataDir));
+        let folder = BlobPlace::Folder("/srv/blobs".into());
+        assert_eq!(read("file:///srv/blobs").place(), Ok(folder));
+        for (text, name, prefix) in [
+            ("s3://half", "half", ""),
+            ("s3://half/", "half", ""),
+            ("s3://half.space-1/a", "half.space-1", "a"),
+            ("s3://half/a/B_2.c/", "half", "a/B_2.c"),
+        ] {
+            let Ok(BlobPlace::Bucket(bucket)) = read(text).place() else {
+                panic!("{text}");
+            };
+            assert_eq!((&*bucket.name, &*bucket.prefix), (name, prefix));
+            assert_eq!(format!("{:?}", read(text)), text);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_and_not_shown() {
+        let long = format!("s3://half/{}", "a".repeat(401));
+        for wrong in [
+            "",
+            "blobs",
+            "/srv/s3cret",
+            "file://srv/s3cret",
+            "http://s3cret/half",
+            "s3://",
+            "s3:///s3cret",
+            "s3://ab",
+            "s3://S3cret",
+            "s3://-half",
+            "s3://half_space",
+            "s3://ada:s3cret@half/a",
+            "s3://half?secret=s3cret",
+            "s3://half/a#s3cret",
+            "s3://half//s3cret",
+            "s3://half/../s3cret",
+            "s3://half/s3cret a",
+            long.as_str(),
+        ] {
+            let told = read(wrong).place().unwrap_err();
+            assert!(!told.contains("s3cret"), "{told}");
+            assert_eq!(format!("{:?}", read(wrong)), "...");
+        }
+    }
+}

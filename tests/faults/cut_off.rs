@@ -1,0 +1,337 @@
+//! A replica cut off from PostgreSQL: its clients are told in time, its computing stops by the end of
+//! the lease, its jobs go on elsewhere, and it heals by itself.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sqlx::{PgConnection, Row};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use crate::orders::{inseparable, settled};
+use crate::scale::{Scale, report};
+use crate::service::{
+    Answer, Client, PATIENCE, Program, Proxy, TestDatabase, Way, ended_once, long_job, short_job,
+    until,
+};
+
+/// Within this time clients are told that the database is away.
+const TOLD: Duration = Duration::from_secs(2);
+
+const LEASE: Duration = Duration::from_secs(2);
+
+/// What a loaded machine may add to either where nothing asserts it to the millisecond: in the short
+/// form, which runs beside other tests.
+const GRACE: Duration = Duration::from_secs(8);
+
+/// What the long form allows a worker to hear of the end of its lease.
+const NOTICE: Duration = Duration::from_millis(500);
+
+/// A process that reaches its database by a proxy, and one that reaches it directly.
+struct Pair {
+    database: TestDatabase,
+    proxy: Proxy,
+    directory: tempfile::TempDir,
+    scale: Scale,
+}
+
+impl Pair {
+    async fn new() -> Option<Self> {
+        let database = TestDatabase::new().await?;
+        let proxy = Proxy::start(database.socket()).await;
+        Some(Self {
+            database,
+            proxy,
+            directory: tempfile::tempdir().unwrap(),
+            scale: Scale::from_environment(),
+        })
+    }
+
+    /// A process behind the proxy.
+    fn replica(&self) -> Program {
+        self.start(&self.database.url_by(self.proxy.address()))
+    }
+
+    /// A process that nothing cuts off.
+    fn other(&self) -> Program {
+        self.start(&self.database.url())
+    }
+
+    // The program's start blocks this thread; the proxy runs on others.
+    fn start(&self, url: &str) -> Program {
+        let lease = LEASE.as_secs().to_string();
+        let settings = [
+            "--database-url",
+            url,
+            "--workers",
+            "1",
+            "--lease-seconds",
+            &lease,
+        ];
+        Program::start(self.directory.path(), &settings)
+    }
+}
+
+async fn accepted(client: Client, job: &Value) -> String {
+    let answer = client.post("/v1/jobs", job, None).await.unwrap();
+    answer.expect(202).header("location").unwrap().to_owned()
+}
+
+async fn cancel(client: Client, path: &str) {
+    let cancel = format!("{path}/cancel");
+    let answer = client.send("POST", &cancel, &[], b"").await;
+    answer.unwrap().expect(202);
+    client.until_status(path, "cancelled").await;
+}
+
+async fn until_ready(client: Client) {
+    until("the service to be ready", async || {
+        (client.get("/readyz").await.status == 200).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cut_off_a_replica_tells_its_clients_and_heals() {
+    let Some(pair) = Pair::new().await else {
+        return;
+    };
+    let program = pair.replica();
+    let client = program.client();
+    let long = accepted(client, &long_job(1)).await;
+    client.until_status(&long, "running").await;
+    let mut told = Told::default();
+    for way in [Way::Refuse, Way::Swallow].repeat(pair.scale.of(1, 10)) {
+        // This one waits for the end of its job when the network goes.
+        let waiter = tokio::spawn(async move {
+            let answer = client.post("/v1/jobs", &long_job(2), Some("wait=20")).await;
+            (answer.unwrap(), Instant::now())
+        });
+        let waiting = queued(client).await;
+        pair.proxy.turn(way);
+        let cut_at = Instant::now();
+        for path in ["/readyz", "/v1/jobs", long.as_str()] {
+            let asked_at = Instant::now();
+            let answer = client.get(path).await;
+            told.check(
+                &pair,
+                &format!("{way:?}: {path}"),
+                &answer,
+                asked_at.elapsed(),
+            );
+        }
+        let asked_at = Instant::now();
+        let refused = client.post("/v1/jobs", &short_job(), None).await.unwrap();
+        told.check(
+            &pair,
+            &format!("{way:?}: a job"),
+            &refused,
+            asked_at.elapsed(),
+        );
+        let (answer, told_at) = waiter.await.unwrap();
+        told.check(
+            &pair,
+            &format!("{way:?}: a waiter"),
+            &answer,
+            told_at - cut_at,
+        );
+        client.get("/livez").await.expect(200);
+        pair.proxy.turn(Way::Forward);
+        until_ready(client).await;
+        cancel(client, &waiting).await;
+    }
+    // The worker has lived through it, and works on.
+    cancel(client, &long).await;
+    let path = accepted(client, &short_job()).await;
+    client.until_status(&path, "succeeded").await;
+    report("cut off, clients", &told.to_string());
+}
+
+/// The path of the one job that is queued.
+async fn queued(client: Client) -> String {
+    until("a job to be queued", async || {
+        let queued = client
+            .get("/v1/jobs?status=queued")
+            .await
+            .expect(200)
+            .json();
+        let id = queued["items"][0]["id"].as_str()?;
+        Some(format!("/v1/jobs/{id}"))
+    })
+    .await
+}
+
+/// What clients were told.
+#[derive(Default)]
+struct Told {
+    answers: u32,
+    slowest: Duration,
+}
+
+impl Told {
+    /// Fails unless an answer tells in time that the database is away.
+    fn check(&mut self, pair: &Pair, what: &str, answer: &Answer, took: Duration) {
+        assert_eq!(answer.problem(503), "unavailable", "{what}");
+        assert_eq!(answer.header("retry-after"), Some("1"), "{what}");
+        let allowed = pair.scale.of(TOLD + GRACE, TOLD);
+        assert!(took <= allowed, "{what}: told after {took:?}");
+        self.answers += 1;
+        self.slowest = self.slowest.max(took);
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { answers, slowest } = self;
+        write!(
+            f,
+            "{answers} clients told, all by 503 with Retry-After, the last after {slowest:.1?}"
+        )
+    }
+}
+
+/// What keeps a statement waiting that reads jobs, and one that writes them.
+const LOCKS: [(&str, &str); 2] = [
+    ("GET", "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE"),
+    ("POST", "LOCK TABLE jobs IN EXCLUSIVE MODE"),
+];
+
+/// Statements that wait for a lock, and for how many milliseconds the first of them has.
+const BLOCKED: &str = "SELECT COALESCE(MAX(EXTRACT(EPOCH FROM clock_timestamp() - query_start) * 1000), -1)::bigint \
+     AS milliseconds FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cut_off_in_the_middle_of_a_statement_clients_are_told() {
+    let Some(pair) = Pair::new().await else {
+        return;
+    };
+    let program = pair.replica();
+    let client = program.client();
+    let mut holder = pair.database.connect().await;
+    let mut told = Told::default();
+    for (method, lock) in LOCKS.repeat(pair.scale.of(1, 5)) {
+        let asked = asked_under(&mut holder, lock, client, method).await;
+        until_blocked(&pair, Duration::ZERO).await;
+        pair.proxy.turn(Way::Swallow);
+        let cut_at = Instant::now();
+        let (answer, told_at) = asked.await.unwrap();
+        told.check(
+            &pair,
+            &format!("{method} in flight"),
+            &answer,
+            told_at - cut_at,
+        );
+        run(&mut holder, "ROLLBACK").await;
+        pair.proxy.turn(Way::Forward);
+        until_ready(client).await;
+    }
+    report("cut off, statements in flight", &told.to_string());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cut_off_is_not_what_a_server_is_that_answers_late() {
+    let Some(pair) = Pair::new().await else {
+        return;
+    };
+    let program = pair.replica();
+    let mut holder = pair.database.connect().await;
+    for (method, lock) in LOCKS {
+        let asked = asked_under(&mut holder, lock, program.client(), method).await;
+        until_blocked(&pair, TOLD).await;
+        run(&mut holder, "ROLLBACK").await;
+        let (answer, _) = asked.await.unwrap();
+        assert!(answer.status.is_success(), "{method}: {}", answer.text());
+    }
+}
+
+/// Asks for jobs, or sends one, while a lock is held that the statement has to wait for.
+async fn asked_under(
+    holder: &mut PgConnection,
+    lock: &'static str,
+    client: Client,
+    method: &'static str,
+) -> JoinHandle<(Answer, Instant)> {
+    run(holder, "BEGIN").await;
+    run(holder, lock).await;
+    tokio::spawn(async move {
+        let answer = match method {
+            "GET" => client.get("/v1/jobs").await,
+            _ => client.post("/v1/jobs", &short_job(), None).await.unwrap(),
+        };
+        (answer, Instant::now())
+    })
+}
+
+async fn run(connection: &mut PgConnection, statement: &'static str) {
+    sqlx::query(statement).execute(connection).await.unwrap();
+}
+
+/// Waits until some statement has waited so long for a lock.
+async fn until_blocked(pair: &Pair, so_long: Duration) {
+    let mut watcher = pair.database.connect().await;
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let row = sqlx::query(BLOCKED).fetch_one(&mut watcher).await.unwrap();
+        if row.get::<i64, _>("milliseconds") >= so_long.as_millis() as i64 {
+            return;
+        }
+        assert!(Instant::now() < deadline, "no statement waits for the lock");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn cut_off_a_worker_stops_by_the_end_of_its_lease_and_its_job_goes_on_elsewhere() {
+    let Some(pair) = Pair::new().await else {
+        return;
+    };
+    let rounds = pair.scale.of(1, 10);
+    let mut job = inseparable(1);
+    job["train"]["stop"] = json!({"max_passes": pair.scale.of(6_000, 1_000_000)});
+    job["train"]["seed"] = json!(1);
+    let replica = pair.replica();
+    let client = replica.client();
+    let path = accepted(client, &job).await;
+    let expected = settled(&client.until_status(&path, "succeeded").await);
+    let mut slowest = Duration::ZERO;
+    for _ in 0..rounds {
+        let path = accepted(client, &job).await;
+        let running = client.until_status(&path, "running").await;
+        assert_eq!(running["attempt"], 1);
+        pair.proxy.turn(Way::Swallow);
+        let cut_at = Instant::now();
+        let other = pair.other();
+        until_idle(client).await;
+        let stopped = cut_at.elapsed();
+        let allowed = pair.scale.of(LEASE + GRACE, LEASE + NOTICE);
+        assert!(stopped <= allowed, "it computed for {stopped:?}");
+        slowest = slowest.max(stopped);
+        let ended = other.client().until_status(&path, "succeeded").await;
+        assert_eq!(ended["attempt"], 2);
+        assert_eq!(settled(&ended), expected);
+        pair.proxy.turn(Way::Forward);
+        until_ready(client).await;
+        // Neither the worker that was cut off nor its replica has another opinion.
+        let seen = client.get(&path).await.expect(200).json();
+        assert_eq!(seen, ended);
+        ended_once(client, &path, &ended).await;
+    }
+    let path = accepted(client, &short_job()).await;
+    client.until_status(&path, "succeeded").await;
+    report(
+        "cut off, workers",
+        &format!(
+            "{rounds} cuts: each computed for {slowest:.1?} at most, of a lease of {LEASE:?}; every \
+             job went on elsewhere, with the same result"
+        ),
+    );
+}
+
+/// Waits until a process computes nothing.
+async fn until_idle(client: Client) {
+    until("a worker to stop computing", async || {
+        let running = client.metric("halfspace_computations_running").await;
+        (running == 0.0).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,279 @@
+//! What every place for blobs must do.
+
+use std::io::Write;
+
+use bytes::Bytes;
+use clap::Parser;
+use halfspace::config::CommandLine;
+use halfspace::formats::ReadAt;
+use halfspace::learners::run::StopFlag;
+use halfspace::records::Timestamp;
+use halfspace::storage::{BlobPlace, Blobs, DataDir, StoreError};
+use tempfile::TempDir;
+
+use crate::service::TestBucket;
+
+/// More than any number of milliseconds since 1970 that this code will see.
+fn the_end() -> Timestamp {
+    Timestamp::from_milliseconds(1 << 50)
+}
+
+/// One place, made for one case.
+struct Place {
+    blobs: Blobs,
+    place: BlobPlace,
+    _directory: TempDir,
+}
+
+fn folder() -> Place {
+    let directory = tempfile::tempdir().unwrap();
+    Place {
+        blobs: Blobs::local(directory.path()).unwrap(),
+        place: BlobPlace::DataDir,
+        _directory: directory,
+    }
+}
+
+fn bucket() -> Option<Place> {
+    let bucket = TestBucket::new()?;
+    let directory = tempfile::tempdir().unwrap();
+    let line = [vec!["halfspace".to_owned()], bucket.settings()].concat();
+    let settings = CommandLine::try_parse_from(line).unwrap().settings;
+    let place = settings.blob_url.place().unwrap();
+    let BlobPlace::Bucket(bucket) = &place else {
+        panic!("{place:?}");
+    };
+    let scratch = DataDir::open(directory.path()).unwrap().scratch();
+    let blobs = Blobs::bucket(bucket, &settings.s3_access(), scratch, 64 << 20).unwrap();
+    Some(Place {
+        blobs,
+        place,
+        _directory: directory,
+    })
+}
+
+/// Bytes of which no two parts are alike.
+fn bytes(count: usize) -> Bytes {
+    (0..count)
+        .map(|at| (at % 251 + at / 65_536) as u8)
+        .collect()
+}
+
+fn key(number: u32) -> String {
+    format!("jobs/number {number}/0/data").replace(' ', "_")
+}
+
+fn read(blob: &dyn ReadAt, start: usize, count: usize) -> Vec<u8> {
+    let mut buffer = vec![0; count];
+    blob.read_exact_at(&mut buffer, start as u64).unwrap();
+    buffer
+}
+
+async fn blobs_are_put_got_listed_and_deleted(Place { blobs, .. }: Place) {
+    assert_eq!(blobs.list("").await.unwrap(), []);
+    assert_eq!(blobs.get(&key(1)).await.unwrap(), None);
+    blobs
+        .put(&key(1), Bytes::from_static(b"first"))
+        .await
+        .unwrap();
+    blobs
+        .put(&key(1), Bytes::from_static(b"one"))
+        .await
+        .unwrap();
+    blobs.put(&key(2), Bytes::from_static(b"")).await.unwrap();
+    assert_eq!(blobs.get(&key(1)).await.unwrap().unwrap(), "one");
+    let mut listed = blobs.list("jobs").await.unwrap();
+    listed.sort_by_key(|blob| blob.bytes);
+    let found: Vec<_> = listed
+        .iter()
+        .map(|blob| (blob.key.clone(), blob.bytes))
+        .collect();
+    assert_eq!(found, [(key(2), 0), (key(1), 3)]);
+    assert!(
+        listed
+            .iter()
+            .all(|blob| blob.modified_at.milliseconds() > 1_600_000_000_000)
+    );
+    assert_eq!(blobs.list("job").await.unwrap(), []);
+    assert_eq!(blobs.list("datasets").await.unwrap(), []);
+    for _ in 0..2 {
+        blobs.delete(&key(1)).await.unwrap();
+        blobs.delete(&key(2)).await.unwrap();
+    }
+    assert_eq!(blobs.list("").await.unwrap(), []);
+}
+
+async fn a_list_has_more_than_a_page(Place { blobs, .. }: Place) {
+    for number in 0..1_005 {
+        blobs
+            .put(&key(number), Bytes::from_static(b"x"))
+            .await
+            .unwrap();
+    }
+    assert_eq!(blobs.list("jobs").await.unwrap().len(), 1_005);
+}
+
+async fn parts_of_a_blob_are_read(Place { blobs, .. }: Place) {
+    let whole = bytes(1_000_000);
+    blobs.put(&key(1), whole.clone()).await.unwrap();
+    let ranges = [0..10, 999_990..1_000_000, 500..600];
+    let found = blobs.get_ranges(&key(1), &ranges).await.unwrap().unwrap();
+    for (range, found) in ranges.iter().zip(found) {
+        assert_eq!(found, whole[range.start as usize..range.end as usize]);
+    }
+    assert!(
+        blobs
+            .get_ranges(&key(1), std::slice::from_ref(&(999_999..1_000_001)))
+            .await
+            .is_err()
+    );
+    assert_eq!(blobs.get_ranges(&key(2), &ranges).await.unwrap(), None);
+}
+
+async fn a_blob_is_opened_and_read_by_position(Place { blobs, .. }: Place) {
+    let stop = StopFlag::default();
+    assert!(blobs.open(&key(1), &stop).await.unwrap().is_none());
+    // Some parts and a rest, one part, less.
+    for count in [20_000_003, 8 << 20, 17] {
+        let whole = bytes(count);
+        blobs.put(&key(1), whole.clone()).await.unwrap();
+        let opened = blobs.open(&key(1), &stop).await.unwrap().unwrap();
+        assert_eq!(opened.bytes().unwrap(), count as u64);
+        for start in [0, count / 2, count - 7] {
+            assert_eq!(read(&*opened, start, 7), whole[start..start + 7]);
+        }
+        let mut beyond = [0; 8];
+        assert!(opened.read_exact_at(&mut beyond, count as u64 - 7).is_err());
+        // Whoever reads it reads on when it is deleted, and nobody else.
+        blobs.delete(&key(1)).await.unwrap();
+        assert_eq!(read(&*opened, 3, 9), whole[3..12]);
+        assert!(blobs.open(&key(1), &stop).await.unwrap().is_none());
+    }
+    // One key, another blob.
+    for text in ["one", "two"] {
+        blobs
+            .put(&key(1), Bytes::from_static(text.as_bytes()))
+            .await
+            .unwrap();
+        let opened = blobs.open(&key(1), &stop).await.unwrap().unwrap();
+        assert_eq!(read(&*opened, 0, 3), text.as_bytes());
+    }
+}
+
+async fn a_blob_is_whole_or_not_there(Place { blobs, .. }: Place) {
+    for (count, finishes) in [
+        (17, true),
+        (20_000_003, true),
+        (17, false),
+        (20_000_003, false),
+    ] {
+        let whole = bytes(count);
+        let mut writer = blobs.writer(&key(1)).unwrap();
+        let written = whole.clone();
+        let written = tokio::task::spawn_blocking(move || {
+            for piece in written.chunks(1_000_001) {
+                writer.write_all(piece).unwrap();
+            }
+            writer
+        });
+        let writer = written.await.unwrap();
+        assert_eq!(blobs.get(&key(1)).await.unwrap(), None);
+        assert_eq!(blobs.list("").await.unwrap(), []);
+        if finishes {
+            assert_eq!(writer.finish().await.unwrap(), count as u64);
+            assert_eq!(blobs.get(&key(1)).await.unwrap().unwrap(), whole);
+            blobs.delete(&key(1)).await.unwrap();
+        } else {
+            writer.abort().await;
+        }
+        assert_eq!(blobs.remove_unfinished(the_end()).await.unwrap(), 0);
+    }
+}
+
+async fn uploads_of_who_is_gone_are_removed_by_age(Place { blobs, .. }: Place) {
+    blobs
+        .put(&key(1), Bytes::from_static(b"whole"))
+        .await
+        .unwrap();
+    let mut writer = blobs.writer(&key(2)).unwrap();
+    let written = tokio::task::spawn_blocking(move || {
+        writer.write_all(&bytes(20_000_003)).unwrap();
+        writer
+    });
+    // As a process that dies: nothing is finished, nothing is given up.
+    std::mem::forget(written.await.unwrap());
+    let long_ago = Timestamp::from_milliseconds(0);
+    assert_eq!(blobs.remove_unfinished(long_ago).await.unwrap(), 0);
+    assert_eq!(blobs.remove_unfinished(the_end()).await.unwrap(), 1);
+    assert_eq!(blobs.remove_unfinished(the_end()).await.unwrap(), 0);
+    assert_eq!(blobs.list("").await.unwrap().len(), 1);
+    assert_eq!(blobs.get(&key(1)).await.unwrap().unwrap(), "whole");
+}
+
+async fn keys_stay_inside(Place { blobs, .. }: Place) {
+    for bad in ["../outside", "a/../../b", "a//b"] {
+        let put = blobs.put(bad, Bytes::new()).await;
+        assert!(matches!(put, Err(StoreError::Other(_))), "{bad}");
+    }
+}
+
+async fn a_place_that_will_do_is_found_good_and_left_as_it_was(Place { blobs, place, .. }: Place) {
+    blobs.probe("some").await.unwrap();
+    assert_eq!(blobs.list("").await.unwrap(), []);
+    let directory = tempfile::tempdir().unwrap();
+    let open =
+        async |name: &str| halfspace::storage::sqlite::open(&directory.path().join(name)).await;
+    let (one, other) = (open("one").await.unwrap(), open("other").await.unwrap());
+    // Whoever comes later finds it marked, and may bring any name.
+    for name in ["first", "second"] {
+        blobs.belong(&place, &one, name).await.unwrap();
+    }
+    let refused = blobs.belong(&place, &other, "third").await.unwrap_err();
+    assert!(
+        refused.to_string().contains("another database"),
+        "{refused}"
+    );
+    // Without its mark it is another place.
+    blobs.delete("store-id").await.unwrap();
+    let refused = blobs.belong(&place, &one, "fourth").await.unwrap_err();
+    assert!(
+        refused.to_string().contains("in another place"),
+        "{refused}"
+    );
+    blobs
+        .put("store-id", Bytes::from_static(b"\xff"))
+        .await
+        .unwrap();
+    assert!(blobs.belong(&place, &one, "fifth").await.is_err());
+}
+
+/// Each case over a folder and over a bucket.
+macro_rules! over_both {
+    ($($case:ident)*) => {
+        mod over_a_folder {
+            $(#[tokio::test]
+            async fn $case() {
+                super::$case(super::folder()).await;
+            })*
+        }
+        mod over_a_bucket {
+            $(#[tokio::test]
+            async fn $case() {
+                if let Some(place) = super::bucket() {
+                    super::$case(place).await;
+                }
+            })*
+        }
+    };
+}
+
+over_both! {
+    blobs_are_put_got_listed_and_deleted
+    a_list_has_more_than_a_page
+    parts_of_a_blob_are_read
+    a_blob_is_opened_and_read_by_position
+    a_blob_is_whole_or_not_there
+    uploads_of_who_is_gone_are_removed_by_age
+    keys_stay_inside
+    a_place_that_will_do_is_found_good_and_left_as_it_was
+}

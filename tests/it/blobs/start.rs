@@ -1,0 +1,203 @@
+//! A start with a place for blobs that will not do: it ends with what is wrong, names the setting, and
+//! tells no secret.
+
+use std::path::Path;
+
+use crate::service::{Program, S3_SECRET, TestBucket, TestDatabase, TinyS3};
+
+const TOKEN: &str = "s3cret-token";
+
+/// Starts a service that must not start; what it says.
+fn refused(directory: &Path, settings: &[String], role: &str) -> String {
+    let mut settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    settings.extend(["--role", role, "--aws-session-token", TOKEN]);
+    let (status, said) = Program::run(directory, &settings);
+    assert_eq!(status.code(), Some(1), "{said}");
+    assert!(!said.contains("listens on"), "{said}");
+    for secret in [S3_SECRET, TOKEN, "s3cret"] {
+        assert!(!said.contains(secret), "{said}");
+    }
+    said
+}
+
+/// The last line, which is the error.
+fn error(said: &str) -> &str {
+    said.lines()
+        .find(|line| line.starts_with("error: "))
+        .unwrap()
+}
+
+/// The settings with another value of one.
+fn with(settings: &[String], name: &str, value: &str) -> Vec<String> {
+    let mut settings = settings.to_vec();
+    let at = settings.iter().position(|setting| setting == name).unwrap();
+    settings[at + 1] = value.to_owned();
+    settings
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_without_rights_is_told_by_what_it_refuses() {
+    let directory = tempfile::tempdir().unwrap();
+    for (method, status, code, attempt) in [
+        ("LIST", 403, "AccessDenied", "listed"),
+        ("PUT", 403, "AccessDenied", "written"),
+        ("GET", 403, "AccessDenied", "read"),
+        ("DELETE", 403, "AccessDenied", "deleted"),
+        ("", 403, "InvalidAccessKeyId", "listed"),
+        ("", 403, "SignatureDoesNotMatch", "listed"),
+        ("", 404, "NoSuchBucket", "listed"),
+        ("", 301, "PermanentRedirect", "listed"),
+    ] {
+        let store = TinyS3::refusing(method, status, code).await;
+        let bucket = TestBucket::at(store.address());
+        for role in ["api", "worker"] {
+            let said = refused(directory.path(), &bucket.settings(), role);
+            let error = error(&said);
+            let start = format!(
+                "error: --blob-url {}: blobs cannot be {attempt} there",
+                bucket.url()
+            );
+            assert!(error.starts_with(&start), "{error}");
+            assert!(status == 301 || error.contains(code), "{error}");
+            assert!(!error.contains("Headers"), "{error}");
+        }
+    }
+    // The same store without refusals will do.
+    let store = TinyS3::refusing("NOTHING", 403, "").await;
+    let settings = TestBucket::at(store.address()).settings();
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let program = Program::start(directory.path(), &settings);
+    program.client().get("/readyz").await.expect(200);
+}
+
+#[test]
+fn a_place_that_is_none_is_told_before_anything_is_made() {
+    let bucket = TestBucket::at("127.0.0.1:1".parse().unwrap()).settings();
+    for (name, value, told) in [
+        ("--blob-url", "s3cret", "--blob-url: none of folder"),
+        (
+            "--blob-url",
+            "s3://ada:s3cret@half/a",
+            "AWS_SECRET_ACCESS_KEY",
+        ),
+        ("--blob-url", "s3://S3cret", "a bucket's name"),
+        (
+            "--aws-endpoint-url",
+            "s3cret",
+            "--blob-url: AWS_ENDPOINT_URL",
+        ),
+        ("--aws-access-key-id", "", "AWS_ACCESS_KEY_ID"),
+        // Port 1 of the loopback is nobody's.
+        (
+            "--aws-region",
+            "eu-central-1",
+            "--blob-url s3://halfspace/it: blobs cannot be listed there",
+        ),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let mut settings = bucket.clone();
+        settings.extend(["--aws-region".to_owned(), "us-east-1".to_owned()]);
+        let said = refused(directory.path(), &with(&settings, name, value), "all");
+        assert!(error(&said).contains(told), "{said}");
+        assert!(!directory.path().join("blobs").exists());
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut settings = bucket;
+    settings.extend(["--blob-cache-bytes-max".to_owned(), "1000".to_owned()]);
+    let said = refused(directory.path(), &settings, "all");
+    assert!(
+        error(&said).starts_with("error: --blob-cache-bytes-max"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = directory.path().join("blobs elsewhere");
+    std::fs::write(&folder, b"a file").unwrap();
+    let url = format!("file://{}", folder.display());
+    let settings = ["--blob-url".to_owned(), url.clone()];
+    let said = refused(&directory.path().join("data"), &settings, "all");
+    assert!(
+        error(&said).starts_with(&format!("error: --blob-url {url}: ")),
+        "{said}"
+    );
+}
+
+#[tokio::test]
+async fn blobs_in_a_folder_elsewhere_are_kept_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let (data_dir, folder) = (
+        directory.path().join("data"),
+        directory.path().join("elsewhere"),
+    );
+    let url = format!("file://{}", folder.display());
+    let program = Program::start(&data_dir, &["--blob-url", &url]);
+    let headers = [("content-type", "text/csv")];
+    let stored = program
+        .client()
+        .send("POST", "/v1/datasets", &headers, b"1,1\n-1,0\n")
+        .await;
+    let dataset = stored.unwrap().expect(201).id();
+    assert!(
+        folder
+            .join("datasets")
+            .join(&dataset)
+            .join("data")
+            .is_file()
+    );
+    assert!(!data_dir.join("blobs").exists());
+    drop(program);
+    // Without it the database would miss its blobs.
+    let said = refused(&data_dir, &[], "all");
+    assert!(
+        error(&said).contains("--blob-url folder: the blobs of this database"),
+        "{said}"
+    );
+    // And a backup would be without them.
+    let target = directory.path().join("backup");
+    let settings = ["--blob-url", &url, "backup", target.to_str().unwrap()];
+    let (status, said) = Program::run(&data_dir, &settings);
+    assert_eq!(status.code(), Some(1));
+    assert!(
+        error(&said).starts_with("error: --blob-url: a backup is of a data directory"),
+        "{said}"
+    );
+    assert!(!target.exists());
+}
+
+#[tokio::test]
+async fn two_processes_over_one_database_take_one_place() {
+    let (Some(database), Some(bucket)) = (TestDatabase::new().await, TestBucket::new()) else {
+        return;
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let (one, other) = (directory.path().join("one"), directory.path().join("other"));
+    let of = |bucket: &TestBucket| {
+        let url = ["--database-url".to_owned(), database.url()];
+        [bucket.settings(), url.to_vec()].concat()
+    };
+    let settings = of(&bucket);
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let first = Program::start(&one, &settings);
+    let _second = Program::start(&other, &settings);
+    first.client().get("/readyz").await.expect(200);
+    // The folder of either, another prefix.
+    let folder = ["--database-url".to_owned(), database.url()];
+    for settings in [folder.to_vec(), of(&TestBucket::new().unwrap())] {
+        for role in ["api", "worker"] {
+            let said = refused(&other, &settings, role);
+            let error = error(&said);
+            assert!(error.starts_with("error: --blob-url "), "{said}");
+            assert!(error.contains("take the same one"), "{said}");
+            assert!(error.contains(&bucket.url()), "{said}");
+        }
+    }
+    // Nor does another database take these blobs, of which it would sweep all that it does not name.
+    let said = refused(&directory.path().join("third"), &bucket.settings(), "all");
+    assert!(
+        error(&said).contains("belong to another database"),
+        "{said}"
+    );
+}

@@ -1,0 +1,448 @@
+//! A training that is given up at any moment, again and again, and goes on from the state that it
+//! handed over, ends as the undisturbed one: every learner of the catalogue, on every kind of data.
+
+use std::cell::{Cell, RefCell};
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use halfspace::formats::{Buffers, StoredExamples, digest, write_blocks};
+use halfspace::learners::block::Block;
+use halfspace::learners::bound::Bound;
+use halfspace::learners::catalogue::{CATALOGUE, Entry, Setup};
+use halfspace::learners::data::{Data, Features, RealMatrix};
+use halfspace::learners::generate::{Generated, Plan};
+use halfspace::learners::hypothesis::Hypothesis;
+use halfspace::learners::parameters::{Kind, ParameterError, Parameters};
+use halfspace::learners::random::{Generator, Seed};
+use halfspace::learners::rule::{Order, Rule, Update};
+use halfspace::learners::run::{Checkpoints, Counts, Interrupt, Limits, Run, StopFlag};
+use halfspace::learners::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use halfspace::learners::source::Stream;
+use halfspace::learners::stopping::Sampling;
+use halfspace::learners::task::{Input, Task, WarmStart, check};
+use halfspace::learners::train::{train, train_from};
+use halfspace::learners::train_loop::Reason;
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde_json::{Map, Value};
+
+type Build = fn(&mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError>;
+
+thread_local! {
+    /// What makes the rule that is disturbed, how many of its calls are left alone, and which flag is
+    /// raised then.
+    static BUILD: Cell<Option<Build>> = const { Cell::new(None) };
+    static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
+    static STOP: RefCell<StopFlag> = RefCell::default();
+}
+
+/// A rule during whose work, after so many calls, the process is told to stop.
+struct Disturbed(Box<dyn Rule>);
+
+fn called() {
+    LEFT.set(LEFT.get() - 1);
+    if LEFT.get() == 0 {
+        STOP.with_borrow(|stop| stop.raise(Interrupt::Suspended));
+    }
+}
+
+impl Rule for Disturbed {
+    fn order(&self) -> Order {
+        self.0.order()
+    }
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        self.0.start_from(hypothesis)
+    }
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        called();
+        self.0.first_mistake(block, rows, stop)
+    }
+    fn may_break_off(&self) -> bool {
+        self.0.may_break_off()
+    }
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
+        called();
+        self.0.update(block, row, random)
+    }
+    fn awaits(&self) -> u64 {
+        self.0.awaits()
+    }
+    fn absorb(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update {
+        called();
+        self.0.absorb(block, rows, random)
+    }
+    fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
+        called();
+        self.0.mistakes(block, stop)
+    }
+    fn evaluated(&mut self, errors: u64) {
+        self.0.evaluated(errors);
+    }
+    fn search(&mut self, random: &mut Generator) -> Update {
+        called();
+        self.0.search(random)
+    }
+    fn next_pass(&mut self, random: &mut Generator) {
+        called();
+        self.0.next_pass(random);
+    }
+    fn clean_pass(&mut self) -> Reason {
+        self.0.clean_pass()
+    }
+    fn remark(&self, reason: Reason, examples: u64) -> Option<String> {
+        self.0.remark(reason, examples)
+    }
+    fn bytes_an_example(&self) -> u64 {
+        self.0.bytes_an_example()
+    }
+    fn hypothesis(&self) -> Hypothesis {
+        self.0.hypothesis()
+    }
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        self.0.snapshot(snapshot);
+    }
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.0.restore(snapshot)
+    }
+    fn bound(
+        &self,
+        stream: &mut dyn Stream,
+        counts: &Counts,
+        reason: Reason,
+        run: &Run,
+    ) -> Result<Option<Bound>, Interrupt> {
+        // The report is given up, too, and made again.
+        called();
+        self.0.bound(stream, counts, reason, run)
+    }
+}
+
+fn disturbed(setup: &mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError> {
+    let build = BUILD.get().expect("set by who disturbs");
+    Ok(Box::new(Disturbed(build(setup)?)))
+}
+
+/// The learner with its rule disturbed; all else as the catalogue says.
+fn disturbed_entry(entry: &'static Entry) -> &'static Entry {
+    Box::leak(Box::new(Entry {
+        name: entry.name,
+        title: entry.title,
+        learns: entry.learns,
+        data: entry.data,
+        reading: entry.reading,
+        presentation: entry.presentation,
+        on_line: entry.on_line,
+        confidence_rules: entry.confidence_rules,
+        default_stop: entry.default_stop,
+        parameters: entry.parameters,
+        guarantee: entry.guarantee,
+        source: entry.source,
+        check: entry.check,
+        build: disturbed,
+    }))
+}
+
+/// Keeps the last state, wants one at every so many-th look.
+#[derive(Debug, Default)]
+struct Keeps {
+    looks: AtomicU64,
+    wanted_each: u64,
+    taken: Mutex<Option<(Counts, Vec<u8>)>>,
+    refusals: AtomicU64,
+}
+
+impl Checkpoints for Keeps {
+    fn is_wanted(&self) -> bool {
+        let looks = self.looks.fetch_add(1, Ordering::Relaxed);
+        looks % self.wanted_each == self.wanted_each - 1
+    }
+
+    fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Vec<u8>) {
+        *self.taken.lock().unwrap() = Some((*counts, write()));
+    }
+
+    fn refused(&self) {
+        self.refusals.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Trains with the process told to stop again and again, going on from the last state handed over
+/// each time; asserts that it comes to the same. How many attempts went on from a state.
+fn assert_goes_on(task: &Task, inputs: &[Input<'_>], context: &str) -> u64 {
+    let undisturbed = train(task, inputs[0], &Run::default()).unwrap();
+    BUILD.set(Some(task.entry.build));
+    let broken = Task {
+        entry: disturbed_entry(task.entry),
+        ..task.clone()
+    };
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(context.len() as u64);
+    let (mut state, mut counts, mut went_on) = (None::<Vec<u8>>, Counts::default(), 0);
+    for attempt in 1_u64.. {
+        let keeps = Arc::new(Keeps {
+            wanted_each: random.random_range(1..=9),
+            ..Keeps::default()
+        });
+        let run = Run {
+            checkpoints: Some(Arc::<Keeps>::clone(&keeps)),
+            ..Run::default()
+        };
+        STOP.replace(run.stop.clone());
+        // Further each time, so that it ends.
+        LEFT.set(random.random_range(1..=8 + attempt * attempt / 4));
+        let input = inputs[attempt as usize % inputs.len()];
+        went_on += u64::from(state.is_some());
+        let ended = train_from(&broken, input, state.as_deref(), &run);
+        assert_eq!(keeps.refusals.load(Ordering::Relaxed), 0, "{context}");
+        match ended {
+            Ok(outcome) => {
+                assert_eq!(outcome, undisturbed, "{context}, attempt {attempt}");
+                assert_eq!(run.progress.counts(), outcome.counts, "{context}");
+                return went_on;
+            }
+            Err(why) => assert_eq!(why, Interrupt::Suspended, "{context}"),
+        }
+        if let Some((at, bytes)) = keeps.taken.lock().unwrap().take() {
+            assert!(at.examples >= counts.examples, "{context}: never back");
+            (state, counts) = (Some(bytes), at);
+        }
+    }
+    unreachable!("it ends")
+}
+
+/// Every way to set what is one of a few, all else as it is by default.
+fn settings(entry: &Entry) -> Vec<Map<String, Value>> {
+    let mut all = vec![Map::new()];
+    for parameter in entry.parameters {
+        if let Kind::Choice { options, .. } = &parameter.kind
+            && !parameter.name.contains('.')
+        {
+            let with =
+                |option: &&str| Map::from_iter([(parameter.name.to_owned(), Value::from(*option))]);
+            all.extend(options.iter().map(with));
+        }
+    }
+    all
+}
+
+fn task(entry: &'static Entry, parameters: &Map<String, Value>) -> Task {
+    Task {
+        parameters: Parameters::from_json(entry.parameters, parameters).unwrap(),
+        limits: Limits {
+            max_passes: Some(12),
+            max_mistakes: Some(300),
+            max_examples: None,
+        },
+        trace: true,
+        ..Task::of(entry, Seed(11))
+    }
+}
+
+fn plan(entry: &Entry, n: usize, count: Option<u64>, noise: f64) -> Plan {
+    let sampling = match entry.data.half_space {
+        true => Sampling::UniformPositive,
+        false => Sampling::Uniform,
+    };
+    Plan {
+        count,
+        noise,
+        ..Plan::endless(Plan::random_target(n, Seed(3)), sampling)
+    }
+}
+
+fn stored(data: &Data) -> StoredExamples {
+    let mut bytes = Vec::new();
+    write_blocks(data, &mut bytes).unwrap();
+    let least = Buffers {
+        whole_bytes_max: 0,
+        window_bytes: 1,
+    };
+    let source = Box::new(Bytes::from(bytes));
+    StoredExamples::open(source, digest(data), least, StopFlag::default()).unwrap()
+}
+
+/// Whether the task can run on it; each learner must on something.
+fn fits(task: &Task, input: Input<'_>) -> bool {
+    check(task, input, u64::MAX).is_ok()
+}
+
+/// Each case is a name, a task and its input.
+fn for_each_setting(mut see: impl FnMut(&'static Entry, &Task, &str) -> u64) {
+    for entry in CATALOGUE {
+        let mut went_on = 0;
+        for parameters in settings(entry) {
+            let context = format!("{} {parameters:?}", entry.name);
+            went_on += see(entry, &task(entry, &parameters), &context);
+        }
+        assert!(went_on > 0, "{} never went on from a state", entry.name);
+    }
+}
+
+/// From memory in one attempt and from storage, a few rows at a time, in the next.
+#[test]
+fn on_samples_wherever_they_are_kept() {
+    for_each_setting(|entry, task, context| {
+        let mut went_on = 0;
+        for noise in [0.0, 0.2] {
+            let plan = plan(entry, 21, Some(150), noise);
+            let data = Generated::materialise(plan, Seed(5), &Run::default());
+            let stored = stored(&data);
+            let inputs: [Input<'_>; 2] = [
+                Input::Sample {
+                    data: &data,
+                    assume: None,
+                },
+                Input::Sample {
+                    data: &stored,
+                    assume: None,
+                },
+            ];
+            for holdout in [None, Some(0.3)] {
+                let task = Task {
+                    holdout,
+                    ..task.clone()
+                };
+                if fits(&task, inputs[0]) {
+                    let context = format!("{context}, noise {noise}, holdout {holdout:?}");
+                    went_on += assert_goes_on(&task, &inputs, &context);
+                }
+            }
+        }
+        went_on
+    });
+}
+
+#[test]
+fn on_drawn_examples() {
+    for_each_setting(|entry, task, context| {
+        let mut went_on = 0;
+        let asks_order = task.parameters.is_given("order");
+        for (n, count, noise, holdout) in [
+            (20, Some(200), 0.1, None),
+            (21, Some(200), 0.0, Some(0.25)),
+            (20, None, 0.0, None),
+        ] {
+            let plan = plan(entry, n, count, noise);
+            let input = Input::Generated(&plan);
+            let mut task = Task {
+                holdout,
+                ..task.clone()
+            };
+            if count.is_none() {
+                task.confidence = (!entry.confidence_rules.is_empty()).then_some(0.9);
+                task.limits = Limits {
+                    max_examples: Some(3_000),
+                    max_mistakes: Some(2_000),
+                    max_passes: None,
+                };
+            }
+            if fits(&task, input) {
+                let context = format!("{context}, n {n}, count {count:?}");
+                went_on += assert_goes_on(&task, &[input], &context);
+            } else {
+                assert!(count.is_none() || asks_order, "{context}");
+            }
+        }
+        went_on
+    });
+}
+
+#[test]
+fn on_real_examples_whatever_is_read_at_once() {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(9);
+    let (rows, n) = (90, 300);
+    let values: Vec<f64> = (0..rows * n).map(|_| random.random()).collect();
+    let mut labels = halfspace::bits::BitVector::zeros(rows);
+    (0..rows).for_each(|row| labels.set(row, random.random()));
+    let features = Features::Real(RealMatrix::from_values(n, values));
+    let labels = halfspace::learners::data::Labels::Labelled(labels);
+    let data = Data::new(features, labels);
+    let stored = stored(&data);
+    let inputs: [Input<'_>; 2] = [
+        Input::Sample {
+            data: &data,
+            assume: None,
+        },
+        Input::Sample {
+            data: &stored,
+            assume: None,
+        },
+    ];
+    let mut learners = 0;
+    for entry in CATALOGUE.iter().filter(|entry| entry.data.real) {
+        for parameters in settings(entry) {
+            let task = task(entry, &parameters);
+            if fits(&task, inputs[0]) {
+                let context = format!("{} {parameters:?}", entry.name);
+                assert!(assert_goes_on(&task, &inputs, &context) > 0, "{context}");
+                learners += 1;
+            }
+        }
+    }
+    assert!(learners > 3);
+}
+
+#[test]
+fn from_a_model_and_under_watch_for_confidence() {
+    for entry in CATALOGUE {
+        let plan = plan(entry, 20, Some(150), 0.0);
+        let data = Generated::materialise(plan.clone(), Seed(5), &Run::default());
+        let assume = Some(plan.sampling);
+        let input = Input::Sample {
+            data: &data,
+            assume,
+        };
+        let mut task = task(entry, &Map::new());
+        task.confidence = (!entry.confidence_rules.is_empty()).then_some(0.99);
+        let first = train(&task, input, &Run::default()).unwrap();
+        let another = Generated::materialise(plan, Seed(6), &Run::default());
+        let input = Input::Sample {
+            data: &another,
+            assume,
+        };
+        task.start = Some(WarmStart {
+            hypothesis: Arc::new(first.hypothesis),
+            is_fresh: true,
+        });
+        if fits(&task, input) {
+            assert_goes_on(&task, &[input], entry.name);
+        }
+    }
+}
+
+/// What another run left, or nobody, makes a run begin from the beginning and say so.
+#[test]
+fn what_is_no_state_of_the_run_is_refused() {
+    for entry in CATALOGUE {
+        let plan = plan(entry, 21, Some(150), 0.2);
+        let data = Generated::materialise(plan, Seed(5), &Run::default());
+        let input = Input::Sample {
+            data: &data,
+            assume: None,
+        };
+        let task = task(entry, &Map::new());
+        let undisturbed = train(&task, input, &Run::default()).unwrap();
+        let keeps = Arc::new(Keeps {
+            wanted_each: 2,
+            ..Keeps::default()
+        });
+        let run = Run {
+            checkpoints: Some(Arc::<Keeps>::clone(&keeps)),
+            ..Run::default()
+        };
+        assert_eq!(train(&task, input, &run).unwrap(), undisturbed);
+        let taken = keeps.taken.lock().unwrap().take();
+        let (_, state) = taken.expect("one was wanted");
+        for bytes in [&state[..state.len() - 1], &state[..8], b""] {
+            let again = train_from(&task, input, Some(bytes), &run).unwrap();
+            assert_eq!(again, undisturbed, "{}", entry.name);
+        }
+        assert_eq!(keeps.refusals.load(Ordering::Relaxed), 3, "{}", entry.name);
+    }
+}

@@ -276,5 +276,6 @@ fn job(owner: &str) -> Job {
         cancel_requested: false,
         priority: 0,
         callback: None,
+        lineage: halfspace::records::Lineage::Single,
     }
 }

@@ -243,6 +243,10 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
         value_parser = positive)]
     pub seconds_max: f64,
+    /// Seconds of one core that an experiment may be estimated to take.
+    #[arg(long, env = "HALFSPACE_EXPERIMENT_SECONDS_MAX", default_value_t = 14_400.0,
+        global = true, value_parser = positive)]
+    pub experiment_seconds_max: f64,
     /// Jobs that wait at once.
     #[arg(
         long,
@@ -349,6 +353,7 @@ impl Settings {
             state_bytes_max: set.state_bytes_max,
             resident_bytes_max: set.resident_bytes_max,
             seconds_max: set.seconds_max,
+            experiment_seconds_max: set.experiment_seconds_max,
             jobs_queued_max: set.jobs_queued_max,
             uploads_max: set.uploads_max,
             upload_memory_bytes_max: set.upload_memory_bytes_max,

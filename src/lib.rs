@@ -7,6 +7,7 @@
 //! - [`certificates`]: separability, the maximum margin and version spaces, decided and proved.
 //! - [`theory`]: what is proved, as numbers.
 //! - [`constructions`]: data built for a purpose, from the papers' proofs.
+//! - [`experiments`]: grids of seeded runs, measured beside what theory says, and their plots.
 //! - [`formats`]: bytes in, packed data out, errors with line and column.
 //! - [`records`]: what is stored, and the rules that hold wherever it is kept.
 //! - [`storage`]: where records and blobs are kept.
@@ -23,6 +24,7 @@ pub mod callbacks;
 pub mod certificates;
 pub mod config;
 pub mod constructions;
+pub mod experiments;
 pub mod formats;
 pub mod http;
 pub mod jobs;

@@ -20,6 +20,7 @@ pub fn sha256(form: &DataForm) -> Option<String> {
 }
 
 /// The data of a job, found.
+#[derive(Default)]
 pub struct JobData {
     /// What is stored as part of the request.
     pub spec: DataSpec,
@@ -48,10 +49,13 @@ pub enum FoundSample {
 pub async fn find_data(
     app: &App,
     owner: &Owner,
-    form: DataForm,
+    form: Option<DataForm>,
     sha256: Option<String>,
     pointer: &str,
 ) -> Result<JobData, Problem> {
+    let Some(form) = form else {
+        return Ok(JobData::default());
+    };
     match form {
         DataForm::Sample { parsed, assume } => Ok(JobData {
             spec: DataSpec {

@@ -14,12 +14,14 @@ use crate::formats::{Place, json};
 use crate::jobs::JobsError;
 use crate::records::certificates::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
 use crate::records::evaluation::EvaluateResult;
+use crate::records::experiment::ExperimentResult;
+use crate::records::experiment_part::ExperimentPartResult;
 use crate::records::id::JobKind;
 use crate::records::task::JobSpec;
 use crate::records::train::{LearnerSpec, TrainResult};
 use crate::records::{
-    Callback, DatasetId, Job, JobError, JobId, KeyRecord, ModelId, Owner, Progress, Status,
-    Timestamp,
+    Callback, DatasetId, Job, JobError, JobId, KeyRecord, Lineage, ModelId, Owner, Progress,
+    Status, Timestamp,
 };
 use crate::storage::JobFilter;
 
@@ -64,6 +66,23 @@ pub struct JobDocument {
     error: Option<JobError>,
     /// Where its end is told, and how far that is.
     callback: Option<Callback>,
+    /// Its parts, where it has some: jobs of their own, listed by `GET /v1/jobs?parent=`.
+    parts: Option<PartsDocument>,
+    /// The job that it is a part of, with which it is cancelled and deleted.
+    parent: Option<JobId>,
+    /// Its number among the parts of that job, from 0.
+    part: Option<u32>,
+}
+
+/// The parts of a job.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Parts)]
+struct PartsDocument {
+    /// How many there are.
+    #[schema(minimum = 1)]
+    total: u32,
+    /// How many have not ended.
+    left: u32,
 }
 
 /// What came of a job, by its task.
@@ -79,6 +98,8 @@ enum JobResult {
     MaximumMargin(MaximumMarginResult),
     VersionSpace(VersionSpaceResult),
     Evaluate(EvaluateResult),
+    Experiment(ExperimentResult),
+    ExperimentPart(ExperimentPartResult),
 }
 
 /// A page of jobs, newest first.
@@ -106,10 +127,19 @@ pub struct ListQuery {
     task: Option<String>,
     /// Jobs of this learner only.
     learner: Option<String>,
+    /// The parts of this job; without it, jobs that are no parts.
+    parent: Option<JobId>,
 }
 
 impl From<Job> for JobDocument {
     fn from(job: Job) -> Self {
+        let (parts, parent, part) = match job.lineage {
+            Lineage::Single => (None, None, None),
+            Lineage::Parent { parts: total, left } => {
+                (Some(PartsDocument { total, left }), None, None)
+            }
+            Lineage::Part { parent, part } => (None, Some(parent), Some(part)),
+        };
         Self {
             id: job.id,
             task: job.task,
@@ -128,6 +158,9 @@ impl From<Job> for JobDocument {
             result: job.result,
             error: job.error,
             callback: job.callback,
+            parts,
+            parent,
+            part,
         }
     }
 }
@@ -148,34 +181,50 @@ pub async fn create(
     prefer: Option<PreferWait>,
     request: Request,
 ) -> Result<Response, Problem> {
-    let wait = Wait {
-        prefer,
-        patience: prefer.map_or(Duration::ZERO, |wait| wait.0),
+    let wait = Wait::from(prefer);
+    let make = async |request, key| {
+        let job = read_request(&app, request).await?;
+        make(&app, owner.clone(), wait, job, key).await
     };
-    let make = |request, key| made(app.clone(), owner.clone(), wait, request, key);
     let replay = |record| replay(app.clone(), owner.clone(), wait, record);
     once(&app, &owner, request, make, replay).await
 }
 
-async fn made(
-    app: App,
+/// A job as a body asks for it.
+pub struct AskedJob {
+    /// Its task.
+    pub asked: Asked,
+    /// Free text.
+    pub name: Option<String>,
+    /// Where to send the end.
+    pub callback: Option<String>,
+    /// The digest of the data that came with it.
+    pub sha256: Option<String>,
+    /// Where in the body the task stands.
+    pub pointer: String,
+}
+
+/// Makes a job of what a body asked for.
+///
+/// # Errors
+/// The first thing wrong with it; what the store says.
+pub async fn make(
+    app: &App,
     owner: Owner,
     wait: Wait,
-    request: Request,
+    job: AskedJob,
     key: Keyed,
 ) -> Result<Response, NotMade> {
-    let (request, asked, sha256) = read_request(&app, request).await?;
-    let task = asked.task;
-    let name = task.name();
-    let at = |field: &str, detail| JsonPlace::at(format!("/{name}/{field}"), detail);
-    let model = find_model(&app, &owner, &task, at).await?;
-    let pointer = format!("/{name}/data");
-    let found = find_data(&app, &owner, asked.data, sha256, &pointer).await?;
+    let (task, pointer) = (job.asked.task, job.pointer);
+    let at = |field: &str, detail| JsonPlace::at(format!("{pointer}/{field}"), detail);
+    let model = find_model(app, &owner, &task, at).await?;
+    let data = format!("{pointer}/data");
+    let found = find_data(app, &owner, job.asked.data, job.sha256, &data).await?;
     let fields = JobFields {
         owner,
-        name: request.name,
-        callback: request.callback,
-        seed: asked.seed,
+        name: job.name,
+        callback: job.callback,
+        seed: job.asked.seed,
         spec: JobSpec {
             task,
             data: found.spec,
@@ -186,10 +235,10 @@ async fn made(
         key: key.claim(),
     };
     let place = |first_real| JsonPlace {
-        task: name,
+        task: pointer,
         first_real,
     };
-    let new = new_job(&app, fields, found.sample, place).await?;
+    let new = new_job(app, fields, found.sample, place).await?;
     let job = app.jobs.submit(new, wait.patience).await?;
     Ok(answer(job, wait.prefer))
 }
@@ -201,6 +250,15 @@ pub struct Wait {
     pub prefer: Option<PreferWait>,
     /// How long it comes to.
     pub patience: Duration,
+}
+
+impl From<Option<PreferWait>> for Wait {
+    fn from(prefer: Option<PreferWait>) -> Self {
+        Self {
+            prefer,
+            patience: prefer.map_or(Duration::ZERO, |wait| wait.0),
+        }
+    }
 }
 
 /// The answer to a request that made a job before: waits as the first did; none when the job is gone.
@@ -231,24 +289,27 @@ pub async fn replay(
 }
 
 /// Reads a job request and digests its data.
-async fn read_request(
-    app: &App,
-    request: Request,
-) -> Result<(JobRequest, Asked, Option<String>), Problem> {
+async fn read_request(app: &App, request: Request) -> Result<AskedJob, Problem> {
     let body = DataBody::json(app, request)?;
     let (effort, limits) = (body.effort(), body.limits.clone());
     body.read(app, effort, move |reader| {
         let mut request: JobRequest = json::from_reader(reader, &limits)?;
         let asked = request.asked()?;
-        let sha256 = sha256(&asked.data);
-        Ok((request, asked, sha256))
+        Ok(AskedJob {
+            sha256: asked.data.as_ref().and_then(sha256),
+            pointer: format!("/{}", asked.task.name()),
+            asked,
+            name: request.name,
+            callback: request.callback,
+        })
     })
     .await
 }
 
-/// Places in the JSON body of `POST /v1/jobs`.
+/// Places in a JSON body that asks for a job.
 struct JsonPlace {
-    task: &'static str,
+    /// Where its task stands.
+    task: String,
     first_real: Option<Place>,
 }
 
@@ -258,7 +319,7 @@ impl JsonPlace {
     }
 
     fn below(&self, pointer: &str, detail: String) -> FieldError {
-        Self::at(format!("/{}/{pointer}", self.task), detail)
+        Self::at(format!("{}/{pointer}", self.task), detail)
     }
 }
 
@@ -289,7 +350,7 @@ impl Whereabouts for JsonPlace {
     fn data(&self, detail: String) -> FieldError {
         let whole = Place::Pointer(String::new());
         let place = self.first_real.clone().unwrap_or(whole);
-        placed(Some(place.under(&format!("/{}/data", self.task))), detail)
+        placed(Some(place.under(&format!("{}/data", self.task))), detail)
     }
 }
 
@@ -332,6 +393,7 @@ pub async fn list(
         status: query.status,
         task: query.task,
         learner: query.learner,
+        parent: query.parent,
     };
     let slice = app.jobs.store().jobs(&owner, &filter, &page).await?;
     Ok(Json(JobList {

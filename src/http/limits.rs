@@ -34,6 +34,12 @@ pub struct Limits {
     pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     pub seconds_max: f64,
+    /// Seconds of one core that an experiment may be estimated to take, all its parts together.
+    pub experiment_seconds_max: f64,
+    /// Points of the grid of an experiment.
+    pub experiment_points_max: u64,
+    /// Runs at a point of an experiment.
+    pub experiment_runs_max: u64,
     /// Jobs that wait at once.
     pub jobs_queued_max: u64,
     /// Larger bodies read at once; each may take as much memory as `state_bytes_max` says, but
@@ -96,6 +102,9 @@ impl Default for Limits {
             state_bytes_max: 1 << 30,
             resident_bytes_max: 64 << 20,
             seconds_max: 86_400.0,
+            experiment_seconds_max: 14_400.0,
+            experiment_points_max: crate::experiments::POINTS_MAX,
+            experiment_runs_max: crate::experiments::RUNS_MAX,
             jobs_queued_max: 10_000,
             uploads_max: 8,
             upload_memory_bytes_max: 16 << 20,

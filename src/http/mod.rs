@@ -17,6 +17,7 @@ mod envelope;
 mod evaluate;
 mod events;
 mod examples;
+mod experiments;
 mod extract;
 mod found_data;
 mod idempotency;
@@ -112,6 +113,9 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(jobs::cancel))
         .routes(routes!(events::events))
         .routes(routes!(trace::trace))
+        .routes(routes!(experiments::figure))
+        .routes(routes!(experiments::list))
+        .routes(routes!(experiments::run))
         .routes(routes!(datasets::create, datasets::list))
         .routes(routes!(datasets::get, datasets::delete))
         .routes(routes!(examples::examples))

@@ -8,7 +8,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::learners::catalogue::CATALOGUE;
 use crate::learners::parameters;
-use crate::records::train::{Positive, StopRuleName};
+use crate::records::train::{Positive, SeedNumber, StopRuleName};
 
 use super::data_schema;
 use super::idempotency::{KEY, REPLAYED};
@@ -72,6 +72,15 @@ fn complete_schemas(document: &mut Value, n_max: u64) {
     {
         results.insert("anyOf".to_owned(), any);
     }
+    let experiments = schemas["ExperimentSpec"]["oneOf"].as_array().cloned();
+    let with_seed = |mut experiment: Value| {
+        experiment["properties"]["seed"] = schema_of::<SeedNumber>();
+        experiment["required"] = json!(["name"]);
+        experiment["additionalProperties"] = false.into();
+        experiment
+    };
+    schemas["ExperimentRequest"] = json!({"description": "An experiment, its parameters and its seed",
+        "oneOf": experiments.into_iter().flatten().map(with_seed).collect::<Vec<_>>()});
     schemas["FieldError"] = schema_of::<FieldError>();
     schemas["Problem"] = schema_of::<ProblemDocument>();
 }
@@ -147,7 +156,7 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
     if path.contains('{') {
         codes.push(Code::NOT_FOUND);
     }
-    if ["/trace", "/examples", "/models/{id}/predict"]
+    if ["/trace", "/figure", "/examples", "/models/{id}/predict"]
         .iter()
         .any(|end| path.ends_with(end))
     {

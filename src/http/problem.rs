@@ -305,7 +305,9 @@ impl From<JobsError> for Problem {
         match error {
             JobsError::Store(error) => error.into(),
             JobsError::NotFound => Self::not_found("job"),
-            JobsError::Ended(_) | JobsError::NotEnded => Self::new(Code::WRONG_STATE, detail),
+            JobsError::Ended(_) | JobsError::NotEnded | JobsError::PartOf { .. } => {
+                Self::new(Code::WRONG_STATE, detail)
+            }
             JobsError::DatasetMissing => Self::new(Code::UNKNOWN_DATASET, detail),
             JobsError::ModelMissing => Self::new(Code::UNKNOWN_MODEL, detail),
             JobsError::DatasetPinned { .. } => Self::new(Code::DATASET_IN_USE, detail),

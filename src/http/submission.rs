@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::callbacks::CallbackUrl;
+use crate::experiments::ExperimentError;
 use crate::formats::Place;
 use crate::jobs::{
     Allowance, JobSample, JobsError, LoadedModel, NewJob, ReadError, ResolveError, resolve,
@@ -86,6 +87,7 @@ pub async fn new_job<W: Whereabouts>(
     let allowance = Allowance {
         state_bytes: app.limits.state_bytes_max,
         seconds: app.jobs.config().seconds_default,
+        experiment_seconds: app.limits.experiment_seconds_max,
     };
     if let Some(model) = &fields.model {
         let fits = model.names.check(&fields.spec.data.names);
@@ -241,6 +243,19 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
             Problem::new(Code::WRONG_DATA, detail).with(field)
         }
         ResolveError::NoData | ResolveError::NoModel => Problem::new(Code::SCHEMA, summary),
+        ResolveError::Experiment(error) => {
+            let code = match &error {
+                ExperimentError::Parameter { .. } => Code::INVALID_PARAMETER,
+                ExperimentError::TooManyPoints { .. } | ExperimentError::TooCostly { .. } => {
+                    Code::INTRACTABLE
+                }
+            };
+            let field = at.task(&format!("params{}", error.pointer()), summary.clone());
+            Problem::new(code, summary).with(field)
+        }
+        ResolveError::OtherParts { .. } | ResolveError::Damaged(_) => {
+            Problem::new(Code::INTERNAL, summary)
+        }
         ResolveError::Task(TaskError::WrongData(detail)) => {
             let field = at.data(detail.clone());
             Problem::new(Code::WRONG_DATA, detail).with(field)

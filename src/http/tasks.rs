@@ -16,6 +16,7 @@ use crate::records::train::{
 };
 
 use super::data_schema;
+use super::experiments::ExperimentRequest;
 use super::problem::{Code, FieldError, Problem};
 
 /// A job to be made: exactly one task, and what is said of the job itself.
@@ -37,6 +38,9 @@ pub struct JobRequest {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = EvaluateRequest, required = false)]
     evaluate: Option<EvaluateRequest>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = ExperimentRequest, required = false)]
+    experiment: Option<ExperimentRequest>,
     /// Free text.
     #[schema(max_length = 256)]
     pub name: Option<String>,
@@ -152,7 +156,8 @@ fn yes() -> bool {
 /// A task and its data, as the request gave them.
 pub struct Asked {
     pub task: TaskSpec,
-    pub data: DataForm,
+    /// None of a task that reads none.
+    pub data: Option<DataForm>,
     pub seed: Option<SeedNumber>,
 }
 
@@ -161,7 +166,7 @@ impl Asked {
     fn check(self) -> Result<Self, Problem> {
         let is_train = matches!(self.task, TaskSpec::Train(_));
         match &self.data {
-            DataForm::Sample { assume, .. } | DataForm::Dataset { assume, .. }
+            Some(DataForm::Sample { assume, .. } | DataForm::Dataset { assume, .. })
                 if assume.is_some() && !is_train =>
             {
                 let detail = "`assume` is for training; a certificate rests on no assumption.";
@@ -176,12 +181,13 @@ impl Asked {
 
 impl JobRequest {
     /// The names of the tasks, each a field of the request.
-    pub const TASKS: [&str; 5] = [
+    pub const TASKS: [&str; 6] = [
         "train",
         "separability",
         "maximum_margin",
         "version_space",
         "evaluate",
+        "experiment",
     ];
 
     /// The one task.
@@ -189,12 +195,14 @@ impl JobRequest {
     /// # Errors
     /// When there is none or more than one.
     pub fn asked(&mut self) -> Result<Asked, Problem> {
+        let experiment = self.experiment.take();
         let tasks = [
             self.train.take().map(Asked::from),
             self.separability.take().map(Asked::from),
             self.maximum_margin.take().map(Asked::from),
             self.version_space.take().map(Asked::from),
             self.evaluate.take().map(Asked::from),
+            experiment.map(ExperimentRequest::asked).transpose()?,
         ];
         let mut asked = tasks.into_iter().flatten();
         match (asked.next(), asked.next()) {
@@ -219,7 +227,7 @@ impl From<TrainRequest> for Asked {
                 holdout: request.holdout,
                 warm_start: request.warm_start.map(WarmStartSpec::of),
             }),
-            data: request.data,
+            data: Some(request.data),
             seed: request.seed,
         }
     }
@@ -234,7 +242,7 @@ impl From<SeparabilityRequest> for Asked {
                 convention: request.convention,
                 max_seconds: request.max_seconds,
             }),
-            data: request.data,
+            data: Some(request.data),
             seed: request.seed,
         }
     }
@@ -248,7 +256,7 @@ impl From<MaximumMarginRequest> for Asked {
                 reading: request.reading,
                 max_seconds: request.max_seconds,
             }),
-            data: request.data,
+            data: Some(request.data),
             seed: request.seed,
         }
     }
@@ -261,7 +269,7 @@ impl From<VersionSpaceRequest> for Asked {
                 list: request.list.unwrap_or_default(),
                 max_seconds: request.max_seconds,
             }),
-            data: request.data,
+            data: Some(request.data),
             seed: request.seed,
         }
     }
@@ -274,7 +282,7 @@ impl From<EvaluateRequest> for Asked {
                 model: request.model,
                 max_seconds: request.max_seconds,
             }),
-            data: request.data,
+            data: Some(request.data),
             seed: request.seed,
         }
     }

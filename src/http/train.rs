@@ -119,7 +119,7 @@ async fn made(
         name: entry.name.to_owned(),
         params: query.params,
     };
-    let found = find_data(&app, &owner, form, sha256, "").await?;
+    let found = find_data(&app, &owner, Some(form), sha256, "").await?;
     let task = TaskSpec::Train(TrainSpec {
         learner,
         stop: query.stop,

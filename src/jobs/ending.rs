@@ -14,11 +14,12 @@ use crate::records::{Job, JobError, Model, Status, Timestamp};
 use crate::storage::JobEnd;
 
 use super::compute::Computed;
+use super::experiment_job::too_slow;
 use super::ids::Ids;
 use super::keeper::progress;
 use super::service::Jobs;
 use super::stored_data::ReadError;
-use super::work::Work;
+use super::work::{Found, Work};
 
 /// A hypothesis longer than this, as JSON, is left to its model.
 pub(super) const INLINE_HYPOTHESIS_BYTES_MAX: usize = 256 * 1024;
@@ -38,6 +39,13 @@ pub(super) struct Ending {
 pub(super) async fn end(jobs: &Jobs, job: &Job, work: &Arc<Work>, computed: Computed) -> JobEnd {
     if let Computed::Unreadable(error) = computed {
         return failure(jobs.ids.now(), unreadable(error), job);
+    }
+    if let Computed::Ended { found, .. } = &computed {
+        match found {
+            Found::TooSlow => return failure(jobs.ids.now(), too_slow(), job),
+            Found::Unwanted => return unwanted(jobs.ids.now(), job),
+            _ => {}
+        }
     }
     if let Computed::Ended { found, seconds } = computed {
         let ids = Arc::clone(&jobs.ids);
@@ -77,6 +85,19 @@ pub(super) fn failure(finished_at: Timestamp, error: JobError, job: &Job) -> Job
         status: Status::Failed,
         result: None,
         error: Some(error),
+        finished_at,
+        progress: job.progress,
+        model: None,
+        trace: None,
+    }
+}
+
+/// The end of a job that was cancelled and of which nothing is of use.
+fn unwanted(finished_at: Timestamp, job: &Job) -> JobEnd {
+    JobEnd {
+        status: Status::Cancelled,
+        result: None,
+        error: None,
         finished_at,
         progress: job.progress,
         model: None,

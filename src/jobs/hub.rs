@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::{Notify, broadcast};
 
 use crate::learners::run::{Interrupt, Run};
-use crate::records::JobId;
+use crate::records::{JobId, Lineage};
 
 /// How many changes a slow waiter may lag behind before it looks at the store again.
 const CHANGES_KEPT: usize = 256;
@@ -19,7 +19,14 @@ pub struct Hub {
     pub work: Notify,
     /// A callback may be due.
     pub callbacks: Notify,
-    running: Mutex<HashMap<JobId, Arc<Run>>>,
+    running: Mutex<HashMap<JobId, Running>>,
+}
+
+/// What runs here.
+struct Running {
+    run: Arc<Run>,
+    /// The job that it is a part of.
+    parent: Option<JobId>,
 }
 
 impl Default for Hub {
@@ -53,8 +60,16 @@ impl Hub {
     }
 
     /// Lists a run, so that [`Self::stop`] finds it.
-    pub fn register(&self, job: JobId, run: Arc<Run>) -> Registered<'_> {
-        self.lock().insert(job, Arc::clone(&run));
+    pub fn register(&self, job: JobId, lineage: Lineage, run: Arc<Run>) -> Registered<'_> {
+        let parent = match lineage {
+            Lineage::Part { parent, .. } => Some(parent),
+            Lineage::Single | Lineage::Parent { .. } => None,
+        };
+        let running = Running {
+            run: Arc::clone(&run),
+            parent,
+        };
+        self.lock().insert(job, running);
         metrics::gauge!("halfspace_jobs_running").increment(1.0);
         Registered {
             hub: self,
@@ -63,21 +78,23 @@ impl Hub {
         }
     }
 
-    /// Stops a job, if it runs here.
+    /// Stops a job, and the parts of it, so far as they run here.
     pub fn stop(&self, job: JobId, interrupt: Interrupt) {
-        if let Some(run) = self.lock().get(&job) {
-            run.stop.raise(interrupt);
+        for (id, running) in &*self.lock() {
+            if *id == job || running.parent == Some(job) {
+                running.run.stop.raise(interrupt);
+            }
         }
     }
 
     /// Stops all that runs here.
     pub fn stop_all(&self, interrupt: Interrupt) {
-        for run in self.lock().values() {
-            run.stop.raise(interrupt);
+        for running in self.lock().values() {
+            running.run.stop.raise(interrupt);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Arc<Run>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<JobId, Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -89,7 +106,7 @@ impl Drop for Registered<'_> {
         // A job whose lease was lost may be back here as a newer run, which stays listed.
         if running
             .get(&self.job)
-            .is_some_and(|run| Arc::ptr_eq(run, &self.run))
+            .is_some_and(|running| Arc::ptr_eq(&running.run, &self.run))
         {
             running.remove(&self.job);
         }
@@ -118,12 +135,26 @@ mod tests {
         let hub = Hub::default();
         let job = JobId::new(Timestamp::from_milliseconds(1), [1; 10]);
         let newer = Arc::new(Run::default());
-        let old_guard = hub.register(job, Arc::default());
-        let guard = hub.register(job, Arc::clone(&newer));
+        let old_guard = hub.register(job, Lineage::Single, Arc::default());
+        let guard = hub.register(job, Lineage::Single, Arc::clone(&newer));
         drop(old_guard);
         hub.stop(job, Interrupt::Cancelled);
         assert_eq!(newer.stop.raised(), Some(Interrupt::Cancelled));
         drop(guard);
         assert!(hub.lock().is_empty());
+    }
+
+    #[test]
+    fn the_parts_of_a_job_stop_with_it() {
+        let hub = Hub::default();
+        let [parent, part, other] =
+            [1, 2, 3].map(|id| JobId::new(Timestamp::from_milliseconds(1), [id; 10]));
+        let runs = [Arc::new(Run::default()), Arc::new(Run::default())];
+        let lineage = Lineage::Part { parent, part: 0 };
+        let _part = hub.register(part, lineage, Arc::clone(&runs[0]));
+        let _other = hub.register(other, Lineage::Single, Arc::clone(&runs[1]));
+        hub.stop(parent, Interrupt::Cancelled);
+        assert_eq!(runs[0].stop.raised(), Some(Interrupt::Cancelled));
+        assert_eq!(runs[1].stop.raised(), None);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::time::{Instant, Interval, MissedTickBehavior, sleep_until, timeout_at};
 
 use crate::learners::run::{Counts, Interrupt, Run};
-use crate::records::{Job, Progress};
+use crate::records::{Job, Lineage, Progress};
 use crate::storage::{Heartbeat, Lease, StoreError};
 
 use super::checkpoints::{Checkpointing, StateCell};
@@ -124,7 +124,9 @@ impl<'a> Keeper<'a> {
         if !moved && self.renewed.elapsed() < RENEWAL_MAX.min(lease / 3) {
             return None;
         }
-        let progress = moved.then(|| progress(&counts, self.planned));
+        // What a job with parts shows, they have counted.
+        let counts_itself = !matches!(self.job.lineage, Lineage::Parent { .. });
+        let progress = (moved && counts_itself).then(|| progress(&counts, self.planned));
         let now = self.jobs.ids.now();
         let asked_at = Instant::now();
         let beat = self
@@ -160,5 +162,6 @@ pub(super) fn progress(counts: &Counts, planned: Option<u64>) -> Progress {
         mistakes: counts.mistakes,
         passes: counts.passes,
         fraction: fraction.map(|fraction| fraction.min(1.0)),
+        seconds_left: None,
     }
 }

@@ -78,6 +78,9 @@ pub enum JobsError {
     /// The job has not ended, so it cannot be deleted.
     #[error("the job has not ended; cancel it first")]
     NotEnded,
+    /// It ends and goes with another.
+    #[error("the job is a part of {parent}, and is cancelled and deleted with it alone")]
+    PartOf { parent: JobId },
     /// No such dataset.
     #[error("there is no such dataset")]
     DatasetMissing,
@@ -267,6 +270,7 @@ impl Jobs {
             }
             CancelOutcome::Requested(job) => Ok((job, true)),
             CancelOutcome::AlreadyRequested(job) => Ok((job, false)),
+            CancelOutcome::PartOf { parent } => Err(JobsError::PartOf { parent }),
             CancelOutcome::Ended(job) => Err(JobsError::Ended(Box::new(job))),
             CancelOutcome::NotFound => Err(JobsError::NotFound),
         }
@@ -282,6 +286,7 @@ impl Jobs {
                 self.forget_data(data_key.as_deref()).await;
                 Ok(())
             }
+            DeleteOutcome::PartOf { parent } => Err(JobsError::PartOf { parent }),
             DeleteOutcome::NotEnded => Err(JobsError::NotEnded),
             DeleteOutcome::NotFound => Err(JobsError::NotFound),
         }

@@ -11,7 +11,7 @@ use crate::callbacks::CallbackUrl;
 use crate::formats;
 use crate::learners::run::Interrupt;
 use crate::records::task::JobSpec;
-use crate::records::{Callback, DatasetId, Job, KeyClaim, Owner, Progress, Status};
+use crate::records::{Callback, DatasetId, Job, KeyClaim, Lineage, Owner, Progress, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError};
 
 use super::checkpoints::Beginning;
@@ -80,6 +80,9 @@ impl Jobs {
         new: NewJob,
         patience: Duration,
     ) -> Result<Job, JobsError> {
+        if let Some(count) = new.work.parts() {
+            return self.enqueue_parts(new, count).await;
+        }
         let permit = if patience.is_zero() {
             None
         } else {
@@ -105,7 +108,7 @@ impl Jobs {
         receiver.await.unwrap_or(Err(JobsError::Stopping))
     }
 
-    fn record(&self, new: &NewJob) -> Job {
+    pub(super) fn record(&self, new: &NewJob) -> Job {
         Job {
             id: self.ids.id(),
             owner: new.owner.clone(),
@@ -129,6 +132,7 @@ impl Jobs {
             cancel_requested: false,
             priority: 0,
             callback: new.callback.as_ref().map(|url| Callback::new(url.as_str())),
+            lineage: Lineage::Single,
         }
     }
 
@@ -219,9 +223,11 @@ impl Waited {
         let beginning = Beginning::of(self.record.id);
         let work = Arc::clone(&self.work);
         let mut computation = Computation::start(work, beginning, seconds, permit);
-        let _registered = jobs
-            .hub
-            .register(self.record.id, Arc::clone(&computation.run));
+        let _registered = jobs.hub.register(
+            self.record.id,
+            self.record.lineage,
+            Arc::clone(&computation.run),
+        );
         if jobs.stopping.is_cancelled() {
             computation.run.stop.raise(Interrupt::Suspended);
         }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::experiments::{self, ExperimentError, PartTally};
 use crate::formats::{Assume, GeneratedSpec, StoredExamples};
 use crate::learners::data::Data;
 use crate::learners::evaluate::Evaluation;
@@ -14,12 +15,13 @@ use crate::learners::run::{Interrupt, Run, StopFlag};
 use crate::learners::stopping::Sampling;
 use crate::learners::task::{Input, TaskError};
 use crate::learners::train::train_from;
-use crate::records::Job;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
+use crate::records::{Job, PartOutcome};
 
 use super::certificate_job::{Asked, CertificateJob, Certified};
 use super::ending::Ending;
 use super::evaluate_job::EvaluateJob;
+use super::experiment_job::{ExperimentJob, ending_of_part, ending_of_whole};
 use super::ids::Ids;
 use super::stored_data::ReadError;
 use super::train_job::TrainJob;
@@ -27,15 +29,22 @@ use super::train_job::TrainJob;
 /// Checked work with its data, ready to run.
 #[derive(Clone, Debug)]
 pub struct Work {
-    pub(super) task: WorkTask,
-    input: OwnedInput,
+    matter: Matter,
     /// Seconds of computing after which the run ends, if the client said so.
     pub seconds_max: Option<f64>,
 }
 
-/// What is to be done.
 #[derive(Clone, Debug)]
-pub(super) enum WorkTask {
+enum Matter {
+    /// It has data.
+    Data(WorkTask, OwnedInput),
+    /// It draws what it needs.
+    Experiment(ExperimentJob),
+}
+
+/// What is to be done with data.
+#[derive(Clone, Debug)]
+enum WorkTask {
     Train(TrainJob),
     Certify(CertificateJob),
     Evaluate(EvaluateJob),
@@ -50,6 +59,14 @@ pub enum Found {
     Certified(Certified),
     /// Of a model on examples.
     Evaluated(Evaluation),
+    /// Of a part of an experiment.
+    Part(PartTally),
+    /// Of all parts of an experiment, or of those that there are.
+    Gathered(experiments::outcome::Outcome),
+    /// Nothing, of a part that was cancelled.
+    Unwanted,
+    /// Nothing, of a part whose time was over.
+    TooSlow,
 }
 
 /// The sample of a job.
@@ -100,6 +117,15 @@ pub enum ResolveError {
     /// The model that it names was not brought along.
     #[error("the job reads a model, which is missing")]
     NoModel,
+    /// An experiment that is not run.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+    /// Another version of the program cut the experiment.
+    #[error("the experiment was cut into {asked} parts, and is into {now} by this version")]
+    OtherParts { asked: u32, now: u32 },
+    /// What is stored of the parts does not read.
+    #[error("what came of a part cannot be read: {0}")]
+    Damaged(String),
 }
 
 /// What a job may take.
@@ -109,6 +135,8 @@ pub struct Allowance {
     pub state_bytes: u64,
     /// Seconds of computing, when the request names no limit.
     pub seconds: f64,
+    /// Seconds of one core that an experiment may be estimated to take, all its parts together.
+    pub experiment_seconds: f64,
 }
 
 impl Allowance {
@@ -116,6 +144,7 @@ impl Allowance {
     pub const UNLIMITED: Self = Self {
         state_bytes: u64::MAX,
         seconds: f64::INFINITY,
+        experiment_seconds: f64::INFINITY,
     };
 }
 
@@ -131,6 +160,32 @@ pub fn resolve(
     model: Option<Arc<Hypothesis>>,
     allowance: Allowance,
 ) -> Result<Work, ResolveError> {
+    let experiment = match &spec.task {
+        TaskSpec::Experiment(experiment) => {
+            let seconds_max = allowance.experiment_seconds;
+            Some(ExperimentJob::whole(experiment, seed, seconds_max)?)
+        }
+        TaskSpec::ExperimentPart(part) => Some(ExperimentJob::part(part, seed)?),
+        _ => None,
+    };
+    let matter = match experiment {
+        Some(job) => Matter::Experiment(job),
+        None => data_task(spec, seed, sample, model, allowance)?,
+    };
+    Ok(Work {
+        matter,
+        seconds_max: spec.task.seconds_max(),
+    })
+}
+
+/// Checks a request that has data.
+fn data_task(
+    spec: &JobSpec,
+    seed: u64,
+    sample: Option<JobSample>,
+    model: Option<Arc<Hypothesis>>,
+    allowance: Allowance,
+) -> Result<Matter, ResolveError> {
     let input = input(&spec.data, Seed(seed), sample)?;
     let seed = Seed(seed);
     let certify = |asked| {
@@ -157,12 +212,9 @@ pub fn resolve(
             job.check(input.as_input(), allowance.state_bytes)?;
             WorkTask::Evaluate(job)
         }
+        TaskSpec::Experiment(_) | TaskSpec::ExperimentPart(_) => return Err(ResolveError::NoData),
     };
-    Ok(Work {
-        task,
-        input,
-        seconds_max: spec.task.seconds_max(),
-    })
+    Ok(Matter::Data(task, input))
 }
 
 fn input(
@@ -236,14 +288,18 @@ impl Work {
     /// [`Interrupt::Suspended`] when the run was given up, [`Interrupt::Unreadable`] when the data
     /// could not be read: see `read_error`.
     pub fn run_from(&self, state: Option<&[u8]>, run: &Run) -> Result<Found, Interrupt> {
+        let (task, input) = match &self.matter {
+            Matter::Data(task, input) => (task, input),
+            Matter::Experiment(job) => return job.run(run),
+        };
         // Who ran out of time, or is not wanted, by now is told so by what follows.
-        let interrupted = match self.input.prepare(&self.task, &run.stop) {
+        let interrupted = match input.prepare(task, &run.stop) {
             Err(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
             Err(why) => Some(why),
             Ok(()) => None,
         };
-        let input = self.input.as_input();
-        match &self.task {
+        let input = input.as_input();
+        match task {
             WorkTask::Train(job) => {
                 let outcome = train_from(&job.task, input, state, run)?;
                 Ok(Found::Trained(Box::new(outcome)))
@@ -270,12 +326,18 @@ impl Work {
 
     /// What is written of it.
     pub(super) fn ending(&self, ids: &Ids, job: &Job, found: &Found, seconds: f64) -> Ending {
-        match (&self.task, found) {
+        let (task, input) = match (&self.matter, found) {
+            (Matter::Experiment(_), Found::Part(tally)) => return ending_of_part(tally),
+            (Matter::Experiment(_), Found::Gathered(outcome)) => return ending_of_whole(outcome),
+            (Matter::Data(task, input), _) => (task, input),
+            _ => unreachable!("work finds what its task is"),
+        };
+        match (task, found) {
             (WorkTask::Train(train), Found::Trained(outcome)) => {
                 train.ending(ids, job, outcome, seconds)
             }
             (WorkTask::Certify(certificate), Found::Certified(certified)) => {
-                let is_real = match self.input.as_input() {
+                let is_real = match input.as_input() {
                     Input::Sample { data, .. } => data.shape().is_real,
                     Input::Generated(_) => false,
                 };
@@ -288,30 +350,61 @@ impl Work {
 
     /// The sample, if it came with the request and is stored nowhere.
     pub fn data(&self) -> Option<&Arc<Data>> {
-        match &self.input {
-            OwnedInput::Sample {
-                sample: JobSample::Memory(data),
-                ..
-            } => Some(data),
+        match &self.matter {
+            Matter::Data(
+                _,
+                OwnedInput::Sample {
+                    sample: JobSample::Memory(data),
+                    ..
+                },
+            ) => Some(data),
             _ => None,
+        }
+    }
+
+    /// How many jobs its parts are, which are to be computed before it; none where it has none.
+    pub fn parts(&self) -> Option<u32> {
+        match &self.matter {
+            Matter::Experiment(job) => job.parts(),
+            Matter::Data(..) => None,
+        }
+    }
+
+    /// Takes what came of its parts, to be gathered.
+    ///
+    /// # Errors
+    /// [`ResolveError::Damaged`].
+    pub(super) fn take_parts(&mut self, parts: &[PartOutcome]) -> Result<(), ResolveError> {
+        match &mut self.matter {
+            Matter::Experiment(job) => {
+                let taken = job.take(parts);
+                taken.map_err(|error| ResolveError::Damaged(error.to_string()))
+            }
+            Matter::Data(..) => Ok(()),
         }
     }
 
     /// Why the data could not be read, after a run said so.
     pub(super) fn read_error(&self) -> ReadError {
-        match &self.input {
-            OwnedInput::Sample {
-                sample: JobSample::Stored(examples),
-                ..
-            } => ReadError::of(examples),
+        match &self.matter {
+            Matter::Data(
+                _,
+                OwnedInput::Sample {
+                    sample: JobSample::Stored(examples),
+                    ..
+                },
+            ) => ReadError::of(examples),
             _ => ReadError::Broken("data in memory could not be read".to_owned()),
         }
     }
 
     /// How many examples the whole run reads at most, where that is known.
     pub fn examples_planned(&self) -> Option<u64> {
-        let in_a_pass = self.input.as_input().examples();
-        match &self.task {
+        let Matter::Data(task, input) = &self.matter else {
+            return None;
+        };
+        let in_a_pass = input.as_input().examples();
+        match task {
             WorkTask::Train(job) => job.examples_planned(in_a_pass),
             WorkTask::Certify(_) => None,
             WorkTask::Evaluate(_) => in_a_pass,

@@ -10,7 +10,7 @@ use crate::formats::StoredExamples;
 use crate::learners::run::{Interrupt, Run};
 use crate::learners::task::TaskError;
 use crate::records::task::JobSpec;
-use crate::records::{Job, JobError};
+use crate::records::{Job, JobError, Lineage};
 use crate::storage::{Blobs, Claim, Fenced, JobEnd, Lease, StoreError};
 
 use super::checkpoints::Beginning;
@@ -49,11 +49,14 @@ impl Jobs {
         let mut beginning = Beginning::of(job.id);
         let run = Arc::clone(&beginning.run);
         // Listed before the data are read, so that a cancel meanwhile is heard.
-        let _registered = self.hub.register(job.id, Arc::clone(&run));
+        let _registered = self.hub.register(job.id, job.lineage, Arc::clone(&run));
         if self.stopping.is_cancelled() {
             run.stop.raise(Interrupt::Suspended);
         }
         self.hub.changed(job.id);
+        if let Lineage::Part { parent, .. } = job.lineage {
+            self.hub.changed(parent);
+        }
         let mut keeper = Keeper::new(self, &job, &lease, leased_at);
         let prepared = async {
             // First, so that no progress is shown that goes back further.
@@ -109,10 +112,16 @@ impl Jobs {
                 Err(error) => return Err(failed("model-missing", error.to_string())),
             },
         };
+        let parts = match job.lineage {
+            Lineage::Parent { .. } => Some(self.parts(job.id).await.map_err(Unprepared::Store)?),
+            Lineage::Single | Lineage::Part { .. } => None,
+        };
         // In the blocking pool, since some checks read all examples.
         let (seed, sample) = (job.seed, stored.clone().map(JobSample::Stored));
         let resolved = tokio::task::spawn_blocking(move || {
-            resolve(&spec, seed, sample, model, Allowance::UNLIMITED)
+            let mut work = resolve(&spec, seed, sample, model, Allowance::UNLIMITED)?;
+            work.take_parts(parts.as_deref().unwrap_or_default())?;
+            Ok(work)
         });
         let resolved = resolved.await;
         resolved
@@ -168,6 +177,7 @@ impl Jobs {
                 };
                 self.has_ended(&ended);
                 self.forget_data(job.data_key.as_deref()).await;
+                self.after_part(&ended).await;
             }
             Some(Fenced::Lost) => self.after_lost(job).await,
             None => {

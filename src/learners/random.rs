@@ -31,6 +31,8 @@ pub enum Purpose {
     Order = 5,
     /// Which examples are held out.
     Holdout = 6,
+    /// The seeds of the runs of an experiment.
+    Children = 7,
 }
 
 /// The seed of a run.
@@ -48,14 +50,25 @@ impl Seed {
         Lanes::from_seed(self.stream(purpose))
     }
 
-    /// SplitMix64's finaliser over seed and purpose: a bijection for each purpose.
-    fn stream(self, purpose: Purpose) -> u64 {
-        let golden = 0x9e37_79b9_7f4a_7c15_u64;
-        let mut z = self.0.wrapping_add(golden.wrapping_mul(purpose as u64));
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+    /// The seed of the `index`-th of many runs that one seed stands for. It may lie above
+    /// [`SEED_MAX`]: it never leaves the program.
+    #[must_use]
+    pub fn child(self, index: u64) -> Self {
+        Self(mixed(self.stream(Purpose::Children), index))
     }
+
+    fn stream(self, purpose: Purpose) -> u64 {
+        mixed(self.0, purpose as u64)
+    }
+}
+
+/// SplitMix64's finaliser over a seed and an index: a bijection for each index.
+fn mixed(seed: u64, index: u64) -> u64 {
+    let golden = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut z = seed.wrapping_add(golden.wrapping_mul(index));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }
 
 #[cfg(test)]
@@ -77,5 +90,19 @@ mod tests {
             assert!(drawn[i + 1..].iter().all(|b| a != b));
         }
         assert_eq!(first(7, Purpose::Order), first(7, Purpose::Order));
+    }
+
+    #[test]
+    fn every_run_of_an_experiment_has_a_seed_of_its_own() {
+        let mut seeds = Vec::new();
+        for seed in 0..10 {
+            for point in 0..10 {
+                seeds.extend((0..10).map(|run| Seed(seed).child(point).child(run).0));
+            }
+        }
+        seeds.sort_unstable();
+        seeds.dedup();
+        assert_eq!(seeds.len(), 1000);
+        assert_ne!(Seed(1).child(2).child(3), Seed(1).child(3).child(2));
     }
 }

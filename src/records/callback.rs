@@ -161,6 +161,7 @@ mod tests {
             cancel_requested: false,
             priority: 0,
             callback: None,
+            lineage: crate::records::Lineage::Single,
         }
     }
 

@@ -58,6 +58,43 @@ pub struct Job {
     pub priority: i32,
     /// Where a client wants to be told of the end, and how far that is.
     pub callback: Option<Callback>,
+    /// Whether it has parts, or is one.
+    #[serde(default)]
+    pub lineage: Lineage,
+}
+
+/// How a job belongs to others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Lineage {
+    /// It is computed by itself, as most are.
+    #[default]
+    Single,
+    /// Its work is that of its parts, jobs of their own that any worker takes; when all of them have
+    /// ended, a worker gathers what they came to.
+    Parent {
+        /// How many parts it has, 1 or more.
+        parts: u32,
+        /// How many of them have not ended.
+        left: u32,
+    },
+    /// One of the parts of another job, with which it is cancelled and deleted.
+    Part {
+        /// The job that it is a part of.
+        parent: JobId,
+        /// Its number among the parts, from 0.
+        part: u32,
+    },
+}
+
+/// What came of one part of a job, so far.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartOutcome {
+    pub job: JobId,
+    /// The number of the part, from 0.
+    pub part: u32,
+    pub status: Status,
+    /// There when it succeeded, and perhaps when it was cancelled.
+    pub result: Option<Value>,
 }
 
 /// Where a job stands.
@@ -150,6 +187,10 @@ pub struct Progress {
     /// The part of the work that is done, from 0 to 1, where it can be told.
     #[schema(minimum = 0, maximum = 1)]
     pub fraction: Option<f64>,
+    /// Seconds until the end, if it goes on as so far; of jobs that have parts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0)]
+    pub seconds_left: Option<f64>,
 }
 
 /// Why a job failed.

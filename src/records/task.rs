@@ -7,6 +7,8 @@ use crate::formats::{Assume, GeneratedSpec};
 
 use super::certificates::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
 use super::evaluation::EvaluateSpec;
+use super::experiment::ExperimentSpec;
+use super::experiment_part::ExperimentPartSpec;
 use super::id::ModelId;
 use super::names::Names;
 use super::train::{Seconds, TrainSpec};
@@ -49,6 +51,10 @@ pub enum TaskSpec {
     VersionSpace(VersionSpaceSpec),
     /// Hold a model against examples.
     Evaluate(EvaluateSpec),
+    /// Run an experiment, by parts.
+    Experiment(ExperimentSpec),
+    /// Run a part of one.
+    ExperimentPart(ExperimentPartSpec),
 }
 
 impl TaskSpec {
@@ -60,6 +66,8 @@ impl TaskSpec {
             Self::MaximumMargin(_) => "maximum_margin",
             Self::VersionSpace(_) => "version_space",
             Self::Evaluate(_) => "evaluate",
+            Self::Experiment(_) => "experiment",
+            Self::ExperimentPart(_) => "experiment_part",
         }
     }
 
@@ -70,7 +78,9 @@ impl TaskSpec {
             Self::Separability(_)
             | Self::MaximumMargin(_)
             | Self::VersionSpace(_)
-            | Self::Evaluate(_) => None,
+            | Self::Evaluate(_)
+            | Self::Experiment(_)
+            | Self::ExperimentPart(_) => None,
         }
     }
 
@@ -79,7 +89,11 @@ impl TaskSpec {
         match self {
             Self::Evaluate(spec) => Some(("model", spec.model)),
             Self::Train(spec) => spec.warm_start.map(|start| ("warm_start", start.model)),
-            Self::Separability(_) | Self::MaximumMargin(_) | Self::VersionSpace(_) => None,
+            Self::Separability(_)
+            | Self::MaximumMargin(_)
+            | Self::VersionSpace(_)
+            | Self::Experiment(_)
+            | Self::ExperimentPart(_) => None,
         }
     }
 
@@ -91,12 +105,27 @@ impl TaskSpec {
             Self::MaximumMargin(spec) => spec.max_seconds,
             Self::VersionSpace(spec) => spec.max_seconds,
             Self::Evaluate(spec) => spec.max_seconds,
+            Self::Experiment(_) | Self::ExperimentPart(_) => None,
         };
         seconds.map(Seconds::get)
     }
 }
 
 impl JobSpec {
+    /// What is asked of one of the parts of this; nothing where it has none.
+    pub fn part(&self, part: u32, parts: u32) -> Option<Self> {
+        let task = match &self.task {
+            TaskSpec::Experiment(experiment) => TaskSpec::ExperimentPart(ExperimentPartSpec {
+                experiment: experiment.clone(),
+                parts,
+                part,
+            }),
+            _ => return None,
+        };
+        let data = self.data.clone();
+        Some(Self { task, data })
+    }
+
     /// As it is stored.
     pub fn to_json(&self) -> Value {
         let value = serde_json::to_value(self);

@@ -101,6 +101,10 @@ pub enum CancelOutcome {
     AlreadyRequested(Job),
     /// It ended otherwise.
     Ended(Job),
+    /// It is a part of this job, and ends with it alone.
+    PartOf {
+        parent: JobId,
+    },
     NotFound,
 }
 
@@ -113,6 +117,10 @@ pub enum DeleteOutcome {
     },
     /// It is queued or running.
     NotEnded,
+    /// It is a part of this job, and goes with it alone.
+    PartOf {
+        parent: JobId,
+    },
     NotFound,
 }
 

@@ -47,7 +47,7 @@ use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
     Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord, Model, ModelId,
-    ModelSummary, Owner, Page, Progress, SessionId, Slice, Status, Timestamp,
+    ModelSummary, Owner, Page, PartOutcome, Progress, SessionId, Slice, Status, Timestamp,
 };
 
 /// The result of a store's method.
@@ -59,6 +59,8 @@ pub struct JobFilter {
     pub status: Option<Status>,
     pub task: Option<String>,
     pub learner: Option<String>,
+    /// The parts of this job; without it, jobs that are no parts.
+    pub parent: Option<JobId>,
 }
 
 /// Which models to list. What is left out does not matter.
@@ -107,6 +109,24 @@ pub trait Store: Send + Sync {
     /// [`StoreError::DatasetMissing`] when its dataset is not there or not its owner's. From then
     /// on until it has ended, a job pins its dataset.
     async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()>;
+
+    /// Stores a job with its parts, all queued, each with its first event. The parts are in their
+    /// order, numbered from 0, and so are their ids. They can be claimed, and their parent only when
+    /// all of them have ended: each counts itself off in the transaction that ends it. One that fails
+    /// fails its parent, and no other is wanted then.
+    ///
+    /// # Errors
+    /// As for [`Store::insert_job`].
+    async fn insert_parts(&self, parent: &Job, parts: &[Job], key: Option<&KeyClaim>)
+    -> Result<()>;
+
+    /// What came of at most `limit` parts of a job, in their order, after the part `after`.
+    async fn parts(
+        &self,
+        parent: JobId,
+        after: Option<JobId>,
+        limit: u32,
+    ) -> Result<Vec<PartOutcome>>;
 
     /// Stores a job that `worker` already computes (status `running`, attempt 1), with the events
     /// `queued` and `running`, and gives the worker its lease.
@@ -184,7 +204,8 @@ pub trait Store: Send + Sync {
     /// that no other works on this store. Returns how many jobs there were.
     async fn release_all_leases(&self, now: Timestamp) -> Result<u64>;
 
-    /// Asks for the end of the owner's job.
+    /// Asks for the end of the owner's job, and of all its parts; a part alone does not end. Parts
+    /// that wait in the queue end at once. When some have begun, a worker gathers what they came to.
     async fn cancel_job(&self, owner: &Owner, id: JobId, now: Timestamp) -> Result<CancelOutcome>;
 
     /// Takes the callback that has been due for longest, of a job of any owner that has ended, for
@@ -204,7 +225,8 @@ pub trait Store: Send + Sync {
         settlement: &Settlement,
     ) -> Result<Fenced>;
 
-    /// Removes an ended job with its events, trace and callback, delivered or not. Its model stays.
+    /// Removes an ended job with its events, trace, parts and callback, delivered or not. Its model
+    /// stays.
     async fn delete_job(&self, owner: &Owner, id: JobId) -> Result<DeleteOutcome>;
 
     /// The events of a job after number `after_sequence` (0: from the first), at most `limit`, in
@@ -221,10 +243,10 @@ pub trait Store: Send + Sync {
     async fn trace(&self, owner: &Owner, id: JobId) -> Result<Option<Vec<u8>>>;
 
     /// Removes at most `limit` jobs, of all owners, that ended before `ended_before`, the oldest
-    /// first.
+    /// first. Parts go with their parent, and count.
     async fn sweep_jobs(&self, ended_before: Timestamp, limit: u32) -> Result<Swept>;
 
-    /// How many jobs, of all owners, are queued.
+    /// How many jobs, of all owners, are queued, without those that wait for their parts.
     async fn queued_count(&self) -> Result<u64>;
 
     /// The keys of the blobs that datasets, and jobs which have not ended, refer to, at most `limit`

@@ -111,6 +111,16 @@ pub fn analyse(n: u64, delta: f64) -> Result<Analysis, OutOfRange> {
     })
 }
 
+/// The expected mistakes of D from a random start until its hypothesis is the target, where the chain
+/// reaches: for `n` from 1 to [`N_MAX`].
+pub fn expected_mistakes(n: usize) -> Option<f64> {
+    if !(1..=N_MAX).contains(&n) {
+        return None;
+    }
+    let starts = scaled_binomials(n).pop().unwrap_or_default();
+    Some(expected(&DriftChain::new(n), &starts, |_| 1.0).random_start)
+}
+
 /// The binary logarithm of the expected examples of D from a random start, up to and including its
 /// last mistake, where the chain reaches: for `n` from 1 to [`N_MAX`].
 pub fn expected_examples_log2(n: usize) -> Option<f64> {

@@ -7,6 +7,7 @@ mod cancels;
 mod cut_off;
 mod database_restarts;
 mod event_streams;
+mod fan_out;
 mod files;
 mod fleet;
 mod freezes;

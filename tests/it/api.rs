@@ -9,6 +9,7 @@ mod constructions;
 mod datasets;
 mod evaluate;
 mod events;
+mod experiments;
 mod formats;
 mod holdout;
 mod idempotency;

@@ -8,6 +8,7 @@ mod database;
 mod datasets;
 mod idempotency;
 mod leases;
+mod parts;
 mod reading;
 mod sessions;
 mod status;
@@ -20,8 +21,8 @@ use halfspace::formats::{Assume, LabelsKind, RowsKind};
 use halfspace::records::dataset::Repetitions;
 use halfspace::records::id::JobKind;
 use halfspace::records::{
-    Dataset, DatasetId, DatasetSummary, Event, EventKind, Job, JobError, JobId, Model, ModelId,
-    ModelSummary, Owner, Page, Progress, Status, Timestamp,
+    Dataset, DatasetId, DatasetSummary, Event, EventKind, Job, JobError, JobId, Lineage, Model,
+    ModelId, ModelSummary, Owner, Page, Progress, Status, Timestamp,
 };
 use halfspace::storage::{
     CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
@@ -93,6 +94,7 @@ fn job(number: i64) -> Job {
         cancel_requested: false,
         priority: 0,
         callback: None,
+        lineage: Lineage::Single,
     }
 }
 
@@ -182,6 +184,7 @@ fn success(number: i64) -> JobEnd {
             mistakes: 3,
             passes: 2,
             fraction: Some(1.0),
+            seconds_left: None,
         },
         model: Some(model(number)),
         trace: Some(vec![0, 1, 255]),
@@ -379,6 +382,19 @@ contract!(over_sqlite over_postgres; [
         releasing_all_leases_charges
         claims_go_by_priority_then_attempts_then_age
         no_job_is_claimed_twice;
+    parts:
+        parts_are_taken_and_gathered_once
+        many_parts_are_counted_exactly
+        a_part_that_fails_fails_all
+        a_poisoned_part_fails_all
+        parts_that_wait_are_cancelled_at_once
+        parts_that_run_are_cancelled_and_the_rest_is_gathered
+        cancelling_and_ending_parts_do_not_block_each_other
+        a_part_ends_and_goes_with_its_parent_alone
+        a_lease_may_be_lost_while_parts_are_gathered
+        parts_are_swept_with_their_parent
+        lists_pass_over_parts
+        parts_are_stored_with_their_parent_or_not_at_all;
     reading:
         events_are_read_from_a_number_on
         pages_neither_repeat_nor_skip

@@ -8,7 +8,7 @@ use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
     Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord, Model, ModelId,
-    ModelSummary, Owner, Page, Progress, SessionId, Slice, Timestamp,
+    ModelSummary, Owner, Page, PartOutcome, Progress, SessionId, Slice, Timestamp,
 };
 use crate::storage::{
     Appended, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms, DatasetDeletion,
@@ -47,6 +47,24 @@ impl Store for Faulty {
         let done = self.inner.insert_job(job, key).await;
         self.fault()?;
         done
+    }
+    async fn insert_parts(
+        &self,
+        parent: &Job,
+        parts: &[Job],
+        key: Option<&KeyClaim>,
+    ) -> Result<()> {
+        let done = self.inner.insert_parts(parent, parts, key).await;
+        self.fault()?;
+        done
+    }
+    async fn parts(
+        &self,
+        parent: JobId,
+        after: Option<JobId>,
+        limit: u32,
+    ) -> Result<Vec<PartOutcome>> {
+        self.inner.parts(parent, after, limit).await
     }
     async fn insert_running_job(
         &self,

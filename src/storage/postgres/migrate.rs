@@ -31,6 +31,11 @@ const MIGRATIONS: &Migrations = &[
         include_str!("../../../migrations/postgres/0005_checkpoints.sql"),
     ),
     (
+        6,
+        "parts",
+        include_str!("../../../migrations/postgres/0006_parts.sql"),
+    ),
+    (
         7,
         "identity",
         include_str!("../../../migrations/postgres/0007_identity.sql"),

@@ -9,6 +9,7 @@ use super::rows;
 use crate::records::{Event, EventKind, JobId, Owner, Progress, Status, Timestamp};
 
 /// An event that has no number yet.
+#[derive(Clone)]
 pub(super) struct Unnumbered {
     kind: EventKind,
     body: Option<String>,
@@ -71,6 +72,28 @@ pub(super) async fn write(
     last: i64,
     events: &[Unnumbered],
 ) -> Result<()> {
+    let rows = rows_of(job, owner, last, events);
+    transaction
+        .execute(Statement::of_rows(INSERT, rows))
+        .await?;
+    Ok(())
+}
+
+/// As [`write`], for some jobs at once.
+pub(super) async fn write_each<const EVENTS: usize>(
+    transaction: &mut Transaction,
+    jobs: impl Iterator<Item = (JobId, Owner, i64, [Unnumbered; EVENTS])>,
+) -> Result<()> {
+    let rows = jobs.flat_map(|(job, owner, last, events)| rows_of(job, &owner, last, &events));
+    transaction
+        .execute(Statement::of_rows(INSERT, rows))
+        .await?;
+    Ok(())
+}
+
+const INSERT: &str = "INSERT INTO events (job, sequence, owner, kind, body, at) VALUES";
+
+fn rows_of(job: JobId, owner: &Owner, last: i64, events: &[Unnumbered]) -> Vec<[Value; 6]> {
     let id = job.to_string();
     let numbers = last + 1 - events.len() as i64..;
     let rows = events.iter().zip(numbers).map(|(event, number)| {
@@ -83,9 +106,7 @@ pub(super) async fn write(
             event.at.milliseconds().into(),
         ]
     });
-    let text = "INSERT INTO events (job, sequence, owner, kind, body, at) VALUES";
-    transaction.execute(Statement::of_rows(text, rows)).await?;
-    Ok(())
+    rows.collect()
 }
 
 pub(super) async fn after(

@@ -3,10 +3,10 @@
 use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, WorkerId};
 use super::database::{Database, Transaction, statement};
 use super::events::{self, Unnumbered};
-use super::rows::job_columns;
+use super::rows::{job_columns, shown_status};
 use super::{callbacks, datasets, idempotency, models, rows};
 use crate::records::id::JobKind;
-use crate::records::{Job, JobId, KeyClaim, Model, Owner, Page, Slice, Status, Timestamp};
+use crate::records::{Job, JobId, KeyClaim, Lineage, Model, Owner, Page, Slice, Status, Timestamp};
 
 pub(super) async fn insert_queued(
     database: &Database,
@@ -129,20 +129,27 @@ fn demand(job: &Job, fits: bool) -> Result<()> {
     )))
 }
 
-/// Stores the job's row and its events, unless its id is stored already; whether it did.
-async fn insert(
+/// Stores the job's row and its events, unless its id is stored already; whether it did. A part is
+/// stored with its parent: see [`super::parts`].
+pub(super) async fn insert(
     transaction: &mut Transaction,
     job: &Job,
     lease: Option<(&WorkerId, u32)>,
     events: &[Unnumbered],
 ) -> Result<bool> {
     let event_sequence = events.len() as i64;
+    let parts = match job.lineage {
+        Lineage::Parent { parts, .. } => parts,
+        Lineage::Single | Lineage::Part { .. } => 0,
+    };
     let insert = statement(
         "INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, \
          seed, attempt, priority, created_at, started_at, finished_at, progress, result, error, \
          model, cancel_requested, lease_owner, lease_until, claims, event_sequence, dataset, \
-         callback) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-         $19, $20, $21, {now} + $22, $23, $24, $25, $26) ON CONFLICT (id) DO NOTHING",
+         callback, parts, parts_left, waits) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
+         $19, $20, $21, {now} + $22, $23, $24, $25, $26, $27, $27, $28) \
+         ON CONFLICT (id) DO NOTHING",
     )
     .bind(job.id.to_string())
     .bind(job.owner.as_str())
@@ -170,7 +177,9 @@ async fn insert(
     .bind(job.attempt)
     .bind(event_sequence)
     .bind(job.dataset.map(|dataset| dataset.to_string()))
-    .bind(job.callback.as_ref().map(|callback| callback.url.as_str()));
+    .bind(job.callback.as_ref().map(|callback| callback.url.as_str()))
+    .bind(parts)
+    .bind(parts > 0);
     let inserted = transaction.execute(insert).await?;
     if inserted == 0 {
         return Ok(false);
@@ -191,11 +200,22 @@ pub(super) async fn one(database: &Database, owner: &Owner, id: JobId) -> Result
     row.as_ref().map(rows::job).transpose()
 }
 
-/// A page of an owner's jobs.
+/// A page of an owner's jobs without their parts.
 pub(super) const LIST: &str = concat!(
     "SELECT ",
     job_columns!(),
-    " FROM jobs WHERE owner = $1 AND id < $2 \
+    " FROM jobs WHERE owner = $1 AND parent IS NULL AND id < $2 \
+     AND ($3 IS NULL OR ",
+    shown_status!(),
+    " = $3) AND ($4 IS NULL OR task = $4) \
+     AND ($5 IS NULL OR learner = $5) ORDER BY id DESC LIMIT $6"
+);
+
+/// A page of the parts of an owner's job.
+pub(super) const LIST_PARTS: &str = concat!(
+    "SELECT ",
+    job_columns!(),
+    " FROM jobs WHERE owner = $1 AND parent = $7 AND id < $2 \
      AND ($3 IS NULL OR status = $3) AND ($4 IS NULL OR task = $4) \
      AND ($5 IS NULL OR learner = $5) ORDER BY id DESC LIMIT $6"
 );
@@ -206,13 +226,20 @@ pub(super) async fn list(
     filter: &JobFilter,
     page: &Page<JobKind>,
 ) -> Result<Slice<Job, JobKind>> {
-    let select = statement(LIST)
+    let text = match filter.parent {
+        None => LIST,
+        Some(_) => LIST_PARTS,
+    };
+    let mut select = statement(text)
         .bind(owner.as_str())
         .bind(rows::before(page))
         .bind(filter.status.map(Status::as_str))
         .bind(filter.task.as_deref())
         .bind(filter.learner.as_deref())
         .bind(page.limit() + 1);
+    if let Some(parent) = filter.parent {
+        select = select.bind(parent.to_string());
+    }
     let found = database.all(select).await?;
     let items = found.iter().map(rows::job).collect::<Result<Vec<_>>>()?;
     Ok(Slice::from_one_more(items, page, |job| job.id))
@@ -220,29 +247,43 @@ pub(super) async fn list(
 
 pub(super) async fn delete(database: &Database, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
     let mut transaction = database.begin().await?;
-    // Events, trace and callback go with it.
-    let delete = statement(
-        "DELETE FROM jobs WHERE id = $1 AND owner = $2 AND finished_at IS NOT NULL \
-         RETURNING data_key",
-    )
-    .bind(id.to_string())
-    .bind(owner.as_str());
-    let deleted = transaction.optional(delete).await?;
-    if let Some(row) = deleted {
-        let data_key = row.get("data_key")?;
-        transaction.commit().await?;
-        return Ok(DeleteOutcome::Deleted { data_key });
+    let select =
+        statement("SELECT parent, parts, finished_at FROM jobs WHERE id = $1 AND owner = $2")
+            .bind(id.to_string())
+            .bind(owner.as_str());
+    let Some(row) = transaction.optional(select).await? else {
+        return Ok(DeleteOutcome::NotFound);
+    };
+    if let Some(parent) = rows::parsed_if(&row, "parent")? {
+        return Ok(DeleteOutcome::PartOf { parent });
     }
-    let select = statement("SELECT 1 FROM jobs WHERE id = $1 AND owner = $2")
-        .bind(id.to_string())
-        .bind(owner.as_str());
-    let there = transaction.optional(select).await?;
-    Ok(if there.is_some() {
-        DeleteOutcome::NotEnded
-    } else {
-        DeleteOutcome::NotFound
-    })
+    // What has ended stays so.
+    if row.get::<Option<i64>>("finished_at")?.is_none() {
+        return Ok(DeleteOutcome::NotEnded);
+    }
+    if row.get::<i64>("parts")? > 0 {
+        // Before the parent's row, in the order of all who lock both: a failure may have left some
+        // running.
+        let delete = statement("DELETE FROM jobs WHERE parent = $1").bind(id.to_string());
+        transaction.execute(delete).await?;
+    }
+    // Events, trace and callback go with it.
+    let delete = statement("DELETE FROM jobs WHERE id = $1 RETURNING data_key");
+    let deleted = transaction.optional(delete.bind(id.to_string())).await?;
+    let Some(row) = deleted else {
+        return Ok(DeleteOutcome::NotFound);
+    };
+    let data_key = row.get("data_key")?;
+    transaction.commit().await?;
+    Ok(DeleteOutcome::Deleted { data_key })
 }
+
+/// What is old enough to go. Parts go when their parent is old enough, so that each statement deletes
+/// no more than it says.
+const SWEEP: &str = "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE finished_at < $1 \
+     AND (parent IS NULL OR NOT EXISTS (SELECT 1 FROM jobs AS whole WHERE whole.id = jobs.parent \
+     AND (whole.finished_at IS NULL OR whole.finished_at >= $1))) \
+     ORDER BY finished_at LIMIT $2 {for update, skip locked}) RETURNING data_key";
 
 pub(super) async fn sweep(
     database: &Database,
@@ -250,12 +291,9 @@ pub(super) async fn sweep(
     limit: u32,
 ) -> Result<Swept> {
     let mut transaction = database.begin().await?;
-    let delete = statement(
-        "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE finished_at < $1 \
-         ORDER BY finished_at LIMIT $2 {for update, skip locked}) RETURNING data_key",
-    )
-    .bind(ended_before.milliseconds())
-    .bind(limit);
+    let delete = statement(SWEEP)
+        .bind(ended_before.milliseconds())
+        .bind(limit);
     let deleted = transaction.all(delete).await?;
     transaction.commit().await?;
     let mut swept = Swept {
@@ -282,9 +320,10 @@ pub(super) async fn trace(
     row.map(|row| row.get("body")).transpose()
 }
 
-/// The first condition names the partial index, which holds nothing that has ended.
+/// The first two conditions name the partial index, which holds nothing that has ended or waits for
+/// its parts.
 pub(super) const COUNT_QUEUED: &str = "SELECT COUNT(*) AS queued FROM jobs \
-     WHERE status IN ('queued', 'running') AND status = 'queued'";
+     WHERE status IN ('queued', 'running') AND waits = FALSE AND status = 'queued'";
 
 pub(super) async fn queued_count(database: &Database) -> Result<u64> {
     let select = statement(COUNT_QUEUED);

@@ -18,6 +18,7 @@ mod identity;
 mod jobs;
 pub(super) mod migrations;
 mod models;
+mod parts;
 mod queue;
 mod rows;
 mod sessions;
@@ -38,7 +39,7 @@ use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
     Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord, Model, ModelId,
-    ModelSummary, Owner, Page, Progress, SessionId, Slice, Timestamp,
+    ModelSummary, Owner, Page, PartOutcome, Progress, SessionId, Slice, Timestamp,
 };
 
 use database::{Database, statement};
@@ -101,6 +102,24 @@ impl Store for SqlStore {
     async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()> {
         self.demand_room_for_rows().await?;
         jobs::insert_queued(&self.database, job, key).await
+    }
+
+    async fn insert_parts(
+        &self,
+        parent: &Job,
+        parts: &[Job],
+        key: Option<&KeyClaim>,
+    ) -> Result<()> {
+        parts::insert(&self.database, parent, parts, key).await
+    }
+
+    async fn parts(
+        &self,
+        parent: JobId,
+        after: Option<JobId>,
+        limit: u32,
+    ) -> Result<Vec<PartOutcome>> {
+        parts::outcomes(&self.database, parent, after, limit).await
     }
 
     async fn insert_running_job(

@@ -9,9 +9,10 @@ use super::super::{
 };
 use super::database::{Database, Row, Statement, Transaction, statement};
 use super::events::{self, Unnumbered};
-use super::rows::job_columns;
+use super::parts::{self, EndedPart};
+use super::rows::{is_unwanted, job_columns};
 use super::{callbacks, checkpoints, jobs, rows};
-use crate::records::{Job, JobError, JobId, Owner, Progress, Status, Timestamp};
+use crate::records::{Job, JobError, JobId, Lineage, Owner, Progress, Status, Timestamp};
 
 /// The conditions of the fence, on the first four parameters. A macro for the reason given at
 /// [`job_columns`].
@@ -45,7 +46,9 @@ pub(super) async fn claim(
             return Ok(None);
         };
         let job = rows::job(&row)?;
-        if job.cancel_requested {
+        let has_parts = matches!(job.lineage, Lineage::Parent { .. });
+        // What the parts of a cancelled job came to is gathered nevertheless.
+        if job.cancel_requested && !has_parts {
             // Its worker vanished before it could obey. The attempt just charged was never begun.
             let ending = Ending {
                 status: Status::Cancelled,
@@ -67,20 +70,23 @@ pub(super) async fn claim(
             };
             let running = [Unnumbered::status(Status::Running, job.attempt, now)];
             events::append(&mut transaction, job.id, &running).await?;
+            if let Lineage::Part { parent, .. } = job.lineage {
+                parts::started(&mut transaction, parent, now).await?;
+            }
             transaction.commit().await?;
             return Ok(Some(Claim { job, lease }));
         }
     }
 }
 
-/// The one statement of a claim. The first condition on the status names the partial index, which
-/// is in the order of claims.
+/// The one statement of a claim. The first conditions, on the status and on parts that are waited for,
+/// name the partial index, which is in the order of claims.
 pub(super) const TAKE_NEXT: &str = concat!(
     "UPDATE jobs SET status = 'running', attempt = attempt + 1, claims = claims + 1, \
      lease_owner = $1, lease_until = {now} + $2, \
      started_at = COALESCE(started_at, $3) \
      WHERE id = (SELECT id FROM jobs WHERE status IN ('queued', 'running') \
-     AND (status = 'queued' OR lease_until <= {now}) \
+     AND waits = FALSE AND (status = 'queued' OR lease_until <= {now}) \
      ORDER BY priority DESC, attempt, id LIMIT 1 {for update, skip locked}) RETURNING ",
     job_columns!()
 );
@@ -111,7 +117,9 @@ pub(super) async fn heartbeat(
         "UPDATE jobs SET lease_until = {now} + $5, \
          progress = COALESCE($6, progress)",
         fence!(),
-        "RETURNING cancel_requested"
+        "RETURNING ",
+        is_unwanted!(),
+        " AS cancel_requested"
     );
     let update = fenced(update, lease)
         .bind(lease_seconds)
@@ -142,7 +150,7 @@ pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> 
         "UPDATE jobs SET status = $5, result = $6, error = $7, finished_at = $8, progress = $9, \
          model = $10, lease_owner = NULL, lease_until = NULL",
         fence!(),
-        "RETURNING owner, callback, \
+        "RETURNING owner, callback, parent, part, \
          (SELECT job FROM checkpoints WHERE checkpoints.job = jobs.id) AS checkpoint"
     );
     let update = fenced(update, lease)
@@ -167,6 +175,17 @@ pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> 
     if row.get::<Option<String>>("callback")?.is_some() {
         callbacks::owe(&mut transaction, lease.job, &owner).await?;
     }
+    if let Some(parent) = rows::parsed_if(&row, "parent")? {
+        let ended = EndedPart {
+            job: lease.job,
+            parent,
+            part: rows::small(&row, "part")?,
+            error: end.error.as_ref(),
+            progress: end.progress,
+            at: end.finished_at,
+        };
+        parts::ended(&mut transaction, &ended).await?;
+    }
     transaction.commit().await?;
     Ok(Fenced::Done)
 }
@@ -177,7 +196,9 @@ pub(super) async fn requeue(database: &Database, lease: &Lease, now: Timestamp) 
         "UPDATE jobs SET status = 'queued', attempt = attempt - 1, lease_owner = NULL, \
          lease_until = NULL",
         fence!(),
-        "RETURNING id, attempt, cancel_requested"
+        "RETURNING id, attempt, parts, ",
+        is_unwanted!(),
+        " AS cancel_requested"
     );
     let Some(row) = transaction.optional(fenced(update, lease)).await? else {
         return Ok(Fenced::Lost);
@@ -189,12 +210,14 @@ pub(super) async fn requeue(database: &Database, lease: &Lease, now: Timestamp) 
 
 pub(super) async fn release_all(database: &Database, now: Timestamp) -> Result<u64> {
     let mut transaction = database.begin().await?;
-    let update = statement(
+    let update = concat!(
         "UPDATE jobs SET status = 'queued', lease_owner = NULL, lease_until = NULL \
-         WHERE status IN ('queued', 'running') AND status = 'running' \
-         RETURNING id, attempt, cancel_requested",
+         WHERE status IN ('queued', 'running') AND waits = FALSE AND status = 'running' \
+         RETURNING id, attempt, parts, ",
+        is_unwanted!(),
+        " AS cancel_requested"
     );
-    let released = transaction.all(update).await?;
+    let released = transaction.all(statement(update)).await?;
     for row in &released {
         after_requeue(&mut transaction, row, now).await?;
     }
@@ -208,6 +231,11 @@ pub(super) async fn release_all(database: &Database, now: Timestamp) -> Result<u
 async fn after_requeue(transaction: &mut Transaction, row: &Row, now: Timestamp) -> Result<()> {
     let id: JobId = rows::parsed(row, "id")?;
     let attempt: u32 = rows::small(row, "attempt")?;
+    if row.get::<i64>("parts")? > 0 {
+        // To its clients it runs: its parts have ended, and the next worker gathers them, also when
+        // they were cancelled.
+        return Ok(());
+    }
     let queued = [Unnumbered::status(Status::Queued, attempt, now)];
     events::append(transaction, id, &queued).await?;
     if row.get("cancel_requested")? {
@@ -240,6 +268,13 @@ pub(super) async fn cancel(
     };
     // The job is locked, so it stays as it was just read.
     let mut job = rows::job(&row)?;
+    match job.lineage {
+        Lineage::Part { parent, .. } => return Ok(CancelOutcome::PartOf { parent }),
+        Lineage::Parent { left, .. } if left > 0 && !job.status.is_ended() => {
+            return parts::cancel(transaction, job, now).await;
+        }
+        Lineage::Parent { .. } | Lineage::Single => {}
+    }
     match job.status {
         Status::Queued => {
             let ending = Ending {
@@ -265,10 +300,10 @@ pub(super) async fn cancel(
 }
 
 /// How a job ends that no worker finishes.
-struct Ending {
-    status: Status,
-    error: Option<JobError>,
-    attempt: u32,
+pub(super) struct Ending {
+    pub status: Status,
+    pub error: Option<JobError>,
+    pub attempt: u32,
 }
 
 impl Ending {
@@ -286,9 +321,31 @@ impl Ending {
     }
 }
 
-/// Ends a job without a result, with its last two events, whoever holds it. The caller has checked
-/// in this transaction that it has not ended.
+/// Ends a job without a result, with its last two events, whoever holds it; a part is counted off at
+/// its parent. The caller has checked in this transaction that it has not ended.
 async fn end_unfinished(
+    transaction: &mut Transaction,
+    id: JobId,
+    ending: Ending,
+    now: Timestamp,
+) -> Result<Job> {
+    let job = end_row(transaction, id, ending, now).await?;
+    if let Lineage::Part { parent, part } = job.lineage {
+        let ended = EndedPart {
+            job: id,
+            parent,
+            part,
+            error: job.error.as_ref(),
+            progress: job.progress,
+            at: now,
+        };
+        parts::ended(transaction, &ended).await?;
+    }
+    Ok(job)
+}
+
+/// Writes the end of a job without a result.
+pub(super) async fn end_row(
     transaction: &mut Transaction,
     id: JobId,
     ending: Ending,

@@ -7,28 +7,55 @@ use super::database::Row;
 use crate::records::dataset::Repetitions;
 use crate::records::id::Kind;
 use crate::records::{
-    Callback, Dataset, DatasetSummary, Event, EventKind, Job, Model, ModelSummary, Owner, Page,
-    Status, Timestamp,
+    Callback, Dataset, DatasetSummary, Event, EventKind, Job, Lineage, Model, ModelSummary, Owner,
+    Page, Status, Timestamp,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+
+/// Whether a client asked for the end of a job, or of the one that it is a part of, or that one has
+/// ended, by a failure of one part, or is gone. Parts have no flag of their own, so that one write stops
+/// them all.
+macro_rules! is_unwanted {
+    () => {
+        "(cancel_requested OR CASE WHEN parent IS NULL OR finished_at IS NOT NULL THEN FALSE ELSE \
+         COALESCE((SELECT whole.cancel_requested OR whole.finished_at IS NOT NULL \
+         FROM jobs AS whole WHERE whole.id = jobs.parent), TRUE) END)"
+    };
+}
+pub(super) use is_unwanted;
 
 /// The columns of a job that [`job`] reads. A macro because statements must be literals, which
 /// shows at compile time that nothing of a stranger's is in them.
 macro_rules! job_columns {
     () => {
-        "id, owner, task, learner, name, status, spec, data_key, data_sha256, seed, attempt, \
-         priority, created_at, started_at, finished_at, progress, result, error, model, \
-         cancel_requested, claims, dataset, callback, \
-         CASE WHEN callback IS NOT NULL THEN \
-         (SELECT state FROM callbacks WHERE callbacks.job = jobs.id) END AS callback_state, \
-         CASE WHEN callback IS NOT NULL THEN \
-         (SELECT failures FROM callbacks WHERE callbacks.job = jobs.id) END AS callback_failures, \
-         CASE WHEN callback IS NOT NULL THEN \
-         (SELECT last_error FROM callbacks WHERE callbacks.job = jobs.id) END AS callback_error"
+        concat!(
+            "id, owner, task, learner, name, status, spec, data_key, data_sha256, seed, attempt, \
+             priority, created_at, started_at, finished_at, progress, result, error, model, \
+             claims, dataset, callback, parent, part, parts, parts_left, ",
+            $crate::storage::sql::rows::is_unwanted!(),
+            " AS cancel_requested, \
+             CASE WHEN callback IS NOT NULL THEN \
+             (SELECT state FROM callbacks WHERE callbacks.job = jobs.id) END AS callback_state, \
+             CASE WHEN callback IS NOT NULL THEN \
+             (SELECT failures FROM callbacks WHERE callbacks.job = jobs.id) \
+             END AS callback_failures, \
+             CASE WHEN callback IS NOT NULL THEN \
+             (SELECT last_error FROM callbacks WHERE callbacks.job = jobs.id) END AS callback_error"
+        )
     };
 }
 pub(super) use job_columns;
+
+/// The status that clients see: a job whose parts have begun runs, although it is queued itself, to
+/// gather them.
+macro_rules! shown_status {
+    () => {
+        "(CASE WHEN status = 'queued' AND parts > 0 AND started_at IS NOT NULL THEN 'running' \
+         ELSE status END)"
+    };
+}
+pub(super) use shown_status;
 
 /// The columns of a dataset that [`dataset_summary`] reads.
 macro_rules! dataset_columns {
@@ -76,13 +103,20 @@ pub(super) fn signed(number: u64) -> Result<i64> {
 
 /// A whole job out of [`job_columns`].
 pub(super) fn job(row: &Row) -> Result<Job> {
+    let lineage = lineage(row)?;
+    let started_at = time_if(row, "started_at")?;
+    let status = match (parsed::<Status>(row, "status")?, lineage, started_at) {
+        // It is queued only to gather its parts, which have begun.
+        (Status::Queued, Lineage::Parent { .. }, Some(_)) => Status::Running,
+        (status, ..) => status,
+    };
     Ok(Job {
         id: parsed(row, "id")?,
         owner: Owner::new(row.get::<String>("owner")?),
         task: row.get("task")?,
         learner: row.get("learner")?,
         name: row.get("name")?,
-        status: parsed::<Status>(row, "status")?,
+        status,
         spec: from_json(row.get("spec")?)?,
         data_key: row.get("data_key")?,
         data_sha256: row.get("data_sha256")?,
@@ -90,7 +124,7 @@ pub(super) fn job(row: &Row) -> Result<Job> {
         seed: unsigned(row, "seed")?,
         attempt: small(row, "attempt")?,
         created_at: Timestamp::from_milliseconds(row.get("created_at")?),
-        started_at: time_if(row, "started_at")?,
+        started_at,
         finished_at: time_if(row, "finished_at")?,
         progress: from_json(row.get("progress")?)?,
         result: from_json_if(row, "result")?,
@@ -99,6 +133,19 @@ pub(super) fn job(row: &Row) -> Result<Job> {
         cancel_requested: row.get("cancel_requested")?,
         priority: small(row, "priority")?,
         callback: callback(row)?,
+        lineage,
+    })
+}
+
+fn lineage(row: &Row) -> Result<Lineage> {
+    if let Some(parent) = parsed_if(row, "parent")? {
+        let part = small(row, "part")?;
+        return Ok(Lineage::Part { parent, part });
+    }
+    let (parts, left) = (small(row, "parts")?, small(row, "parts_left")?);
+    Ok(match parts {
+        0 => Lineage::Single,
+        _ => Lineage::Parent { parts, left },
     })
 }
 
@@ -226,7 +273,7 @@ where
         .map_err(StoreError::corrupt)
 }
 
-fn parsed_if<T>(row: &Row, column: &str) -> Result<Option<T>>
+pub(super) fn parsed_if<T>(row: &Row, column: &str) -> Result<Option<T>>
 where
     T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
 {

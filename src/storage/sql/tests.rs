@@ -1,7 +1,7 @@
 //! That the statements find what they look for without reading what they do not.
 
 use super::database::{Row, statement};
-use super::{SqlStore, callbacks, datasets, jobs, queue};
+use super::{SqlStore, callbacks, datasets, jobs, parts, queue};
 use crate::storage::sqlite;
 
 /// What SQLite does for a statement.
@@ -29,6 +29,14 @@ async fn lists_and_claims_search_their_indexes() {
         (
             jobs::LIST,
             "SEARCH jobs USING INDEX jobs_by_owner (owner=? AND id<?)",
+        ),
+        (
+            jobs::LIST_PARTS,
+            "SEARCH jobs USING INDEX jobs_of_parent (parent=? AND id<?)",
+        ),
+        (
+            parts::OUTCOMES,
+            "SEARCH jobs USING INDEX jobs_of_parent (parent=? AND id>?)",
         ),
         (
             jobs::DATA_KEYS,

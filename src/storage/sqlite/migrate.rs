@@ -42,6 +42,11 @@ const MIGRATIONS: &Migrations = &[
         include_str!("../../../migrations/sqlite/0007_checkpoints.sql"),
     ),
     (
+        8,
+        "parts",
+        include_str!("../../../migrations/sqlite/0008_parts.sql"),
+    ),
+    (
         9,
         "identity",
         include_str!("../../../migrations/sqlite/0009_identity.sql"),

@@ -5,7 +5,7 @@ use std::path::Path;
 use sqlx::{Row, SqlitePool};
 
 use super::open;
-use crate::records::{Job, JobId, Owner, Progress, Status, Timestamp};
+use crate::records::{Job, JobId, Lineage, Owner, Progress, Status, Timestamp};
 use crate::storage::sql::SqlStore;
 use crate::storage::sql::database::Database;
 use crate::storage::{CancelOutcome, DeleteOutcome, Store, StoreError};
@@ -45,6 +45,7 @@ fn job(number: u8) -> Job {
         cancel_requested: false,
         priority: 0,
         callback: None,
+        lineage: Lineage::Single,
     }
 }
 

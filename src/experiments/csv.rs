@@ -1,0 +1,42 @@
+//! An outcome as a table.
+
+use std::fmt::Write;
+
+use super::outcome::Outcome;
+
+/// A header, and one line a measured point, a place of a curve of theory, or a mark.
+pub fn table(outcome: &Outcome) -> String {
+    let mut text = "kind,label,x,y,low,high,runs,censored\n".to_owned();
+    let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
+    // Writing to a string does not fail.
+    for series in &outcome.series {
+        let label = field(&series.label);
+        for point in &series.points {
+            let (low, high) = (number(point.low), number(point.high));
+            let (x, y, runs, censored) = (point.x, point.y, point.runs, point.censored);
+            let _ = writeln!(
+                text,
+                "measured,{label},{x},{y},{low},{high},{runs},{censored}"
+            );
+        }
+    }
+    for curve in &outcome.theory {
+        let label = field(&curve.label);
+        for (x, y) in &curve.points {
+            let _ = writeln!(text, "theory,{label},{x},{y},,,,");
+        }
+    }
+    for mark in &outcome.marks {
+        let _ = writeln!(text, "mark,{},{},,,,,", field(&mark.label), mark.x);
+    }
+    text
+}
+
+/// A field, quoted where it must be.
+fn field(text: &str) -> String {
+    if text.contains([',', '"', '\n', '\r']) {
+        format!("\"{}\"", text.replace('"', "\"\""))
+    } else {
+        text.to_owned()
+    }
+}

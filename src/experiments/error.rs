@@ -1,0 +1,112 @@
+//! Why an experiment is refused.
+
+use std::ops::RangeInclusive;
+
+use super::POINTS_MAX;
+
+/// Why an experiment is refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ExperimentError {
+    /// A parameter is out of range.
+    #[error("{detail}")]
+    Parameter {
+        /// Where it stands below the parameters, as a JSON pointer: `/n/2`.
+        pointer: String,
+        /// What is wrong and what would be right.
+        detail: String,
+    },
+    /// The grid is too fine.
+    #[error("the grid has {points} points, more than experiment_points_max: {limit}")]
+    TooManyPoints { points: u64, limit: u64 },
+    /// It would take too long.
+    #[error(
+        "this is estimated to take {seconds:.0} seconds of one core, more than \
+         experiment_seconds_max: {limit:.0}"
+    )]
+    TooCostly { seconds: f64, limit: f64 },
+}
+
+impl ExperimentError {
+    /// A parameter that is out of range.
+    pub fn parameter(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
+        let (pointer, detail) = (pointer.into(), detail.into());
+        Self::Parameter { pointer, detail }
+    }
+
+    /// Where the fault stands below the parameters; empty where all of them together are at fault.
+    pub fn pointer(&self) -> &str {
+        match self {
+            Self::Parameter { pointer, .. } => pointer,
+            Self::TooManyPoints { .. } | Self::TooCostly { .. } => "",
+        }
+    }
+}
+
+/// That a grid has no more points than may be: the product of the lengths of its lists.
+pub fn check_grid(lengths: &[usize]) -> Result<(), ExperimentError> {
+    let lengths = lengths.iter().map(|&length| length as u64);
+    let points = lengths.fold(1_u64, u64::saturating_mul);
+    if points > POINTS_MAX {
+        let limit = POINTS_MAX;
+        return Err(ExperimentError::TooManyPoints { points, limit });
+    }
+    Ok(())
+}
+
+/// That a list is not empty, and each of its numbers lies in a range.
+pub fn check_list(
+    name: &str,
+    list: &[u64],
+    range: RangeInclusive<u64>,
+) -> Result<(), ExperimentError> {
+    check_not_empty(name, list.len())?;
+    for (at, number) in list.iter().enumerate() {
+        if !range.contains(number) {
+            let (low, high) = (range.start(), range.end());
+            let detail = format!("{number} is not from {low} to {high}");
+            return Err(ExperimentError::parameter(format!("/{name}/{at}"), detail));
+        }
+    }
+    Ok(())
+}
+
+/// That a list is not empty, and each of its numbers lies strictly above `low` and at most at `high`.
+pub fn check_reals(
+    name: &str,
+    list: &[f64],
+    (low, high): (f64, f64),
+) -> Result<(), ExperimentError> {
+    check_not_empty(name, list.len())?;
+    for (at, number) in list.iter().enumerate() {
+        if !(*number > low && *number <= high) {
+            let detail = format!("{number} is not above {low} and at most {high}");
+            return Err(ExperimentError::parameter(format!("/{name}/{at}"), detail));
+        }
+    }
+    Ok(())
+}
+
+/// That there is something in a list.
+pub fn check_not_empty(name: &str, length: usize) -> Result<(), ExperimentError> {
+    if length == 0 {
+        return Err(ExperimentError::parameter(
+            format!("/{name}"),
+            "give at least one",
+        ));
+    }
+    Ok(())
+}
+
+/// That a whole number lies in a range.
+pub fn check_number(
+    name: &str,
+    number: u64,
+    range: RangeInclusive<u64>,
+) -> Result<(), ExperimentError> {
+    if range.contains(&number) {
+        return Ok(());
+    }
+    let (low, high) = (range.start(), range.end());
+    let detail = format!("{number} is not from {low} to {high}");
+    Err(ExperimentError::parameter(format!("/{name}"), detail))
+}

@@ -1,0 +1,344 @@
+//! `mistake-bound-sweep`: mistakes until the hypothesis is the target, against the size of a batch or
+//! the number of features.
+//!
+//! S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data", Figure 1:
+//! mistakes over n, against m over (pi/2) n ln n; and Table 1, mistakes against n at the paper's own
+//! batch sizes. A learner without batches that is the chain of `learners::drift_chain` is not run:
+//! its expected mistakes are known.
+//!
+//! A run that is stopped at `mistakes_max` counts with so many, and is said to be censored: the mean
+//! at its point is then a lower bound, and has no upper end.
+
+use std::f64::consts::PI;
+
+use serde_json::{Map, Value};
+
+use crate::learners::catalogue::Entry;
+use crate::learners::drift_chain::N_MAX;
+use crate::learners::generate::Plan;
+use crate::learners::parameters::Parameters;
+use crate::learners::random::Seed;
+use crate::learners::run::{Interrupt, Limits, Run};
+use crate::learners::stopping::{Sampling, StopRule};
+use crate::learners::task::{Input, Task};
+use crate::learners::train::train;
+use crate::theory::directed_drift::expected_mistakes;
+
+use super::error::{check_grid, check_list, check_not_empty, check_number, check_reals};
+use super::outcome::{Axis, Outcome, Point, Scale, Series};
+use super::tally::{Observation, PointTally};
+use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
+
+/// The name in requests.
+pub const NAME: &str = "mistake-bound-sweep";
+
+/// The most features of an example.
+const FEATURES_MAX: u64 = 10_000;
+
+/// The largest batch.
+const BATCH_SIZE_MAX: u64 = 10_000_000;
+
+/// The largest normalised batch.
+const NORMALISED_MAX: f64 = 1_000.0;
+
+/// The most mistakes of a run: their squares must add up.
+const MISTAKES_MAX: u64 = 10_000_000;
+
+/// So sure is a run that its hypothesis is the target when it ends: no mistake follows.
+const CONFIDENCE: f64 = 1.0 - 1e-9;
+
+/// A parameter of the learners that have batches.
+const BATCH_SIZE: &str = "batch_size";
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Numbers of features.
+    pub n: Vec<u64>,
+    /// Who learns.
+    pub learners: Vec<&'static Entry>,
+    /// In which batches.
+    pub batches: Batches,
+    /// Runs at each point.
+    pub runs: u64,
+    /// Mistakes at which a run is given up.
+    pub mistakes_max: u64,
+}
+
+/// The sizes of batches.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Batches {
+    /// The learner's own, a formula in n: the figure is against n.
+    Default,
+    /// So many examples.
+    Sizes(Vec<u64>),
+    /// In units of (pi/2) n ln n.
+    Normalised(Vec<f64>),
+}
+
+/// The experiment, its parameters checked.
+#[derive(Debug)]
+pub struct MistakeBoundSweep {
+    runs: u64,
+    mistakes_max: u64,
+    axis: XAxis,
+    /// Point after point, those of a series together.
+    cells: Vec<Cell>,
+}
+
+/// What the axis from left to right shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum XAxis {
+    Features,
+    BatchSize,
+    NormalisedBatchSize,
+}
+
+/// A point of the grid.
+#[derive(Debug)]
+struct Cell {
+    series: String,
+    x: f64,
+    n: usize,
+    entry: &'static Entry,
+    parameters: Parameters,
+    /// Examples a batch.
+    batch_size: u64,
+    /// Its expected mistakes, where no run is needed.
+    exact: Option<f64>,
+}
+
+impl MistakeBoundSweep {
+    /// Checks what is asked.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn new(question: &Question) -> Result<Self, ExperimentError> {
+        let batches = match &question.batches {
+            Batches::Default => 1,
+            Batches::Sizes(sizes) => sizes.len(),
+            Batches::Normalised(sizes) => sizes.len(),
+        };
+        check_grid(&[question.n.len(), question.learners.len(), batches])?;
+        check_list("n", &question.n, 1..=FEATURES_MAX)?;
+        check_not_empty("learners", question.learners.len())?;
+        check_number("runs", question.runs, 1..=RUNS_MAX)?;
+        check_number("max_mistakes", question.mistakes_max, 1..=MISTAKES_MAX)?;
+        let axis = match &question.batches {
+            Batches::Default => XAxis::Features,
+            Batches::Sizes(sizes) => {
+                check_list("batch_sizes", sizes, 1..=BATCH_SIZE_MAX)?;
+                XAxis::BatchSize
+            }
+            Batches::Normalised(sizes) => {
+                check_reals("normalised_batch_sizes", sizes, (0.0, NORMALISED_MAX))?;
+                check_list_above_one(&question.n)?;
+                XAxis::NormalisedBatchSize
+            }
+        };
+        let mut cells = Vec::new();
+        for (at, entry) in question.learners.iter().enumerate() {
+            for (place, &n) in question.n.iter().enumerate() {
+                add_cells(
+                    &mut cells,
+                    &question.batches,
+                    (at, entry),
+                    (place, n as usize),
+                )?;
+            }
+        }
+        Ok(Self {
+            runs: question.runs,
+            mistakes_max: question.mistakes_max,
+            axis,
+            cells,
+        })
+    }
+}
+
+/// That no n is 1, where there is no unit.
+fn check_list_above_one(n: &[u64]) -> Result<(), ExperimentError> {
+    match n.iter().position(|&n| n == 1) {
+        None => Ok(()),
+        Some(at) => Err(ExperimentError::parameter(
+            format!("/n/{at}"),
+            "a batch of n = 1 has no normalised size: (pi/2) n ln n is 0. Give batch_sizes",
+        )),
+    }
+}
+
+/// The unit of normalised batches: (pi/2) n ln n.
+fn batch_unit(n: usize) -> f64 {
+    0.5 * PI * n as f64 * libm::log(n as f64)
+}
+
+/// Adds the points of one learner at one n.
+fn add_cells(
+    cells: &mut Vec<Cell>,
+    batches: &Batches,
+    (at, entry): (usize, &'static Entry),
+    (place, n): (usize, usize),
+) -> Result<(), ExperimentError> {
+    let name = entry.name;
+    let has_batches = entry.parameters.iter().any(|one| one.name == BATCH_SIZE);
+    let series = match batches {
+        Batches::Default => name.to_owned(),
+        Batches::Sizes(_) | Batches::Normalised(_) => format!("{name}, n = {n}"),
+    };
+    let sizes: Vec<Option<u64>> = match batches {
+        _ if !has_batches => vec![None],
+        Batches::Default => vec![None],
+        Batches::Sizes(sizes) => sizes.iter().copied().map(Some).collect(),
+        Batches::Normalised(sizes) => {
+            let size = |&size: &f64| (libm::round(size * batch_unit(n)) as u64).max(1);
+            sizes.iter().map(size).map(Some).collect()
+        }
+    };
+    if !has_batches && !entry.confidence_rules.contains(&StopRule::Exact) {
+        let detail = format!("{name} has neither batches nor an exact analysis");
+        return Err(ExperimentError::parameter(
+            format!("/learners/{at}"),
+            detail,
+        ));
+    }
+    let exact = if has_batches {
+        None
+    } else {
+        expected_mistakes(n)
+    };
+    if !has_batches && exact.is_none() {
+        let detail = format!("the exact analysis of {name} goes up to n = {N_MAX}");
+        return Err(ExperimentError::parameter(format!("/n/{place}"), detail));
+    }
+    for size in sizes {
+        let mut object = Map::new();
+        if let Some(size) = size {
+            object.insert(BATCH_SIZE.to_owned(), Value::from(size));
+        }
+        let parameters = Parameters::from_json(entry.parameters, &object);
+        let parameters = parameters.expect("a batch size in the range that was checked");
+        let batch_size = size.unwrap_or(if has_batches {
+            libm::ceil(2.0 * batch_unit(n)) as u64
+        } else {
+            1
+        });
+        cells.push(Cell {
+            series: series.clone(),
+            x: match batches {
+                Batches::Default => n as f64,
+                Batches::Sizes(_) => batch_size as f64,
+                Batches::Normalised(_) => batch_size as f64 / batch_unit(n),
+            },
+            n,
+            entry,
+            parameters,
+            batch_size,
+            exact,
+        });
+    }
+    Ok(())
+}
+
+impl Cell {
+    /// What a run is estimated to take.
+    fn seconds(&self, mistakes_max: u64) -> f64 {
+        let n = self.n as f64;
+        let normalised = self.batch_size as f64 / batch_unit(self.n).max(1.0);
+        let mistakes = 0.5 * n * libm::exp(0.05 * n / normalised);
+        let examples = mistakes.min(mistakes_max as f64) * self.batch_size as f64;
+        2e-5 + examples * (5e-9 + 5e-11 * n)
+    }
+
+    /// Its point, once there are runs.
+    fn point(&self, tally: &PointTally, unit: f64) -> Option<Point> {
+        match self.exact {
+            Some(mistakes) => Some(Point::exact(self.x, mistakes / unit)),
+            None => Point::mean(self.x, tally, unit),
+        }
+    }
+}
+
+impl Design for MistakeBoundSweep {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn points(&self) -> Vec<PointPlan> {
+        let plan = |cell: &Cell| PointPlan {
+            runs: if cell.exact.is_some() { 0 } else { self.runs },
+            seconds_a_run: cell.seconds(self.mistakes_max),
+        };
+        self.cells.iter().map(plan).collect()
+    }
+
+    fn observe(&self, point: usize, seed: Seed, run: &Run) -> Result<Observation, Interrupt> {
+        let cell = &self.cells[point];
+        let target = Plan::random_target(cell.n, seed);
+        let plan = Plan::endless(target, Sampling::UniformPositive);
+        let task = Task {
+            parameters: cell.parameters.clone(),
+            confidence: Some(CONFIDENCE),
+            limits: Limits {
+                max_mistakes: Some(self.mistakes_max),
+                ..Limits::default()
+            },
+            ..Task::of(cell.entry, seed)
+        };
+        let outcome = train(&task, Input::Generated(&plan), run)?;
+        Ok(Observation {
+            value: outcome.counts.mistakes,
+            is_censored: !outcome.target.is_some_and(|target| target.recovered),
+        })
+    }
+
+    fn outcome(&self, tallies: &[PointTally]) -> Outcome {
+        let mut series: Vec<Series> = Vec::new();
+        for (cell, tally) in self.cells.iter().zip(tallies) {
+            let unit = match self.axis {
+                XAxis::Features => 1.0,
+                XAxis::BatchSize | XAxis::NormalisedBatchSize => cell.n as f64,
+            };
+            if series.last().is_none_or(|last| last.label != cell.series) {
+                series.push(Series {
+                    label: cell.series.clone(),
+                    points: Vec::new(),
+                });
+            }
+            let point = cell.point(tally, unit);
+            if let (Some(last), Some(point)) = (series.last_mut(), point) {
+                last.points.push(point);
+            }
+        }
+        let (x, y) = self.axes();
+        Outcome {
+            title: "Mistakes until the hypothesis is the target".to_owned(),
+            x,
+            y,
+            series,
+            theory: Vec::new(),
+            marks: Vec::new(),
+            notes: Vec::new(),
+            runs: 0,
+            runs_planned: 0,
+        }
+    }
+}
+
+impl MistakeBoundSweep {
+    fn axes(&self) -> (Axis, Axis) {
+        let x = match self.axis {
+            XAxis::Features => Axis::new("features an example", "n", Scale::Linear),
+            XAxis::BatchSize => Axis::new("batch size", "examples", Scale::Logarithmic),
+            XAxis::NormalisedBatchSize => Axis::new(
+                "normalised batch size",
+                "(pi/2) n ln n examples",
+                Scale::Linear,
+            ),
+        };
+        let y = match self.axis {
+            XAxis::Features => Axis::new("mistakes", "mistakes", Scale::Logarithmic),
+            _ => Axis::new("normalised mistakes", "n mistakes", Scale::Logarithmic),
+        };
+        (x, y)
+    }
+}

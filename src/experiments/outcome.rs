@@ -1,0 +1,171 @@
+//! What an experiment comes to: measured points with intervals, curves of theory, and the axes that
+//! they are drawn on.
+
+use super::tally::PointTally;
+
+/// The quantile of the normal distribution behind every interval, which is one of 95 %.
+pub const QUANTILE: f64 = 1.959_963_984_540_054;
+
+/// What the runs so far come to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// What is shown.
+    pub title: String,
+    /// The axis from left to right.
+    pub x: Axis,
+    /// The axis upwards.
+    pub y: Axis,
+    /// What was measured, or is exact in its place.
+    pub series: Vec<Series>,
+    /// What theory says.
+    pub theory: Vec<Curve>,
+    /// Places on the axis from left to right that mean something.
+    pub marks: Vec<Mark>,
+    /// What is to be said of it: what an interval is, which points are only bounds.
+    pub notes: Vec<String>,
+    /// Runs that it rests on.
+    pub runs: u64,
+    /// Runs that it rests on in the end.
+    pub runs_planned: u64,
+}
+
+/// An axis.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Axis {
+    /// What it shows.
+    pub label: String,
+    /// In which unit.
+    pub unit: String,
+    /// How.
+    pub scale: Scale,
+}
+
+/// How an axis is divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By factors.
+    Logarithmic,
+}
+
+/// Points that belong together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Series {
+    /// What they have in common.
+    pub label: String,
+    /// From left to right.
+    pub points: Vec<Point>,
+}
+
+/// A measured point.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Point {
+    /// Where.
+    pub x: f64,
+    /// How much.
+    pub y: f64,
+    /// The lower end of the interval; none of a single run.
+    pub low: Option<f64>,
+    /// The upper end; none of a single run, and where a limit ended some of the runs.
+    pub high: Option<f64>,
+    /// How many runs it rests on; 0 where it is exact.
+    pub runs: u64,
+    /// Those of them that a limit ended: `y` is at least so much then.
+    pub censored: u64,
+}
+
+/// A curve of theory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// What it says.
+    pub label: String,
+    /// Its points, from left to right.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A place on the axis from left to right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// Where.
+    pub x: f64,
+    /// What it means.
+    pub label: String,
+}
+
+impl Axis {
+    /// An axis.
+    pub fn new(label: &str, unit: &str, scale: Scale) -> Self {
+        Self {
+            label: label.to_owned(),
+            unit: unit.to_owned(),
+            scale,
+        }
+    }
+}
+
+impl Point {
+    /// A point that is exact.
+    pub fn exact(x: f64, y: f64) -> Self {
+        Self {
+            x,
+            y,
+            low: Some(y),
+            high: Some(y),
+            runs: 0,
+            censored: 0,
+        }
+    }
+
+    /// The mean of some runs in units of `unit`; none where there is no run yet. A run that a limit
+    /// ended counts with what it had come to, so that the mean is a lower bound.
+    pub fn mean(x: f64, tally: &PointTally, unit: f64) -> Option<Self> {
+        if tally.runs == 0 {
+            return None;
+        }
+        let half = tally.standard_error().map(|error| QUANTILE * error);
+        let y = tally.mean();
+        let upper = half.filter(|_| tally.censored == 0);
+        Some(Self {
+            x,
+            y: y / unit,
+            low: half.map(|half| (y - half).max(0.0) / unit),
+            high: upper.map(|half| (y + half) / unit),
+            runs: tally.runs,
+            censored: tally.censored,
+        })
+    }
+
+    /// The share of runs with the value 1, with Wilson's interval; none where there is no run yet.
+    pub fn share(x: f64, tally: &PointTally) -> Option<Self> {
+        if tally.runs == 0 {
+            return None;
+        }
+        let (low, high) = tally.wilson(QUANTILE);
+        Some(Self {
+            x,
+            y: tally.mean(),
+            low: Some(low),
+            high: Some(high),
+            runs: tally.runs,
+            censored: tally.censored,
+        })
+    }
+}
+
+impl Outcome {
+    /// Whether runs are missing.
+    pub fn is_partial(&self) -> bool {
+        self.runs < self.runs_planned
+    }
+
+    /// All of it as a table with a header: one line a point, a place of a curve, or a mark.
+    pub fn to_csv(&self) -> String {
+        super::csv::table(self)
+    }
+
+    /// All of it as a picture.
+    pub fn to_svg(&self) -> String {
+        super::svg::picture(self)
+    }
+}

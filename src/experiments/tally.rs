@@ -1,0 +1,140 @@
+//! What runs come to, in whole numbers that add up in any order.
+
+use serde::{Deserialize, Serialize};
+
+/// What one run came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// What was counted: mistakes, or 1 for what happened and 0 for what did not.
+    pub value: u64,
+    /// Whether a limit ended the run first, so that the value says only "at least".
+    pub is_censored: bool,
+}
+
+/// What some runs at one point came to.
+///
+/// Values are at most 10^7 and runs 10^5, so that the squares stay in u64.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PointTally {
+    /// How many.
+    pub runs: u64,
+    /// Those of them that a limit ended.
+    pub censored: u64,
+    /// The sum of their values.
+    pub sum: u64,
+    /// The sum of the squares of their values.
+    pub squares: u64,
+}
+
+/// What the runs of one part came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartTally {
+    points: Vec<(u32, PointTally)>,
+}
+
+impl PointTally {
+    /// Counts one more run.
+    pub fn add(&mut self, observed: Observation) {
+        self.runs += 1;
+        self.censored += u64::from(observed.is_censored);
+        self.sum += observed.value;
+        self.squares += observed.value * observed.value;
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.runs += other.runs;
+        self.censored += other.censored;
+        self.sum += other.sum;
+        self.squares += other.squares;
+    }
+
+    /// The mean value; 0 of no runs.
+    pub fn mean(&self) -> f64 {
+        self.sum as f64 / self.runs.max(1) as f64
+    }
+
+    /// The standard error of the mean; none of fewer than two runs.
+    pub fn standard_error(&self) -> Option<f64> {
+        if self.runs < 2 {
+            return None;
+        }
+        // n * squares - sum^2 is exact in whole numbers, and never negative.
+        let (n, sum) = (u128::from(self.runs), u128::from(self.sum));
+        let spread = n * u128::from(self.squares) - sum * sum;
+        let (n, spread) = (self.runs as f64, spread as f64);
+        Some(libm::sqrt(spread / (n - 1.0)) / n)
+    }
+
+    /// Wilson's interval for the share of runs with the value 1.
+    pub fn wilson(&self, quantile: f64) -> (f64, f64) {
+        if self.runs == 0 {
+            return (0.0, 1.0);
+        }
+        let n = self.runs as f64;
+        let (share, z2) = (self.mean(), quantile * quantile);
+        let middle = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);
+        let spread = share * (1.0 - share) / n + z2 / (4.0 * n * n);
+        let half = quantile * libm::sqrt(spread) / (1.0 + z2 / n);
+        // At the ends the interval reaches the share itself, whatever is rounded.
+        (
+            (middle - half).max(0.0).min(share),
+            (middle + half).min(1.0).max(share),
+        )
+    }
+}
+
+impl PartTally {
+    /// Adds what the runs at a point came to.
+    pub fn push(&mut self, point: usize, tally: PointTally) {
+        self.points.push((point as u32, tally));
+    }
+
+    /// Adds all to the tallies of the points.
+    pub fn add_to(&self, tallies: &mut [PointTally]) {
+        for (point, tally) in &self.points {
+            if let Some(sum) = tallies.get_mut(*point as usize) {
+                sum.merge(tally);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(values: &[u64]) -> PointTally {
+        let mut tally = PointTally::default();
+        for &value in values {
+            let is_censored = false;
+            tally.add(Observation { value, is_censored });
+        }
+        tally
+    }
+
+    #[test]
+    fn mean_and_standard_error_are_those_of_the_textbook() {
+        let of = tally(&[2, 4, 4, 4, 5, 5, 7, 9]);
+        assert_eq!(of.mean(), 5.0);
+        // The sum of squares about the mean is 32.
+        let error = of.standard_error().expect("eight runs");
+        assert!((error - (32.0_f64 / 7.0 / 8.0).sqrt()).abs() < 1e-15);
+        assert_eq!(tally(&[3]).standard_error(), None);
+        assert_eq!(tally(&[3, 3, 3]).standard_error(), Some(0.0));
+    }
+
+    #[test]
+    fn wilsons_interval_is_that_of_the_literature() {
+        // Newcombe (1998): 81 of 263, 0.2553 to 0.3662; 0 of 20, 0 to 0.1611.
+        let mut of = PointTally {
+            runs: 263,
+            sum: 81,
+            ..PointTally::default()
+        };
+        let (low, high) = of.wilson(1.959_963_985);
+        assert!((low - 0.2553).abs() < 5e-5 && (high - 0.3662).abs() < 5e-5);
+        (of.runs, of.sum) = (20, 0);
+        let (low, high) = of.wilson(1.959_963_985);
+        assert!(low == 0.0 && (high - 0.1611).abs() < 5e-5);
+    }
+}

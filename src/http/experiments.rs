@@ -1,0 +1,214 @@
+//! Experiments: as a task of a job, as ready-made figures, and what they look like.
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
+
+use crate::experiments::ExperimentError;
+use crate::experiments::outcome::Outcome;
+use crate::jobs::outcome_so_far;
+use crate::records::experiment::{ExperimentResult, ExperimentSpec};
+use crate::records::figure::{FIGURES, Figure};
+use crate::records::id::JobKind;
+use crate::records::task::{JobSpec, TaskSpec};
+use crate::records::train::SeedNumber;
+use crate::records::{Job, JobId};
+
+use super::App;
+use super::data_body::read_json;
+use super::extract::{Caller, NoQuery, PathId, PathText, PreferWait, accepted};
+use super::idempotency::{KeyHeader, once};
+use super::jobs::{AskedJob, JobDocument, Wait, make, replay};
+use super::problem::{Code, FieldError, Problem};
+use super::tasks::Asked;
+
+/// An experiment as a job request names it.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExperimentRequest {
+    /// Which.
+    name: String,
+    /// Its parameters; the schema tells the defaults of those left out.
+    #[serde(default)]
+    params: Map<String, Value>,
+    /// Of every random choice; drawn, and reported, when absent.
+    seed: Option<SeedNumber>,
+}
+
+/// Parameters of a ready-made figure that are to be others.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FigureRequest {
+    /// Of every random choice; drawn, and reported, when absent.
+    seed: Option<SeedNumber>,
+    /// Parameters of the experiment behind the figure that take the place of its own.
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    params: Map<String, Value>,
+    /// Free text.
+    #[schema(max_length = 256)]
+    name: Option<String>,
+    /// Where to send the end of the job; needs a configured secret.
+    #[schema(format = "uri", max_length = 2048)]
+    callback: Option<String>,
+}
+
+/// A ready-made figure.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Figure)]
+pub struct FigureDocument {
+    /// Its name, in the path that runs it.
+    name: &'static str,
+    /// What it shows.
+    title: &'static str,
+    /// The experiment behind it.
+    experiment: ExperimentSpec,
+}
+
+/// Every ready-made figure.
+#[derive(Serialize, ToSchema)]
+pub struct FigureList {
+    items: Vec<FigureDocument>,
+    /// Always null: there are few.
+    next_cursor: Option<String>,
+}
+
+impl ExperimentRequest {
+    /// The task.
+    ///
+    /// # Errors
+    /// An experiment that there is not, and parameters that it does not have.
+    pub fn asked(self) -> Result<Asked, Problem> {
+        let spec = json!({"name": self.name, "params": self.params});
+        let spec = serde_path_to_error::deserialize::<_, ExperimentSpec>(spec);
+        let spec = spec.map_err(|error| {
+            let path = error.path().to_string().replace(['.', '['], "/");
+            let pointer = match path.replace(']', "") {
+                // The tag is read before what depends on it, and not as a field.
+                path if !path.starts_with("params") => "/experiment/name".to_owned(),
+                path => format!("/experiment/{path}"),
+            };
+            let detail = error.into_inner().to_string();
+            let field = FieldError::at_pointer(pointer, detail.clone());
+            Problem::new(Code::SCHEMA, detail).with(field)
+        })?;
+        Ok(Asked {
+            task: TaskSpec::Experiment(spec),
+            data: None,
+            seed: self.seed,
+        })
+    }
+}
+
+/// The ready-made figures.
+#[utoipa::path(get, path = "/v1/experiments", tag = "experiments",
+    responses((status = 200, description = "Every figure", body = FigureList)))]
+pub async fn list(_: NoQuery) -> Json<FigureList> {
+    let document = |figure: &Figure| FigureDocument {
+        name: figure.name,
+        title: figure.title,
+        experiment: figure.spec(),
+    };
+    Json(FigureList {
+        items: FIGURES.iter().map(document).collect(),
+        next_cursor: None,
+    })
+}
+
+/// Runs the experiment behind a ready-made figure, as a job.
+///
+/// With `Prefer: wait=S` the answer waits up to S seconds for the end of the job.
+#[utoipa::path(post, path = "/v1/experiments/{figure}", tag = "experiments",
+    request_body = FigureRequest,
+    params(("figure" = String, Path, description = "The figure's name"),
+        ("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds"),
+        KeyHeader),
+    responses(
+        (status = 200, description = "The job ended in time", body = JobDocument),
+        (status = 202, description = "The job is accepted", body = JobDocument)))]
+pub async fn run(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    PathText(name): PathText,
+    _: NoQuery,
+    prefer: Option<PreferWait>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let figure = Figure::find(&name).ok_or_else(|| Problem::not_found("figure"))?;
+    let wait = Wait::from(prefer);
+    let make = async |request, key| {
+        let request: FigureRequest = read_json(&app, request).await?;
+        let experiment = figure.spec_with(&request.params).map_err(unlike)?;
+        let job = AskedJob {
+            asked: Asked {
+                task: TaskSpec::Experiment(experiment),
+                data: None,
+                seed: request.seed,
+            },
+            name: request.name,
+            callback: request.callback,
+            sha256: None,
+            pointer: String::new(),
+        };
+        make(&app, owner.clone(), wait, job, key).await
+    };
+    let replay = |record| replay(app.clone(), owner.clone(), wait, record);
+    once(&app, &owner, request, make, replay).await
+}
+
+/// Parameters that are not of their kind.
+fn unlike(error: ExperimentError) -> Problem {
+    let (detail, pointer) = (error.to_string(), error.pointer());
+    let field = FieldError::at_pointer(format!("/params{pointer}"), detail.clone());
+    Problem::new(Code::SCHEMA, detail).with(field)
+}
+
+/// What an experiment comes to, as a picture, a table, or a document; while it runs, what its parts
+/// that have ended come to.
+#[utoipa::path(get, path = "/v1/jobs/{id}/figure", tag = "experiments",
+    params(("id" = JobId, Path, description = "The job"),
+        ("Accept" = Option<String>, Header,
+            description = "`image/svg+xml`, `text/csv` or `application/json`")),
+    responses((status = 200, description = "The figure",
+        content((String = "image/svg+xml"), (String = "text/csv"),
+            (ExperimentResult = "application/json")))))]
+pub async fn figure(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+    PathId(id): PathId<JobKind>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let media_types = ["image/svg+xml", "text/csv", "application/json"];
+    let media_type = accepted(&headers, &media_types)?;
+    let job = app.jobs.job(&owner, id).await?;
+    let outcome = outcome(&app, &job).await?;
+    let body = match media_type {
+        "text/csv" => outcome.to_csv(),
+        "application/json" => {
+            return Ok(Json(ExperimentResult::from(&outcome)).into_response());
+        }
+        _ => outcome.to_svg(),
+    };
+    let content_type = HeaderValue::from_static(media_type);
+    Ok(([(header::CONTENT_TYPE, content_type)], body).into_response())
+}
+
+async fn outcome(app: &App, job: &Job) -> Result<Outcome, Problem> {
+    let spec = serde_json::from_value(job.spec.clone());
+    let Ok(JobSpec {
+        task: TaskSpec::Experiment(spec),
+        ..
+    }) = spec
+    else {
+        let detail = "This job has no figure: it is no experiment.";
+        return Err(Problem::new(Code::NOT_FOUND, detail));
+    };
+    let parts = app.jobs.parts(job.id).await?;
+    let outcome = outcome_so_far(&spec, &parts);
+    outcome.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
+}

@@ -1,0 +1,335 @@
+//! The statements of jobs that have parts: how they are stored together, how each part that ends
+//! counts for its parent, and how all are cancelled at once.
+//!
+//! A part is a job like others, and what ends it counts it off at its parent, in the same
+//! transaction. Rows are locked in one order, a part's before its parent's. Who holds the parent's
+//! first passes over the parts that others hold; nothing is missed by that, since whether parts are
+//! still wanted stands with their parent alone, and claims and heartbeats of parts read it there.
+
+use super::super::{CancelOutcome, Result, StoreError};
+use super::database::{Database, Row, Statement, Transaction, Value, statement};
+use super::events::{self, Unnumbered};
+use super::queue::{self, Ending};
+use super::{idempotency, jobs, rows};
+use crate::records::{
+    Job, JobError, JobId, KeyClaim, Lineage, Owner, PartOutcome, Progress, Status, Timestamp,
+};
+
+/// Rows written by one statement: both databases bound the values of one.
+const ROWS_AT_ONCE: usize = 500;
+
+/// Stores a job with its parts, all queued.
+pub(super) async fn insert(
+    database: &Database,
+    parent: &Job,
+    parts: &[Job],
+    key: Option<&KeyClaim>,
+) -> Result<()> {
+    demand(parent, parts)?;
+    let at = parent.created_at;
+    let queued = [Unnumbered::status(Status::Queued, 0, at)];
+    let mut transaction = database.begin().await?;
+    idempotency::claim(&mut transaction, key, &parent.owner, parent.id, at).await?;
+    if jobs::insert(&mut transaction, parent, None, &queued).await? {
+        for some in parts.chunks(ROWS_AT_ONCE) {
+            insert_some(&mut transaction, some).await?;
+        }
+        transaction.commit().await?;
+    }
+    Ok(())
+}
+
+/// Refuses what is no family of queued jobs: a mistake in this program.
+fn demand(parent: &Job, parts: &[Job]) -> Result<()> {
+    let count = parts.len() as u64;
+    let is_parent = matches!(parent.lineage, Lineage::Parent { parts, left }
+        if u64::from(parts) == count && left == parts && count > 0);
+    let are_parts = parts.iter().zip(0..).all(|(job, number)| {
+        let lineage = Lineage::Part {
+            parent: parent.id,
+            part: number,
+        };
+        job.lineage == lineage && job.status == Status::Queued
+    });
+    let are_in_order = parts.is_sorted_by(|one, next| one.id < next.id);
+    if parent.status == Status::Queued && is_parent && are_parts && are_in_order {
+        return Ok(());
+    }
+    let detail = format!("{} and its parts cannot be stored like this", parent.id);
+    Err(StoreError::other(detail))
+}
+
+/// Stores queued parts of one job with their first events. What they read, their parent pins.
+async fn insert_some(transaction: &mut Transaction, parts: &[Job]) -> Result<()> {
+    let text = "INSERT INTO jobs (id, owner, task, learner, status, spec, data_sha256, seed, attempt, \
+         priority, created_at, progress, cancel_requested, event_sequence, dataset, parent, part) \
+         VALUES";
+    let all = parts.iter().map(row_of).collect::<Result<Vec<_>>>()?;
+    transaction.execute(Statement::of_rows(text, all)).await?;
+    let queued = parts.iter().map(|job| {
+        let queued = [Unnumbered::status(Status::Queued, 0, job.created_at)];
+        (job.id, job.owner.clone(), 1, queued)
+    });
+    events::write_each(transaction, queued).await
+}
+
+fn row_of(job: &Job) -> Result<[Value; 17]> {
+    let (parent, part) = lineage_columns(job.lineage);
+    Ok([
+        job.id.to_string().into(),
+        job.owner.as_str().into(),
+        job.task.as_str().into(),
+        job.learner.as_deref().into(),
+        job.status.as_str().into(),
+        rows::json(&job.spec)?.into(),
+        job.data_sha256.as_deref().into(),
+        rows::signed(job.seed)?.into(),
+        job.attempt.into(),
+        i64::from(job.priority).into(),
+        job.created_at.milliseconds().into(),
+        rows::json(&job.progress)?.into(),
+        job.cancel_requested.into(),
+        1_i64.into(),
+        job.dataset.map(|dataset| dataset.to_string()).into(),
+        parent.into(),
+        part.into(),
+    ])
+}
+
+fn lineage_columns(lineage: Lineage) -> (Option<String>, Option<i64>) {
+    match lineage {
+        Lineage::Part { parent, part } => (Some(parent.to_string()), Some(part.into())),
+        Lineage::Single | Lineage::Parent { .. } => (None, None),
+    }
+}
+
+/// Tells that a job runs, whose first part has just been claimed.
+pub(super) async fn started(
+    transaction: &mut Transaction,
+    parent: JobId,
+    now: Timestamp,
+) -> Result<()> {
+    let update = statement("UPDATE jobs SET started_at = $2 WHERE id = $1 AND started_at IS NULL")
+        .bind(parent.to_string())
+        .bind(now.milliseconds());
+    if transaction.execute(update).await? == 1 {
+        let running = [Unnumbered::status(Status::Running, 0, now)];
+        events::append(transaction, parent, &running).await?;
+    }
+    Ok(())
+}
+
+/// A part that ends in this transaction, whose row is locked.
+pub(super) struct EndedPart<'a> {
+    pub job: JobId,
+    pub parent: JobId,
+    pub part: u32,
+    pub error: Option<&'a JobError>,
+    pub progress: Progress,
+    pub at: Timestamp,
+}
+
+/// Counts a part off. The last makes its parent claimable; one that failed fails it.
+pub(super) async fn ended(transaction: &mut Transaction, ended: &EndedPart<'_>) -> Result<()> {
+    let Some(mut parent) = Parent::lock(transaction, ended.parent).await? else {
+        return Ok(());
+    };
+    parent.left = parent.left.saturating_sub(1);
+    match ended.error {
+        _ if parent.has_ended || parent.cancel_requested => {
+            parent.write(transaction).await?;
+            parent.end_if_cancelled(transaction, ended.at).await?;
+            Ok(())
+        }
+        None => {
+            let is_shown = parent.advance(ended);
+            parent.write(transaction).await?;
+            if is_shown {
+                let event = [Unnumbered::progress(&parent.progress, ended.at)?];
+                events::append(transaction, parent.id, &event).await?;
+            }
+            Ok(())
+        }
+        Some(error) => {
+            parent.left -= stop_queued(transaction, parent.id, ended.at).await?;
+            parent.write(transaction).await?;
+            let (job, part, detail) = (ended.job, ended.part, &error.detail);
+            let error = JobError {
+                code: error.code.clone(),
+                detail: format!("part {part} ({job}) failed: {detail}"),
+            };
+            let ending = Ending {
+                status: Status::Failed,
+                error: Some(error),
+                attempt: 0,
+            };
+            queue::end_row(transaction, parent.id, ending, ended.at).await?;
+            Ok(())
+        }
+    }
+}
+
+/// Cancels a job that waits for its parts, with all of them: those in the queue at once, those that
+/// run as soon as their workers hear of it. The caller has locked its row.
+pub(super) async fn cancel(
+    mut transaction: Transaction,
+    mut job: Job,
+    now: Timestamp,
+) -> Result<CancelOutcome> {
+    if job.cancel_requested {
+        return Ok(CancelOutcome::AlreadyRequested(job));
+    }
+    let Some(mut parent) = Parent::lock(&mut transaction, job.id).await? else {
+        return Ok(CancelOutcome::NotFound);
+    };
+    parent.cancel_requested = true;
+    parent.left -= stop_queued(&mut transaction, job.id, now).await?;
+    parent.write(&mut transaction).await?;
+    let ended = parent.end_if_cancelled(&mut transaction, now).await?;
+    transaction.commit().await?;
+    if let Some(ended) = ended {
+        return Ok(CancelOutcome::Cancelled(ended));
+    }
+    job.cancel_requested = true;
+    if let Lineage::Parent { left, .. } = &mut job.lineage {
+        *left = parent.left;
+    }
+    Ok(CancelOutcome::Requested(job))
+}
+
+/// Cancels the parts that are in the queue and that nobody holds just now; how many.
+async fn stop_queued(transaction: &mut Transaction, parent: JobId, now: Timestamp) -> Result<u32> {
+    let update = statement(
+        "UPDATE jobs SET status = 'cancelled', cancel_requested = TRUE, finished_at = $2, \
+         event_sequence = event_sequence + 2 \
+         WHERE id IN (SELECT id FROM jobs WHERE parent = $1 AND status = 'queued' \
+         {for update, skip locked}) RETURNING id, owner, attempt, event_sequence",
+    )
+    .bind(parent.to_string())
+    .bind(now.milliseconds());
+    let stopped = transaction.all(update).await?;
+    let mut ends = Vec::with_capacity(stopped.len());
+    for row in &stopped {
+        let attempt = rows::small(row, "attempt")?;
+        ends.push((
+            rows::parsed(row, "id")?,
+            Owner::new(row.get::<String>("owner")?),
+            row.get("event_sequence")?,
+            Unnumbered::end(Status::Cancelled, attempt, now),
+        ));
+    }
+    for some in ends.chunks(ROWS_AT_ONCE) {
+        events::write_each(transaction, some.iter().cloned()).await?;
+    }
+    Ok(stopped.len() as u32)
+}
+
+/// What a parent's row says of its parts, locked.
+struct Parent {
+    id: JobId,
+    parts: u32,
+    left: u32,
+    progress: Progress,
+    started_at: Option<i64>,
+    cancel_requested: bool,
+    has_ended: bool,
+}
+
+impl Parent {
+    async fn lock(transaction: &mut Transaction, id: JobId) -> Result<Option<Self>> {
+        let select = statement(
+            "SELECT parts, parts_left, progress, started_at, cancel_requested, finished_at \
+             FROM jobs WHERE id = $1 {for update}",
+        );
+        let row = transaction.optional(select.bind(id.to_string())).await?;
+        let read = |row: &Row| {
+            Ok(Self {
+                id,
+                parts: rows::small(row, "parts")?,
+                left: rows::small(row, "parts_left")?,
+                progress: rows::from_json_if(row, "progress")?.unwrap_or_default(),
+                started_at: row.get("started_at")?,
+                cancel_requested: row.get("cancel_requested")?,
+                has_ended: row.get::<Option<i64>>("finished_at")?.is_some(),
+            })
+        };
+        row.as_ref().map(read).transpose()
+    }
+
+    /// Adds what a part that succeeded has counted; whether that is worth an event: a hundred of them
+    /// tell of any number of parts.
+    fn advance(&mut self, part: &EndedPart<'_>) -> bool {
+        let ended = self.parts - self.left;
+        let fraction = f64::from(ended) / f64::from(self.parts);
+        let left = f64::from(self.left);
+        let elapsed = |from: i64| (part.at.milliseconds() - from).max(0) as f64 / 1_000.0;
+        let counted = part.progress;
+        self.progress.examples += counted.examples;
+        self.progress.mistakes += counted.mistakes;
+        self.progress.passes += counted.passes;
+        self.progress.fraction = Some(fraction);
+        self.progress.seconds_left = self
+            .started_at
+            .filter(|_| self.left > 0)
+            .map(|from| elapsed(from) * left / f64::from(ended));
+        let percent = |ended: u32| u64::from(ended) * 100 / u64::from(self.parts);
+        percent(ended) > percent(ended - 1)
+    }
+
+    async fn write(&self, transaction: &mut Transaction) -> Result<()> {
+        let update = statement(
+            "UPDATE jobs SET parts_left = $2, waits = $3, progress = $4, cancel_requested = $5 \
+             WHERE id = $1",
+        )
+        .bind(self.id.to_string())
+        .bind(self.left)
+        .bind(self.left > 0)
+        .bind(rows::json(&self.progress)?)
+        .bind(self.cancel_requested);
+        transaction.execute(update).await.map(|_| ())
+    }
+
+    /// Ends a cancelled parent when there is nothing to gather: none of its parts ever began.
+    async fn end_if_cancelled(
+        &self,
+        transaction: &mut Transaction,
+        now: Timestamp,
+    ) -> Result<Option<Job>> {
+        if self.has_ended || !self.cancel_requested || self.left > 0 || self.started_at.is_some() {
+            return Ok(None);
+        }
+        let ending = Ending {
+            status: Status::Cancelled,
+            error: None,
+            attempt: 0,
+        };
+        let ended = queue::end_row(transaction, self.id, ending, now).await?;
+        Ok(Some(ended))
+    }
+}
+
+/// What came of the parts after a part, in their order.
+pub(super) const OUTCOMES: &str = "SELECT id, part, status, result FROM jobs \
+     WHERE parent = $1 AND id > $2 ORDER BY id LIMIT $3";
+
+pub(super) async fn outcomes(
+    database: &Database,
+    parent: JobId,
+    after: Option<JobId>,
+    limit: u32,
+) -> Result<Vec<PartOutcome>> {
+    let select = statement(OUTCOMES)
+        .bind(parent.to_string())
+        .bind(after.map_or_else(String::new, |after| after.to_string()))
+        .bind(limit);
+    let found = database.all(select).await?;
+    let outcome = |row: &Row| {
+        Ok(PartOutcome {
+            job: rows::parsed(row, "id")?,
+            part: rows::small(row, "part")?,
+            status: rows::parsed(row, "status")?,
+            result: rows::from_json_if(row, "result")?,
+        })
+    };
+    found.iter().map(outcome).collect()
+}

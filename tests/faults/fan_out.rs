@@ -1,0 +1,115 @@
+//! An experiment whose parts are computed by several processes, one of which is killed: the result
+//! is that of one process left alone. The long form prints what a second process brings.
+
+use std::path::Path;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::scale::{Scale, report};
+use crate::service::{Client, Program, TestDatabase, until};
+
+/// Looks at a job that has not ended, of ten seconds each.
+const LOOKS_MAX: u32 = 90;
+
+/// The sweep of Figure 1, or a small one.
+fn sweep(scale: Scale) -> Value {
+    let (n, runs) = scale.of((json!([11, 21]), 600), (json!([11, 21, 51, 101]), 1_000));
+    json!({"experiment": {"name": "mistake-bound-sweep", "seed": scale.seed(), "params": {
+        "n": n, "runs": runs, "normalised_batch_sizes": scale.of(
+            vec![1.0, 2.0],
+            vec![0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0, 1.25, 1.5, 1.75, 2.0])}}})
+}
+
+/// Processes over one store: one answers, the others compute, each a job at a time.
+struct Fleet {
+    api: Program,
+    workers: Vec<Program>,
+}
+
+impl Fleet {
+    fn start(home: &Path, database: &str, workers: usize) -> Self {
+        let settings = ["--database-url", database, "--lease-seconds", "2"];
+        let start = |role: &[&str]| Program::start(home, &[&settings, role].concat());
+        Self {
+            api: start(&["--role", "api"]),
+            workers: (0..workers)
+                .map(|_| start(&["--role", "worker", "--workers", "1"]))
+                .collect(),
+        }
+    }
+
+    fn client(&self) -> Client {
+        self.api.client()
+    }
+
+    async fn submit(&self, body: &Value) -> String {
+        let answer = self.client().post("/v1/jobs", body, None).await.unwrap();
+        answer.expect(202).header("location").unwrap().to_owned()
+    }
+
+    async fn ended(&self, path: &str) -> Value {
+        for _ in 0..LOOKS_MAX {
+            let wait = [("prefer", "wait=10")];
+            let job = self.client().send("GET", path, &wait, b"").await.unwrap();
+            let job = job.expect(200).json();
+            if !job["finished_at"].is_null() {
+                assert_eq!(job["status"], "succeeded", "{}", job["error"]);
+                assert_eq!(job["parts"]["left"], 0);
+                return job;
+            }
+        }
+        panic!("{path} does not end");
+    }
+}
+
+/// The result of the sweep by so many workers, how many parts it had, and how long it took.
+async fn computed(home: &Path, database: &str, workers: usize) -> (Value, u64, f64) {
+    let fleet = Fleet::start(home, database, workers);
+    let begun = Instant::now();
+    let path = fleet.submit(&sweep(Scale::from_environment())).await;
+    let job = fleet.ended(&path).await;
+    let seconds = begun.elapsed().as_secs_f64();
+    let parts = job["parts"]["total"].as_u64().unwrap();
+    (job["result"].clone(), parts, seconds)
+}
+
+/// As [`computed`], where a worker dies once a part has ended.
+async fn computed_with_a_kill(home: &Path, database: &str) -> Value {
+    let mut fleet = Fleet::start(home, database, 2);
+    let path = fleet.submit(&sweep(Scale::from_environment())).await;
+    until("a part to end", async || {
+        let job = fleet.client().get(&path).await.expect(200).json();
+        let ended = job["progress"]["fraction"].as_f64().unwrap();
+        (ended > 0.0).then_some(())
+    })
+    .await;
+    fleet.workers.pop().unwrap().kill();
+    fleet.ended(&path).await["result"].clone()
+}
+
+async fn fan_out(backend: &str, database: &str) {
+    let home = tempfile::tempdir().unwrap();
+    let (one, parts, alone) = computed(home.path(), database, 1).await;
+    let (two, _, beside) = computed(home.path(), database, 2).await;
+    assert_eq!(one, two);
+    assert_eq!(one, computed_with_a_kill(home.path(), database).await);
+    let counts = format!(
+        "{parts} parts, 1 worker {alone:.2} s, 2 workers {beside:.2} s: {:.2} times as fast; \
+         3 equal results, one after a kill",
+        alone / beside
+    );
+    report(&format!("fan-out over {backend}"), &counts);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_experiment_over_sqlite() {
+    fan_out("SQLite", "sqlite").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_experiment_over_postgres() {
+    if let Some(database) = TestDatabase::new().await {
+        fan_out("PostgreSQL", &database.url()).await;
+    }
+}

@@ -1,13 +1,14 @@
-//! How many jobs a second go through the store, and what a claim takes as the queue and its past
-//! grow.
+//! How many jobs a second go through the store, and what a claim takes as the queue, its owners and its
+//! past grow.
 //!
-//! `scripts/with-postgres cargo bench --bench queue` measures both databases; without the script,
-//! SQLite alone. Computing is left out: a job is stored, claimed and finished. The server of the
-//! script does not wait for its disk (`fsync = off`), SQLite does; so compare rows and columns, not
-//! the databases.
+//! `scripts/with-postgres cargo bench --bench queue` measures both databases, within minutes; without
+//! the script, SQLite alone. Computing is left out: a job is stored, claimed and finished, and all
+//! of it by the store's own methods. The server of the script does not wait for its disk
+//! (`fsync = off`), SQLite does; so compare columns, not the databases.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::error::Error;
+use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,16 +17,20 @@ use halfspace::storage::{
     Claim, ClaimTerms, Fenced, JobEnd, PostgresUrl, Store, WorkerId, postgres, sqlite,
 };
 use serde_json::json;
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, SqliteConnection};
+use sqlx::{ConnectOptions, Connection};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// How long each rate is measured.
 const SPAN: Duration = Duration::from_secs(3);
+const WORKERS: [usize; 3] = [1, 2, 4];
 const CLAIMS: usize = 500;
 const WAITING: [u32; 3] = [100, 10_000, 100_000];
+const OWNERS: u32 = 1_000;
 /// Jobs claimed and finished before claims are measured again.
 const CHURN: usize = 10_000;
+/// Who fills the queue at once.
+const FILLERS: u32 = 8;
 
 const TERMS: ClaimTerms = ClaimTerms {
     lease_seconds: 3_600,
@@ -35,91 +40,121 @@ const TERMS: ClaimTerms = ClaimTerms {
 #[tokio::main]
 async fn main() -> Outcome<()> {
     let directory = tempfile::tempdir()?;
-    println!("jobs a second through insert, claim, finish; microseconds a claim (median, p99)");
-    let path = directory.path().join("queue.sqlite");
-    let store = Arc::new(sqlite::open(&path).await?);
-    let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
-    let mut beside = Beside::Sqlite(options.connect().await?);
-    measure("SQLite", store, &mut beside).await?;
-    let Ok(url) = std::env::var("HALFSPACE_TEST_POSTGRES") else {
+    let of_one = sqlite::open(&directory.path().join("one.sqlite")).await?;
+    let of_many = sqlite::open(&directory.path().join("many.sqlite")).await?;
+    let mut measured = vec![Measured::of("SQLite", Arc::new(of_one), Arc::new(of_many)).await?];
+    if let Ok(url) = std::env::var("HALFSPACE_TEST_POSTGRES") {
+        let of_one = fresh_database(&url, "bench_one").await?;
+        let store = Arc::new(postgres::open(&PostgresUrl::parse(&of_one)?).await?);
+        let of_many = fresh_database(&url, "bench_many").await?;
+        let of_many = postgres::open(&PostgresUrl::parse(&of_many)?).await?;
+        let mut postgres = Measured::of("PostgreSQL", store.clone(), Arc::new(of_many)).await?;
+        // A reader that keeps the past alive, as a dump of the database does.
+        let options: sqlx::postgres::PgConnectOptions = of_one.parse()?;
+        let mut reader = options.connect().await?;
+        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM jobs";
+        sqlx::raw_sql(begin).execute(&mut reader).await?;
+        churn(&*store).await?;
+        let what = format!("100000, after {CHURN} more, all kept alive by a reader");
+        postgres.claims.push((what, claims(&*store).await?));
+        reader.close().await?;
+        measured.push(postgres);
+    } else {
         println!("PostgreSQL: skipped; scripts/with-postgres starts a server");
-        return Ok(());
-    };
-    let address = PostgresUrl::parse(&url)?;
-    let store = Arc::new(postgres::open(&address).await?);
-    let options: sqlx::postgres::PgConnectOptions = url.parse()?;
-    let mut beside = Beside::Postgres(options.connect().await?);
-    measure(
-        "PostgreSQL",
-        Arc::clone(&store) as Arc<dyn Store>,
-        &mut beside,
-    )
-    .await?;
-    // A reader that keeps the past alive, as a dump of the database does.
-    let mut reader = options.connect().await?;
-    let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM jobs";
-    sqlx::raw_sql(begin).execute(&mut reader).await?;
-    churn(&*store).await?;
-    let held = claims(&*store).await?;
-    println!("PostgreSQL  after {CHURN} more, all kept alive by a reader   {held}");
-    reader.close().await?;
+    }
+    println!(
+        "\n{:<12} {:>9} {:>9} {:>9}   jobs a second through submit, claim, finish",
+        "", "1 worker", "2", "4"
+    );
+    for database in &measured {
+        let [one, two, four] = database.rates;
+        println!("{:<12} {one:>9.0} {two:>9.0} {four:>9.0}", database.name);
+    }
+    println!(
+        "\n{:<12} {:>9} {:>9}   microseconds a claim, by jobs waiting",
+        "", "median", "p99"
+    );
+    for database in &measured {
+        let mut first = None;
+        for (waiting, taken) in &database.claims {
+            let first = first.get_or_insert(*taken);
+            let growth = taken.median / first.median;
+            println!(
+                "{:<12} {taken}   {waiting} ({growth:.1} times the first)",
+                database.name
+            );
+        }
+    }
     Ok(())
 }
 
-/// A connection that fills the queue, past the store.
-enum Beside {
-    Sqlite(SqliteConnection),
-    Postgres(PgConnection),
+/// The address of a new database on the server.
+async fn fresh_database(url: &str, name: &str) -> Outcome<String> {
+    let options: sqlx::postgres::PgConnectOptions = url.parse()?;
+    let mut server = options.connect().await?;
+    let create = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
+    sqlx::raw_sql(create).execute(&mut server).await?;
+    server.close().await?;
+    Ok(url.replacen("/postgres?", &format!("/{name}?"), 1))
 }
 
-impl Beside {
-    /// Stores copies of the waiting job until so many wait.
-    async fn fill(&mut self, waiting: u32) -> Outcome<()> {
-        let columns = "owner, task, learner, name, status, data_key, data_sha256, seed, attempt, \
-            priority, created_at, started_at, finished_at, progress, error, model, \
-            cancel_requested, lease_owner, lease_until, claims, event_sequence, spec, result, dataset";
-        let first = "(SELECT * FROM jobs WHERE status = 'queued' LIMIT 1) AS first";
-        match self {
-            Self::Sqlite(connection) => {
-                let fill = format!(
-                    "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {waiting}) \
-                     INSERT INTO jobs (id, {columns}) \
-                     SELECT printf('job_018bcfe568007000b333%012x', i), {columns} FROM n, {first} \
-                     WHERE TRUE ON CONFLICT (id) DO NOTHING"
-                );
-                sqlx::raw_sql(AssertSqlSafe(fill))
-                    .execute(connection)
-                    .await?;
-            }
-            Self::Postgres(connection) => {
-                let fill = format!(
-                    "INSERT INTO jobs (id, {columns}) \
-                     SELECT 'job_018bcfe568007000b333' || lpad(to_hex(i), 12, '0'), {columns} \
-                     FROM generate_series(1, {waiting}) AS i, {first} ON CONFLICT (id) DO NOTHING"
-                );
-                sqlx::raw_sql(AssertSqlSafe(fill))
-                    .execute(connection)
-                    .await?;
-            }
+/// What was measured of a database.
+struct Measured {
+    name: &'static str,
+    /// Jobs a second, by [`WORKERS`].
+    rates: [f64; 3],
+    /// What waited, and what a claim took.
+    claims: Vec<(String, Claims)>,
+}
+
+impl Measured {
+    /// Measures one empty store with jobs of one owner, another with jobs of many.
+    async fn of(
+        name: &'static str,
+        of_one: Arc<dyn Store>,
+        of_many: Arc<dyn Store>,
+    ) -> Outcome<Self> {
+        let mut rates = [0.0; 3];
+        for (measured, workers) in rates.iter_mut().zip(WORKERS) {
+            *measured = rate(&of_one, workers).await?;
         }
-        Ok(())
+        let mut all = Vec::new();
+        let mut filled = 0;
+        for waiting in WAITING {
+            println!("{name}: {waiting} jobs are to wait");
+            fill(&of_one, waiting - filled, 1).await?;
+            filled = waiting;
+            all.push((format!("{waiting}"), claims(&*of_one).await?));
+        }
+        churn(&*of_one).await?;
+        let what = format!("{filled}, after {CHURN} of them were claimed and finished");
+        all.push((what, claims(&*of_one).await?));
+        println!("{name}: {filled} jobs of {OWNERS} owners are to wait");
+        fill(&of_many, filled, OWNERS).await?;
+        let what = format!("{filled} of {OWNERS} owners");
+        all.push((what, claims(&*of_many).await?));
+        Ok(Self {
+            name,
+            rates,
+            claims: all,
+        })
     }
 }
 
-async fn measure(name: &str, store: Arc<dyn Store>, beside: &mut Beside) -> Outcome<()> {
-    for workers in [1, 2, 4] {
-        let rate = rate(&store, workers).await?;
-        println!("{name:<11} {workers} workers: {rate:.0} jobs a second");
+/// Stores so many jobs, in turn of so many owners.
+async fn fill(store: &Arc<dyn Store>, jobs: u32, owners: u32) -> Outcome<()> {
+    let filling = (0..FILLERS).map(|filler| {
+        let store = Arc::clone(store);
+        tokio::spawn(async move {
+            for number in (filler..jobs).step_by(FILLERS as usize) {
+                let job = job(&format!("owner-{}", number % owners));
+                store.insert_job(&job, None).await.expect("the store works");
+            }
+        })
+    });
+    for filler in filling.collect::<Vec<_>>() {
+        filler.await?;
     }
-    store.insert_job(&job(), None).await?;
-    for waiting in WAITING {
-        beside.fill(waiting).await?;
-        let taken = claims(&*store).await?;
-        println!("{name:<11} {waiting:>7} waiting: {taken}");
-    }
-    churn(&*store).await?;
-    let taken = claims(&*store).await?;
-    println!("{name:<11} after {CHURN} of them were claimed and finished: {taken}");
     Ok(())
 }
 
@@ -131,10 +166,8 @@ async fn rate(store: &Arc<dyn Store>, workers: usize) -> Outcome<f64> {
         tokio::spawn(async move {
             let mut done = 0_u32;
             while begun.elapsed() < SPAN {
-                store
-                    .insert_job(&job(), None)
-                    .await
-                    .expect("the store works");
+                let job = job("owner-0");
+                store.insert_job(&job, None).await.expect("the store works");
                 if let Some(claim) = claim(&*store).await {
                     finish(&*store, &claim).await;
                     done += 1;
@@ -150,8 +183,21 @@ async fn rate(store: &Arc<dyn Store>, workers: usize) -> Outcome<f64> {
     Ok(f64::from(done) / begun.elapsed().as_secs_f64())
 }
 
+/// What claims took, in microseconds.
+#[derive(Clone, Copy)]
+struct Claims {
+    median: f64,
+    p99: f64,
+}
+
+impl fmt::Display for Claims {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:>9.0} {:>9.0}", self.median, self.p99)
+    }
+}
+
 /// What single claims take; each job is given back.
-async fn claims(store: &dyn Store) -> Outcome<String> {
+async fn claims(store: &dyn Store) -> Outcome<Claims> {
     let mut times = Vec::new();
     for _ in 0..CLAIMS {
         let begun = Instant::now();
@@ -160,8 +206,11 @@ async fn claims(store: &dyn Store) -> Outcome<String> {
         store.requeue_job(&claim.lease, now()).await?;
     }
     times.sort_unstable();
-    let at = |share: usize| times[times.len() * share / 100].as_micros();
-    Ok(format!("{} us, {} us", at(50), at(99)))
+    let at = |share: usize| times[times.len() * share / 100].as_secs_f64() * 1e6;
+    Ok(Claims {
+        median: at(50),
+        p99: at(99),
+    })
 }
 
 async fn churn(store: &dyn Store) -> Outcome<()> {
@@ -199,14 +248,14 @@ fn now() -> Timestamp {
 }
 
 /// A job with a request of ordinary length.
-fn job() -> Job {
+fn job(owner: &str) -> Job {
     static MADE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let number = MADE.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let mut random = [7; 10];
     random[..8].copy_from_slice(&number.to_be_bytes());
     Job {
         id: JobId::new(now(), random),
-        owner: Owner::anonymous(),
+        owner: Owner::new(owner),
         task: "train".into(),
         learner: Some("bench".into()),
         name: None,

@@ -213,6 +213,8 @@ async fn read_lines(app: &App, owner: Owner, mut body: DataBody) -> Result<Read,
     check_name(app, name.as_deref(), |detail| {
         FieldError::at_parameter("name", detail)
     })?;
+    // Before it is spooled: what is left of a full disk is kept for others.
+    app.jobs.store().demand_room().await?;
     let (format, effort, assume) = (body.format, body.effort(), options.assume);
     let scratch = app.scratch.clone();
     let spool = Spool::new(app.limits.upload_memory_bytes_max, move || scratch.file());

@@ -4,10 +4,13 @@
 //! and its id) and writes the document.
 
 use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
+use tokio::time::Instant;
 use utoipa::ToSchema;
 
 use crate::formats::{FormatError, FormatErrorKind, Place};
@@ -17,6 +20,9 @@ use crate::theory::OutOfRange;
 
 pub use super::codes::Code;
 use super::idempotency::in_flight;
+
+/// Between two lines in the log about a store that is full.
+const FULL_STORE_TOLD_EVERY: Duration = Duration::from_secs(60);
 
 /// An error answer in the making.
 #[derive(Clone, Debug, PartialEq)]
@@ -268,7 +274,9 @@ impl From<StoreError> for Problem {
             return in_flight();
         }
         // What a driver says is for the log, not for strangers.
-        tracing::error!(%error, "the store failed");
+        if !matches!(error, StoreError::Full(_)) || full_store_is_told() {
+            tracing::error!(%error, "the store failed");
+        }
         match error {
             StoreError::Full(_) => Self::new(Code::STORAGE_FULL, "The store has no room left."),
             StoreError::Unavailable(_) => {
@@ -277,6 +285,18 @@ impl From<StoreError> for Problem {
             _ => Self::new(Code::INTERNAL, "The store failed."),
         }
     }
+}
+
+/// Whether a full store is worth a line in the log now: one a minute, and not one for each request
+/// that it refuses, since nobody knows how long it stays full.
+fn full_store_is_told() -> bool {
+    static TOLD_AT: Mutex<Option<Instant>> = Mutex::new(None);
+    let mut told_at = TOLD_AT.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_time = told_at.is_none_or(|at| at.elapsed() >= FULL_STORE_TOLD_EVERY);
+    if is_time {
+        *told_at = Some(Instant::now());
+    }
+    is_time
 }
 
 impl From<JobsError> for Problem {

@@ -42,6 +42,7 @@ impl Jobs {
     /// [`JobsError::KeyTaken`], or what the store says. No dataset exists then, except perhaps where the
     /// store did not answer at first: nobody knows its id.
     pub async fn store_dataset(&self, new: NewDataset) -> Result<Dataset, JobsError> {
+        self.store.demand_room().await?;
         let (id, created_at) = (self.ids.id::<DatasetKind>(), self.ids.now());
         let key = Blobs::dataset_key(id);
         let mut blob = self.blobs.writer(&key)?;

@@ -16,6 +16,8 @@ const POLL: Duration = Duration::from_millis(500);
 impl Jobs {
     /// Claims and starts jobs until the process stops; none where it has no permits at all.
     pub(super) async fn schedule(self: Arc<Self>) {
+        // A store that is away or full for hours is told of once.
+        let mut is_told = false;
         loop {
             let permit = tokio::select! {
                 permit = Arc::clone(&self.permits).acquire_owned() => permit,
@@ -34,14 +36,19 @@ impl Jobs {
             let claim = self.store.claim_job(&self.worker, &terms, self.ids.now());
             match claim.await {
                 Ok(Some(claim)) => {
+                    is_told = false;
                     let this = Arc::clone(&self);
                     self.tasks.spawn(async move {
                         this.run_claim(claim, leased_at, permit).await;
                     });
                     continue;
                 }
-                Ok(None) => {}
-                Err(error) => tracing::warn!(%error, "no job can be claimed now"),
+                Ok(None) => is_told = false,
+                Err(error) if is_told => tracing::debug!(%error, "no job can be claimed still"),
+                Err(error) => {
+                    tracing::warn!(%error, "no job can be claimed for now");
+                    is_told = true;
+                }
             }
             drop(permit);
             tokio::select! {

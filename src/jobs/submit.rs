@@ -150,21 +150,33 @@ impl Jobs {
         record.data_key = self.keep_data(&record, work).await?;
         let asked_at = Instant::now();
         let mut stored = self.store.insert_job(&record, key).await;
-        if is_asked_again(&stored, asked_at) {
+        let is_repeated = is_asked_again(&stored, asked_at);
+        if is_repeated {
             // A job that is stored already is left as it is.
             stored = self.store.insert_job(&record, key).await;
         }
-        self.forget_unless_stored(&stored, &record).await;
+        self.forget_unless_stored(&stored, is_repeated, &record)
+            .await;
         stored?;
         self.hub.work.notify_one();
         Ok(record)
     }
 
-    /// Deletes the data of a job that certainly is not stored: its key is another's. After any other
-    /// error the data stay, since the job may be there all the same and need them. If it is not, the
-    /// sweep removes them.
-    async fn forget_unless_stored<T>(&self, stored: &Result<T, StoreError>, record: &Job) {
-        if let Err(StoreError::KeyTaken(_)) = stored {
+    /// Deletes the data of a job that certainly is not stored: its key is another's, or there was no
+    /// room, and no earlier attempt of which nothing was heard. After any other error the data stay,
+    /// since the job may be there all the same and need them. If it is not, the sweep removes them.
+    async fn forget_unless_stored<T>(
+        &self,
+        stored: &Result<T, StoreError>,
+        is_repeated: bool,
+        record: &Job,
+    ) {
+        let is_missing = match stored {
+            Err(StoreError::KeyTaken(_)) => true,
+            Err(StoreError::Full(_)) => !is_repeated,
+            _ => false,
+        };
+        if is_missing {
             self.forget_data(record.data_key.as_deref()).await;
         }
     }
@@ -175,6 +187,7 @@ impl Jobs {
         let Some(data) = own.cloned() else {
             return Ok(None);
         };
+        self.store.demand_room().await?;
         let key = Blobs::data_key(record.id, 0);
         let written = tokio::task::spawn_blocking(move || {
             let mut bytes = Vec::new();
@@ -276,11 +289,13 @@ impl Jobs {
                 .insert_running_job(record, &self.worker, seconds, key)
         };
         let mut stored = insert().await;
-        if is_asked_again(&stored, leased_at) {
+        let is_repeated = is_asked_again(&stored, leased_at);
+        if is_repeated {
             // As for a queued job: who stored it before gets the same lease.
             stored = insert().await;
         }
-        self.forget_unless_stored(&stored, record).await;
+        self.forget_unless_stored(&stored, is_repeated, record)
+            .await;
         Ok((stored?, leased_at))
     }
 

@@ -9,6 +9,7 @@
 //! - [`sqlite`] opens the embedded database, [`postgres`] the shared one; [`database_url`] says which.
 //! - [`data_dir`] is the directory of the embedded database and of local blobs.
 //! - [`backup`] copies an embedded store while it is used.
+//! - `reserve` keeps room on the disk for cancels and deletions beside an embedded database.
 //! - [`blobs`] keeps packed data, which are too large for rows.
 //! - [`lease`] says how workers hold jobs, [`delivery`] how callbacks; [`error`] what can go wrong.
 //!
@@ -23,6 +24,7 @@ pub mod delivery;
 pub mod error;
 pub mod lease;
 pub mod postgres;
+mod reserve;
 pub mod sql;
 pub mod sqlite;
 
@@ -320,6 +322,14 @@ pub trait Store: Send + Sync {
     /// Forgets at most `limit` idempotency keys, of all owners, of things made before
     /// `created_before`, the oldest first; how many.
     async fn sweep_idempotency_keys(&self, created_before: Timestamp, limit: u32) -> Result<u64>;
+
+    /// Whether there is room to take in something new, a blob for instance. Inserts ask by
+    /// themselves.
+    ///
+    /// # Errors
+    /// [`StoreError::Full`] while what is left of the disk is kept for what needs little and has to
+    /// work: cancels, deletions, the ends of jobs.
+    async fn demand_room(&self) -> Result<()>;
 
     /// The name of this database; `fresh` from now on if it had none.
     async fn database_name(&self, fresh: &str) -> Result<String>;

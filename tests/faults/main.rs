@@ -3,11 +3,17 @@
 //! Each test is one fault, seeded, and prints what it counted. `scripts/test` runs their short form,
 //! `scripts/faults` the long one, and collects the counts.
 
+mod cancels;
 mod cut_off;
 mod database_restarts;
+mod event_streams;
 mod fan_out;
+mod files;
 mod fleet;
 mod freezes;
+mod full_disk;
+mod full_queue;
+mod idempotency_race;
 mod kills;
 mod orders;
 mod scale;

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::contract;
-use super::{Answer, PATIENCE};
+use super::{Answer, Event, PATIENCE};
 
 /// Talks to one address.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +97,61 @@ impl Client {
         self.send("POST", path, &headers, body.as_bytes()).await
     }
 
+    /// POST without a body.
+    ///
+    /// # Errors
+    /// When the connection is refused or broken.
+    pub async fn tell(&self, path: &str) -> Result<Answer> {
+        self.send("POST", path, &[], b"").await
+    }
+
+    /// DELETE.
+    ///
+    /// # Errors
+    /// When the connection is refused or broken.
+    pub async fn delete(&self, path: &str) -> Result<Answer> {
+        self.send("DELETE", path, &[], b"").await
+    }
+
+    /// Submits a job to a program that lives, without waiting; its path.
+    pub async fn submit(&self, body: &Value) -> String {
+        let answer = self.post("/v1/jobs", body, None).await.unwrap();
+        answer.expect(202).header("location").unwrap().to_owned()
+    }
+
+    /// All items of a list of a program that lives, page by page.
+    pub async fn every(&self, list: &str) -> Vec<Value> {
+        self.every_of(list, "limit=100").await
+    }
+
+    /// All items of a list that a query names, of a program that lives, page by page.
+    pub async fn every_of(&self, list: &str, asked: &str) -> Vec<Value> {
+        let mut items = Vec::new();
+        let mut query = asked.to_owned();
+        loop {
+            let mut page = self
+                .get(&format!("{list}?{query}"))
+                .await
+                .expect(200)
+                .json();
+            items.append(page["items"].as_array_mut().unwrap());
+            let Some(cursor) = page["next_cursor"].as_str() else {
+                return items;
+            };
+            query = format!("{asked}&cursor={cursor}");
+        }
+    }
+
+    /// All events of a job that has ended, of a program that lives.
+    pub async fn events(&self, path: &str) -> Vec<Event> {
+        let answer = self.get(&format!("{path}/events")).await.expect(200);
+        answer
+            .text()
+            .split("\n\n")
+            .filter_map(Event::parsed)
+            .collect()
+    }
+
     /// A counter or gauge without labels, of a program that lives; 0 before it was ever moved.
     pub async fn metric(&self, name: &str) -> f64 {
         let metrics = self.get("/metrics").await.expect(200);
@@ -127,6 +182,29 @@ impl Opened {
     /// When the connection breaks.
     pub async fn line(&mut self) -> Result<String> {
         timeout(PATIENCE, read_line(&mut self.stream)).await?
+    }
+
+    /// The next event of a stream, each of which is a chunk of its own; none at its end.
+    ///
+    /// # Errors
+    /// When the connection breaks before that.
+    pub async fn event(&mut self) -> Result<Option<Event>> {
+        let mut block = String::new();
+        loop {
+            let line = self.line().await?;
+            if line == "0" {
+                return Ok(None);
+            }
+            let is_field = ["id: ", "event: ", "data: "]
+                .iter()
+                .any(|name| line.starts_with(name));
+            if is_field {
+                block.push_str(&line);
+                block.push('\n');
+            } else if let Some(event) = Event::parsed(&block).filter(|_| line.is_empty()) {
+                return Ok(Some(event));
+            }
+        }
     }
 
     async fn whole(mut self) -> Result<Answer> {

@@ -1,5 +1,6 @@
 //! The real program, as a child of this process.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -31,9 +32,20 @@ impl Program {
         Self::start_as(without_settings(command), data_dir, settings)
     }
 
+    /// Starts the program, which writes its log to the end of a file.
+    pub fn start_logging(log: &Path, data_dir: &Path, settings: &[&str]) -> Self {
+        let file = File::options().create(true).append(true).open(log);
+        let mut command = program();
+        command.stderr(file.unwrap());
+        Self::start_as(command, data_dir, &[&["--log", "info"], settings].concat())
+    }
+
     fn start_as(mut command: Command, data_dir: &Path, settings: &[&str]) -> Self {
+        if !settings.contains(&"--log") {
+            command.args(["--log", "error"]);
+        }
         let mut child = command
-            .args(["--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
+            .args(["--listen", "127.0.0.1:0", "--data-dir"])
             .arg(data_dir)
             .args(settings)
             .stdin(Stdio::null())

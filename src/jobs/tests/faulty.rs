@@ -252,6 +252,9 @@ impl Store for Faulty {
             .sweep_idempotency_keys(created_before, limit)
             .await
     }
+    async fn demand_room(&self) -> Result<()> {
+        self.inner.demand_room().await
+    }
     async fn database_name(&self, fresh: &str) -> Result<String> {
         self.inner.database_name(fresh).await
     }

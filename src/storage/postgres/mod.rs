@@ -32,5 +32,7 @@ pub async fn open(url: &PostgresUrl) -> Result<SqlStore> {
             pulse: connect::pulse(options.clone()),
             pool: connect::pool(options),
         },
+        // The disk is the server's.
+        reserve: None,
     })
 }

@@ -25,12 +25,15 @@ mod sessions;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
+use super::reserve::Reserve;
 use super::{
     Appended, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms, DatasetDeletion,
     DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, Lease, ModelFilter, Result, Settlement,
-    Store, Swept, WorkerId,
+    Store, StoreError, Swept, WorkerId,
 };
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
@@ -39,17 +42,65 @@ use crate::records::{
     ModelSummary, Owner, Page, PartOutcome, Progress, SessionId, Slice, Timestamp,
 };
 
-use database::Database;
+use database::{Database, statement};
 
 /// A store over SQL. [`super::sqlite::open`] and [`super::postgres::open`] make one.
 #[derive(Debug)]
 pub struct SqlStore {
     pub(super) database: Database,
+    /// Room on the disk of an embedded database.
+    pub(super) reserve: Option<Reserve>,
+}
+
+/// Pauses between the tries of a write that has to work: others may be about to give up what took
+/// the last of the room.
+const PAUSES: [Duration; 3] = [
+    Duration::ZERO,
+    Duration::from_millis(50),
+    Duration::from_millis(200),
+];
+
+/// Free pages of an embedded database from which it takes in rows though the disk is full.
+const FREE_PAGES_MIN: u64 = 1_024;
+
+impl SqlStore {
+    /// A write that frees room, or needs little and has to work: where the disk is full, again
+    /// with the reserve.
+    async fn by_reserve<T, F: Future<Output = Result<T>>>(
+        &self,
+        write: impl Fn() -> F,
+    ) -> Result<T> {
+        for pause in PAUSES {
+            match write().await {
+                Err(StoreError::Full(_)) if self.reserve.as_ref().is_some_and(Reserve::give_up) => {
+                    tokio::time::sleep(pause).await;
+                }
+                outcome => return outcome,
+            }
+        }
+        write().await
+    }
+
+    /// As [`Store::demand_room`], for rows: there is also room for them where others were deleted.
+    async fn demand_room_for_rows(&self) -> Result<()> {
+        let Err(refusal) = self.demand_room().await else {
+            return Ok(());
+        };
+        let free = self
+            .database
+            .one(statement("PRAGMA freelist_count"))
+            .await?;
+        if rows::unsigned(&free, "freelist_count")? >= FREE_PAGES_MIN {
+            return Ok(());
+        }
+        Err(refusal)
+    }
 }
 
 #[async_trait]
 impl Store for SqlStore {
     async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()> {
+        self.demand_room_for_rows().await?;
         jobs::insert_queued(&self.database, job, key).await
     }
 
@@ -78,6 +129,7 @@ impl Store for SqlStore {
         lease_seconds: u32,
         key: Option<&KeyClaim>,
     ) -> Result<Lease> {
+        self.demand_room_for_rows().await?;
         jobs::insert_running(&self.database, job, worker, lease_seconds, key).await
     }
 
@@ -88,6 +140,7 @@ impl Store for SqlStore {
         trace: Option<&[u8]>,
         key: Option<&KeyClaim>,
     ) -> Result<()> {
+        self.demand_room_for_rows().await?;
         jobs::insert_ended(&self.database, job, model, trace, key).await
     }
 
@@ -110,6 +163,7 @@ impl Store for SqlStore {
         terms: &ClaimTerms,
         now: Timestamp,
     ) -> Result<Option<Claim>> {
+        self.demand_room_for_rows().await?;
         queue::claim(&self.database, worker, terms, now).await
     }
 
@@ -120,7 +174,12 @@ impl Store for SqlStore {
         progress: Option<&Progress>,
         now: Timestamp,
     ) -> Result<Heartbeat> {
-        queue::heartbeat(&self.database, lease, lease_seconds, progress, now).await
+        let beat = |progress| queue::heartbeat(&self.database, lease, lease_seconds, progress, now);
+        match beat(progress).await {
+            // The lease matters more than the progress, which would add an event.
+            Err(StoreError::Full(_)) => self.by_reserve(|| beat(None)).await,
+            outcome => outcome,
+        }
     }
 
     async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
@@ -132,19 +191,23 @@ impl Store for SqlStore {
     }
 
     async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
-        queue::finish(&self.database, lease, end).await
+        self.by_reserve(|| queue::finish(&self.database, lease, end))
+            .await
     }
 
     async fn requeue_job(&self, lease: &Lease, now: Timestamp) -> Result<Fenced> {
-        queue::requeue(&self.database, lease, now).await
+        self.by_reserve(|| queue::requeue(&self.database, lease, now))
+            .await
     }
 
     async fn release_all_leases(&self, now: Timestamp) -> Result<u64> {
-        queue::release_all(&self.database, now).await
+        self.by_reserve(|| queue::release_all(&self.database, now))
+            .await
     }
 
     async fn cancel_job(&self, owner: &Owner, id: JobId, now: Timestamp) -> Result<CancelOutcome> {
-        queue::cancel(&self.database, owner, id, now).await
+        self.by_reserve(|| queue::cancel(&self.database, owner, id, now))
+            .await
     }
 
     async fn claim_callback(
@@ -160,11 +223,13 @@ impl Store for SqlStore {
         lease: &CallbackLease,
         settlement: &Settlement,
     ) -> Result<Fenced> {
-        callbacks::settle(&self.database, lease, settlement).await
+        self.by_reserve(|| callbacks::settle(&self.database, lease, settlement))
+            .await
     }
 
     async fn delete_job(&self, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
-        jobs::delete(&self.database, owner, id).await
+        self.by_reserve(|| jobs::delete(&self.database, owner, id))
+            .await
     }
 
     async fn events(
@@ -182,7 +247,8 @@ impl Store for SqlStore {
     }
 
     async fn sweep_jobs(&self, ended_before: Timestamp, limit: u32) -> Result<Swept> {
-        jobs::sweep(&self.database, ended_before, limit).await
+        self.by_reserve(|| jobs::sweep(&self.database, ended_before, limit))
+            .await
     }
 
     async fn queued_count(&self) -> Result<u64> {
@@ -194,6 +260,7 @@ impl Store for SqlStore {
     }
 
     async fn insert_model(&self, model: &Model, key: Option<&KeyClaim>) -> Result<()> {
+        self.demand_room_for_rows().await?;
         models::insert_one(&self.database, model, key).await
     }
 
@@ -211,10 +278,12 @@ impl Store for SqlStore {
     }
 
     async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<bool> {
-        models::delete(&self.database, owner, id).await
+        self.by_reserve(|| models::delete(&self.database, owner, id))
+            .await
     }
 
     async fn insert_dataset(&self, dataset: &Dataset, key: Option<&KeyClaim>) -> Result<()> {
+        self.demand_room_for_rows().await?;
         datasets::insert(&self.database, dataset, key).await
     }
 
@@ -231,7 +300,8 @@ impl Store for SqlStore {
     }
 
     async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<DatasetDeletion> {
-        datasets::delete(&self.database, owner, id).await
+        self.by_reserve(|| datasets::delete(&self.database, owner, id))
+            .await
     }
 
     async fn insert_session(
@@ -240,6 +310,7 @@ impl Store for SqlStore {
         sessions_max: u64,
         key: Option<&KeyClaim>,
     ) -> Result<bool> {
+        self.demand_room_for_rows().await?;
         sessions::insert(&self.database, session, sessions_max, key).await
     }
 
@@ -260,11 +331,13 @@ impl Store for SqlStore {
     }
 
     async fn append_examples(&self, appends: &[SessionAppend]) -> Result<Vec<Appended>> {
+        self.demand_room_for_rows().await?;
         sessions::append(&self.database, appends).await
     }
 
     async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool> {
-        sessions::delete(&self.database, owner, id).await
+        self.by_reserve(|| sessions::delete(&self.database, owner, id))
+            .await
     }
 
     async fn idempotency_key(&self, owner: &Owner, key: &str) -> Result<Option<KeyRecord>> {
@@ -272,7 +345,15 @@ impl Store for SqlStore {
     }
 
     async fn sweep_idempotency_keys(&self, created_before: Timestamp, limit: u32) -> Result<u64> {
-        idempotency::sweep(&self.database, created_before, limit).await
+        self.by_reserve(|| idempotency::sweep(&self.database, created_before, limit))
+            .await
+    }
+
+    async fn demand_room(&self) -> Result<()> {
+        match &self.reserve {
+            Some(reserve) if !reserve.is_kept() => Err(Reserve::refusal()),
+            _ => Ok(()),
+        }
     }
 
     async fn database_name(&self, fresh: &str) -> Result<String> {

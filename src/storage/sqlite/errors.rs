@@ -15,22 +15,27 @@ mod code {
     pub const FULL: i32 = 13;
     pub const CANTOPEN: i32 = 14;
     pub const NOTADB: i32 = 26;
+    /// Extended: the index of the log cannot grow.
+    pub const IOERR_SHMSIZE: i32 = 4874;
 }
 
 /// What an error of the database comes to.
 pub(in crate::storage) fn class(error: &SqliteError) -> Class {
-    match primary_code(error) {
-        Some(code::FULL) => Class::Full,
-        Some(code::CORRUPT | code::NOTADB) => Class::Corrupt,
-        Some(code::BUSY | code::LOCKED | code::READONLY | code::IOERR | code::CANTOPEN) => {
+    let Some(code) = code_of(error) else {
+        return Class::Other;
+    };
+    // The result code without the extension in its upper bytes.
+    match code & 0xff {
+        code::FULL => Class::Full,
+        _ if code == code::IOERR_SHMSIZE => Class::Full,
+        code::CORRUPT | code::NOTADB => Class::Corrupt,
+        code::BUSY | code::LOCKED | code::READONLY | code::IOERR | code::CANTOPEN => {
             Class::Unavailable
         }
         _ => Class::Other,
     }
 }
 
-/// The result code without the extension in its upper bytes.
-fn primary_code(error: &SqliteError) -> Option<i32> {
-    let code: i32 = error.code()?.parse().ok()?;
-    Some(code & 0xff)
+fn code_of(error: &SqliteError) -> Option<i32> {
+    error.code()?.parse().ok()
 }

@@ -16,9 +16,10 @@ mod tests;
 
 use std::path::Path;
 
-use super::Result;
+use super::reserve::Reserve;
 use super::sql::SqlStore;
 use super::sql::database::Database;
+use super::{Result, StoreError};
 
 /// Opens the store in the file `path`, makes it when there is none, and brings its schema up to
 /// date.
@@ -27,13 +28,26 @@ use super::sql::database::Database;
 /// [`StoreError::Newer`](super::StoreError::Newer) when a newer program wrote it; `Corrupt` when it
 /// is no such store; `Unavailable` or `Full` when the file cannot be opened or written.
 pub async fn open(path: &Path) -> Result<SqlStore> {
+    let reserve = Reserve::beside(path);
+    let mut opened = open_database(path).await;
+    // To open it takes a little room.
+    if matches!(opened, Err(StoreError::Full(_))) && reserve.give_up() {
+        opened = open_database(path).await;
+    }
+    let database = opened?;
+    reserve.make();
+    Ok(SqlStore {
+        database,
+        reserve: Some(reserve),
+    })
+}
+
+async fn open_database(path: &Path) -> Result<Database> {
     // Held until the schema is there: of two that turn on the write-ahead log at once, one fails
     // without waiting.
     let _opening = connect::lock_for_opening(path.to_owned()).await?;
     let writer = connect::writer(path).await?;
     migrate::run(&writer).await?;
     let readers = connect::readers(path);
-    Ok(SqlStore {
-        database: Database::Sqlite { writer, readers },
-    })
+    Ok(Database::Sqlite { writer, readers })
 }

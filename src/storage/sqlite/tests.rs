@@ -8,7 +8,7 @@ use super::open;
 use crate::records::{Job, JobId, Lineage, Owner, Progress, Status, Timestamp};
 use crate::storage::sql::SqlStore;
 use crate::storage::sql::database::Database;
-use crate::storage::{Store, StoreError};
+use crate::storage::{CancelOutcome, DeleteOutcome, Store, StoreError};
 
 /// A store in the directory, with its connections: the one that writes, and those that read.
 async fn opened(directory: &Path) -> (SqlStore, SqlitePool, SqlitePool) {
@@ -132,4 +132,53 @@ async fn a_full_store_says_so_and_works_again_when_there_is_room() {
     // The limit goes with the connection that hit it, as when somebody made room.
     store.insert_job(&job(2), None).await.unwrap();
     assert!(store.job(&owner, job(2).id).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn without_its_reserve_a_store_takes_in_what_frees_room_and_nothing_new() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, ..) = opened(directory.path()).await;
+    let owner = Owner::anonymous();
+    let now = Timestamp::from_milliseconds(1_700_000_000_001);
+    store.insert_job(&job(1), None).await.unwrap();
+    let reserve = directory.path().join("db-reserve");
+    let file = std::fs::File::options().write(true).open(&reserve).unwrap();
+    assert_eq!(file.metadata().unwrap().len(), 16 << 20);
+    // Somebody gives it up and, by the lock, keeps others from taking it back.
+    file.lock().unwrap();
+    file.set_len(0).unwrap();
+    let full = store.insert_job(&job(2), None).await;
+    assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
+    let full = store.demand_room().await;
+    assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
+    assert!(store.job(&owner, job(1).id).await.unwrap().is_some());
+    let cancelled = store.cancel_job(&owner, job(1).id, now).await.unwrap();
+    assert!(
+        matches!(cancelled, CancelOutcome::Cancelled(_)),
+        "{cancelled:?}"
+    );
+    let deleted = store.delete_job(&owner, job(1).id).await.unwrap();
+    assert_eq!(deleted, DeleteOutcome::Deleted { data_key: None });
+}
+
+#[tokio::test]
+async fn rows_are_taken_in_where_others_were_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let (store, ..) = opened(directory.path()).await;
+    let owner = Owner::anonymous();
+    let now = Timestamp::from_milliseconds(1_700_000_000_001);
+    for number in 0..50 {
+        store.insert_job(&job(number), None).await.unwrap();
+    }
+    for number in 0..50 {
+        store.cancel_job(&owner, job(number).id, now).await.unwrap();
+        store.delete_job(&owner, job(number).id).await.unwrap();
+    }
+    let reserve = directory.path().join("db-reserve");
+    let file = std::fs::File::options().write(true).open(&reserve).unwrap();
+    file.lock().unwrap();
+    file.set_len(0).unwrap();
+    store.insert_job(&job(51), None).await.unwrap();
+    let full = store.demand_room().await;
+    assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
 }

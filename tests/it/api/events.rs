@@ -5,15 +5,9 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::service::{PATIENCE, Service, long_job, request, short_job, until};
-
-/// One event as a client sees it.
-#[derive(Clone, Debug, PartialEq)]
-struct Event {
-    id: u64,
-    kind: String,
-    data: Value,
-}
+use crate::service::{
+    Event, PATIENCE, Service, assert_numbered, long_job, request, short_job, until,
+};
 
 /// Reads events from an open answer.
 struct Events {
@@ -42,7 +36,7 @@ impl Events {
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {
-                let event = parsed(block);
+                let event = Event::parsed(block);
                 self.text = rest.to_owned();
                 if event.is_some() {
                     return event;
@@ -62,22 +56,6 @@ impl Events {
         }
         events
     }
-}
-
-/// An event, unless the block is a comment.
-fn parsed(block: &str) -> Option<Event> {
-    let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name));
-    Some(Event {
-        id: field("id: ")?.parse().unwrap(),
-        kind: field("event: ")?.to_owned(),
-        data: serde_json::from_str(field("data: ")?).unwrap(),
-    })
-}
-
-fn assert_numbered(events: &[Event], first: u64) {
-    let ids: Vec<u64> = events.iter().map(|event| event.id).collect();
-    let expected: Vec<u64> = (first..first + ids.len() as u64).collect();
-    assert_eq!(ids, expected);
 }
 
 #[tokio::test]

@@ -1,0 +1,145 @@
+//! Event streams are cut again and again and resumed on another replica, replicas are killed
+//! meanwhile: every event is seen once, in order.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use halfspace::learners::random::Generator;
+use rand::{RngExt, SeedableRng};
+use serde_json::json;
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+
+use crate::scale::{Scale, report};
+use crate::service::{Client, Event, Program, TestDatabase, assert_ended_once, endless, train};
+
+/// A stream is cut after so many milliseconds.
+const CUT_MS: std::ops::RangeInclusive<u64> = 50..=500;
+
+/// A replica is killed after so many milliseconds.
+const KILL_MS: std::ops::RangeInclusive<u64> = 500..=2_500;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn event_streams_over_postgres() {
+    if let Some(database) = TestDatabase::new().await {
+        event_streams("PostgreSQL", &database.url()).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn event_streams_over_sqlite() {
+    event_streams("SQLite", "sqlite").await;
+}
+
+async fn event_streams(backend: &str, database_url: &str) {
+    let scale = Scale::from_environment();
+    // A job shows its progress twice a second.
+    let (jobs, seconds, kills) = scale.of((24, 4, 2), (96, 60, 20));
+    let directory = tempfile::tempdir().unwrap();
+    let start = |role, workers: &str| {
+        let settings = ["--database-url", database_url, "--role", role, "--workers"];
+        Program::start(directory.path(), &[&settings[..], &[workers]].concat())
+    };
+    let workers = (jobs / 2).to_string();
+    let _computing = [(); 2].map(|()| start("worker", &workers));
+    let mut replicas = [(); 2].map(|()| start("api", "1"));
+    let at_first = [replicas[0].client(), replicas[1].client()];
+    let mut paths = Vec::new();
+    for number in 0..jobs {
+        let mut job = train(json!({"name": "directed-drift"}), endless(401));
+        job["train"]["seed"] = json!(number);
+        job["train"]["stop"] = json!({"max_seconds": seconds});
+        paths.push(at_first[0].submit(&job).await);
+    }
+    let (tell, addresses) = watch::channel(at_first);
+    let following = paths.iter().enumerate().map(|(number, path)| {
+        let random = Generator::seed_from_u64(scale.seed() + number as u64);
+        tokio::spawn(follow(path.clone(), addresses.clone(), random))
+    });
+    let following: Vec<_> = following.collect();
+    let mut random = Generator::seed_from_u64(scale.seed());
+    for kill in 0..kills {
+        // The moment of the kill is all that this sleep settles.
+        sleep(Duration::from_millis(random.random_range(KILL_MS))).await;
+        let replica = &mut replicas[kill % 2];
+        let fresh = start("api", "1");
+        let mut now = *addresses.borrow();
+        now[kill % 2] = fresh.client();
+        std::mem::replace(replica, fresh).kill();
+        tell.send(now).unwrap();
+    }
+    let mut all = Followed::default();
+    for (path, followed) in paths.iter().zip(join_all(following).await) {
+        let followed = followed.unwrap();
+        assert_ended_once(&followed.events);
+        let stored = replicas[0].client().events(path).await;
+        assert_eq!(followed.events, stored, "{path}: as it is told afterwards");
+        all.cuts += followed.cuts;
+        all.broken += followed.broken;
+        all.events.extend(followed.events);
+    }
+    assert!(all.cuts > jobs, "nothing was cut: {} times", all.cuts);
+    let counts = format!(
+        "{} events of {jobs} jobs: 0 gaps, 0 duplicates; {} streams cut and resumed elsewhere, {} broken \
+         by {kills} kills of a replica",
+        all.events.len(),
+        all.cuts,
+        all.broken
+    );
+    report(&format!("event streams, {backend}"), &counts);
+}
+
+/// What a client saw of one job.
+#[derive(Default)]
+struct Followed {
+    events: Vec<Event>,
+    /// Streams that the client left.
+    cuts: usize,
+    /// Streams that left the client, or were never had.
+    broken: usize,
+}
+
+/// Follows a job to its end, here and there, each time after the last event seen.
+async fn follow(
+    path: String,
+    addresses: watch::Receiver<[Client; 2]>,
+    mut random: Generator,
+) -> Followed {
+    let path = format!("{path}/events");
+    let mut followed = Followed::default();
+    let mut replica = random.random_range(0..2);
+    while followed
+        .events
+        .last()
+        .is_none_or(|last| last.kind != "result")
+    {
+        replica = 1 - replica;
+        let client = addresses.borrow()[replica];
+        let moment = Duration::from_millis(random.random_range(CUT_MS));
+        match timeout(moment, read_on(client, &path, &mut followed.events)).await {
+            Err(_) => followed.cuts += 1,
+            Ok(Ok(())) => {}
+            Ok(Err(_)) => {
+                followed.broken += 1;
+                // As a client does, not at once.
+                sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+    followed
+}
+
+/// Reads on after the last event until the stream ends.
+async fn read_on(client: Client, path: &str, events: &mut Vec<Event>) -> std::io::Result<()> {
+    let last = events.last().map(|event| event.id.to_string());
+    let headers: Vec<_> = last
+        .iter()
+        .map(|id| ("last-event-id", id.as_str()))
+        .collect();
+    let mut stream = client.open("GET", path, &headers, b"").await?;
+    assert_eq!(stream.status(), 200, "{path}");
+    while let Some(event) = stream.event().await? {
+        events.push(event);
+    }
+    Ok(())
+}

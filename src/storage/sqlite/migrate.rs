@@ -36,6 +36,11 @@ const MIGRATIONS: &Migrations = &[
         "callbacks",
         include_str!("../../../migrations/sqlite/0005_callbacks.sql"),
     ),
+    (
+        6,
+        "keys",
+        include_str!("../../../migrations/sqlite/0006_keys.sql"),
+    ),
 ];
 
 /// Runs what has not run yet, all under one write lock, so that two processes never run one

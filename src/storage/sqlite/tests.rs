@@ -31,6 +31,7 @@ fn job(number: u8) -> Job {
         status: Status::Queued,
         spec: serde_json::json!({ "filling": "x".repeat(100_000) }),
         data_key: None,
+        data_bytes: 0,
         data_sha256: None,
         dataset: None,
         seed: 0,

@@ -113,7 +113,7 @@ fn what_cannot_be_done_is_said() {
         (vec!["create"], "--name"),
         (vec!["create", "--name", ""], "1 to 256"),
         (vec!["create", "--name", "a\nb"], "on one line"),
-        (vec!["create", "--name", "a", "--bytes", "-1"], "--bytes"),
+        (vec!["create", "--name", "a", "--bytes", "x"], "--bytes"),
     ] {
         let output = keys(directory.path(), &[], &command);
         assert!(!output.status.success(), "{command:?}");

@@ -209,7 +209,7 @@ async fn two_keys_may_use_one_idempotency_key() {
         for _ in 0..2 {
             let headers = [
                 ("content-type", "application/json"),
-                ("idempotency-key", "the same"),
+                ("idempotency-key", "the-same"),
                 ("authorization", authorization.as_str()),
             ];
             let body = r#"{"learner": {"name": "perceptron"}, "n": 3}"#;

@@ -22,5 +22,5 @@ CREATE INDEX jobs_by_owner ON jobs (owner, id) WHERE parent IS NULL;
 
 -- Claims pass over what waits, which would stand before its own parts.
 DROP INDEX jobs_to_claim;
-CREATE INDEX jobs_to_claim ON jobs (priority DESC, attempt, id, status)
+CREATE INDEX jobs_to_claim ON jobs (owner, priority DESC, attempt, id)
     WHERE status IN ('queued', 'running') AND waits = FALSE;

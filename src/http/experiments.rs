@@ -16,7 +16,7 @@ use crate::records::figure::{FIGURES, Figure};
 use crate::records::id::JobKind;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
-use crate::records::{Job, JobId};
+use crate::records::{Job, JobId, Priority};
 
 use super::App;
 use super::data_body::read_json;
@@ -55,6 +55,8 @@ pub struct FigureRequest {
     /// Where to send the end of the job; needs a configured secret.
     #[schema(format = "uri", max_length = 2048)]
     callback: Option<String>,
+    /// Jobs of higher priority go first, among those of the same key; 0 when absent.
+    priority: Option<Priority>,
 }
 
 /// A ready-made figure.
@@ -151,6 +153,7 @@ pub async fn run(
             },
             name: request.name,
             callback: request.callback,
+            priority: request.priority,
             sha256: None,
             pointer: String::new(),
         };

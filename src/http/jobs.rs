@@ -20,8 +20,8 @@ use crate::records::id::JobKind;
 use crate::records::task::JobSpec;
 use crate::records::train::{LearnerSpec, TrainResult};
 use crate::records::{
-    Callback, DatasetId, Job, JobError, JobId, KeyRecord, Lineage, ModelId, Owner, Progress,
-    Status, Timestamp,
+    Callback, DatasetId, Job, JobError, JobId, KeyRecord, Lineage, ModelId, Owner, Priority,
+    Progress, Status, Timestamp,
 };
 use crate::storage::JobFilter;
 
@@ -48,6 +48,8 @@ pub struct JobDocument {
     /// The model that a training begins from; it may be gone.
     #[schema(value_type = Option<ModelId>)]
     warm_start: Option<Value>,
+    /// Its place among the jobs of the same key: higher goes first.
+    priority: i32,
     /// Of every random choice.
     seed: u64,
     /// The digest of the canonical rows; null when the data are generated.
@@ -147,6 +149,7 @@ impl From<Job> for JobDocument {
             name: job.name,
             learner: job.spec.pointer("/task/train/learner").cloned(),
             warm_start: job.spec.pointer("/task/train/warm_start/model").cloned(),
+            priority: job.priority,
             seed: job.seed,
             data_sha256: job.data_sha256,
             dataset: job.dataset,
@@ -198,6 +201,8 @@ pub struct AskedJob {
     pub name: Option<String>,
     /// Where to send the end.
     pub callback: Option<String>,
+    /// Its turn among the jobs of its owner.
+    pub priority: Option<Priority>,
     /// The digest of the data that came with it.
     pub sha256: Option<String>,
     /// Where in the body the task stands.
@@ -224,6 +229,7 @@ pub async fn make(
         owner,
         name: job.name,
         callback: job.callback,
+        priority: job.priority,
         seed: job.asked.seed,
         spec: JobSpec {
             task,
@@ -301,6 +307,7 @@ async fn read_request(app: &App, request: Request) -> Result<AskedJob, Problem> 
             asked,
             name: request.name,
             callback: request.callback,
+            priority: request.priority,
         })
     })
     .await

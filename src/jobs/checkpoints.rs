@@ -327,6 +327,7 @@ mod tests {
             status: Status::Running,
             spec: serde_json::json!({"train": {"eta": 0.1}}),
             data_key: None,
+            data_bytes: 0,
             data_sha256: Some("ab".into()),
             dataset: None,
             seed: 3,
@@ -341,6 +342,7 @@ mod tests {
             cancel_requested: false,
             priority: 0,
             callback: None,
+            lineage: crate::records::Lineage::Single,
         }
     }
 

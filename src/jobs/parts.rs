@@ -1,7 +1,7 @@
 //! Jobs whose work is that of their parts: how these come to be, and what is read of them.
 
 use crate::records::{Job, JobId, Lineage, PartOutcome, Progress, Status};
-use crate::storage::StoreError;
+use crate::storage::{StoreError, Usage};
 
 use super::service::{Jobs, JobsError};
 use super::submit::NewJob;
@@ -13,11 +13,11 @@ impl Jobs {
     /// Stores a job with its parts, all queued. It holds no permit, whoever waits for it: its parts
     /// may need them all.
     pub(super) async fn enqueue_parts(&self, new: NewJob, count: u32) -> Result<Job, JobsError> {
-        let limit = self.config.queue_max;
-        let queued = self.store.queued_count().await?;
-        if queued.saturating_add(count.into()) > limit {
-            return Err(JobsError::QueueFull { limit });
-        }
+        let all = Usage {
+            jobs_queued: 1 + u64::from(count),
+            ..Usage::default()
+        };
+        self.check_room(&new.owner, &all).await?;
         let parent = Job {
             lineage: Lineage::Parent {
                 parts: count,

@@ -23,7 +23,7 @@ use crate::learners::run::Interrupt;
 use crate::learners::train_loop::Reason;
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
-use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Status, Timestamp};
+use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Priority, Status, Timestamp};
 use crate::storage::{Blobs, ClaimTerms, Store, sqlite};
 
 /// Longer than any of these tests should take.
@@ -148,6 +148,7 @@ fn new_train(stop: Value) -> NewJob {
         data_sha256,
         dataset: None,
         callback: None,
+        priority: Priority::default(),
     }
 }
 

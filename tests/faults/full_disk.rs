@@ -32,7 +32,7 @@ async fn full_disk() {
         return;
     };
     let log = scratch.path().join("log");
-    let start = || Program::start_logging(&log, &disk.path, &["--workers", "1"]);
+    let start = || Program::start_logging("info", &log, &disk.path, &["--workers", "1"]);
     let mut program = start();
     let client = program.client();
     let rounds = scale.of(2, 10);

@@ -9,6 +9,7 @@ mod checkpoints;
 mod deploy;
 mod determinism;
 mod faults;
+mod keys;
 mod larger_than_memory;
 mod learner_suite;
 mod openapi;

@@ -32,12 +32,12 @@ impl Program {
         Self::start_as(without_settings(command), data_dir, settings)
     }
 
-    /// Starts the program, which writes its log to the end of a file.
-    pub fn start_logging(log: &Path, data_dir: &Path, settings: &[&str]) -> Self {
+    /// Starts the program, which writes its log of this level to the end of a file.
+    pub fn start_logging(level: &str, log: &Path, data_dir: &Path, settings: &[&str]) -> Self {
         let file = File::options().create(true).append(true).open(log);
         let mut command = program();
         command.stderr(file.unwrap());
-        Self::start_as(command, data_dir, &[&["--log", "info"], settings].concat())
+        Self::start_as(command, data_dir, &[&["--log", level], settings].concat())
     }
 
     fn start_as(mut command: Command, data_dir: &Path, settings: &[&str]) -> Self {

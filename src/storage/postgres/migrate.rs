@@ -26,6 +26,11 @@ const MIGRATIONS: &Migrations = &[
         include_str!("../../../migrations/postgres/0003_callbacks.sql"),
     ),
     (
+        4,
+        "keys",
+        include_str!("../../../migrations/postgres/0004_keys.sql"),
+    ),
+    (
         5,
         "checkpoints",
         include_str!("../../../migrations/postgres/0005_checkpoints.sql"),

@@ -27,12 +27,12 @@ pub use url::PostgresUrl;
 pub async fn open(url: &PostgresUrl) -> Result<SqlStore> {
     let options = connect::options(url);
     migrate::run(&options).await?;
-    Ok(SqlStore {
-        database: Database::Postgres {
+    // The disk is the server's.
+    Ok(SqlStore::new(
+        Database::Postgres {
             pulse: connect::pulse(options.clone()),
             pool: connect::pool(options),
         },
-        // The disk is the server's.
-        reserve: None,
-    })
+        None,
+    ))
 }

@@ -7,6 +7,7 @@
 //!
 //! This file hands each method to the file that owns its statements.
 
+mod api_keys;
 mod callbacks;
 mod checkpoints;
 pub(super) mod database;
@@ -24,6 +25,7 @@ mod rows;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 use std::time::Duration;
 
@@ -32,14 +34,15 @@ use async_trait::async_trait;
 use super::reserve::Reserve;
 use super::{
     Appended, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms, DatasetDeletion,
-    DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, Lease, ModelFilter, Result, Settlement,
-    Store, StoreError, Swept, WorkerId,
+    DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, KeyLookup, Lease, ModelFilter, Quotas,
+    Result, Settlement, Standing, Store, StoreError, Swept, WorkerId,
 };
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
-    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord, Model, ModelId,
-    ModelSummary, Owner, Page, PartOutcome, Progress, SessionId, Slice, Timestamp,
+    ApiKey, ApiKeyId, Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord,
+    Model, ModelId, ModelSummary, Owner, Page, PartOutcome, Progress, SecretDigest, SessionId,
+    Slice, Timestamp,
 };
 
 use database::{Database, statement};
@@ -49,7 +52,9 @@ use database::{Database, statement};
 pub struct SqlStore {
     pub(super) database: Database,
     /// Room on the disk of an embedded database.
-    pub(super) reserve: Option<Reserve>,
+    reserve: Option<Reserve>,
+    quotas: Quotas,
+    turn: queue::Turn,
 }
 
 /// Pauses between the tries of a write that has to work: others may be about to give up what took
@@ -64,6 +69,21 @@ const PAUSES: [Duration; 3] = [
 const FREE_PAGES_MIN: u64 = 1_024;
 
 impl SqlStore {
+    pub(super) fn new(database: Database, reserve: Option<Reserve>) -> Self {
+        Self {
+            database,
+            reserve,
+            quotas: Quotas::UNLIMITED,
+            turn: queue::Turn::default(),
+        }
+    }
+
+    /// The store, keeping to these limits.
+    #[must_use]
+    pub fn limited(self, quotas: Quotas) -> Self {
+        Self { quotas, ..self }
+    }
+
     /// A write that frees room, or needs little and has to work: where the disk is full, again
     /// with the reserve.
     async fn by_reserve<T, F: Future<Output = Result<T>>>(
@@ -101,7 +121,7 @@ impl SqlStore {
 impl Store for SqlStore {
     async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()> {
         self.demand_room_for_rows().await?;
-        jobs::insert_queued(&self.database, job, key).await
+        jobs::insert_queued(&self.database, &self.quotas, job, key).await
     }
 
     async fn insert_parts(
@@ -110,7 +130,7 @@ impl Store for SqlStore {
         parts: &[Job],
         key: Option<&KeyClaim>,
     ) -> Result<()> {
-        parts::insert(&self.database, parent, parts, key).await
+        parts::insert(&self.database, &self.quotas, parent, parts, key).await
     }
 
     async fn parts(
@@ -130,7 +150,15 @@ impl Store for SqlStore {
         key: Option<&KeyClaim>,
     ) -> Result<Lease> {
         self.demand_room_for_rows().await?;
-        jobs::insert_running(&self.database, job, worker, lease_seconds, key).await
+        jobs::insert_running(
+            &self.database,
+            &self.quotas,
+            job,
+            worker,
+            lease_seconds,
+            key,
+        )
+        .await
     }
 
     async fn insert_ended_job(
@@ -141,7 +169,7 @@ impl Store for SqlStore {
         key: Option<&KeyClaim>,
     ) -> Result<()> {
         self.demand_room_for_rows().await?;
-        jobs::insert_ended(&self.database, job, model, trace, key).await
+        jobs::insert_ended(&self.database, &self.quotas, job, model, trace, key).await
     }
 
     async fn job(&self, owner: &Owner, id: JobId) -> Result<Option<Job>> {
@@ -164,7 +192,7 @@ impl Store for SqlStore {
         now: Timestamp,
     ) -> Result<Option<Claim>> {
         self.demand_room_for_rows().await?;
-        queue::claim(&self.database, worker, terms, now).await
+        queue::claim(&self.database, &self.turn, worker, terms, now).await
     }
 
     async fn heartbeat(
@@ -251,8 +279,8 @@ impl Store for SqlStore {
             .await
     }
 
-    async fn queued_count(&self) -> Result<u64> {
-        jobs::queued_count(&self.database).await
+    async fn usage(&self, owner: &Owner) -> Result<Standing> {
+        usage::one(&self.database, &self.quotas, owner).await
     }
 
     async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>> {
@@ -261,7 +289,7 @@ impl Store for SqlStore {
 
     async fn insert_model(&self, model: &Model, key: Option<&KeyClaim>) -> Result<()> {
         self.demand_room_for_rows().await?;
-        models::insert_one(&self.database, model, key).await
+        models::insert_one(&self.database, &self.quotas, model, key).await
     }
 
     async fn model(&self, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
@@ -284,7 +312,7 @@ impl Store for SqlStore {
 
     async fn insert_dataset(&self, dataset: &Dataset, key: Option<&KeyClaim>) -> Result<()> {
         self.demand_room_for_rows().await?;
-        datasets::insert(&self.database, dataset, key).await
+        datasets::insert(&self.database, &self.quotas, dataset, key).await
     }
 
     async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Option<Dataset>> {
@@ -304,14 +332,9 @@ impl Store for SqlStore {
             .await
     }
 
-    async fn insert_session(
-        &self,
-        session: &SessionRecord,
-        sessions_max: u64,
-        key: Option<&KeyClaim>,
-    ) -> Result<bool> {
+    async fn insert_session(&self, session: &SessionRecord, key: Option<&KeyClaim>) -> Result<()> {
         self.demand_room_for_rows().await?;
-        sessions::insert(&self.database, session, sessions_max, key).await
+        sessions::insert(&self.database, &self.quotas, session, key).await
     }
 
     async fn session(&self, owner: &Owner, id: SessionId) -> Result<Option<SessionRecord>> {
@@ -332,7 +355,7 @@ impl Store for SqlStore {
 
     async fn append_examples(&self, appends: &[SessionAppend]) -> Result<Vec<Appended>> {
         self.demand_room_for_rows().await?;
-        sessions::append(&self.database, appends).await
+        sessions::append(&self.database, &self.quotas, appends).await
     }
 
     async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool> {
@@ -366,6 +389,27 @@ impl Store for SqlStore {
 
     async fn record_blob_place(&self, place: &str) -> Result<String> {
         identity::record_blob_place(&self.database, place).await
+    }
+
+    async fn insert_api_key(
+        &self,
+        key: &ApiKey,
+        digest: &SecretDigest,
+        adopts: bool,
+    ) -> Result<()> {
+        api_keys::insert(&self.database, key, digest, adopts).await
+    }
+
+    async fn api_keys(&self) -> Result<Vec<ApiKey>> {
+        api_keys::list(&self.database).await
+    }
+
+    async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<bool> {
+        api_keys::revoke(&self.database, id, now).await
+    }
+
+    async fn find_api_key(&self, digest: Option<&SecretDigest>) -> Result<KeyLookup> {
+        api_keys::find(&self.database, digest).await
     }
 
     async fn ping(&self) -> Result<()> {

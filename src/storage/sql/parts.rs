@@ -6,11 +6,12 @@
 //! first passes over the parts that others hold; nothing is missed by that, since whether parts are
 //! still wanted stands with their parent alone, and claims and heartbeats of parts read it there.
 
+use super::super::quota::{Quotas, Usage};
 use super::super::{CancelOutcome, Result, StoreError};
 use super::database::{Database, Row, Statement, Transaction, Value, statement};
 use super::events::{self, Unnumbered};
 use super::queue::{self, Ending};
-use super::{idempotency, jobs, rows};
+use super::{idempotency, jobs, rows, usage};
 use crate::records::{
     Job, JobError, JobId, KeyClaim, Lineage, Owner, PartOutcome, Progress, Status, Timestamp,
 };
@@ -21,6 +22,7 @@ const ROWS_AT_ONCE: usize = 500;
 /// Stores a job with its parts, all queued.
 pub(super) async fn insert(
     database: &Database,
+    quotas: &Quotas,
     parent: &Job,
     parts: &[Job],
     key: Option<&KeyClaim>,
@@ -34,6 +36,12 @@ pub(super) async fn insert(
         for some in parts.chunks(ROWS_AT_ONCE) {
             insert_some(&mut transaction, some).await?;
         }
+        let asked = Usage {
+            jobs_queued: 1 + parts.len() as u64,
+            stored_bytes: parent.data_bytes,
+            ..Usage::default()
+        };
+        usage::admit(&mut transaction, quotas, &parent.owner, &asked).await?;
         transaction.commit().await?;
     }
     Ok(())

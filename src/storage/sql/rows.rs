@@ -30,7 +30,7 @@ pub(super) use is_unwanted;
 macro_rules! job_columns {
     () => {
         concat!(
-            "id, owner, task, learner, name, status, spec, data_key, data_sha256, seed, attempt, \
+            "id, owner, task, learner, name, status, spec, data_key, data_bytes, data_sha256, seed, attempt, \
              priority, created_at, started_at, finished_at, progress, result, error, model, \
              claims, dataset, callback, parent, part, parts, parts_left, ",
             $crate::storage::sql::rows::is_unwanted!(),
@@ -119,6 +119,7 @@ pub(super) fn job(row: &Row) -> Result<Job> {
         status,
         spec: from_json(row.get("spec")?)?,
         data_key: row.get("data_key")?,
+        data_bytes: unsigned(row, "data_bytes")?,
         data_sha256: row.get("data_sha256")?,
         dataset: parsed_if(row, "dataset")?,
         seed: unsigned(row, "seed")?,
@@ -310,7 +311,7 @@ where
     T::try_from(row.get::<i64>(column)?).map_err(StoreError::corrupt)
 }
 
-fn unsigned_if(row: &Row, column: &str) -> Result<Option<u64>> {
+pub(super) fn unsigned_if(row: &Row, column: &str) -> Result<Option<u64>> {
     let number: Option<i64> = row.get(column)?;
     let number = number.map(u64::try_from).transpose();
     number.map_err(StoreError::corrupt)

@@ -36,10 +36,7 @@ pub async fn open(path: &Path) -> Result<SqlStore> {
     }
     let database = opened?;
     reserve.make();
-    Ok(SqlStore {
-        database,
-        reserve: Some(reserve),
-    })
+    Ok(SqlStore::new(database, Some(reserve)))
 }
 
 async fn open_database(path: &Path) -> Result<Database> {

@@ -87,8 +87,8 @@ pub(super) async fn parts_are_taken_and_gathered_once(backend: &dyn Backend) {
         assert_eq!(story(&*store, part.id).await, ["queued"]);
     }
     assert_eq!(get(&*store, parent(3).id).await, parent(3));
-    // Who waits for its parts is not in the queue.
-    assert_eq!(store.queued_count().await.unwrap(), 3);
+    let usage = store.usage(&owner()).await.unwrap();
+    assert_eq!(usage.own.jobs_queued, 4);
     let first = claim(&*store, "a", LONG).await.unwrap();
     assert_eq!(first.job.id, parts[0].id);
     let second = claimed_as(&*store, "b").await;
@@ -227,7 +227,8 @@ pub(super) async fn parts_that_wait_are_cancelled_at_once(backend: &dyn Backend)
         assert_eq!(story(&*store, part.id).await, expected);
     }
     assert_eq!(claim(&*store, "a", LONG).await, None);
-    assert_eq!(store.queued_count().await.unwrap(), 0);
+    let usage = store.usage(&owner()).await.unwrap();
+    assert_eq!(usage.own.jobs_queued, 0);
     let again = store.cancel_job(&owner(), id, at(6)).await.unwrap();
     assert_eq!(again, CancelOutcome::AlreadyRequested(ended));
 }

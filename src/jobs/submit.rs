@@ -156,8 +156,8 @@ impl Jobs {
     }
 
     /// Deletes the data of a job that certainly is not stored: its key is another's, or there is no
-    /// room for it. After any other error the data stay, since the job may be there all the same and need them. If it is not, the
-    /// sweep removes them.
+    /// room for it. After any other error the data stay, since the job may be there all the same and
+    /// need them. If it is not, the sweep removes them.
     async fn forget_unless_stored<T>(&self, stored: &Result<T, StoreError>, record: &Job) {
         if let Err(StoreError::KeyTaken(_) | StoreError::OverQuota(_)) = stored {
             self.forget_data(record.data_key.as_deref()).await;

@@ -164,8 +164,8 @@ async fn insert(
         "INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, \
          seed, attempt, priority, created_at, started_at, finished_at, progress, result, error, \
          model, cancel_requested, lease_owner, lease_until, claims, event_sequence, dataset, \
-         callback, data_bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-         $19, $20, $21, {now} + $22, $23, $24, $25, $26, $27) ON CONFLICT (id) DO NOTHING",
+         callback, data_bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
+         $15, $16, $17, $18, $19, $20, $21, {now} + $22, $23, $24, $25, $26, $27) ON CONFLICT (id) DO NOTHING",
     )
     .bind(job.id.to_string())
     .bind(job.owner.as_str())

@@ -1,6 +1,7 @@
 //! Owners take turns: nobody's job waits for all the jobs of another.
 
 use super::*;
+use crate::service::until;
 
 fn job_of(name: &str, number: i64) -> Job {
     Job {
@@ -88,4 +89,51 @@ pub(super) async fn turns_come_to_everybody_however_many_claim(backend: &dyn Bac
     let different: HashSet<&JobId> = claimed.iter().collect();
     assert_eq!(claimed.len() as i64, OWNERS * JOBS);
     assert_eq!(different.len(), claimed.len());
+}
+
+/// Over SQLite the plan of the statement says the same; see `storage/sql/tests.rs`.
+#[tokio::test]
+async fn a_claim_over_postgres_reads_few_of_many() {
+    const CLAIMS: i64 = 20;
+    let Some(backend) = backends::over_postgres().await else {
+        return;
+    };
+    let store = open(&backend).await;
+    store.insert_job(&job_of("a", 1), None).await.unwrap();
+    let filled = backend
+        .number(
+            "WITH filled AS (INSERT INTO jobs (id, owner, task, status, seed, attempt, priority, \
+             created_at, progress, cancel_requested, event_sequence, spec) \
+             SELECT 'job_018bcfe568007000b333' || lpad(to_hex(i), 12, '0'), owner, task, status, \
+             seed, attempt, priority, created_at, progress, cancel_requested, event_sequence, spec \
+             FROM generate_series(1, 100000) AS i, jobs RETURNING 1) SELECT COUNT(*) FROM filled",
+        )
+        .await;
+    assert_eq!(filled, 100_000);
+    let waiting = store.usage(&Owner::new("a")).await.unwrap();
+    assert_eq!(waiting.own.jobs_queued, 100_001);
+    store.insert_job(&job_of("b", 2), None).await.unwrap();
+    let before = read_of_index(&backend).await;
+    let claimer = open(&backend).await;
+    let mut owners = Vec::new();
+    for _ in 0..CLAIMS {
+        owners.push(claim(&*claimer, "w", LONG).await.unwrap().job.owner);
+    }
+    assert!(owners[..2].contains(&Owner::new("b")), "{owners:?}");
+    // What a connection has read is told at the latest when it ends.
+    claimer.close().await;
+    until("the server to tell what was read", async || {
+        let scans =
+            "SELECT idx_scan FROM pg_stat_user_indexes WHERE indexrelname = 'jobs_to_claim'";
+        (backend.number(scans).await >= CLAIMS).then_some(())
+    })
+    .await;
+    let read = read_of_index(&backend).await - before;
+    assert!((CLAIMS..20 * CLAIMS).contains(&read), "{read}");
+}
+
+/// Entries that the index of claims has given away.
+async fn read_of_index(backend: &dyn Backend) -> i64 {
+    let read = "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'jobs_to_claim'";
+    backend.number(read).await
 }

@@ -213,6 +213,7 @@ fn job() -> Job {
         status: Status::Queued,
         spec: json!({"filling": "x".repeat(500)}),
         data_key: None,
+        data_bytes: 0,
         data_sha256: None,
         dataset: None,
         seed: 0,

@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rand::rngs::{StdRng, SysRng};
 use rand::{SeedableRng, TryRng};
@@ -14,10 +16,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::callbacks::client::DELIVERY_LIMIT;
 use crate::callbacks::{Allowed, CallbackClient, Signer, system_roots};
-use crate::config::{Role, Settings};
-use crate::http::{self, App, InFlight, ServeLimits};
+use crate::config::{NewKey, Role, Settings};
+use crate::http::{self, App, Doorkeeper, InFlight, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
-use crate::records::{Clock, Timestamp};
+use crate::records::{ApiKey, ApiKeyId, Clock, KeyQuotas, SecretDigest, Timestamp};
 use crate::storage::backup::{self, Backup, BackupError};
 use crate::storage::{Blobs, DataDir, Place, Store, StoreError, blobs, postgres, sqlite};
 
@@ -60,6 +62,9 @@ pub enum StartError {
     /// The system gives no random numbers.
     #[error("the system gives no random numbers: {0}")]
     Random(String),
+    /// The store does not do what it is asked with API keys.
+    #[error("keys: {0}")]
+    Keys(StoreError),
     /// Metrics cannot be set up.
     #[error("metrics: {0}")]
     Metrics(String),
@@ -113,6 +118,7 @@ impl Service {
             jobs: Arc::clone(&jobs),
             uploads: permits(limits.uploads_max),
             streams: permits(limits.streams_max),
+            doorkeeper: Doorkeeper::default(),
             in_flight: InFlight::default(),
             constructions: permits(limits.constructions_max),
             limits: Arc::new(limits),
@@ -198,20 +204,21 @@ async fn open_database(
     place: &Place,
     data_dir: &DataDir,
 ) -> Result<Arc<dyn Store>, StartError> {
+    let quotas = settings.limits().quotas();
     match place {
         Place::Sqlite => {
             let opened = sqlite::open(&data_dir.database_path()).await;
-            Ok(Arc::new(
-                opened.map_err(|source| of_data_dir(settings, source))?,
-            ))
+            let store = opened.map_err(|source| of_data_dir(settings, source))?;
+            Ok(Arc::new(store.limited(quotas)))
         }
         Place::Postgres(url) => {
             tracing::info!(database = %url, "records are kept in a shared database");
             let opened = postgres::open(url).await;
-            Ok(Arc::new(opened.map_err(|source| StartError::Database {
+            let store = opened.map_err(|source| StartError::Database {
                 shown: url.to_string(),
                 source,
-            })?))
+            })?;
+            Ok(Arc::new(store.limited(quotas)))
         }
     }
 }
@@ -233,13 +240,69 @@ fn of_data_dir(settings: &Settings, source: StoreError) -> StartError {
 /// # Errors
 /// When the store cannot be opened, with the setting at fault.
 pub async fn migrate(settings: &Settings) -> Result<(), StartError> {
+    let (store, _data_dir) = open_beside(settings).await?;
+    store.close().await;
+    Ok(())
+}
+
+/// Opens the store for a command beside whoever serves it.
+async fn open_beside(settings: &Settings) -> Result<(Arc<dyn Store>, DataDir), StartError> {
     let place = place(settings)?;
     let named = |source| of_data_dir(settings, source);
     let mut data_dir = DataDir::open(&settings.data_dir).map_err(named)?;
     data_dir.share().map_err(named)?;
     let store = open_database(settings, &place, &data_dir).await?;
+    Ok((store, data_dir))
+}
+
+/// Makes an API key; the key and its secret, which is kept nowhere.
+///
+/// # Errors
+/// When the store cannot be opened, with the setting at fault, or does not take it.
+pub async fn create_key(settings: &Settings, new: NewKey) -> Result<(ApiKey, String), StartError> {
+    let ids = ids()?;
+    let secret = format!("hsk_{}", URL_SAFE_NO_PAD.encode(entropy()?));
+    let key = ApiKey {
+        id: ids.id(),
+        name: new.name,
+        created_at: ids.now(),
+        revoked_at: None,
+        quotas: KeyQuotas {
+            jobs_queued_max: new.jobs,
+            stored_bytes_max: new.bytes,
+            sessions_max: new.sessions,
+        },
+    };
+    let (store, _data_dir) = open_beside(settings).await?;
+    let digest = SecretDigest::of(&secret);
+    let stored = store
+        .insert_api_key(&key, &digest, new.adopt_anonymous)
+        .await;
     store.close().await;
-    Ok(())
+    stored.map_err(StartError::Keys)?;
+    Ok((key, secret))
+}
+
+/// All API keys.
+///
+/// # Errors
+/// When the store cannot be opened, with the setting at fault, or does not answer.
+pub async fn keys(settings: &Settings) -> Result<Vec<ApiKey>, StartError> {
+    let (store, _data_dir) = open_beside(settings).await?;
+    let keys = store.api_keys().await;
+    store.close().await;
+    keys.map_err(StartError::Keys)
+}
+
+/// Ends the force of an API key; whether there is such a key.
+///
+/// # Errors
+/// When the store cannot be opened, with the setting at fault, or does not answer.
+pub async fn revoke_key(settings: &Settings, id: ApiKeyId) -> Result<bool, StartError> {
+    let (store, _data_dir) = open_beside(settings).await?;
+    let revoked = store.revoke_api_key(id, SystemClock.now()).await;
+    store.close().await;
+    revoked.map_err(StartError::Keys)
 }
 
 /// Copies the embedded store to a directory, while others may serve it.
@@ -258,11 +321,16 @@ pub async fn backup(settings: &Settings, target: &Path) -> Result<Backup, Backup
 }
 
 fn ids() -> Result<Ids, StartError> {
-    let mut seed = [0; 32];
-    SysRng
-        .try_fill_bytes(&mut seed)
-        .map_err(|error| StartError::Random(error.to_string()))?;
-    Ok(Ids::new(Arc::new(SystemClock), StdRng::from_seed(seed)))
+    let generator = StdRng::from_seed(entropy()?);
+    Ok(Ids::new(Arc::new(SystemClock), generator))
+}
+
+/// 256 bits that nobody can foresee: the one place that asks the system for any.
+fn entropy() -> Result<[u8; 32], StartError> {
+    let mut drawn = [0; 32];
+    let filled = SysRng.try_fill_bytes(&mut drawn);
+    filled.map_err(|error| StartError::Random(error.to_string()))?;
+    Ok(drawn)
 }
 
 fn jobs_config(settings: &Settings) -> JobsConfig {
@@ -272,7 +340,6 @@ fn jobs_config(settings: &Settings) -> JobsConfig {
         lease_seconds: settings.lease_seconds,
         attempts_max: limits.attempts_max,
         seconds_default: limits.seconds_max.min(600.0),
-        queue_max: limits.jobs_queued_max,
         resident_bytes_max: limits.resident_bytes_max,
         retention_days: settings.retention_days,
         ..JobsConfig::default()

@@ -10,7 +10,11 @@ use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 
 use crate::callbacks::{Network, Secret};
 use crate::http::limits::Limits;
+use crate::records::ApiKeyId;
 use crate::storage::DatabaseUrl;
+
+/// No limit is larger: twice as much can still be counted.
+const COUNT_MAX: u64 = 1 << 62;
 
 /// Learning as a service: named learners run as durable jobs over HTTP.
 #[derive(Debug, Parser)]
@@ -37,10 +41,56 @@ pub enum Command {
         /// The directory of the copy, which is not there yet or empty.
         directory: PathBuf,
     },
+    /// Makes, lists and revokes API keys, also while others serve.
+    #[command(subcommand)]
+    Keys(KeysCommand),
     /// Prints the OpenAPI document.
     Openapi,
     /// Asks a running service whether it is alive: exit status 0 if so.
     Healthcheck,
+}
+
+/// What can be done with API keys.
+#[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
+pub enum KeysCommand {
+    /// Makes a key and prints its secret, which is shown this one time. From the first key on, every
+    /// request needs one.
+    Create(NewKey),
+    /// Prints all keys, without their secrets, which nobody has.
+    List,
+    /// Ends the force of a key. What was made with it stays.
+    Revoke {
+        /// The key: `key_` and 32 hexadecimal digits.
+        id: ApiKeyId,
+    },
+}
+
+/// A key to be made.
+#[derive(Args, Clone, Debug, PartialEq, Eq)]
+pub struct NewKey {
+    /// What people call it.
+    #[arg(long, value_parser = short_name)]
+    pub name: String,
+    /// Jobs that wait at once; as the settings of the service say when left out.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
+    pub jobs: Option<u64>,
+    /// Bytes stored; as the settings of the service say when left out.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
+    pub bytes: Option<u64>,
+    /// Sessions; as the settings of the service say when left out.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
+    pub sessions: Option<u64>,
+    /// Gives the key all that was made while no key was needed, which nobody else can reach.
+    #[arg(long)]
+    pub adopt_anonymous: bool,
+}
+
+fn short_name(text: &str) -> Result<String, String> {
+    let is_plain = !text.chars().any(char::is_control);
+    if is_plain && (1..=256).contains(&text.chars().count()) {
+        return Ok(text.to_owned());
+    }
+    Err("a name has 1 to 256 characters, on one line".to_owned())
 }
 
 /// What can be set.
@@ -195,14 +245,22 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
         value_parser = positive)]
     pub seconds_max: f64,
-    /// Jobs that wait at once.
-    #[arg(
-        long,
-        env = "HALFSPACE_JOBS_QUEUED_MAX",
-        default_value_t = 10_000,
-        global = true
-    )]
+    /// Jobs that wait at once, of all keys.
+    #[arg(long, env = "HALFSPACE_JOBS_QUEUED_MAX", default_value_t = 100_000, global = true,
+        value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub jobs_queued_max: u64,
+    /// Jobs that wait at once, of one key.
+    #[arg(long, env = "HALFSPACE_JOBS_QUEUED_PER_KEY_MAX", default_value_t = 10_000, global = true,
+        value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
+    pub jobs_queued_per_key_max: u64,
+    /// Bytes stored, of all keys: datasets, data of jobs that have not ended, models, sessions.
+    #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", default_value_t = 1 << 40, global = true,
+        value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
+    pub stored_bytes_max: u64,
+    /// Bytes stored, of one key.
+    #[arg(long, env = "HALFSPACE_STORED_BYTES_PER_KEY_MAX", default_value_t = 1 << 38,
+        global = true, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
+    pub stored_bytes_per_key_max: u64,
     /// Larger bodies read at once; each may take as much memory as the limit of state bytes says,
     /// but that of a dataset.
     #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
@@ -216,7 +274,7 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_STREAMS_MAX", default_value_t = 64, global = true,
         value_parser = clap::value_parser!(u64).range(1..=400))]
     pub streams_max: u64,
-    /// Sessions of one owner.
+    /// Sessions of one key.
     #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub sessions_max: u64,
@@ -289,6 +347,9 @@ impl Settings {
             resident_bytes_max: set.resident_bytes_max,
             seconds_max: set.seconds_max,
             jobs_queued_max: set.jobs_queued_max,
+            jobs_queued_per_key_max: set.jobs_queued_per_key_max,
+            stored_bytes_max: set.stored_bytes_max,
+            stored_bytes_per_key_max: set.stored_bytes_per_key_max,
             uploads_max: set.uploads_max,
             upload_memory_bytes_max: set.upload_memory_bytes_max,
             streams_max: set.streams_max,

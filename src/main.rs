@@ -1,4 +1,4 @@
-//! The command line: serve | migrate | backup | openapi | healthcheck.
+//! The command line: serve | migrate | backup | keys | openapi | healthcheck.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
@@ -13,8 +13,9 @@ use clap::Parser;
 use halfspace::app::{self, Service};
 use halfspace::bits::{Kernels, use_kernels};
 use halfspace::config::{
-    Command, CommandLine, KernelsChoice, LogFormat, Role, Settings, unknown_variable,
+    Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, Role, Settings, unknown_variable,
 };
+use halfspace::records::KeyQuotas;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::EnvFilter;
@@ -48,7 +49,7 @@ fn run(command: Command, settings: &Settings) -> Result<(), Box<dyn Error>> {
             return Ok(());
         }
         Command::Healthcheck => return healthcheck(settings.listen),
-        Command::Serve | Command::Migrate | Command::Backup { .. } => {}
+        Command::Serve | Command::Migrate | Command::Backup { .. } | Command::Keys(_) => {}
     }
     log_to_stderr(settings)?;
     use_kernels(match settings.kernels {
@@ -62,6 +63,7 @@ fn run(command: Command, settings: &Settings) -> Result<(), Box<dyn Error>> {
         match command {
             Command::Migrate => Ok(app::migrate(settings).await?),
             Command::Backup { directory } => backup(settings, &directory).await,
+            Command::Keys(command) => keys(settings, command).await,
             _ => serve(settings).await,
         }
     });
@@ -132,6 +134,55 @@ async fn backup(settings: &Settings, directory: &Path) -> Result<(), Box<dyn Err
         eprintln!("warning: the store has lost the blob {key}, and so the copy is without it");
     }
     Ok(())
+}
+
+/// Does what is asked with API keys, and says what came of it.
+async fn keys(settings: &Settings, command: KeysCommand) -> Result<(), Box<dyn Error>> {
+    let mut out = std::io::stdout();
+    match command {
+        KeysCommand::Create(new) => {
+            let (key, secret) = app::create_key(settings, new).await?;
+            writeln!(out, "id      {}", key.id)?;
+            writeln!(out, "secret  {secret}")?;
+            writeln!(out, "The secret is not shown again. Requests bring it as")?;
+            writeln!(out, "  Authorization: Bearer {secret}")?;
+        }
+        KeysCommand::List => {
+            for key in app::keys(settings).await? {
+                let state = match key.revoked_at {
+                    Some(at) => format!("revoked {at}"),
+                    None => "in force".to_owned(),
+                };
+                let quotas = limits(&key.quotas);
+                writeln!(
+                    out,
+                    "{}  made {}  {state}{quotas}  {}",
+                    key.id, key.created_at, key.name
+                )?;
+            }
+        }
+        KeysCommand::Revoke { id } => {
+            if !app::revoke_key(settings, id).await? {
+                return Err(format!("there is no key {id}").into());
+            }
+            writeln!(out, "{id} is revoked")?;
+        }
+    }
+    Ok(())
+}
+
+/// The limits that a key has of its own.
+fn limits(quotas: &KeyQuotas) -> String {
+    let told = [
+        ("jobs", quotas.jobs_queued_max),
+        ("bytes", quotas.stored_bytes_max),
+        ("sessions", quotas.sessions_max),
+    ];
+    let told = told
+        .iter()
+        .filter_map(|(name, limit)| Some((name, (*limit)?)));
+    told.map(|(name, limit)| format!("  {name} <= {limit}"))
+        .collect()
 }
 
 /// What a person who has just started the service wants to know.

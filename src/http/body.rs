@@ -161,7 +161,8 @@ pub fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
         .map_err(|error| Problem::parameter(Code::UNKNOWN_CODING, "Content-Encoding", error.detail))
 }
 
-fn declared_length(headers: &HeaderMap) -> Option<u64> {
+/// The length that the head of a request names.
+pub fn declared_length(headers: &HeaderMap) -> Option<u64> {
     let value = headers.get(header::CONTENT_LENGTH)?;
     value.to_str().ok()?.parse().ok()
 }

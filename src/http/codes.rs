@@ -83,6 +83,14 @@ codes! {
         "An ended job cannot be cancelled; a job that has not ended cannot be deleted."
     DATASET_IN_USE "dataset-in-use" 409 "A job that has not ended reads the dataset"
         "The detail names a job. Cancel it, or wait for its end, and delete the dataset then."
+    UNAUTHORIZED "unauthorized" 401 "A key is needed"
+        "Send the secret of a key that is in force: `Authorization: Bearer <secret>`. Whoever runs the \
+         service makes keys with `halfspace keys create`."
+    TOO_MANY_JOBS "too-many-jobs" 429 "As many of your jobs wait as may"
+        "Try again when some have begun, or cancel some. GET /v1/limits tells the limit and its use."
+    TOO_MANY_BYTES "too-many-bytes" 429 "You have stored as much as you may"
+        "Delete datasets, models or sessions, which always works. GET /v1/limits tells the limit and \
+         its use."
     TOO_MANY_SESSIONS "too-many-sessions" 429 "There are as many sessions as may be"
         "Delete a session; models that were saved of it stay. GET /v1/limits tells the limit."
     STALE_POSITION "stale-position" 412 "The session stands at another position"
@@ -143,6 +151,8 @@ codes! {
         "Nothing you did; the log has more under the request id."
     QUEUE_FULL "queue-full" 503 "The service has too much to do"
         "Try again after the seconds that Retry-After names."
+    STORE_LIMIT "store-limit" 503 "The service has stored as much as it may"
+        "The limit is of all owners together; GET /v1/limits tells it. Deleting always works."
     STOPPING "stopping" 503 "The service is starting or stopping"
         "Try again after the seconds that Retry-After names."
     UNAVAILABLE "unavailable" 503 "The store does not answer"

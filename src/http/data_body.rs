@@ -79,6 +79,17 @@ impl DataBody {
         }
     }
 
+    /// So many bytes what is in the body takes at least when it is stored, as far as that is known
+    /// before it is read: the length of octets, which are packed already.
+    pub fn stored_least(&self) -> u64 {
+        let headers = &self.parts.headers;
+        let is_packed = self.format == Format::Octets;
+        if !is_packed || headers.contains_key(header::CONTENT_ENCODING) {
+            return 1;
+        }
+        body::declared_length(headers).unwrap_or(1)
+    }
+
     /// Sees to it that what is left of the body when its reader has enough comes back.
     pub fn lend(&mut self) -> Returned {
         let (body, returned) = lend(std::mem::take(&mut self.body));

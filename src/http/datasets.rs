@@ -17,6 +17,7 @@ use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::train::SeedNumber;
 use crate::records::{Dataset, DatasetId, DatasetSummary, KeyRecord, Owner, Timestamp};
+use crate::storage::Usage;
 
 use super::body::Effort;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
@@ -175,6 +176,11 @@ pub async fn create(
 
 async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Response, NotMade> {
     let body = DataBody::new(&app, request)?;
+    let least = Usage {
+        stored_bytes: body.stored_least(),
+        ..Usage::default()
+    };
+    app.jobs.check_room(&owner, &least).await?;
     let (mut new, permit) = match body.format {
         Format::Json => read_json(&app, owner, body).await?,
         _ => read_lines(&app, owner, body).await?,

@@ -17,14 +17,16 @@ use super::problem::{Code, Problem};
 /// The longest that a client may ask to wait.
 pub const WAIT_SECONDS_MAX: u64 = 60;
 
-/// Whose request this is. Everybody's, while no keys are configured.
+/// Whose request this is, as [`super::keys`] found out.
 pub struct Caller(pub Owner);
 
 impl<S: Sync> FromRequestParts<S> for Caller {
     type Rejection = Problem;
 
-    async fn from_request_parts(_: &mut Parts, _: &S) -> Result<Self, Problem> {
-        Ok(Self(Owner::anonymous()))
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let owner = parts.extensions.get::<Owner>().cloned();
+        let defect = || Problem::new(Code::INTERNAL, "Nobody asked whose the request is.");
+        owner.map(Self).ok_or_else(defect)
     }
 }
 

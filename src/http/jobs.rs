@@ -46,6 +46,8 @@ pub struct JobDocument {
     /// The model that a training begins from; it may be gone.
     #[schema(value_type = Option<ModelId>)]
     warm_start: Option<Value>,
+    /// Its place among the jobs of the same key: higher goes first.
+    priority: i32,
     /// Of every random choice.
     seed: u64,
     /// The digest of the canonical rows; null when the data are generated.
@@ -117,6 +119,7 @@ impl From<Job> for JobDocument {
             name: job.name,
             learner: job.spec.pointer("/task/train/learner").cloned(),
             warm_start: job.spec.pointer("/task/train/warm_start/model").cloned(),
+            priority: job.priority,
             seed: job.seed,
             data_sha256: job.data_sha256,
             dataset: job.dataset,
@@ -175,6 +178,7 @@ async fn made(
         owner,
         name: request.name,
         callback: request.callback,
+        priority: request.priority,
         seed: asked.seed,
         spec: JobSpec {
             task,

@@ -6,9 +6,11 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::formats;
+use crate::storage::{Quotas, Usage};
 
 use super::App;
-use super::extract::{NoQuery, WAIT_SECONDS_MAX};
+use super::extract::{Caller, NoQuery, WAIT_SECONDS_MAX};
+use super::problem::Problem;
 use super::session_examples::LINES_MAX;
 
 /// The limits in force. Every refusal names its limit as here.
@@ -34,8 +36,15 @@ pub struct Limits {
     pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     pub seconds_max: f64,
-    /// Jobs that wait at once.
+    /// Jobs that wait at once, of all keys.
     pub jobs_queued_max: u64,
+    /// Jobs that wait at once, of one key.
+    pub jobs_queued_per_key_max: u64,
+    /// Bytes stored, of all keys: datasets, data of jobs that have not ended, models, and the
+    /// states and logs of sessions.
+    pub stored_bytes_max: u64,
+    /// Bytes stored, of one key.
+    pub stored_bytes_per_key_max: u64,
     /// Larger bodies read at once; each may take as much memory as `state_bytes_max` says, but
     /// that of a dataset.
     pub uploads_max: u64,
@@ -43,7 +52,7 @@ pub struct Limits {
     pub upload_memory_bytes_max: u64,
     /// Bodies predicted line by line at once.
     pub streams_max: u64,
-    /// Sessions of one owner.
+    /// Sessions of one key.
     pub sessions_max: u64,
     /// Lines of one stream into a session.
     pub session_lines_max: u64,
@@ -96,7 +105,10 @@ impl Default for Limits {
             state_bytes_max: 1 << 30,
             resident_bytes_max: 64 << 20,
             seconds_max: 86_400.0,
-            jobs_queued_max: 10_000,
+            jobs_queued_max: 100_000,
+            jobs_queued_per_key_max: 10_000,
+            stored_bytes_max: 1 << 40,
+            stored_bytes_per_key_max: 1 << 38,
             uploads_max: 8,
             upload_memory_bytes_max: 16 << 20,
             streams_max: 64,
@@ -123,6 +135,22 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// What owners may have.
+    pub fn quotas(&self) -> Quotas {
+        Quotas {
+            in_all: Usage {
+                jobs_queued: self.jobs_queued_max,
+                stored_bytes: self.stored_bytes_max,
+                ..Usage::ENDLESS
+            },
+            per_owner: Usage {
+                jobs_queued: self.jobs_queued_per_key_max,
+                stored_bytes: self.stored_bytes_per_key_max,
+                sessions: self.sessions_max,
+            },
+        }
+    }
+
     /// What the readers of a line format keep to.
     pub fn of_lines(&self) -> formats::Limits {
         let whole = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
@@ -156,9 +184,51 @@ impl Limits {
     }
 }
 
+/// The limits in force, and what the caller has.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LimitsAnswer {
+    #[serde(flatten)]
+    limits: Limits,
+    /// The caller's own limits, which may differ from those of others, and their use.
+    own: OwnUse,
+}
+
+/// What a key has and may have.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct OwnUse {
+    /// Jobs that wait.
+    jobs_queued: Use,
+    /// Bytes stored.
+    stored_bytes: Use,
+    /// Sessions.
+    sessions: Use,
+}
+
+/// A limit and its use.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Use {
+    /// More than `max` where a job that was accepted left more than there was room for.
+    used: u64,
+    max: u64,
+}
+
 /// Everything that is bounded, and by how much.
 #[utoipa::path(get, path = "/v1/limits", tag = "service",
-    responses((status = 200, description = "The limits in force", body = Limits)))]
-pub async fn limits(State(app): State<App>, _: NoQuery) -> Json<Limits> {
-    Json(Limits::clone(&app.limits))
+    responses((status = 200, description = "The limits in force", body = LimitsAnswer)))]
+pub async fn limits(
+    State(app): State<App>,
+    Caller(owner): Caller,
+    _: NoQuery,
+) -> Result<Json<LimitsAnswer>, Problem> {
+    let standing = app.jobs.usage(&owner).await?;
+    let (own, own_max) = (standing.own, standing.own_max);
+    let of = |used, max| Use { used, max };
+    Ok(Json(LimitsAnswer {
+        limits: Limits::clone(&app.limits),
+        own: OwnUse {
+            jobs_queued: of(own.jobs_queued, own_max.jobs_queued),
+            stored_bytes: of(own.stored_bytes, own_max.stored_bytes),
+            sessions: of(own.sessions, own_max.sessions),
+        },
+    }))
 }

@@ -26,6 +26,7 @@ mod infer_answer;
 mod infer_request;
 mod inference;
 mod jobs;
+mod keys;
 mod learners;
 pub mod limits;
 mod linger;
@@ -66,6 +67,7 @@ use crate::records::train::SeedNumber;
 use crate::storage::Scratch;
 
 pub use idempotency::InFlight;
+pub use keys::Doorkeeper;
 use limits::Limits;
 use problem::{Code, Problem};
 
@@ -86,6 +88,8 @@ pub struct App {
     pub streams: Arc<Semaphore>,
     /// One permit a construction.
     pub constructions: Arc<Semaphore>,
+    /// Who knows the API keys.
+    pub doorkeeper: Doorkeeper,
     /// The idempotency keys of requests that have no answer yet.
     pub in_flight: InFlight,
     /// The host names answered to; none for all.
@@ -183,6 +187,7 @@ fn enveloped(router: Router<App>, app: App) -> Router {
     router
         .fallback(async || Problem::not_found("path"))
         .method_not_allowed_fallback(method_not_allowed)
+        .layer(from_fn_with_state(app.clone(), keys::authenticate))
         .layer(from_fn(envelope::measure))
         .layer(from_fn_with_state(app.clone(), envelope::check_host))
         .layer(from_fn(linger::linger))

@@ -12,6 +12,7 @@ use crate::records::train::{Positive, StopRuleName};
 
 use super::data_schema;
 use super::idempotency::{KEY, REPLAYED};
+use super::keys::needs_key;
 use super::limits::Limits;
 use super::problem::{Code, FieldError, ProblemDocument};
 use super::tasks::JobRequest;
@@ -37,12 +38,16 @@ pub fn docs<S: Clone + Send + Sync + 'static>() -> Router<S> {
 pub fn text(document: OpenApi, limits: &Limits) -> String {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     complete_schemas(&mut document, limits.n_max);
+    document["components"]["securitySchemes"]["bearer"] = json!({"type": "http",
+        "scheme": "bearer", "description": "The secret of an API key. Until the first key is made \
+        (`halfspace keys create`) none is needed."});
     if let Some(paths) = document["paths"].as_object_mut() {
         for (path, operations) in paths {
             let operations = operations.as_object_mut();
             for (method, operation) in operations.into_iter().flatten() {
                 complete_parameters(operation, limits.n_max);
                 declare_replays(operation);
+                declare_key(path, operation);
                 declare_problems(path, method, operation);
             }
         }
@@ -134,6 +139,22 @@ fn declare_replays(operation: &mut Value) {
     }
 }
 
+/// Declares that what is below `/v1` and `/v2` needs a key, where there are keys.
+fn declare_key(path: &str, operation: &mut Value) {
+    if !needs_key(path) {
+        return;
+    }
+    operation["security"] = json!([{}, {"bearer": []}]);
+    if let Some(responses) = operation["responses"].as_object_mut() {
+        let status = Code::UNAUTHORIZED.status();
+        let mut response = problem_response(status);
+        response["headers"]["WWW-Authenticate"] = json!({
+            "description": "How to say who asks.",
+            "schema": {"type": "string", "const": "Bearer"}});
+        responses.insert(status.as_str().to_owned(), response);
+    }
+}
+
 /// Declares the errors that an operation of this shape can answer with.
 fn declare_problems(path: &str, method: &str, operation: &mut Value) {
     let has_body = operation.get("requestBody").is_some();
@@ -178,8 +199,9 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
     if path.starts_with("/v1/sessions") {
         codes.push(Code::WRONG_DATA);
     }
-    if path == "/v1/sessions" && method == "post" {
-        codes.push(Code::TOO_MANY_SESSIONS);
+    if stores(path, method) {
+        // The key's own limit; the service's is 503.
+        codes.push(Code::TOO_MANY_BYTES);
     }
     if path == "/v1/sessions/{id}/examples" {
         codes.extend([Code::SESSION_ENDED, Code::STALE_POSITION]);
@@ -197,6 +219,22 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
         }
         sort_by_status(responses);
     }
+}
+
+/// Whether the operation may store something.
+fn stores(path: &str, method: &str) -> bool {
+    let ends = [
+        "/jobs",
+        "/train",
+        "/datasets",
+        "/models",
+        "/sessions",
+        "/examples",
+        "/model",
+        "/kernel-perceptron-adversary",
+        "/winnow-counting",
+    ];
+    method == "post" && ends.iter().any(|end| path.ends_with(end))
 }
 
 fn problem_response(status: axum::http::StatusCode) -> Value {

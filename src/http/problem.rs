@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::formats::{FormatError, FormatErrorKind, Place};
 use crate::jobs::JobsError;
-use crate::storage::StoreError;
+use crate::storage::{Limit, OverQuota, StoreError};
 use crate::theory::OutOfRange;
 
 pub use super::codes::Code;
@@ -181,8 +181,14 @@ impl Problem {
             StatusCode::TOO_MANY_REQUESTS,
         ];
         let is_in_flight = self.code == Code::IDEMPOTENCY_IN_FLIGHT;
+        // What is stored goes only when somebody deletes it.
+        let is_stored = [Code::TOO_MANY_BYTES, Code::STORE_LIMIT].contains(&self.code);
         if is_in_flight || passes.contains(&self.code.status()) {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+            let seconds = if is_stored { "60" } else { "1" };
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static(seconds));
+        }
+        if self.code.status() == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         headers
     }
@@ -262,10 +268,25 @@ impl From<OutOfRange> for Problem {
     }
 }
 
+impl From<OverQuota> for Problem {
+    fn from(over: OverQuota) -> Self {
+        let code = match over.limit {
+            Limit::JobsQueuedPerKey => Code::TOO_MANY_JOBS,
+            Limit::StoredBytesPerKey => Code::TOO_MANY_BYTES,
+            Limit::Sessions => Code::TOO_MANY_SESSIONS,
+            Limit::JobsQueued => Code::QUEUE_FULL,
+            Limit::StoredBytes => Code::STORE_LIMIT,
+        };
+        Self::new(code, over.to_string())
+    }
+}
+
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        if let StoreError::KeyTaken(_) = error {
-            return in_flight();
+        match error {
+            StoreError::KeyTaken(_) => return in_flight(),
+            StoreError::OverQuota(over) => return over.into(),
+            _ => {}
         }
         // What a driver says is for the log, not for strangers.
         tracing::error!(%error, "the store failed");
@@ -290,7 +311,7 @@ impl From<JobsError> for Problem {
             JobsError::ModelMissing => Self::new(Code::UNKNOWN_MODEL, detail),
             JobsError::DatasetPinned { .. } => Self::new(Code::DATASET_IN_USE, detail),
             JobsError::KeyTaken(_) => in_flight(),
-            JobsError::QueueFull { .. } => Self::new(Code::QUEUE_FULL, detail),
+            JobsError::OverQuota(over) => over.into(),
             JobsError::Stopping => Self::new(Code::STOPPING, detail),
         }
     }

@@ -90,7 +90,7 @@ impl From<SessionError> for Problem {
             SessionError::EndsWithin { .. } => Self::new(Code::SESSION_ENDED, detail),
             SessionError::Busy => Self::new(Code::SESSION_BUSY, detail),
             SessionError::TooLong { .. } => Self::new(Code::INTRACTABLE, detail),
-            SessionError::TooMany { .. } => Self::new(Code::TOO_MANY_SESSIONS, detail),
+            SessionError::OverQuota(over) => over.into(),
             SessionError::Broken => Self::new(Code::INTERNAL, detail),
             SessionError::Stopping => Self::new(Code::STOPPING, detail),
         }
@@ -165,10 +165,8 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
         seed: app.seed(asked.seed),
         stop: asked.stop,
     };
-    let (key, sessions_max) = (key.claim(), app.limits.sessions_max);
-    let created = app
-        .jobs
-        .create_session(&owner, spec, sessions_max, key.as_ref());
+    let key = key.claim();
+    let created = app.jobs.create_session(&owner, spec, key.as_ref());
     let id = created.await?.id;
     let answer = app.jobs.look_at_session(&owner, id, answer).await?;
     Ok(created_session(answer))

@@ -11,7 +11,7 @@ use crate::jobs::{
 use crate::learners::task::TaskError;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
-use crate::records::{DatasetId, KeyClaim, Owner};
+use crate::records::{DatasetId, KeyClaim, Owner, Priority};
 
 use super::App;
 use super::body;
@@ -49,6 +49,8 @@ pub struct JobFields {
     pub name: Option<String>,
     /// Where to send the end.
     pub callback: Option<String>,
+    /// Its place among the jobs of its owner.
+    pub priority: Option<Priority>,
     /// Of every random choice.
     pub seed: Option<SeedNumber>,
     /// The request without its data.
@@ -127,6 +129,7 @@ pub async fn new_job<W: Whereabouts>(
         data_sha256: fields.sha256,
         dataset: fields.dataset,
         callback,
+        priority: fields.priority.unwrap_or_default(),
         key: fields.key,
     })
 }

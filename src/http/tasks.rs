@@ -4,7 +4,6 @@ use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
 use crate::formats::{DataForm, json};
-use crate::records::ModelId;
 use crate::records::certificates::{
     ConventionName, ListLength, MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec,
 };
@@ -14,6 +13,7 @@ use crate::records::task::TaskSpec;
 use crate::records::train::{
     LearnerSpec, Seconds, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec,
 };
+use crate::records::{ModelId, Priority};
 
 use super::data_schema;
 use super::problem::{Code, FieldError, Problem};
@@ -43,6 +43,9 @@ pub struct JobRequest {
     /// Where to send the end of the job; needs a configured secret.
     #[schema(format = "uri", max_length = 2048)]
     pub callback: Option<String>,
+    /// Jobs of higher priority go first, among those of the same key; 0 when absent.
+    #[schema(value_type = Option<i32>, minimum = -10, maximum = 10)]
+    pub priority: Option<Priority>,
 }
 
 /// Train a learner on data.

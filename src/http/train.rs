@@ -14,7 +14,7 @@ use crate::jobs::learner;
 use crate::learners::catalogue::Entry;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec};
-use crate::records::{ModelId, Owner};
+use crate::records::{ModelId, Owner, Priority};
 
 use super::App;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
@@ -71,7 +71,10 @@ const STOP_FIELDS: [&str; 6] = [
         ("warm_start" = Option<ModelId>, Query, description = "The model whose hypothesis the \
             training begins from"),
         ("callback" = Option<String>, Query, description = "Where to send the end \
-            of the job; needs a configured secret")),
+            of the job; needs a configured secret"),
+        ("priority" = Option<i32>, Query, minimum = -10, maximum = 10,
+            description = "Jobs of higher priority go first, among those of the same key; 0 when \
+            left out")),
     request_body(
         content((String = "application/x-ndjson"), (String = "text/csv"),
             (String = "text/x-libsvm"), (crate::http::data_schema::Data = "application/json"),
@@ -132,6 +135,7 @@ async fn made(
         owner,
         name: query.name,
         callback: query.callback,
+        priority: query.priority,
         seed: query.seed,
         spec: JobSpec {
             task,
@@ -158,6 +162,7 @@ struct TrainQuery {
     warm_start: Option<ModelId>,
     name: Option<String>,
     callback: Option<String>,
+    priority: Option<Priority>,
     assume: Option<Assume>,
     labels: Option<LabelsColumn>,
     header: Header,
@@ -178,6 +183,7 @@ impl TrainQuery {
             warm_start: None,
             name: None,
             callback: None,
+            priority: None,
             assume: None,
             labels: None,
             header: Header::Auto,
@@ -193,6 +199,7 @@ impl TrainQuery {
                 "warm_start" => read.warm_start = Some(value(name, json!(text))?),
                 "name" => read.name = Some(text),
                 "callback" => read.callback = Some(text),
+                "priority" => read.priority = Some(value(name, literal(&text))?),
                 "assume" => read.assume = Some(value(name, json!(text))?),
                 "labels" => read.labels = Some(labels(text)),
                 "header" => read.header = header_option(&text)?,

@@ -11,7 +11,9 @@ use tokio_util::task::TaskTracker;
 use crate::callbacks::CallbackClient;
 use crate::learners::run::Interrupt;
 use crate::records::{Job, JobId, KeyRecord, Owner};
-use crate::storage::{Blobs, CancelOutcome, DeleteOutcome, Store, StoreError, WorkerId};
+use crate::storage::{
+    Blobs, CancelOutcome, DeleteOutcome, OverQuota, Standing, Store, StoreError, Usage, WorkerId,
+};
 
 use super::hub::{self, Hub};
 use super::ids::Ids;
@@ -32,8 +34,6 @@ pub struct JobsConfig {
     pub attempts_max: u32,
     /// Seconds of computing of a job that names none.
     pub seconds_default: f64,
-    /// Jobs waiting at once.
-    pub queue_max: u64,
     /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts.
     pub resident_bytes_max: u64,
     /// How long ended jobs are kept.
@@ -51,7 +51,6 @@ impl Default for JobsConfig {
             lease_seconds: 15,
             attempts_max: 5,
             seconds_default: 600.0,
-            queue_max: 10_000,
             resident_bytes_max: 64 << 20,
             retention_days: 30,
             adopt_after: Duration::from_millis(200),
@@ -90,9 +89,9 @@ pub enum JobsError {
     /// The owner made another thing under this idempotency key.
     #[error("another thing was made under this idempotency key")]
     KeyTaken(Box<KeyRecord>),
-    /// Too many jobs wait.
-    #[error("the queue is full: {limit} jobs are waiting")]
-    QueueFull { limit: u64 },
+    /// There is no room for it within a limit.
+    #[error(transparent)]
+    OverQuota(OverQuota),
     /// The process is about to stop.
     #[error("the service is stopping")]
     Stopping,
@@ -103,6 +102,7 @@ impl From<StoreError> for JobsError {
         match error {
             StoreError::DatasetMissing(_) => Self::DatasetMissing,
             StoreError::KeyTaken(record) => Self::KeyTaken(record),
+            StoreError::OverQuota(over) => Self::OverQuota(over),
             error => Self::Store(error),
         }
     }
@@ -192,6 +192,24 @@ impl Jobs {
     /// Makes ids, seeds and times.
     pub fn ids(&self) -> &Ids {
         &self.ids
+    }
+
+    /// How much the owner, and all owners together, have and may have.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn usage(&self, owner: &Owner) -> Result<Standing, JobsError> {
+        Ok(self.store.usage(owner).await?)
+    }
+
+    /// Whether there is room for so much as of now: so that much is not read or written only to be
+    /// refused. When it is stored the store looks again.
+    ///
+    /// # Errors
+    /// [`JobsError::OverQuota`], or what the store says.
+    pub async fn check_room(&self, owner: &Owner, asked: &Usage) -> Result<(), JobsError> {
+        let standing = self.usage(owner).await?;
+        standing.admits(asked).map_err(JobsError::OverQuota)
     }
 
     /// The owner's job.

@@ -171,6 +171,7 @@ impl SessionWriter {
             }
             Appended::Elsewhere { position } => Ok(Err(position)),
             Appended::NotFound => Err(SessionError::NotFound),
+            Appended::OverQuota(over) => Err(SessionError::OverQuota(over)),
         }
     }
 }

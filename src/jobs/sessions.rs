@@ -21,7 +21,7 @@ use crate::records::id::SessionKind;
 use crate::records::session::{SessionRecord, SessionSpec};
 use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, Owner, Page, SessionId, Slice};
-use crate::storage::{Store, StoreError};
+use crate::storage::{OverQuota, Store, StoreError};
 
 use super::ending::json;
 use super::live_session::{Interrupted, Live, plan, revived};
@@ -68,9 +68,9 @@ pub enum SessionError {
     /// It took too long.
     #[error("these examples take longer to learn than the {seconds} seconds of a request")]
     TooLong { seconds: f64 },
-    /// The owner has as many sessions as allowed.
-    #[error("there are {limit} sessions, as many as sessions_max allows; delete one first")]
-    TooMany { limit: u64 },
+    /// There is no room for it within a limit.
+    #[error(transparent)]
+    OverQuota(OverQuota),
     /// The computation met a defect.
     #[error("the computation met a defect of the service")]
     Broken,
@@ -154,13 +154,12 @@ impl Jobs {
     /// Stores a new session.
     ///
     /// # Errors
-    /// What of it cannot be; [`SessionError::TooMany`]; what the store says, that something else was
+    /// What of it cannot be; [`SessionError::OverQuota`]; what the store says, that something else was
     /// made under its key included.
     pub async fn create_session(
         &self,
         owner: &Owner,
         spec: SessionSpec,
-        sessions_max: u64,
         key: Option<&KeyClaim>,
     ) -> Result<SessionRecord, SessionError> {
         let checked = plan(&spec)?;
@@ -173,12 +172,8 @@ impl Jobs {
             position: 0,
             created_at: self.ids.now(),
         };
-        let inserted = self.store.insert_session(&record, sessions_max, key);
-        if inserted.await? {
-            return Ok(record);
-        }
-        let limit = sessions_max;
-        Err(SessionError::TooMany { limit })
+        self.store.insert_session(&record, key).await?;
+        Ok(record)
     }
 
     /// A page of the owner's sessions.

@@ -11,8 +11,8 @@ use crate::callbacks::CallbackUrl;
 use crate::formats;
 use crate::learners::run::Interrupt;
 use crate::records::task::JobSpec;
-use crate::records::{Callback, DatasetId, Job, KeyClaim, Owner, Progress, Status};
-use crate::storage::{Blobs, JobEnd, Lease, StoreError};
+use crate::records::{Callback, DatasetId, Job, KeyClaim, Owner, Priority, Progress, Status};
+use crate::storage::{Blobs, JobEnd, Lease, StoreError, Usage};
 
 use super::compute::{Computation, Computed};
 use super::keeper::Keeper;
@@ -40,6 +40,8 @@ pub struct NewJob {
     pub dataset: Option<DatasetId>,
     /// Where a client wants to be told of the end.
     pub callback: Option<CallbackUrl>,
+    /// Its place among the jobs of its owner: higher goes first.
+    pub priority: Priority,
     /// The idempotency key that it is made under.
     pub key: Option<KeyClaim>,
 }
@@ -48,7 +50,7 @@ impl Jobs {
     /// Makes a job, and waits for its end up to `patience`. When this returns the job is on disk.
     ///
     /// # Errors
-    /// [`JobsError::QueueFull`], [`JobsError::Stopping`], [`JobsError::DatasetMissing`] when the
+    /// [`JobsError::OverQuota`], [`JobsError::Stopping`], [`JobsError::DatasetMissing`] when the
     /// dataset was deleted meanwhile, [`JobsError::KeyTaken`] when something else was made under its
     /// key, or what the store says. No job exists then, except perhaps
     /// after [`StoreError::Unavailable`]: nobody knows its id, but it runs.
@@ -111,6 +113,7 @@ impl Jobs {
             status: Status::Queued,
             spec: new.spec.to_json(),
             data_key: None,
+            data_bytes: 0,
             data_sha256: new.data_sha256.clone(),
             dataset: new.dataset,
             seed: new.seed,
@@ -123,7 +126,7 @@ impl Jobs {
             error: None,
             model: None,
             cancel_requested: false,
-            priority: 0,
+            priority: new.priority.get(),
             callback: new.callback.as_ref().map(|url| Callback::new(url.as_str())),
         }
     }
@@ -135,11 +138,12 @@ impl Jobs {
         work: &Work,
         key: Option<&KeyClaim>,
     ) -> Result<Job, JobsError> {
-        let limit = self.config.queue_max;
-        if self.store.queued_count().await? >= limit {
-            return Err(JobsError::QueueFull { limit });
-        }
-        record.data_key = self.keep_data(&record, work).await?;
+        let least = Usage {
+            jobs_queued: 1,
+            ..Usage::default()
+        };
+        self.check_room(&record.owner, &least).await?;
+        self.keep_data(&mut record, work).await?;
         let mut stored = self.store.insert_job(&record, key).await;
         if let Err(StoreError::Unavailable(_)) = stored {
             // Perhaps only the answer is missing. A job that is stored already is left as it is.
@@ -151,20 +155,20 @@ impl Jobs {
         Ok(record)
     }
 
-    /// Deletes the data of a job that certainly is not stored: its key is another's. After any other
-    /// error the data stay, since the job may be there all the same and need them. If it is not, the
-    /// sweep removes them.
+    /// Deletes the data of a job that certainly is not stored: its key is another's, or there is no
+    /// room for it. After any other error the data stay, since the job may be there all the same and
+    /// need them. If it is not, the sweep removes them.
     async fn forget_unless_stored<T>(&self, stored: &Result<T, StoreError>, record: &Job) {
-        if let Err(StoreError::KeyTaken(_)) = stored {
+        if let Err(StoreError::KeyTaken(_) | StoreError::OverQuota(_)) = stored {
             self.forget_data(record.data_key.as_deref()).await;
         }
     }
 
-    /// Stores the sample of a job, if it has one of its own; the blob's key.
-    async fn keep_data(&self, record: &Job, work: &Work) -> Result<Option<String>, JobsError> {
+    /// Stores the sample of a job, if it has one of its own, and names the blob in its record.
+    async fn keep_data(&self, record: &mut Job, work: &Work) -> Result<(), JobsError> {
         let own = work.data().filter(|_| record.dataset.is_none());
         let Some(data) = own.cloned() else {
-            return Ok(None);
+            return Ok(());
         };
         let key = Blobs::data_key(record.id, 0);
         let written = tokio::task::spawn_blocking(move || {
@@ -175,8 +179,19 @@ impl Jobs {
             Ok(written) => written.map_err(|error| StoreError::Other(error.into()))?,
             Err(_) => return Err(JobsError::Stopping),
         };
+        let length = bytes.len() as u64;
+        self.check_room(&record.owner, &of_bytes(length)).await?;
         self.blobs.put(&key, bytes).await?;
-        Ok(Some(key))
+        (record.data_key, record.data_bytes) = (Some(key), length);
+        Ok(())
+    }
+}
+
+/// So many bytes stored.
+fn of_bytes(stored_bytes: u64) -> Usage {
+    Usage {
+        stored_bytes,
+        ..Usage::default()
     }
 }
 
@@ -249,7 +264,7 @@ impl Jobs {
         work: &Work,
         key: Option<&KeyClaim>,
     ) -> Result<(Lease, Instant), JobsError> {
-        record.data_key = self.keep_data(record, work).await?;
+        self.keep_data(record, work).await?;
         let leased_at = Instant::now();
         let seconds = self.config.lease_seconds;
         let record = &*record;

@@ -21,7 +21,7 @@ use crate::learners::data::{Data, Features, Labels};
 use crate::learners::run::Interrupt;
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
-use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Status, Timestamp};
+use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Priority, Status, Timestamp};
 use crate::storage::{Blobs, ClaimTerms, Store, sqlite};
 
 /// Longer than any of these tests should take.
@@ -146,6 +146,7 @@ fn new_train(stop: Value) -> NewJob {
         data_sha256,
         dataset: None,
         callback: None,
+        priority: Priority::default(),
     }
 }
 

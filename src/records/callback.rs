@@ -147,6 +147,7 @@ mod tests {
             status,
             spec: json!({"much": "more"}),
             data_key: None,
+            data_bytes: 0,
             dataset: None,
             data_sha256: None,
             seed: 7,

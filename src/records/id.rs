@@ -67,6 +67,16 @@ impl Kind for SessionKind {
     const SCHEMA: &'static str = "SessionId";
 }
 
+/// Marks the ids of API keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ApiKeyKind {}
+
+impl Kind for ApiKeyKind {
+    const PREFIX: &'static str = "key_";
+    const NOUN: &'static str = "key";
+    const SCHEMA: &'static str = "ApiKeyId";
+}
+
 /// The id of a job, `job_` and 32 hex digits.
 pub type JobId = Id<JobKind>;
 /// The id of a model, `mdl_` and 32 hex digits.
@@ -75,6 +85,8 @@ pub type ModelId = Id<ModelKind>;
 pub type DatasetId = Id<DatasetKind>;
 /// The id of a session, `ses_` and 32 hex digits.
 pub type SessionId = Id<SessionKind>;
+/// The id of an API key, `key_` and 32 hex digits.
+pub type ApiKeyId = Id<ApiKeyKind>;
 
 /// The id of a thing of kind `K`. Ordered by the time of making.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -33,6 +33,8 @@ pub struct Job {
     pub spec: Value,
     /// The blob that holds the packed data of this job alone, where there are any.
     pub data_key: Option<String>,
+    /// Bytes of that blob.
+    pub data_bytes: u64,
     /// The dataset that it reads, which stays as long as the job has not ended, and may be gone
     /// after that.
     pub dataset: Option<DatasetId>,
@@ -54,10 +56,36 @@ pub struct Job {
     pub model: Option<ModelId>,
     /// A client asked for the end of the job. It may still succeed.
     pub cancel_requested: bool,
-    /// Higher goes first.
+    /// Higher goes first, among the jobs of its owner.
     pub priority: i32,
     /// Where a client wants to be told of the end, and how far that is.
     pub callback: Option<Callback>,
+}
+
+/// How a client may place a job among his own: -10 to 10, 0 for most.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
+#[serde(try_from = "i32")]
+#[schema(minimum = -10, maximum = 10)]
+pub struct Priority(i32);
+
+impl Priority {
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> i32 {
+        self.0
+    }
+}
+
+impl TryFrom<i32> for Priority {
+    type Error = String;
+
+    fn try_from(number: i32) -> Result<Self, String> {
+        if (-10..=10).contains(&number) {
+            Ok(Self(number))
+        } else {
+            Err(format!("{number} is not from -10 to 10"))
+        }
+    }
 }
 
 /// Where a job stands.

@@ -1,9 +1,10 @@
-//! What is stored: jobs, models, datasets, events, and the ids, times, owners and pages they are named by.
+//! What is stored: jobs, models, datasets, events, API keys, and the ids, times, owners and pages they are named by.
 //!
 //! Records are plain data with the rules that hold wherever they are kept: which status may follow
 //! which, what an id looks like, how a time is written. They know neither a database nor a queue
 //! nor HTTP, and they read no clock and draw no random number: both come in as parameters.
 
+pub mod api_key;
 mod bounded_json;
 pub mod callback;
 pub mod certificates;
@@ -25,12 +26,13 @@ pub mod task;
 pub mod time;
 pub mod train;
 
+pub use api_key::{ApiKey, KeyQuotas, SecretDigest};
 pub use callback::{Callback, CallbackDocument, CallbackState};
 pub use dataset::{Dataset, DatasetSummary};
 pub use event::{Event, EventKind};
-pub use id::{DatasetId, Id, JobId, ModelId, ParseIdError, SessionId};
+pub use id::{ApiKeyId, DatasetId, Id, JobId, ModelId, ParseIdError, SessionId};
 pub use idempotency::{KeyClaim, KeyRecord};
-pub use job::{Job, JobError, Progress, Status};
+pub use job::{Job, JobError, Priority, Progress, Status};
 pub use model::{Model, ModelSummary};
 pub use names::Names;
 pub use owner::Owner;

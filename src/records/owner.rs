@@ -1,7 +1,8 @@
 //! Whose a stored thing is.
 //!
 //! Every stored thing has an owner from the first schema on, so that keys, quotas and tenants need
-//! no rewrite of what is stored. How a caller becomes an owner is not known here.
+//! no rewrite of what is stored. How a caller becomes an owner is not known here; who has an API key
+//! owns by its id.
 
 use std::fmt;
 
@@ -19,7 +20,7 @@ impl Owner {
         Self(name.into())
     }
 
-    /// The one owner of everything while no keys are configured.
+    /// The one owner of everything while there are no API keys.
     #[must_use]
     pub fn anonymous() -> Self {
         Self::new("anonymous")

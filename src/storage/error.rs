@@ -5,6 +5,7 @@
 use std::error::Error;
 use std::io;
 
+use super::quota::OverQuota;
 use crate::records::{DatasetId, KeyRecord};
 
 /// The error of a driver, kept for the log.
@@ -39,6 +40,9 @@ pub enum StoreError {
     /// The owner made another thing under this idempotency key. Nothing was stored.
     #[error("{} was made under this idempotency key", .0.thing)]
     KeyTaken(Box<KeyRecord>),
+    /// There is no room for it within a limit. Nothing was stored.
+    #[error(transparent)]
+    OverQuota(OverQuota),
     /// Anything else, a mistake in this program included.
     #[error("the store failed: {0}")]
     Other(#[source] Source),

@@ -10,6 +10,7 @@
 //! - [`data_dir`] is the directory of the embedded database and of local blobs.
 //! - [`backup`] copies an embedded store while it is used.
 //! - [`blobs`] keeps packed data, which are too large for rows.
+//! - [`quota`] says what owners may have.
 //! - [`lease`] says how workers hold jobs, [`delivery`] how callbacks; [`error`] what can go wrong.
 //!
 //! A further method of the store is a line in [`Store`], one in [`sql`], and a statement there, in the
@@ -24,6 +25,7 @@ pub mod delivery;
 pub mod error;
 pub mod lease;
 pub mod postgres;
+pub mod quota;
 pub mod sql;
 pub mod sqlite;
 
@@ -39,13 +41,15 @@ pub use lease::{
     WorkerId,
 };
 pub use postgres::PostgresUrl;
+pub use quota::{Limit, OverQuota, Quotas, Standing, Usage};
 pub use sql::SqlStore;
 
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
-    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord, Model, ModelId,
-    ModelSummary, Owner, Page, Progress, SessionId, Slice, Status, Timestamp,
+    ApiKey, ApiKeyId, Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord,
+    Model, ModelId, ModelSummary, Owner, Page, Progress, SecretDigest, SessionId, Slice, Status,
+    Timestamp,
 };
 
 /// The result of a store's method.
@@ -84,6 +88,22 @@ pub enum Appended {
     Elsewhere { position: u64 },
     /// There is no such session, or it is another owner's.
     NotFound,
+    /// Nothing was written: there is no room for all that comes in for its owner at once.
+    OverQuota(OverQuota),
+}
+
+/// API keys that there can be, revoked ones among them.
+pub const API_KEYS_MAX: u32 = 10_000;
+
+/// What a secret opens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyLookup {
+    /// No key was ever made: no secret is needed.
+    NoKeys,
+    /// It is the secret of no key that is in force.
+    Unknown,
+    /// It is the secret of this key, which is in force.
+    Known(ApiKey),
 }
 
 /// Keeps jobs, their events and traces, models, datasets and sessions.
@@ -96,6 +116,9 @@ pub enum Appended {
 /// What is inserted may come with an idempotency key, which is then kept in the same transaction.
 /// Where the owner made another thing under that key nothing is stored, and the error is
 /// [`StoreError::KeyTaken`]; the key of the very same thing is no obstacle.
+///
+/// What is inserted keeps to the quotas of the store, whoever inserts at the same time; else nothing
+/// is stored, and the error is [`StoreError::OverQuota`]. See [`quota`] for what counts.
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Stores a queued job, with its first event. A job whose id is stored already is left as it
@@ -141,7 +164,8 @@ pub trait Store: Send + Sync {
         page: &Page<JobKind>,
     ) -> Result<Slice<Job, JobKind>>;
 
-    /// Takes the next job: higher priority first, then fewer attempts (so that a job that kills its
+    /// Takes the next job. Owners who have one that can be taken take turns. Of an owner's jobs:
+    /// higher priority first, then fewer attempts (so that a job that kills its
     /// workers holds up nobody else), then older. Takes queued jobs and running ones whose lease
     /// ran out; either costs an attempt. A job without attempts left fails as `poisoned` on the
     /// way, and one that was to be cancelled when its worker vanished is cancelled.
@@ -215,8 +239,8 @@ pub trait Store: Send + Sync {
     /// first.
     async fn sweep_jobs(&self, ended_before: Timestamp, limit: u32) -> Result<Swept>;
 
-    /// How many jobs, of all owners, are queued.
-    async fn queued_count(&self) -> Result<u64>;
+    /// How much the owner, and all owners together, have and may have.
+    async fn usage(&self, owner: &Owner) -> Result<Standing>;
 
     /// The keys of the blobs that datasets, and jobs which have not ended, refer to, at most `limit`
     /// in order, after the key `after`. A blob is stored before its record, so a blob that is not
@@ -256,14 +280,8 @@ pub trait Store: Send + Sync {
     /// Removes the owner's dataset, unless a job that has not ended reads it.
     async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<DatasetDeletion>;
 
-    /// Stores a session that has learnt nothing yet, unless its owner has `sessions_max`; whether it
-    /// was stored.
-    async fn insert_session(
-        &self,
-        session: &SessionRecord,
-        sessions_max: u64,
-        key: Option<&KeyClaim>,
-    ) -> Result<bool>;
+    /// Stores a session that has learnt nothing yet.
+    async fn insert_session(&self, session: &SessionRecord, key: Option<&KeyClaim>) -> Result<()>;
 
     /// The owner's session of this id, without its state.
     async fn session(&self, owner: &Owner, id: SessionId) -> Result<Option<SessionRecord>>;
@@ -291,6 +309,23 @@ pub trait Store: Send + Sync {
     /// Forgets at most `limit` idempotency keys, of all owners, of things made before
     /// `created_before`, the oldest first; how many.
     async fn sweep_idempotency_keys(&self, created_before: Timestamp, limit: u32) -> Result<u64>;
+
+    /// Stores an API key. One that adopts owns from then on all that is nobody's, which means all of
+    /// [`Owner::anonymous`].
+    ///
+    /// # Errors
+    /// [`StoreError::Other`] where there are [`API_KEYS_MAX`].
+    async fn insert_api_key(&self, key: &ApiKey, digest: &SecretDigest, adopts: bool)
+    -> Result<()>;
+
+    /// All API keys, revoked ones among them, oldest first.
+    async fn api_keys(&self) -> Result<Vec<ApiKey>>;
+
+    /// Ends an API key's force; whether there is such a key.
+    async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<bool>;
+
+    /// What a secret of this digest opens, or no secret at all.
+    async fn find_api_key(&self, digest: Option<&SecretDigest>) -> Result<KeyLookup>;
 
     /// Whether the database answers.
     async fn ping(&self) -> Result<()>;

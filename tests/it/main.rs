@@ -6,6 +6,7 @@ mod callbacks;
 mod certificates;
 mod determinism;
 mod faults;
+mod keys;
 mod larger_than_memory;
 mod learner_suite;
 mod openapi;

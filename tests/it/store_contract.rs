@@ -3,14 +3,17 @@
 //! A case knows only [`Backend`] and `dyn Store`. A backend joins with one implementation of
 //! [`Backend`], a function in [`backends`] and its name at the end of this file.
 
+mod api_keys;
 mod callbacks;
 mod database;
 mod datasets;
 mod idempotency;
 mod leases;
+mod quotas;
 mod reading;
 mod sessions;
 mod status;
+mod turns;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,9 +28,10 @@ use halfspace::records::{
 };
 use halfspace::storage::{
     CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
-    JobFilter, Lease, ModelFilter, Store, StoreError, Swept, WorkerId, postgres, sqlite,
+    JobFilter, Lease, ModelFilter, Quotas, Store, StoreError, Swept, WorkerId, postgres, sqlite,
 };
 use serde_json::{Value, json};
+use sqlx::ConnectOptions;
 
 use crate::service::TestDatabase;
 
@@ -35,7 +39,13 @@ use crate::service::TestDatabase;
 #[async_trait]
 trait Backend: Send + Sync {
     /// Connects to the database, as a process does when it starts.
-    async fn open(&self) -> Result<Arc<dyn Store>, StoreError>;
+    async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
+        self.open_limited(Quotas::UNLIMITED).await
+    }
+    /// Connects to it as a process with these limits.
+    async fn open_limited(&self, quotas: Quotas) -> Result<Arc<dyn Store>, StoreError>;
+    /// What a statement of the test's own reads: one whole number.
+    async fn number(&self, statement: &'static str) -> i64;
     /// Makes the database look as if a program with schema `version` had written it.
     async fn pretend_schema(&self, version: i64);
 }
@@ -79,6 +89,7 @@ fn job(number: i64) -> Job {
         status: Status::Queued,
         spec: json!({"train": {"learner": {"name": "perceptron", "params": {}}}}),
         data_key: Some(format!("jobs/{number:06}/0/data")),
+        data_bytes: 0,
         data_sha256: Some("ab".repeat(32)),
         dataset: None,
         seed: (1 << 53) - 1,
@@ -313,8 +324,15 @@ impl Sqlite {
 
 #[async_trait]
 impl Backend for Sqlite {
-    async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(Arc::new(sqlite::open(&self.path()).await?))
+    async fn open_limited(&self, quotas: Quotas) -> Result<Arc<dyn Store>, StoreError> {
+        Ok(Arc::new(sqlite::open(&self.path()).await?.limited(quotas)))
+    }
+
+    async fn number(&self, statement: &'static str) -> i64 {
+        let options = sqlx::sqlite::SqliteConnectOptions::new().filename(self.path());
+        let mut connection = options.connect().await.unwrap();
+        let read = sqlx::query_scalar(statement).fetch_one(&mut connection);
+        read.await.unwrap()
     }
 
     async fn pretend_schema(&self, version: i64) {
@@ -337,8 +355,15 @@ struct Postgres(TestDatabase);
 
 #[async_trait]
 impl Backend for Postgres {
-    async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
-        Ok(Arc::new(postgres::open(&self.0.place()).await?))
+    async fn open_limited(&self, quotas: Quotas) -> Result<Arc<dyn Store>, StoreError> {
+        let store = postgres::open(&self.0.place()).await?;
+        Ok(Arc::new(store.limited(quotas)))
+    }
+
+    async fn number(&self, statement: &'static str) -> i64 {
+        let mut connection = self.0.connect().await;
+        let read = sqlx::query_scalar(statement).fetch_one(&mut connection);
+        read.await.unwrap()
     }
 
     async fn pretend_schema(&self, version: i64) {
@@ -398,8 +423,24 @@ contract!(over_sqlite over_postgres; [
         a_session_is_kept_listed_and_deleted
         what_a_session_learnt_is_fenced_by_its_position
         a_snapshot_takes_the_place_of_the_log
-        many_sessions_are_written_at_once
-        an_owner_has_so_many_sessions;
+        many_sessions_are_written_at_once;
+    quotas:
+        an_owner_has_so_many_sessions
+        bytes_have_limits_of_one_and_of_all
+        a_key_may_have_limits_of_its_own
+        of_many_at_once_as_many_are_stored_as_there_is_room_for
+        what_was_accepted_is_kept_whatever_the_limits_say
+        a_session_learns_no_more_than_there_is_room_for
+        what_is_counted_is_what_there_is;
+    turns:
+        one_owner_does_not_starve_another
+        priorities_are_among_the_jobs_of_one_owner
+        a_lease_that_ran_out_has_its_owners_turn
+        turns_come_to_everybody_however_many_claim;
+    api_keys:
+        a_key_is_found_by_its_secret_until_it_is_revoked
+        a_store_that_ever_had_a_key_is_not_open
+        what_was_nobodys_can_be_adopted;
     callbacks:
         every_end_owes_one_callback
         nobody_is_owed_what_was_not_asked_or_not_written

@@ -9,7 +9,7 @@ use axum::http::{HeaderName, HeaderValue, Request, header};
 use clap::Parser;
 use futures_util::FutureExt;
 use halfspace::app;
-use halfspace::config::CommandLine;
+use halfspace::config::{CommandLine, NewKey, Settings};
 use http_body_util::BodyExt;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -21,6 +21,7 @@ use super::{Answer, TestDatabase};
 /// A service with a directory of its own, computing jobs.
 pub struct Service {
     service: app::Service,
+    settings: Settings,
     home: Arc<Home>,
 }
 
@@ -85,7 +86,18 @@ impl Service {
         let line = ["halfspace", "--data-dir", data_dir, "--database-url", url];
         let line = CommandLine::try_parse_from(line.iter().chain(settings)).unwrap();
         let service = app::Service::open(&line.settings).await.unwrap();
-        Self { service, home }
+        let settings = line.settings;
+        Self {
+            service,
+            settings,
+            home,
+        }
+    }
+
+    /// Makes an API key, as the command does; its id and its secret.
+    pub async fn key(&self, new: NewKey) -> (String, String) {
+        let (key, secret) = app::create_key(&self.settings, new).await.unwrap();
+        (key.id.to_string(), secret)
     }
 
     /// Its data directory.

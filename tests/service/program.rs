@@ -31,10 +31,22 @@ impl Program {
         Self::start_as(without_settings(command), data_dir, settings)
     }
 
+    /// Starts the program so that it logs all there is to log to a file.
+    pub fn start_logging(data_dir: &Path, log: &Path) -> Self {
+        let mut command = program();
+        command.stderr(std::fs::File::create(log).unwrap());
+        Self::start_as(command, data_dir, &["--log", "trace"])
+    }
+
     fn start_as(mut command: Command, data_dir: &Path, settings: &[&str]) -> Self {
         let mut child = command
-            .args(["--listen", "127.0.0.1:0", "--log", "error", "--data-dir"])
+            .args(["--listen", "127.0.0.1:0", "--data-dir"])
             .arg(data_dir)
+            .args(if settings.contains(&"--log") {
+                &[][..]
+            } else {
+                &["--log", "error"]
+            })
             .args(settings)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())

@@ -165,7 +165,15 @@ async fn a_job_whose_dataset_is_gone_is_not_stored() {
         matches!(refused, Err(JobsError::DatasetMissing)),
         "{refused:?}"
     );
-    assert_eq!(rig.store.queued_count().await.unwrap(), 0);
+    assert_eq!(
+        rig.store
+            .usage(&Owner::anonymous())
+            .await
+            .unwrap()
+            .all
+            .jobs_queued,
+        0
+    );
 }
 
 #[tokio::test]

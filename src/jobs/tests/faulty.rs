@@ -7,13 +7,13 @@ use async_trait::async_trait;
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
-    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord, Model, ModelId,
-    ModelSummary, Owner, Page, Progress, SessionId, Slice, Timestamp,
+    ApiKey, ApiKeyId, Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord,
+    Model, ModelId, ModelSummary, Owner, Page, Progress, SecretDigest, SessionId, Slice, Timestamp,
 };
 use crate::storage::{
     Appended, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms, DatasetDeletion,
-    DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, Lease, ModelFilter, Result, Settlement,
-    SqlStore, Store, StoreError, Swept, WorkerId,
+    DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, KeyLookup, Lease, ModelFilter, Result,
+    Settlement, SqlStore, Standing, Store, StoreError, Swept, WorkerId,
 };
 
 /// Fails so many of the next inserts and ends, after they were written, and returns of jobs,
@@ -147,8 +147,8 @@ impl Store for Faulty {
     async fn sweep_jobs(&self, ended_before: Timestamp, limit: u32) -> Result<Swept> {
         self.inner.sweep_jobs(ended_before, limit).await
     }
-    async fn queued_count(&self) -> Result<u64> {
-        self.inner.queued_count().await
+    async fn usage(&self, owner: &Owner) -> Result<Standing> {
+        self.inner.usage(owner).await
     }
     async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>> {
         self.inner.data_keys_in_use(after, limit).await
@@ -190,13 +190,8 @@ impl Store for Faulty {
         self.fault()?;
         done
     }
-    async fn insert_session(
-        &self,
-        session: &SessionRecord,
-        sessions_max: u64,
-        key: Option<&KeyClaim>,
-    ) -> Result<bool> {
-        self.inner.insert_session(session, sessions_max, key).await
+    async fn insert_session(&self, session: &SessionRecord, key: Option<&KeyClaim>) -> Result<()> {
+        self.inner.insert_session(session, key).await
     }
     async fn session(&self, owner: &Owner, id: SessionId) -> Result<Option<SessionRecord>> {
         self.inner.session(owner, id).await
@@ -226,6 +221,23 @@ impl Store for Faulty {
         self.inner
             .sweep_idempotency_keys(created_before, limit)
             .await
+    }
+    async fn insert_api_key(
+        &self,
+        key: &ApiKey,
+        digest: &SecretDigest,
+        adopts: bool,
+    ) -> Result<()> {
+        self.inner.insert_api_key(key, digest, adopts).await
+    }
+    async fn api_keys(&self) -> Result<Vec<ApiKey>> {
+        self.inner.api_keys().await
+    }
+    async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<bool> {
+        self.inner.revoke_api_key(id, now).await
+    }
+    async fn find_api_key(&self, digest: Option<&SecretDigest>) -> Result<KeyLookup> {
+        self.inner.find_api_key(digest).await
     }
     async fn ping(&self) -> Result<()> {
         self.inner.ping().await

@@ -25,6 +25,11 @@ const MIGRATIONS: &Migrations = &[
         "callbacks",
         include_str!("../../../migrations/postgres/0003_callbacks.sql"),
     ),
+    (
+        4,
+        "keys",
+        include_str!("../../../migrations/postgres/0004_keys.sql"),
+    ),
 ];
 
 /// How long the server may take to answer at the start.

@@ -26,7 +26,5 @@ pub use url::PostgresUrl;
 pub async fn open(url: &PostgresUrl) -> Result<SqlStore> {
     let options = connect::options(url);
     migrate::run(&options).await?;
-    Ok(SqlStore {
-        database: Database::Postgres(connect::pool(options)),
-    })
+    Ok(SqlStore::new(Database::Postgres(connect::pool(options))))
 }

@@ -12,7 +12,6 @@ use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, Decode, PgPool, Postgres, Sqlite, SqlitePool, Type};
 
 use super::super::{Result, StoreError};
-use crate::records::Owner;
 
 /// How long a statement may take. A connection has its own, shorter bound in its pool.
 pub(in crate::storage) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -26,7 +25,7 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The lease's clock is the database's. A transaction of SQLite holds the write lock from its
 /// beginning, so what it has read stays as it is; in PostgreSQL a row that the rest of the
 /// transaction relies on is locked when it is read.
-const WORDS: [(&str, &str, &str); 4] = [
+const WORDS: [(&str, &str, &str); 5] = [
     (
         "{now}",
         "unixepoch('subsec')",
@@ -35,10 +34,13 @@ const WORDS: [(&str, &str, &str); 4] = [
     ("{for update}", "", "FOR UPDATE"),
     ("{for share}", "", "FOR SHARE"),
     ("{for update, skip locked}", "", "FOR UPDATE SKIP LOCKED"),
+    // How many transactions there can be at once, of all processes.
+    (
+        "{connections}",
+        "1",
+        "current_setting('max_connections')::int8",
+    ),
 ];
-
-/// The number that the locks of owners have in PostgreSQL, beside the owner's own.
-const OWNER_LOCKS: i64 = 1;
 
 /// The connections to a database.
 #[derive(Debug)]
@@ -174,17 +176,9 @@ impl Transaction {
         .await
     }
 
-    /// Makes other transactions that lock this owner wait until this one ends.
-    pub async fn lock_owner(&mut self, owner: &Owner) -> Result<()> {
-        match self {
-            // Nobody else writes at all.
-            Self::Sqlite(_) => Ok(()),
-            Self::Postgres(_) => {
-                let lock = statement("SELECT pg_advisory_xact_lock($1::int4, hashtext($2))");
-                let lock = lock.bind(OWNER_LOCKS).bind(owner.as_str());
-                self.execute(lock).await.map(|_| ())
-            }
-        }
+    /// Whether nobody else writes while this transaction does.
+    pub fn writes_alone(&self) -> bool {
+        matches!(self, Self::Sqlite(_))
     }
 
     /// Makes all of it durable, at once.

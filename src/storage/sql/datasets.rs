@@ -1,15 +1,17 @@
 //! The statements of datasets.
 
+use super::super::quota::{Quotas, Usage};
 use super::super::{DatasetDeletion, Result, StoreError};
 use super::database::{Database, Transaction, statement};
 use super::rows::dataset_columns;
-use super::{idempotency, rows};
+use super::{idempotency, rows, usage};
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary, Job, KeyClaim, Owner, Page, Slice};
 
 pub(super) async fn insert(
     database: &Database,
+    quotas: &Quotas,
     dataset: &Dataset,
     key: Option<&KeyClaim>,
 ) -> Result<()> {
@@ -52,7 +54,13 @@ pub(super) async fn insert(
     .bind(summary.created_at.milliseconds())
     .bind(rows::json_if(dataset.features.as_ref())?)
     .bind(rows::json_if(dataset.classes.as_ref())?);
-    transaction.execute(insert).await?;
+    if transaction.execute(insert).await? == 1 {
+        let asked = Usage {
+            stored_bytes: summary.bytes,
+            ..Usage::default()
+        };
+        usage::admit(&mut transaction, quotas, owner, &asked).await?;
+    }
     transaction.commit().await
 }
 

@@ -1,15 +1,17 @@
 //! The statements of jobs as records: storing, reading, deleting. Who computes them is in `queue`.
 
+use super::super::quota::{Quotas, Usage};
 use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, WorkerId};
 use super::database::{Database, Transaction, statement};
 use super::events::{self, Unnumbered};
 use super::rows::job_columns;
-use super::{callbacks, datasets, idempotency, models, rows};
+use super::{callbacks, datasets, idempotency, models, rows, usage};
 use crate::records::id::JobKind;
 use crate::records::{Job, JobId, KeyClaim, Model, Owner, Page, Slice, Status, Timestamp};
 
 pub(super) async fn insert_queued(
     database: &Database,
+    quotas: &Quotas,
     job: &Job,
     key: Option<&KeyClaim>,
 ) -> Result<()> {
@@ -22,6 +24,12 @@ pub(super) async fn insert_queued(
     let mut transaction = database.begin().await?;
     idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
     if insert(&mut transaction, job, None, &queued).await? {
+        let asked = Usage {
+            jobs_queued: 1,
+            stored_bytes: job.data_bytes,
+            ..Usage::default()
+        };
+        usage::admit(&mut transaction, quotas, &job.owner, &asked).await?;
         transaction.commit().await?;
     }
     Ok(())
@@ -29,6 +37,7 @@ pub(super) async fn insert_queued(
 
 pub(super) async fn insert_running(
     database: &Database,
+    quotas: &Quotas,
     job: &Job,
     worker: &WorkerId,
     lease_seconds: u32,
@@ -45,6 +54,11 @@ pub(super) async fn insert_running(
     let mut transaction = database.begin().await?;
     idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
     if insert(&mut transaction, job, Some((worker, lease_seconds)), &begun).await? {
+        let asked = Usage {
+            stored_bytes: job.data_bytes,
+            ..Usage::default()
+        };
+        usage::admit(&mut transaction, quotas, &job.owner, &asked).await?;
         transaction.commit().await?;
         return Ok(lease);
     }
@@ -62,6 +76,7 @@ pub(super) async fn insert_running(
 
 pub(super) async fn insert_ended(
     database: &Database,
+    quotas: &Quotas,
     job: &Job,
     model: Option<&Model>,
     trace: Option<&[u8]>,
@@ -78,26 +93,32 @@ pub(super) async fn insert_ended(
     let mut transaction = database.begin().await?;
     idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
     if insert(&mut transaction, job, None, &all).await? {
-        insert_products(&mut transaction, job.id, &job.owner, model, trace).await?;
+        let stored = insert_products(&mut transaction, job.id, &job.owner, model, trace).await?;
         if job.callback.is_some() {
             callbacks::owe(&mut transaction, job.id, &job.owner).await?;
         }
+        let asked = Usage {
+            stored_bytes: stored,
+            ..Usage::default()
+        };
+        usage::admit(&mut transaction, quotas, &job.owner, &asked).await?;
         transaction.commit().await?;
     }
     Ok(())
 }
 
-/// What a job leaves beside its result.
+/// What a job leaves beside its result; how many bytes of it count.
 pub(super) async fn insert_products(
     transaction: &mut Transaction,
     job: JobId,
     owner: &Owner,
     model: Option<&Model>,
     trace: Option<&[u8]>,
-) -> Result<()> {
-    if let Some(model) = model {
-        models::insert(transaction, model).await?;
-    }
+) -> Result<u64> {
+    let stored = match model {
+        Some(model) => models::insert(transaction, model).await?,
+        None => 0,
+    };
     if let Some(trace) = trace {
         let insert = statement("INSERT INTO traces (job, owner, body) VALUES ($1, $2, $3)")
             .bind(job.to_string())
@@ -105,7 +126,7 @@ pub(super) async fn insert_products(
             .bind(trace);
         transaction.execute(insert).await?;
     }
-    Ok(())
+    Ok(stored)
 }
 
 /// The first two events of a job that never waited in the queue.
@@ -136,13 +157,15 @@ async fn insert(
     lease: Option<(&WorkerId, u32)>,
     events: &[Unnumbered],
 ) -> Result<bool> {
+    // First: who deletes a dataset locks it before he counts.
+    datasets::demand_of(transaction, job).await?;
     let event_sequence = events.len() as i64;
     let insert = statement(
         "INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, \
          seed, attempt, priority, created_at, started_at, finished_at, progress, result, error, \
          model, cancel_requested, lease_owner, lease_until, claims, event_sequence, dataset, \
-         callback) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-         $19, $20, $21, {now} + $22, $23, $24, $25, $26) ON CONFLICT (id) DO NOTHING",
+         callback, data_bytes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, \
+         $15, $16, $17, $18, $19, $20, $21, {now} + $22, $23, $24, $25, $26, $27) ON CONFLICT (id) DO NOTHING",
     )
     .bind(job.id.to_string())
     .bind(job.owner.as_str())
@@ -170,12 +193,12 @@ async fn insert(
     .bind(job.attempt)
     .bind(event_sequence)
     .bind(job.dataset.map(|dataset| dataset.to_string()))
-    .bind(job.callback.as_ref().map(|callback| callback.url.as_str()));
+    .bind(job.callback.as_ref().map(|callback| callback.url.as_str()))
+    .bind(rows::signed(job.data_bytes)?);
     let inserted = transaction.execute(insert).await?;
     if inserted == 0 {
         return Ok(false);
     }
-    datasets::demand_of(transaction, job).await?;
     events::write(transaction, job.id, &job.owner, event_sequence, events).await?;
     Ok(true)
 }
@@ -280,16 +303,6 @@ pub(super) async fn trace(
         .bind(owner.as_str());
     let row = database.optional(select).await?;
     row.map(|row| row.get("body")).transpose()
-}
-
-/// The first condition names the partial index, which holds nothing that has ended.
-pub(super) const COUNT_QUEUED: &str = "SELECT COUNT(*) AS queued FROM jobs \
-     WHERE status IN ('queued', 'running') AND status = 'queued'";
-
-pub(super) async fn queued_count(database: &Database) -> Result<u64> {
-    let select = statement(COUNT_QUEUED);
-    let row = database.one(select).await?;
-    rows::unsigned(&row, "queued")
 }
 
 /// The first two conditions name the partial index, which holds nothing that has ended.

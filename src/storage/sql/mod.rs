@@ -7,6 +7,7 @@
 //!
 //! This file hands each method to the file that owns its statements.
 
+mod api_keys;
 mod callbacks;
 pub(super) mod database;
 mod datasets;
@@ -21,19 +22,20 @@ mod rows;
 mod sessions;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 use async_trait::async_trait;
 
 use super::{
     Appended, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms, DatasetDeletion,
-    DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, Lease, ModelFilter, Result, Settlement,
-    Store, Swept, WorkerId,
+    DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, KeyLookup, Lease, ModelFilter, Quotas,
+    Result, Settlement, Standing, Store, Swept, WorkerId,
 };
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
-    Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord, Model, ModelId,
-    ModelSummary, Owner, Page, Progress, SessionId, Slice, Timestamp,
+    ApiKey, ApiKeyId, Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord,
+    Model, ModelId, ModelSummary, Owner, Page, Progress, SecretDigest, SessionId, Slice, Timestamp,
 };
 
 use database::Database;
@@ -42,12 +44,30 @@ use database::Database;
 #[derive(Debug)]
 pub struct SqlStore {
     pub(super) database: Database,
+    quotas: Quotas,
+    turn: queue::Turn,
+}
+
+impl SqlStore {
+    pub(super) fn new(database: Database) -> Self {
+        Self {
+            database,
+            quotas: Quotas::UNLIMITED,
+            turn: queue::Turn::default(),
+        }
+    }
+
+    /// The store, keeping to these limits.
+    #[must_use]
+    pub fn limited(self, quotas: Quotas) -> Self {
+        Self { quotas, ..self }
+    }
 }
 
 #[async_trait]
 impl Store for SqlStore {
     async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()> {
-        jobs::insert_queued(&self.database, job, key).await
+        jobs::insert_queued(&self.database, &self.quotas, job, key).await
     }
 
     async fn insert_running_job(
@@ -57,7 +77,15 @@ impl Store for SqlStore {
         lease_seconds: u32,
         key: Option<&KeyClaim>,
     ) -> Result<Lease> {
-        jobs::insert_running(&self.database, job, worker, lease_seconds, key).await
+        jobs::insert_running(
+            &self.database,
+            &self.quotas,
+            job,
+            worker,
+            lease_seconds,
+            key,
+        )
+        .await
     }
 
     async fn insert_ended_job(
@@ -67,7 +95,7 @@ impl Store for SqlStore {
         trace: Option<&[u8]>,
         key: Option<&KeyClaim>,
     ) -> Result<()> {
-        jobs::insert_ended(&self.database, job, model, trace, key).await
+        jobs::insert_ended(&self.database, &self.quotas, job, model, trace, key).await
     }
 
     async fn job(&self, owner: &Owner, id: JobId) -> Result<Option<Job>> {
@@ -89,7 +117,7 @@ impl Store for SqlStore {
         terms: &ClaimTerms,
         now: Timestamp,
     ) -> Result<Option<Claim>> {
-        queue::claim(&self.database, worker, terms, now).await
+        queue::claim(&self.database, &self.turn, worker, terms, now).await
     }
 
     async fn heartbeat(
@@ -156,8 +184,8 @@ impl Store for SqlStore {
         jobs::sweep(&self.database, ended_before, limit).await
     }
 
-    async fn queued_count(&self) -> Result<u64> {
-        jobs::queued_count(&self.database).await
+    async fn usage(&self, owner: &Owner) -> Result<Standing> {
+        usage::one(&self.database, &self.quotas, owner).await
     }
 
     async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>> {
@@ -165,7 +193,7 @@ impl Store for SqlStore {
     }
 
     async fn insert_model(&self, model: &Model, key: Option<&KeyClaim>) -> Result<()> {
-        models::insert_one(&self.database, model, key).await
+        models::insert_one(&self.database, &self.quotas, model, key).await
     }
 
     async fn model(&self, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
@@ -186,7 +214,7 @@ impl Store for SqlStore {
     }
 
     async fn insert_dataset(&self, dataset: &Dataset, key: Option<&KeyClaim>) -> Result<()> {
-        datasets::insert(&self.database, dataset, key).await
+        datasets::insert(&self.database, &self.quotas, dataset, key).await
     }
 
     async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Option<Dataset>> {
@@ -205,13 +233,8 @@ impl Store for SqlStore {
         datasets::delete(&self.database, owner, id).await
     }
 
-    async fn insert_session(
-        &self,
-        session: &SessionRecord,
-        sessions_max: u64,
-        key: Option<&KeyClaim>,
-    ) -> Result<bool> {
-        sessions::insert(&self.database, session, sessions_max, key).await
+    async fn insert_session(&self, session: &SessionRecord, key: Option<&KeyClaim>) -> Result<()> {
+        sessions::insert(&self.database, &self.quotas, session, key).await
     }
 
     async fn session(&self, owner: &Owner, id: SessionId) -> Result<Option<SessionRecord>> {
@@ -231,7 +254,7 @@ impl Store for SqlStore {
     }
 
     async fn append_examples(&self, appends: &[SessionAppend]) -> Result<Vec<Appended>> {
-        sessions::append(&self.database, appends).await
+        sessions::append(&self.database, &self.quotas, appends).await
     }
 
     async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool> {
@@ -244,6 +267,27 @@ impl Store for SqlStore {
 
     async fn sweep_idempotency_keys(&self, created_before: Timestamp, limit: u32) -> Result<u64> {
         idempotency::sweep(&self.database, created_before, limit).await
+    }
+
+    async fn insert_api_key(
+        &self,
+        key: &ApiKey,
+        digest: &SecretDigest,
+        adopts: bool,
+    ) -> Result<()> {
+        api_keys::insert(&self.database, key, digest, adopts).await
+    }
+
+    async fn api_keys(&self) -> Result<Vec<ApiKey>> {
+        api_keys::list(&self.database).await
+    }
+
+    async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<bool> {
+        api_keys::revoke(&self.database, id, now).await
+    }
+
+    async fn find_api_key(&self, digest: Option<&SecretDigest>) -> Result<KeyLookup> {
+        api_keys::find(&self.database, digest).await
     }
 
     async fn ping(&self) -> Result<()> {

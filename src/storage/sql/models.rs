@@ -1,25 +1,33 @@
 //! The statements of models.
 
+use super::super::quota::{Quotas, Usage};
 use super::super::{ModelFilter, Result};
 use super::database::{Database, Transaction, statement};
-use super::{idempotency, rows};
+use super::{idempotency, rows, usage};
 use crate::records::id::ModelKind;
 use crate::records::{KeyClaim, Model, ModelId, ModelSummary, Owner, Page, Slice};
 
 pub(super) async fn insert_one(
     database: &Database,
+    quotas: &Quotas,
     model: &Model,
     key: Option<&KeyClaim>,
 ) -> Result<()> {
     let mut transaction = database.begin().await?;
     let (owner, created_at) = (&model.owner, model.created_at);
     idempotency::claim(&mut transaction, key, owner, model.id, created_at).await?;
-    insert(&mut transaction, model).await?;
+    let asked = Usage {
+        stored_bytes: insert(&mut transaction, model).await?,
+        ..Usage::default()
+    };
+    usage::admit(&mut transaction, quotas, owner, &asked).await?;
     transaction.commit().await
 }
 
-/// Stores the model unless its id is stored already.
-pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Result<()> {
+/// Stores the model unless its id is stored already; how many bytes that took.
+pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Result<u64> {
+    let document = rows::json(&model.document)?;
+    let bytes = document.len() as u64;
     let insert = statement(
         "INSERT INTO models (id, owner, job, name, learner, kind, n, created_at, document) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING",
@@ -32,9 +40,9 @@ pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Resu
     .bind(model.kind.as_str())
     .bind(rows::signed(model.n)?)
     .bind(model.created_at.milliseconds())
-    .bind(rows::json(&model.document)?);
-    transaction.execute(insert).await?;
-    Ok(())
+    .bind(document);
+    let inserted = transaction.execute(insert).await?;
+    Ok(if inserted == 1 { bytes } else { 0 })
 }
 
 pub(super) async fn one(database: &Database, owner: &Owner, id: ModelId) -> Result<Option<Model>> {

@@ -3,6 +3,8 @@
 //! Every statement that a worker causes is fenced on (id, status, worker, attempt, claim): a lease
 //! that is no longer the job's own matches no row, and nothing is written.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::super::{
     CancelOutcome, Claim, ClaimTerms, Fenced, Heartbeat, JobEnd, Lease, Result, StoreError,
     WorkerId,
@@ -31,8 +33,27 @@ fn fenced(text: &'static str, lease: &Lease) -> Statement {
         .bind(lease.claim)
 }
 
+/// Whose job was claimed last here. The next claim is for the owner after that one, in the order of
+/// their names, who has a job to claim: each has a turn before anybody has a second one, however
+/// many jobs wait for one of them. Every process has turns of its own, so that claims share no row.
+#[derive(Debug, Default)]
+pub(in crate::storage) struct Turn(Mutex<String>);
+
+impl Turn {
+    fn last(&self) -> String {
+        let owner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        owner.clone()
+    }
+
+    fn goes_to(&self, owner: &Owner) {
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        owner.as_str().clone_into(&mut last);
+    }
+}
+
 pub(super) async fn claim(
     database: &Database,
+    turn: &Turn,
     worker: &WorkerId,
     terms: &ClaimTerms,
     now: Timestamp,
@@ -40,10 +61,16 @@ pub(super) async fn claim(
     // Each round ends a job for good, hands one out, or finds none: no round comes back to a job.
     loop {
         let mut transaction = database.begin().await?;
-        let Some(row) = take_next(&mut transaction, worker, terms.lease_seconds, now).await? else {
+        let update = statement(TAKE_NEXT)
+            .bind(worker.as_str())
+            .bind(terms.lease_seconds)
+            .bind(now.milliseconds())
+            .bind(turn.last());
+        let Some(row) = transaction.optional(update).await? else {
             return Ok(None);
         };
         let job = rows::job(&row)?;
+        turn.goes_to(&job.owner);
         if job.cancel_requested {
             // Its worker vanished before it could obey. The attempt just charged was never begun.
             let ending = Ending {
@@ -72,31 +99,22 @@ pub(super) async fn claim(
     }
 }
 
-/// The one statement of a claim. The first condition on the status names the partial index, which
-/// is in the order of claims.
+/// The one statement of a claim: the best job of the next owner after the one named, or of the first.
+/// The first condition on the status names the partial index, which is in the order of owners and
+/// claims; passed over are only jobs that others compute.
 pub(super) const TAKE_NEXT: &str = concat!(
     "UPDATE jobs SET status = 'running', attempt = attempt + 1, claims = claims + 1, \
      lease_owner = $1, lease_until = {now} + $2, \
      started_at = COALESCE(started_at, $3) \
-     WHERE id = (SELECT id FROM jobs WHERE status IN ('queued', 'running') \
+     WHERE id = COALESCE(\
+     (SELECT id FROM jobs WHERE status IN ('queued', 'running') AND owner > $4 \
      AND (status = 'queued' OR lease_until <= {now}) \
-     ORDER BY priority DESC, attempt, id LIMIT 1 {for update, skip locked}) RETURNING ",
+     ORDER BY owner, priority DESC, attempt, id LIMIT 1 {for update, skip locked}), \
+     (SELECT id FROM jobs WHERE status IN ('queued', 'running') AND owner <= $4 \
+     AND (status = 'queued' OR lease_until <= {now}) \
+     ORDER BY owner, priority DESC, attempt, id LIMIT 1 {for update, skip locked})) RETURNING ",
     job_columns!()
 );
-
-/// Makes the next job in the order of claims `worker`'s, with one more attempt.
-async fn take_next(
-    transaction: &mut Transaction,
-    worker: &WorkerId,
-    lease_seconds: u32,
-    now: Timestamp,
-) -> Result<Option<Row>> {
-    let update = statement(TAKE_NEXT)
-        .bind(worker.as_str())
-        .bind(lease_seconds)
-        .bind(now.milliseconds());
-    transaction.optional(update).await
-}
 
 pub(super) async fn heartbeat(
     database: &Database,

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 /// shows at compile time that nothing of a stranger's is in them.
 macro_rules! job_columns {
     () => {
-        "id, owner, task, learner, name, status, spec, data_key, data_sha256, seed, attempt, \
+        "id, owner, task, learner, name, status, spec, data_key, data_bytes, data_sha256, seed, attempt, \
          priority, created_at, started_at, finished_at, progress, result, error, model, \
          cancel_requested, claims, dataset, callback, \
          CASE WHEN callback IS NOT NULL THEN \
@@ -85,6 +85,7 @@ pub(super) fn job(row: &Row) -> Result<Job> {
         status: parsed::<Status>(row, "status")?,
         spec: from_json(row.get("spec")?)?,
         data_key: row.get("data_key")?,
+        data_bytes: unsigned(row, "data_bytes")?,
         data_sha256: row.get("data_sha256")?,
         dataset: parsed_if(row, "dataset")?,
         seed: unsigned(row, "seed")?,
@@ -263,7 +264,7 @@ where
     T::try_from(row.get::<i64>(column)?).map_err(StoreError::corrupt)
 }
 
-fn unsigned_if(row: &Row, column: &str) -> Result<Option<u64>> {
+pub(super) fn unsigned_if(row: &Row, column: &str) -> Result<Option<u64>> {
     let number: Option<i64> = row.get(column)?;
     let number = number.map(u64::try_from).transpose();
     number.map_err(StoreError::corrupt)

@@ -1,27 +1,25 @@
 //! The statements of sessions.
 
+use super::super::quota::{Quotas, Usage};
 use super::super::{Appended, Result, StoreError};
 use super::database::{Database, Row, Statement, Transaction, statement};
-use super::{idempotency, rows};
+use super::{idempotency, rows, usage};
 use crate::records::id::SessionKind;
 use crate::records::session::{LogEntry, SessionAppend, SessionRecord, StoredSession};
 use crate::records::{KeyClaim, Owner, Page, SessionId, Slice, Timestamp};
 
 pub(super) async fn insert(
     database: &Database,
+    quotas: &Quotas,
     session: &SessionRecord,
-    sessions_max: u64,
     key: Option<&KeyClaim>,
-) -> Result<bool> {
+) -> Result<()> {
     let mut transaction = database.begin().await?;
-    // So that two who count at once do not both find room for one.
-    transaction.lock_owner(&session.owner).await?;
     let (owner, created_at) = (&session.owner, session.created_at);
     idempotency::claim(&mut transaction, key, owner, session.id, created_at).await?;
     let insert = statement(
         "INSERT INTO sessions (id, owner, learner, n, position, created_at, spec) \
-         SELECT $1, $2, $3, $4, $5, $6, $7 \
-         WHERE (SELECT COUNT(*) FROM sessions WHERE owner = $2) < $8",
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
     )
     .bind(session.id.to_string())
     .bind(session.owner.as_str())
@@ -29,14 +27,14 @@ pub(super) async fn insert(
     .bind(rows::signed(session.spec.n)?)
     .bind(rows::signed(session.position)?)
     .bind(session.created_at.milliseconds())
-    .bind(rows::json(&session.spec)?)
-    .bind(i64::try_from(sessions_max).unwrap_or(i64::MAX));
-    if transaction.execute(insert).await? == 0 {
-        // Nor is the key kept.
-        return Ok(false);
-    }
-    transaction.commit().await?;
-    Ok(true)
+    .bind(rows::json(&session.spec)?);
+    transaction.execute(insert).await?;
+    let asked = Usage {
+        sessions: 1,
+        ..Usage::default()
+    };
+    usage::admit(&mut transaction, quotas, owner, &asked).await?;
+    transaction.commit().await
 }
 
 pub(super) async fn one(
@@ -111,52 +109,116 @@ pub(super) async fn list(
     Ok(Slice::from_one_more(items, page, |session| session.id))
 }
 
-/// All in one transaction; each is done or not by itself.
+/// Those of one owner in one transaction; each is done or not by itself, except that all of an owner
+/// are refused when together they pass his limits.
 pub(super) async fn append(
     database: &Database,
+    quotas: &Quotas,
     appends: &[SessionAppend],
 ) -> Result<Vec<Appended>> {
-    let mut transaction = database.begin().await?;
     // In one order everywhere: of two that lock the same sessions in different orders each would
     // wait for the other.
     let mut order: Vec<usize> = (0..appends.len()).collect();
-    order.sort_by_key(|&place| appends[place].id);
+    order.sort_by_key(|&place| (&appends[place].owner, appends[place].id));
     let mut outcomes = Vec::with_capacity(appends.len());
-    for place in order {
-        outcomes.push((place, append_one(&mut transaction, &appends[place]).await?));
+    for places in order.chunk_by(|&one, &next| appends[one].owner == appends[next].owner) {
+        match append_of_one_owner(database, quotas, appends, places).await {
+            Ok(done) => outcomes.extend(places.iter().copied().zip(done)),
+            Err(StoreError::OverQuota(over)) => {
+                outcomes.extend(
+                    places
+                        .iter()
+                        .map(|&place| (place, Appended::OverQuota(over))),
+                );
+            }
+            Err(error) => return Err(error),
+        }
     }
-    transaction.commit().await?;
     outcomes.sort_by_key(|&(place, _)| place);
     Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
-async fn append_one(transaction: &mut Transaction, append: &SessionAppend) -> Result<Appended> {
+async fn append_of_one_owner(
+    database: &Database,
+    quotas: &Quotas,
+    appends: &[SessionAppend],
+    places: &[usize],
+) -> Result<Vec<Appended>> {
+    let mut transaction = database.begin().await?;
+    let mut outcomes = Vec::with_capacity(places.len());
+    let mut growth = 0;
+    for &place in places {
+        let (outcome, grown) = append_one(&mut transaction, &appends[place]).await?;
+        outcomes.push(outcome);
+        growth += grown;
+    }
+    let owner = places.first().map(|&place| &appends[place].owner);
+    if let (Some(owner), Ok(growth)) = (owner, u64::try_from(growth)) {
+        let asked = Usage {
+            stored_bytes: growth,
+            ..Usage::default()
+        };
+        usage::admit(&mut transaction, quotas, owner, &asked).await?;
+    }
+    transaction.commit().await?;
+    Ok(outcomes)
+}
+
+/// With the outcome, by how many bytes the session has grown.
+async fn append_one(
+    transaction: &mut Transaction,
+    append: &SessionAppend,
+) -> Result<(Appended, i64)> {
     let id = append.id.to_string();
     let position = rows::signed(append.position)?;
     let after = rows::signed(append.position + append.examples)?;
+    // What goes when a snapshot comes.
+    let (added, replaced) = match &append.entry {
+        LogEntry::Examples(examples) => (examples.len() as i64, 0),
+        LogEntry::Snapshot(state) => {
+            let select = statement("SELECT bytes FROM sessions WHERE id = $1 {for update}");
+            let found = transaction.optional(select.bind(id.as_str())).await?;
+            let replaced = found.map(|row| row.get("bytes")).transpose()?;
+            (state.len() as i64, replaced.unwrap_or(0))
+        }
+    };
+    let growth = added - replaced;
     let update = statement(
-        "UPDATE sessions SET position = $1 WHERE id = $2 AND owner = $3 AND position = $4",
+        "UPDATE sessions SET position = $1, bytes = bytes + $5 \
+         WHERE id = $2 AND owner = $3 AND position = $4",
     )
     .bind(after)
     .bind(id.as_str())
     .bind(append.owner.as_str())
-    .bind(position);
-    let moved = transaction.execute(update).await?;
-    if moved == 0 {
+    .bind(position)
+    .bind(growth);
+    if transaction.execute(update).await? == 0 {
         let found = select_one(&append.owner, append.id);
-        return Ok(match transaction.optional(found).await? {
+        let outcome = match transaction.optional(found).await? {
             Some(found) => Appended::Elsewhere {
                 position: record(&found)?.position,
             },
             None => Appended::NotFound,
-        });
+        };
+        return Ok((outcome, 0));
     }
-    match &append.entry {
+    write_entry(transaction, &id, position, after, &append.entry).await?;
+    Ok((Appended::Done, growth))
+}
+
+async fn write_entry(
+    transaction: &mut Transaction,
+    id: &str,
+    position: i64,
+    after: i64,
+    entry: &LogEntry,
+) -> Result<()> {
+    match entry {
         LogEntry::Examples(examples) => {
             let insert = statement(
                 "INSERT INTO session_log (session, position, examples) VALUES ($1, $2, $3)",
             )
-            .bind(id.as_str())
+            .bind(id)
             .bind(position)
             .bind(examples.as_slice());
             transaction.execute(insert).await?;
@@ -166,15 +228,15 @@ async fn append_one(transaction: &mut Transaction, append: &SessionAppend) -> Re
                 "INSERT INTO session_snapshots (session, position, state) VALUES ($1, $2, $3) \
                  ON CONFLICT (session) DO UPDATE SET position = $2, state = $3",
             )
-            .bind(id.as_str())
+            .bind(id)
             .bind(after)
             .bind(state.as_slice());
             transaction.execute(insert).await?;
-            let delete = statement("DELETE FROM session_log WHERE session = $1").bind(id.as_str());
+            let delete = statement("DELETE FROM session_log WHERE session = $1").bind(id);
             transaction.execute(delete).await?;
         }
     }
-    Ok(Appended::Done)
+    Ok(())
 }
 
 pub(super) async fn delete(database: &Database, owner: &Owner, id: SessionId) -> Result<bool> {

@@ -1,7 +1,7 @@
 //! That the statements find what they look for without reading what they do not.
 
 use super::database::{Row, statement};
-use super::{SqlStore, callbacks, datasets, jobs, queue};
+use super::{SqlStore, callbacks, datasets, jobs, queue, usage};
 use crate::storage::sqlite;
 
 /// What SQLite does for a statement.
@@ -17,15 +17,15 @@ async fn lists_and_claims_search_their_indexes() {
     let directory = tempfile::tempdir().unwrap();
     let store = sqlite::open(&directory.path().join("db")).await.unwrap();
     for (text, step) in [
-        (queue::TAKE_NEXT, "SCAN jobs USING INDEX jobs_to_claim"),
+        (
+            queue::TAKE_NEXT,
+            "SEARCH jobs USING INDEX jobs_to_claim (owner>?)",
+        ),
         (
             callbacks::TAKE_DUE,
             "SEARCH callbacks USING INDEX callbacks_due (due_at<?)",
         ),
-        (
-            jobs::COUNT_QUEUED,
-            "SCAN jobs USING COVERING INDEX jobs_to_claim",
-        ),
+        (usage::SELECT, "SEARCH usage USING PRIMARY KEY (owner=?)"),
         (
             jobs::LIST,
             "SEARCH jobs USING INDEX jobs_by_owner (owner=? AND id<?)",

@@ -36,6 +36,11 @@ const MIGRATIONS: &Migrations = &[
         "callbacks",
         include_str!("../../../migrations/sqlite/0005_callbacks.sql"),
     ),
+    (
+        6,
+        "keys",
+        include_str!("../../../migrations/sqlite/0006_keys.sql"),
+    ),
 ];
 
 /// Runs what has not run yet, all under one write lock, so that two processes never run one
@@ -171,6 +176,13 @@ mod tests {
         let model: ModelId = "mdl_018bcfe568017000b333333333333333".parse().unwrap();
         let model = store.model(&owner, model).await.unwrap().unwrap();
         assert_eq!((model.job, model.n), (Some(ended.id), 3));
+        // What was there is counted: a waiting job, whose data nobody measured, and a model.
+        let standing = store.usage(&owner).await.unwrap();
+        assert_eq!(
+            (standing.own.jobs_queued, standing.own.stored_bytes),
+            (1, 7)
+        );
+        assert_eq!(standing.all, standing.own);
         // And it does what the new schema is for.
         let dataset = dataset();
         store.insert_dataset(&dataset, None).await.unwrap();

@@ -33,7 +33,5 @@ pub async fn open(path: &Path) -> Result<SqlStore> {
     let writer = connect::writer(path).await?;
     migrate::run(&writer).await?;
     let readers = connect::readers(path);
-    Ok(SqlStore {
-        database: Database::Sqlite { writer, readers },
-    })
+    Ok(SqlStore::new(Database::Sqlite { writer, readers }))
 }

@@ -1,6 +1,6 @@
 //! Idempotency keys: one thing a key, kept or not at all.
 
-use super::sessions::{MANY, session};
+use super::sessions::session;
 use super::*;
 use futures_util::future::join_all;
 use halfspace::records::{KeyClaim, KeyRecord};
@@ -57,7 +57,7 @@ pub(super) async fn a_key_stands_for_one_thing(backend: &dyn Backend) {
     );
     taken(store.insert_model(&model(2), some).await, first);
     taken(store.insert_dataset(&dataset(2), some).await, first);
-    taken(store.insert_session(&session(2), MANY, some).await, first);
+    taken(store.insert_session(&session(2), some).await, first);
     assert_eq!(store.job(&owner(), job(2).id).await.unwrap(), None);
     assert_eq!(store.model(&owner(), model(2).id).await.unwrap(), None);
     let id = dataset(2).summary.id;
@@ -91,12 +91,8 @@ pub(super) async fn every_kind_of_thing_keeps_its_key(backend: &dyn Backend) {
             .await
             .unwrap();
     }
-    assert!(
-        store
-            .insert_session(&session(5), MANY, Some(&keys[4]))
-            .await
-            .unwrap()
-    );
+    let opened = store.insert_session(&session(5), Some(&keys[4])).await;
+    opened.unwrap();
     let things = [
         job(1).id.to_string(),
         job(2).id.to_string(),
@@ -120,19 +116,14 @@ pub(super) async fn what_is_refused_keeps_no_key(backend: &dyn Backend) {
     let key = claim_of("a");
     let refused = store.insert_job(&reading_job(1, 1), Some(&key)).await;
     assert!(matches!(refused, Err(StoreError::DatasetMissing(_))));
-    assert!(
-        !store
-            .insert_session(&session(1), 0, Some(&key))
-            .await
-            .unwrap()
-    );
     assert_eq!(kept(&*store, "a").await, None);
-    assert!(
-        store
-            .insert_session(&session(1), 1, Some(&key))
-            .await
-            .unwrap()
-    );
+    let mut quotas = Quotas::UNLIMITED;
+    quotas.per_owner.sessions = 0;
+    let full = backend.open_limited(quotas).await.unwrap();
+    let refused = full.insert_session(&session(1), Some(&key)).await;
+    assert!(matches!(refused, Err(StoreError::OverQuota(_))));
+    assert_eq!(kept(&*store, "a").await, None);
+    store.insert_session(&session(1), Some(&key)).await.unwrap();
 }
 
 pub(super) async fn of_many_under_one_key_one_is_stored(backend: &dyn Backend) {
@@ -158,7 +149,10 @@ pub(super) async fn of_many_under_one_key_one_is_stored(backend: &dyn Backend) {
         let things: HashSet<&String> = outcomes.iter().map(|(_, thing)| thing).collect();
         assert_eq!(things.len(), 1, "{outcomes:?}");
     }
-    assert_eq!(stores[0].queued_count().await.unwrap(), KEYS as u64);
+    assert_eq!(
+        stores[0].usage(&owner()).await.unwrap().all.jobs_queued,
+        KEYS as u64
+    );
 }
 
 pub(super) async fn old_keys_are_swept_the_oldest_first(backend: &dyn Backend) {
@@ -173,7 +167,7 @@ pub(super) async fn old_keys_are_swept_the_oldest_first(backend: &dyn Backend) {
     assert_eq!(store.sweep_idempotency_keys(at(5), 3).await.unwrap(), 1);
     assert_eq!(store.sweep_idempotency_keys(at(5), 3).await.unwrap(), 0);
     // What was made under them stays, and they may stand for something else.
-    assert_eq!(store.queued_count().await.unwrap(), 5);
+    assert_eq!(store.usage(&owner()).await.unwrap().all.jobs_queued, 5);
     store
         .insert_job(&job(6), Some(&claim_of("1")))
         .await

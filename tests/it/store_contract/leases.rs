@@ -266,7 +266,7 @@ pub(super) async fn requeue_does_not_charge(backend: &dyn Backend) {
         lease = claim(&*store, "a", LONG).await.unwrap().lease;
         assert_eq!(lease.attempt, 1);
     }
-    assert_eq!(store.queued_count().await.unwrap(), 0);
+    assert_eq!(store.usage(&owner()).await.unwrap().all.jobs_queued, 0);
 }
 
 pub(super) async fn a_job_to_be_cancelled_is_not_queued_again(backend: &dyn Backend) {

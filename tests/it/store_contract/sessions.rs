@@ -7,8 +7,6 @@ use halfspace::records::session::{LogEntry, SessionAppend, SessionRecord, Sessio
 use halfspace::records::train::{LearnerSpec, StopSpec};
 use halfspace::storage::Appended;
 
-pub(super) const MANY: u64 = 1_000;
-
 pub(super) fn session(number: i64) -> SessionRecord {
     let mut random = [0x44; 10];
     random[..8].copy_from_slice(&number.to_be_bytes());
@@ -49,7 +47,7 @@ pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) 
     let store = open(backend).await;
     let all = [session(1), session(2), session(3)];
     for session in &all {
-        assert!(store.insert_session(session, MANY, None).await.unwrap());
+        store.insert_session(session, None).await.unwrap();
         let found = store.session(&owner(), session.id).await.unwrap();
         assert_eq!(found.as_ref(), Some(session));
     }
@@ -80,14 +78,14 @@ pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) 
         Appended::NotFound
     );
     // What it had learnt went with it.
-    assert!(store.insert_session(&all[0], MANY, None).await.unwrap());
+    store.insert_session(&all[0], None).await.unwrap();
     let again = store.session_state(&owner(), id).await.unwrap().unwrap();
     assert_eq!((again.record.position, again.log.len()), (0, 0));
 }
 
 pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_session(&session(1), MANY, None).await.unwrap();
+    store.insert_session(&session(1), None).await.unwrap();
     assert_eq!(
         appended(&*store, append(1, 0, 5, b"first")).await,
         Appended::Done
@@ -111,7 +109,7 @@ pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dy
 
 pub(super) async fn a_snapshot_takes_the_place_of_the_log(backend: &dyn Backend) {
     let store = open(backend).await;
-    store.insert_session(&session(1), MANY, None).await.unwrap();
+    store.insert_session(&session(1), None).await.unwrap();
     let id = session(1).id;
     for (position, state) in [(1, b"one".as_slice()), (4, b"two")] {
         let before = append(1, position - 1, 1, b"logged");
@@ -133,10 +131,7 @@ pub(super) async fn a_snapshot_takes_the_place_of_the_log(backend: &dyn Backend)
 pub(super) async fn many_sessions_are_written_at_once(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=3 {
-        store
-            .insert_session(&session(number), MANY, None)
-            .await
-            .unwrap();
+        store.insert_session(&session(number), None).await.unwrap();
     }
     let appends = [
         append(1, 0, 1, b"a"),
@@ -160,18 +155,4 @@ pub(super) async fn many_sessions_are_written_at_once(backend: &dyn Backend) {
         positions.push(record.unwrap().position);
     }
     assert_eq!(positions, [2, 0, 4]);
-}
-
-pub(super) async fn an_owner_has_so_many_sessions(backend: &dyn Backend) {
-    let store = open(backend).await;
-    assert!(store.insert_session(&session(1), 2, None).await.unwrap());
-    assert!(store.insert_session(&session(2), 2, None).await.unwrap());
-    assert!(!store.insert_session(&session(3), 2, None).await.unwrap());
-    let other = SessionRecord {
-        owner: Owner::new("other"),
-        ..session(4)
-    };
-    assert!(store.insert_session(&other, 2, None).await.unwrap());
-    assert!(store.delete_session(&owner(), session(1).id).await.unwrap());
-    assert!(store.insert_session(&session(3), 2, None).await.unwrap());
 }

@@ -11,7 +11,7 @@ pub(super) async fn a_queued_job_is_stored_whole(backend: &dyn Backend) {
     store.insert_job(&job, None).await.unwrap();
     assert_eq!(get(&*store, job.id).await, job);
     assert_eq!(story(&*store, job.id).await, ["queued"]);
-    assert_eq!(store.queued_count().await.unwrap(), 1);
+    assert_eq!(store.usage(&owner()).await.unwrap().all.jobs_queued, 1);
     // Once more is not twice, and does not overwrite.
     store
         .insert_job(
@@ -44,7 +44,7 @@ pub(super) async fn a_job_succeeds_with_model_and_trace(backend: &dyn Backend) {
     assert_eq!(running, expected);
     assert_eq!((lease.job, lease.attempt), (job(1).id, 1));
     assert_eq!(get(&*store, running.id).await, running);
-    assert_eq!(store.queued_count().await.unwrap(), 0);
+    assert_eq!(store.usage(&owner()).await.unwrap().all.jobs_queued, 0);
 
     assert_eq!(
         store.finish_job(&lease, &success(1)).await.unwrap(),
@@ -192,7 +192,7 @@ pub(super) async fn a_queued_job_is_cancelled_at_once(backend: &dyn Backend) {
     let again = store.cancel_job(&owner(), job(1).id, at(6)).await.unwrap();
     assert_eq!(again, CancelOutcome::AlreadyRequested(ended));
     assert_eq!(claim(&*store, "a", LONG).await, None);
-    assert_eq!(store.queued_count().await.unwrap(), 0);
+    assert_eq!(store.usage(&owner()).await.unwrap().all.jobs_queued, 0);
     let missing = store.cancel_job(&owner(), job(2).id, at(6)).await.unwrap();
     assert_eq!(missing, CancelOutcome::NotFound);
 }

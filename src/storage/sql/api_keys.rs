@@ -1,0 +1,111 @@
+//! The statements of API keys.
+
+use super::super::{API_KEYS_MAX, KeyLookup, Result, StoreError};
+use super::database::{Database, Row, Transaction, statement};
+use super::rows;
+use crate::records::{ApiKey, ApiKeyId, KeyQuotas, Owner, SecretDigest, Timestamp};
+
+pub(super) async fn insert(
+    database: &Database,
+    key: &ApiKey,
+    digest: &SecretDigest,
+    adopts: bool,
+) -> Result<()> {
+    let signed_if = |number: Option<u64>| number.map(rows::signed).transpose();
+    let mut transaction = database.begin().await?;
+    let insert = statement(
+        "INSERT INTO api_keys (id, name, digest, created_at, jobs_queued_max, stored_bytes_max, \
+         sessions_max) SELECT $1, $2, $3, $4, $5, $6, $7 \
+         WHERE (SELECT COUNT(*) FROM api_keys) < $8",
+    )
+    .bind(key.id.to_string())
+    .bind(key.name.as_str())
+    .bind(digest.0.as_slice())
+    .bind(key.created_at.milliseconds())
+    .bind(signed_if(key.quotas.jobs_queued_max)?)
+    .bind(signed_if(key.quotas.stored_bytes_max)?)
+    .bind(signed_if(key.quotas.sessions_max)?)
+    .bind(API_KEYS_MAX);
+    if transaction.execute(insert).await? == 0 {
+        let detail = format!("there are {API_KEYS_MAX} keys, revoked ones among them: no more");
+        return Err(StoreError::other(detail));
+    }
+    if adopts {
+        adopt(&mut transaction, &Owner::from(key.id)).await?;
+    }
+    transaction.commit().await
+}
+
+/// Gives a key all that is nobody's. Triggers count it anew.
+async fn adopt(transaction: &mut Transaction, owner: &Owner) -> Result<()> {
+    for text in [
+        "UPDATE jobs SET owner = $1 WHERE owner = $2",
+        "UPDATE events SET owner = $1 WHERE owner = $2",
+        "UPDATE traces SET owner = $1 WHERE owner = $2",
+        "UPDATE callbacks SET owner = $1 WHERE owner = $2",
+        "UPDATE models SET owner = $1 WHERE owner = $2",
+        "UPDATE datasets SET owner = $1 WHERE owner = $2",
+        "UPDATE sessions SET owner = $1 WHERE owner = $2",
+        "UPDATE idempotency_keys SET owner = $1 WHERE owner = $2",
+    ] {
+        let update = statement(text)
+            .bind(owner.as_str())
+            .bind(Owner::anonymous().as_str());
+        transaction.execute(update).await?;
+    }
+    Ok(())
+}
+
+pub(super) async fn list(database: &Database) -> Result<Vec<ApiKey>> {
+    let select = statement(
+        "SELECT id, name, created_at, revoked_at, jobs_queued_max, stored_bytes_max, sessions_max \
+         FROM api_keys ORDER BY id LIMIT $1",
+    );
+    let found = database.all(select.bind(API_KEYS_MAX)).await?;
+    found.iter().map(key).collect()
+}
+
+/// Whether there was such a key; when it was revoked before, that stays.
+pub(super) async fn revoke(database: &Database, id: ApiKeyId, now: Timestamp) -> Result<bool> {
+    let mut transaction = database.begin().await?;
+    let update =
+        statement("UPDATE api_keys SET revoked_at = COALESCE(revoked_at, $2) WHERE id = $1")
+            .bind(id.to_string())
+            .bind(now.milliseconds());
+    let found = transaction.execute(update).await?;
+    transaction.commit().await?;
+    Ok(found == 1)
+}
+
+pub(super) async fn find(database: &Database, digest: Option<&SecretDigest>) -> Result<KeyLookup> {
+    if let Some(digest) = digest {
+        let select = statement(
+            "SELECT id, name, created_at, revoked_at, jobs_queued_max, stored_bytes_max, \
+             sessions_max FROM api_keys WHERE digest = $1 AND revoked_at IS NULL",
+        );
+        let found = database.optional(select.bind(digest.0.as_slice())).await?;
+        if let Some(found) = found {
+            return Ok(KeyLookup::Known(key(&found)?));
+        }
+    }
+    let any = database.optional(statement("SELECT 1 FROM api_keys LIMIT 1"));
+    Ok(match any.await? {
+        Some(_) => KeyLookup::Unknown,
+        None => KeyLookup::NoKeys,
+    })
+}
+
+fn key(row: &Row) -> Result<ApiKey> {
+    let revoked_at: Option<i64> = row.get("revoked_at")?;
+    Ok(ApiKey {
+        id: rows::parsed(row, "id")?,
+        name: row.get("name")?,
+        created_at: Timestamp::from_milliseconds(row.get("created_at")?),
+        revoked_at: revoked_at.map(Timestamp::from_milliseconds),
+        quotas: KeyQuotas {
+            jobs_queued_max: rows::unsigned_if(row, "jobs_queued_max")?,
+            stored_bytes_max: rows::unsigned_if(row, "stored_bytes_max")?,
+            sessions_max: rows::unsigned_if(row, "sessions_max")?,
+        },
+    })
+}

@@ -1,0 +1,366 @@
+//! Limits of one owner and of all: exact, whoever stores at the same time, and what they count.
+
+use halfspace::records::session::{LogEntry, SessionAppend, SessionRecord};
+use halfspace::records::{KeyQuotas, SecretDigest};
+use halfspace::storage::{Appended, Limit, OverQuota, Usage};
+use proptest::prelude::{Strategy, any};
+use proptest::strategy::ValueTree;
+use proptest::test_runner::TestRunner;
+
+use super::sessions::session;
+use super::*;
+
+fn refused<T: std::fmt::Debug>(outcome: Result<T, StoreError>) -> OverQuota {
+    match outcome {
+        Err(StoreError::OverQuota(over)) => over,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn other() -> Owner {
+    Owner::new("other")
+}
+
+fn job_of_bytes(number: i64, data_bytes: u64) -> Job {
+    Job {
+        data_bytes,
+        ..job(number)
+    }
+}
+
+pub(super) async fn an_owner_has_so_many_sessions(backend: &dyn Backend) {
+    let mut quotas = Quotas::UNLIMITED;
+    quotas.per_owner.sessions = 2;
+    let store = backend.open_limited(quotas).await.unwrap();
+    store.insert_session(&session(1), None).await.unwrap();
+    store.insert_session(&session(2), None).await.unwrap();
+    let over = refused(store.insert_session(&session(3), None).await);
+    assert_eq!((over.limit, over.max, over.used), (Limit::Sessions, 2, 2));
+    let others = SessionRecord {
+        owner: other(),
+        ..session(4)
+    };
+    store.insert_session(&others, None).await.unwrap();
+    assert!(store.delete_session(&owner(), session(1).id).await.unwrap());
+    store.insert_session(&session(3), None).await.unwrap();
+}
+
+pub(super) async fn bytes_have_limits_of_one_and_of_all(backend: &dyn Backend) {
+    let mut quotas = Quotas::UNLIMITED;
+    quotas.per_owner.stored_bytes = 1_000;
+    quotas.in_all.stored_bytes = 1_500;
+    let store = backend.open_limited(quotas).await.unwrap();
+    store.insert_dataset(&dataset(1), None).await.unwrap();
+    let over = refused(store.insert_dataset(&dataset(2), None).await);
+    let expected = OverQuota {
+        limit: Limit::StoredBytesPerKey,
+        max: 1_000,
+        used: 552,
+        asked: 552,
+    };
+    assert_eq!(over, expected);
+    assert_eq!(
+        store
+            .dataset(&owner(), dataset(2).summary.id)
+            .await
+            .unwrap(),
+        None
+    );
+    let over = refused(store.insert_job(&job_of_bytes(1, 449), None).await);
+    assert_eq!(over.limit, Limit::StoredBytesPerKey);
+    store.insert_job(&job_of_bytes(2, 448), None).await.unwrap();
+    // What was stored is no obstacle when it is stored again.
+    store.insert_job(&job_of_bytes(2, 448), None).await.unwrap();
+    store.insert_dataset(&dataset(1), None).await.unwrap();
+    let mut others = dataset(3);
+    others.summary.owner = other();
+    let over = refused(store.insert_dataset(&others, None).await);
+    let named = (over.limit, over.max, over.used);
+    assert_eq!(named, (Limit::StoredBytes, 1_500, 1_000));
+    // What ends gives back its data, and what is deleted all.
+    let cancelled = store.cancel_job(&owner(), job(2).id, at(9)).await;
+    cancelled.unwrap();
+    store.insert_dataset(&others, None).await.unwrap();
+    let id = dataset(1).summary.id;
+    let deleted = store.delete_dataset(&owner(), id).await.unwrap();
+    assert!(matches!(deleted, DatasetDeletion::Deleted { .. }));
+    let left = store.usage(&owner()).await.unwrap();
+    assert_eq!((left.own.stored_bytes, left.all.stored_bytes), (0, 552));
+}
+
+pub(super) async fn a_key_may_have_limits_of_its_own(backend: &dyn Backend) {
+    let mut quotas = Quotas::UNLIMITED;
+    quotas.per_owner.jobs_queued = 1;
+    let store = backend.open_limited(quotas).await.unwrap();
+    let mut key = super::api_keys::key(1);
+    key.quotas = KeyQuotas {
+        jobs_queued_max: Some(3),
+        ..KeyQuotas::default()
+    };
+    let digest = SecretDigest::of("secret");
+    store.insert_api_key(&key, &digest, false).await.unwrap();
+    for number in 1..=4 {
+        let job = Job {
+            owner: key.id.into(),
+            ..job(number)
+        };
+        let stored = store.insert_job(&job, None).await;
+        assert_eq!(stored.is_ok(), number <= 3, "{stored:?}");
+    }
+    let standing = store.usage(&key.id.into()).await.unwrap();
+    assert_eq!(standing.own_max.jobs_queued, 3);
+    assert_eq!(standing.own.jobs_queued, 3);
+    store.insert_job(&job(5), None).await.unwrap();
+    refused(store.insert_job(&job(6), None).await);
+}
+
+/// By two processes at once, near the limit and, over PostgreSQL, coming there from afar.
+pub(super) async fn of_many_at_once_as_many_are_stored_as_there_is_room_for(backend: &dyn Backend) {
+    // With 300 connections, transactions that leave less room than that go one by one.
+    for (room, clients, offset) in [(10, 32, 0), (310, 350, 10_000)] {
+        for per_owner in [true, false] {
+            let mut quotas = Quotas::UNLIMITED;
+            let before = open(backend).await.usage(&owner()).await.unwrap().own;
+            let limit = if per_owner {
+                &mut quotas.per_owner
+            } else {
+                &mut quotas.in_all
+            };
+            limit.jobs_queued = before.jobs_queued + room;
+            let stores = [
+                backend.open_limited(quotas).await.unwrap(),
+                backend.open_limited(quotas).await.unwrap(),
+            ];
+            let first = offset + if per_owner { 0 } else { 1_000 };
+            let inserts = (0..clients).map(|client| {
+                let store = Arc::clone(&stores[client as usize % 2]);
+                tokio::spawn(async move { store.insert_job(&job(first + client), None).await })
+            });
+            let outcomes = futures_util::future::join_all(inserts).await;
+            let mut stored = 0;
+            for outcome in outcomes {
+                match outcome.unwrap() {
+                    Ok(()) => stored += 1,
+                    Err(StoreError::OverQuota(_)) => {}
+                    Err(error) => panic!("{error:?}"),
+                }
+            }
+            assert_eq!(stored, room);
+            let after = stores[0].usage(&owner()).await.unwrap();
+            assert_eq!(after.own.jobs_queued, before.jobs_queued + room);
+            assert_eq!(after.all, after.own);
+        }
+    }
+}
+
+pub(super) async fn what_was_accepted_is_kept_whatever_the_limits_say(backend: &dyn Backend) {
+    let mut quotas = Quotas::UNLIMITED;
+    quotas.per_owner = Usage {
+        jobs_queued: 1,
+        stored_bytes: 10,
+        sessions: 0,
+    };
+    let store = backend.open_limited(quotas).await.unwrap();
+    store.insert_job(&job_of_bytes(1, 10), None).await.unwrap();
+    let lease = claim(&*store, "w", LONG).await.unwrap().lease;
+    store.insert_job(&job(2), None).await.unwrap();
+    // Back to a queue that is full, and out of it again.
+    assert_eq!(
+        store.requeue_job(&lease, at(5)).await.unwrap(),
+        Fenced::Done
+    );
+    let standing = store.usage(&owner()).await.unwrap();
+    assert_eq!(standing.own.jobs_queued, 2);
+    refused(store.insert_job(&job(3), None).await);
+    let lease = claim(&*store, "w", LONG).await.unwrap().lease;
+    // A model that is larger than the room.
+    let finished = store.finish_job(&lease, &success(1)).await.unwrap();
+    assert_eq!(finished, Fenced::Done);
+    let standing = store.usage(&owner()).await.unwrap();
+    assert!(standing.own.stored_bytes > 10, "{standing:?}");
+    // Of a job that nobody was told of nothing is kept.
+    let (ended, left) = (ended_job(4), model(4));
+    refused(
+        store
+            .insert_ended_job(&ended, Some(&left), None, None)
+            .await,
+    );
+    assert_eq!(store.job(&owner(), job(4).id).await.unwrap(), None);
+    // Whatever is full, cancels and deletions work.
+    let cancelled = store.cancel_job(&owner(), job(2).id, at(9)).await;
+    assert!(matches!(cancelled.unwrap(), CancelOutcome::Cancelled(_)));
+    assert!(store.delete_model(&owner(), model(1).id).await.unwrap());
+    assert!(matches!(
+        store.delete_job(&owner(), job(2).id).await.unwrap(),
+        DeleteOutcome::Deleted { .. }
+    ));
+    let standing = store.usage(&owner()).await.unwrap();
+    assert_eq!(standing.own, Usage::default());
+}
+
+pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dyn Backend) {
+    let mut quotas = Quotas::UNLIMITED;
+    quotas.per_owner.stored_bytes = 100;
+    let store = backend.open_limited(quotas).await.unwrap();
+    store.insert_session(&session(1), None).await.unwrap();
+    let append = |position, entry| {
+        [SessionAppend {
+            id: session(1).id,
+            owner: owner(),
+            position,
+            examples: 1,
+            entry,
+        }]
+    };
+    let log = |bytes: usize| LogEntry::Examples(vec![7; bytes]);
+    let written = store.append_examples(&append(0, log(60))).await.unwrap();
+    assert_eq!(written, [Appended::Done]);
+    let written = store.append_examples(&append(1, log(41))).await.unwrap();
+    let [Appended::OverQuota(over)] = written[..] else {
+        panic!("{written:?}");
+    };
+    assert_eq!((over.used, over.asked, over.max), (60, 41, 100));
+    let found = store.session(&owner(), session(1).id).await.unwrap();
+    assert_eq!(found.unwrap().position, 1);
+    // A snapshot takes the place of the log, and of its bytes.
+    let snapshot = LogEntry::Snapshot(vec![1; 90]);
+    let written = store.append_examples(&append(1, snapshot)).await.unwrap();
+    assert_eq!(written, [Appended::Done]);
+    let standing = store.usage(&owner()).await.unwrap();
+    assert_eq!(standing.own.stored_bytes, 90);
+    assert!(store.delete_session(&owner(), session(1).id).await.unwrap());
+    let standing = store.usage(&owner()).await.unwrap();
+    assert_eq!(standing.own, Usage::default());
+}
+
+/// Any things happen to any jobs, models, datasets and sessions of two owners, by two processes: what
+/// is counted is what can be counted.
+pub(super) async fn what_is_counted_is_what_there_is(backend: &dyn Backend) {
+    let stores = [open(backend).await, open(backend).await];
+    let deeds = proptest::collection::vec((any::<u8>(), 0..12_i64, any::<bool>()), 300);
+    let deeds = deeds.new_tree(&mut TestRunner::deterministic()).unwrap();
+    let mut leases = Vec::new();
+    for (place, (deed, number, is_others)) in deeds.current().into_iter().enumerate() {
+        let owner = if is_others { other() } else { owner() };
+        let made = number + if is_others { 500 } else { 0 };
+        do_one(&*stores[place % 2], deed, made, &owner, &mut leases).await;
+    }
+    let all = stores[0].usage(&owner()).await.unwrap().all;
+    let own = stores[0].usage(&owner()).await.unwrap().own;
+    let others = stores[0].usage(&other()).await.unwrap().own;
+    assert_eq!(all.jobs_queued, own.jobs_queued + others.jobs_queued);
+    assert_eq!(all.stored_bytes, own.stored_bytes + others.stored_bytes);
+    assert_eq!(all.sessions, own.sessions + others.sessions);
+    let count = async |statement| u64::try_from(backend.number(statement).await).unwrap();
+    let queued = count("SELECT COUNT(*) FROM jobs WHERE status = 'queued'").await;
+    let sessions = count("SELECT COUNT(*) FROM sessions").await;
+    let bytes = count(
+        "SELECT CAST(\
+         (SELECT COALESCE(SUM(data_bytes), 0) FROM jobs WHERE finished_at IS NULL) \
+         + (SELECT COALESCE(SUM(bytes), 0) FROM datasets) \
+         + (SELECT COALESCE(SUM(octet_length(document)), 0) FROM models) \
+         + (SELECT COALESCE(SUM(length(examples)), 0) FROM session_log) \
+         + (SELECT COALESCE(SUM(length(state)), 0) FROM session_snapshots) AS BIGINT)",
+    )
+    .await;
+    assert!(queued > 0 && sessions > 0 && bytes > 0);
+    assert_eq!(
+        (all.jobs_queued, all.stored_bytes, all.sessions),
+        (queued, bytes, sessions)
+    );
+}
+
+/// Whether it can be done or not does not matter here.
+async fn do_one(store: &dyn Store, deed: u8, number: i64, owner: &Owner, leases: &mut Vec<Lease>) {
+    let job = Job {
+        owner: owner.clone(),
+        ..job_of_bytes(number, 100 + number.unsigned_abs())
+    };
+    match deed % 16 {
+        0..3 => drop(store.insert_job(&job, None).await),
+        3 => {
+            let running = Job {
+                owner: owner.clone(),
+                data_bytes: 50,
+                ..running_job(number)
+            };
+            let worker = worker("w");
+            let stored = store.insert_running_job(&running, &worker, LONG, None);
+            leases.extend(stored.await);
+        }
+        4..6 => {
+            let lease_seconds = if deed < 128 { LONG } else { NONE };
+            let claimed = claim(store, "w", lease_seconds).await;
+            leases.extend(claimed.map(|claim| claim.lease));
+        }
+        6 => {
+            if let Some(lease) = leases.pop() {
+                let end = if deed < 128 {
+                    success(number + 100)
+                } else {
+                    failure()
+                };
+                drop(store.finish_job(&lease, &end).await);
+            }
+        }
+        7 => {
+            if let Some(lease) = leases.pop() {
+                store.requeue_job(&lease, at(1)).await.unwrap();
+            }
+        }
+        8 => drop(store.cancel_job(owner, job.id, at(2)).await.unwrap()),
+        9 => drop(store.delete_job(owner, job.id).await.unwrap()),
+        10 if deed < 40 => drop(store.sweep_jobs(at(2), 2).await.unwrap()),
+        10 if deed < 60 => drop(store.release_all_leases(at(3)).await.unwrap()),
+        10 | 11 => {
+            let model = Model {
+                owner: owner.clone(),
+                ..model(number)
+            };
+            drop(store.insert_model(&model, None).await);
+        }
+        12 => drop(store.delete_model(owner, model(number).id).await),
+        13 => {
+            let mut dataset = dataset(number);
+            dataset.summary.owner = owner.clone();
+            drop(store.insert_dataset(&dataset, None).await);
+        }
+        14 => drop(
+            store
+                .delete_dataset(owner, dataset(number).summary.id)
+                .await,
+        ),
+        _ => learn(store, deed, number, owner).await,
+    }
+}
+
+async fn learn(store: &dyn Store, deed: u8, number: i64, owner: &Owner) {
+    let session = SessionRecord {
+        owner: owner.clone(),
+        ..session(number)
+    };
+    if deed < 64 {
+        drop(store.insert_session(&session, None).await);
+        return;
+    }
+    if deed > 224 {
+        drop(store.delete_session(owner, session.id).await);
+        return;
+    }
+    let Ok(Some(found)) = store.session(owner, session.id).await else {
+        drop(store.insert_session(&session, None).await);
+        return;
+    };
+    let append = SessionAppend {
+        id: found.id,
+        owner: owner.clone(),
+        position: found.position,
+        examples: 1,
+        entry: if deed < 160 {
+            LogEntry::Examples(vec![1; 33])
+        } else {
+            LogEntry::Snapshot(vec![2; 21])
+        },
+    };
+    store.append_examples(&[append]).await.unwrap();
+}

@@ -5,6 +5,7 @@
 //! nothing else of an answer: some stores answer with the headers that they were sent.
 
 use std::convert::Infallible;
+use std::error::Error;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -150,7 +151,7 @@ impl S3 {
         let authorizer = AwsAuthorizer::new(&credentials, "s3", &self.region);
         let signed = authorizer.try_authorize(&mut request, None);
         signed.map_err(store_error)?;
-        let unanswered = |error| StoreError::unavailable(told(&format!("{error}")));
+        let unanswered = |error| StoreError::unavailable(told(&with_cause(&error)));
         let answer = self.client.execute(request).await.map_err(unanswered)?;
         let status = answer.status();
         let body = answer.into_body().bytes().await.map_err(unanswered)?;
@@ -236,14 +237,23 @@ fn retries() -> RetryConfig {
 
 /// An error of the library in the terms of this one.
 pub(super) fn store_error(error: object_store::Error) -> StoreError {
-    let text = error.to_string();
-    let told = told(&text);
+    let told = told(&with_cause(&error));
     let is_full = |sign: &&str| told.contains(*sign);
     if ["507 ", "StorageFull", "QuotaExceeded"].iter().any(is_full) {
         StoreError::Full(told.into())
     } else {
         super::count_error();
         StoreError::unavailable(told)
+    }
+}
+
+/// An error, and what lies at the bottom of it: that a connection was refused, say.
+fn with_cause(error: &dyn Error) -> String {
+    let text = error.to_string();
+    let deepest = std::iter::successors(error.source(), |&cause| cause.source()).last();
+    match deepest.map(ToString::to_string) {
+        Some(cause) if !text.contains(&cause) => format!("{text}: {cause}"),
+        _ => text,
     }
 }
 

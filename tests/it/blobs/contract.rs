@@ -1,14 +1,18 @@
 //! What every place for blobs must do.
 
 use std::io::Write;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use clap::Parser;
 use halfspace::config::CommandLine;
 use halfspace::formats::ReadAt;
+use halfspace::jobs::{Ids, Jobs, JobsConfig};
 use halfspace::learners::run::StopFlag;
-use halfspace::records::Timestamp;
+use halfspace::records::{ManualClock, Timestamp};
 use halfspace::storage::{BlobPlace, Blobs, DataDir, StoreError};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
 use tempfile::TempDir;
 
 use crate::service::TestBucket;
@@ -22,15 +26,15 @@ fn the_end() -> Timestamp {
 struct Place {
     blobs: Blobs,
     place: BlobPlace,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 fn folder() -> Place {
     let directory = tempfile::tempdir().unwrap();
     Place {
-        blobs: Blobs::local(directory.path()).unwrap(),
+        blobs: Blobs::local(&directory.path().join("blobs")).unwrap(),
         place: BlobPlace::DataDir,
-        _directory: directory,
+        directory,
     }
 }
 
@@ -48,7 +52,7 @@ fn bucket() -> Option<Place> {
     Some(Place {
         blobs,
         place,
-        _directory: directory,
+        directory,
     })
 }
 
@@ -224,7 +228,15 @@ async fn a_place_that_will_do_is_found_good_and_left_as_it_was(Place { blobs, pl
     let open =
         async |name: &str| halfspace::storage::sqlite::open(&directory.path().join(name)).await;
     let (one, other) = (open("one").await.unwrap(), open("other").await.unwrap());
-    // Whoever comes later finds it marked, and may bring any name.
+    // Processes that start at the same time, and one that comes later: each brings any name.
+    let together = (0..4).map(|number| {
+        let name = format!("together {number}");
+        let (blobs, place, one) = (&blobs, &place, &one);
+        async move { blobs.belong(place, one, &name).await }
+    });
+    for belongs in futures_util::future::join_all(together).await {
+        belongs.unwrap();
+    }
     for name in ["first", "second"] {
         blobs.belong(&place, &one, name).await.unwrap();
     }
@@ -245,6 +257,45 @@ async fn a_place_that_will_do_is_found_good_and_left_as_it_was(Place { blobs, pl
         .await
         .unwrap();
     assert!(blobs.belong(&place, &one, "fifth").await.is_err());
+}
+
+async fn a_sweep_takes_what_nobody_names_and_is_old(
+    Place {
+        blobs, directory, ..
+    }: Place,
+) {
+    let now = std::fs::metadata(directory.path())
+        .unwrap()
+        .modified()
+        .unwrap();
+    let now = now
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap()
+        .as_millis();
+    let clock = Arc::new(ManualClock::new(Timestamp::from_milliseconds(now as i64)));
+    let ids = Ids::new(Arc::clone(&clock) as _, StdRng::seed_from_u64(1));
+    let database = directory.path().join("swept");
+    let store = Arc::new(halfspace::storage::sqlite::open(&database).await.unwrap());
+    let config = JobsConfig::default();
+    let jobs = Jobs::new(store, blobs.clone(), Arc::new(ids), config, None);
+    let orphans = ["jobs/some/0/data", "datasets/some/data", "probes/some"];
+    for key in orphans {
+        blobs.put(key, Bytes::from_static(b"x")).await.unwrap();
+    }
+    blobs
+        .put("store-id", Bytes::from_static(b"mark"))
+        .await
+        .unwrap();
+    jobs.sweep().await.unwrap();
+    for key in orphans {
+        assert!(blobs.get(key).await.unwrap().is_some(), "{key}");
+    }
+    clock.advance_milliseconds(7_200_000);
+    jobs.sweep().await.unwrap();
+    for key in orphans {
+        assert_eq!(blobs.get(key).await.unwrap(), None, "{key}");
+    }
+    assert_eq!(blobs.get("store-id").await.unwrap().unwrap(), "mark");
 }
 
 /// Each case over a folder and over a bucket.
@@ -276,4 +327,5 @@ over_both! {
     uploads_of_who_is_gone_are_removed_by_age
     keys_stay_inside
     a_place_that_will_do_is_found_good_and_left_as_it_was
+    a_sweep_takes_what_nobody_names_and_is_old
 }

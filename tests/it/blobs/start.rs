@@ -201,3 +201,75 @@ async fn two_processes_over_one_database_take_one_place() {
         "{said}"
     );
 }
+
+#[tokio::test]
+async fn a_database_of_an_older_program_is_served_with_the_blobs_that_it_has() {
+    use sqlx::{Connection, Executor};
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(directory.path(), &[]);
+    let headers = [("content-type", "text/csv")];
+    let rows = b"1,1\n-1,0\n";
+    let stored = program
+        .client()
+        .send("POST", "/v1/datasets", &headers, rows)
+        .await;
+    let path = format!("/v1/datasets/{}/examples", stored.unwrap().expect(201).id());
+    program.kill();
+    // As if none had recorded anything.
+    let database = directory.path().join("halfspace.sqlite");
+    let database = sqlx::SqliteConnection::connect(&database.to_string_lossy()).await;
+    let mut database = database.unwrap();
+    database.execute("DELETE FROM identity").await.unwrap();
+    database.close().await.unwrap();
+    let mark = directory.path().join("blobs/store-id");
+    std::fs::remove_file(&mark).unwrap();
+    let elsewhere = format!("file://{}", directory.path().join("elsewhere").display());
+    let said = refused(
+        directory.path(),
+        &["--blob-url".to_owned(), elsewhere],
+        "all",
+    );
+    assert!(
+        error(&said).contains("in another place (not recorded)"),
+        "{said}"
+    );
+    let program = Program::start(directory.path(), &[]);
+    program.client().get(&path).await.expect(200);
+    assert!(mark.is_file());
+}
+
+/// The disk of what was fetched: for a file that is longer than it may be, it is full.
+#[cfg(unix)]
+#[tokio::test]
+async fn a_full_disk_under_the_cache_is_told_and_passes() {
+    let Some(bucket) = TestBucket::new() else {
+        return;
+    };
+    const MEBIBYTES: u32 = 2_048;
+    let directory = tempfile::tempdir().unwrap();
+    let mut settings = bucket.settings();
+    settings.push("--upload-memory-bytes-max=100000000".to_owned());
+    let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
+    let program = Program::start_on_a_small_disk(4 * MEBIBYTES, directory.path(), &settings);
+    let client = program.client();
+    let headers = [("content-type", "application/octet-stream")];
+    let body = vec![0b1010_0101; 5 << 20];
+    let stored = client
+        .send("POST", "/v1/datasets?n=8192", &headers, &body)
+        .await;
+    let dataset = stored.unwrap().expect(201).id();
+    let job = serde_json::json!({"train": {
+        "learner": {"name": "directed-drift"},
+        "data": {"dataset": dataset},
+        "stop": {"max_passes": 1},
+    }});
+    let full = client.post("/v1/jobs", &job, None).await.unwrap();
+    assert_eq!(full.problem(507), "storage-full");
+    drop(program);
+    let program = Program::start(directory.path(), &settings);
+    let job = program
+        .client()
+        .post("/v1/jobs", &job, Some("wait=30"))
+        .await;
+    assert_eq!(job.unwrap().expect(200).json()["status"], "succeeded");
+}

@@ -150,6 +150,13 @@ async fn without_the_store_uploads_are_refused_and_the_rest_goes_on() {
     let client = program.client();
     let dataset = upload(client).await.expect(201).id();
     let path = format!("/v1/datasets/{dataset}");
+    let trained = async || {
+        let answer = client
+            .post("/v1/jobs", &on_dataset(&dataset), Some("wait=30"))
+            .await;
+        assert_eq!(answer.unwrap().expect(200).json()["status"], "succeeded");
+    };
+    trained().await;
 
     proxy.turn(Way::Refuse);
     let with_data = client.post("/v1/jobs", &short_job(), None).await.unwrap();
@@ -163,6 +170,25 @@ async fn without_the_store_uploads_are_refused_and_the_rest_goes_on() {
     // What is computed before it is stored needs no blob.
     let waited = client.post("/v1/jobs", &short_job(), Some("wait=30")).await;
     assert_eq!(waited.unwrap().expect(200).json()["status"], "succeeded");
+    // Nor does what was fetched before.
+    trained().await;
+    let metrics = client.get("/metrics").await;
+    for (name, least) in [
+        ("hits_total", 1),
+        ("misses_total", 1),
+        ("fetched_bytes_total", 500),
+    ] {
+        let count = metrics.text().lines().find_map(|line| {
+            line.strip_prefix(&format!("halfspace_blob_cache_{name} "))?
+                .parse::<u64>()
+                .ok()
+        });
+        assert!(
+            count.is_some_and(|count| count >= least),
+            "{name}: {}",
+            metrics.text()
+        );
+    }
     // The row goes; its blob is swept later.
     let gone = client.send("DELETE", &path, &[], b"").await.unwrap();
     gone.expect(204);

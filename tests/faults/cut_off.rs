@@ -62,14 +62,12 @@ impl Pair {
     fn start(&self, url: &str) -> Program {
         let lease = LEASE.as_secs().to_string();
         let settings = [
-            "--database-url",
-            url,
-            "--workers",
-            "1",
-            "--lease-seconds",
-            &lease,
+            ["--database-url", url],
+            ["--workers", "1"],
+            ["--lease-seconds", &lease],
+            ["--checkpoint-seconds", "1"],
         ];
-        Program::start(self.directory.path(), &settings)
+        Program::start(self.directory.path(), &settings.concat())
     }
 }
 

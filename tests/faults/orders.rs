@@ -19,7 +19,7 @@ use crate::service::{
 };
 
 /// Orders after which the same ones come again, under other names.
-const PERIOD: usize = 12;
+const PERIOD: usize = 14;
 
 /// Clients that send at once.
 const CLIENTS: usize = 4;
@@ -48,15 +48,18 @@ enum Kind {
     CalledBack,
     /// A job without end, cancelled at once.
     Cancelled,
+    /// A training long enough to leave checkpoints.
+    Long,
 }
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     Kind::Generated,
     Kind::Inline,
     Kind::Dataset,
     Kind::Waited,
     Kind::CalledBack,
     Kind::Cancelled,
+    Kind::Long,
 ];
 
 /// The order of a number.
@@ -80,9 +83,10 @@ impl Order {
     /// The request, of tenths of a second of computing times `work`.
     fn body(self, work: u64, dataset: Option<&str>, hook: &str) -> Value {
         let mut job = match self.kind() {
-            Kind::Generated | Kind::Waited => {
+            Kind::Generated | Kind::Waited | Kind::Long => {
+                let times = if self.kind() == Kind::Long { 8 } else { 1 };
                 let mut job = train(json!({"name": "directed-drift"}), endless(201));
-                job["train"]["stop"] = json!({"max_examples": 200_000 * work});
+                job["train"]["stop"] = json!({"max_examples": 200_000 * work * times});
                 job
             }
             Kind::Inline | Kind::CalledBack => {

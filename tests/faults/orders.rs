@@ -314,6 +314,7 @@ impl Clients {
     /// has when nothing disturbs it; how many of their attempts came to nothing.
     pub async fn all_is_well(&self, placed: &[Placed], expected: &HashMap<usize, Value>) -> u64 {
         let client = self.doors.one(0);
+        drained(client).await;
         let all = every(client, "/v1/jobs").await;
         assert_eq!(all.len(), placed.len(), "one job a key");
         let models = every(client, "/v1/models").await;
@@ -383,13 +384,28 @@ async fn ended(client: Client, path: &str) -> Value {
     .await
 }
 
+/// Waits until no job waits or runs, as long as their number changes now and then.
+async fn drained(client: Client) {
+    let mut left = usize::MAX;
+    while left > 0 {
+        left = until("jobs to end", async || {
+            let queued = every(client, "/v1/jobs?status=queued").await;
+            let running = every(client, "/v1/jobs?status=running").await;
+            let now = queued.len() + running.len();
+            (now < left).then_some(now)
+        })
+        .await;
+    }
+}
+
 /// All things of a list.
 async fn every(client: Client, list: &str) -> Vec<Value> {
     let mut items = Vec::new();
+    let join = if list.contains('?') { '&' } else { '?' };
     let mut query = "limit=100".to_owned();
     loop {
         let page = client
-            .get(&format!("{list}?{query}"))
+            .get(&format!("{list}{join}{query}"))
             .await
             .expect(200)
             .json();

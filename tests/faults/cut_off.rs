@@ -314,7 +314,7 @@ async fn cut_off_a_worker_stops_by_the_end_of_its_lease_and_its_job_goes_on_else
     };
     let rounds = pair.scale.of(1, 10);
     let mut job = inseparable(1);
-    job["train"]["stop"] = json!({"max_passes": pair.scale.of(6_000, 1_000_000)});
+    job["train"]["stop"] = json!({"max_passes": pair.scale.of(6_000, 500_000)});
     job["train"]["seed"] = json!(1);
     let replica = pair.replica();
     let client = replica.client();

@@ -182,7 +182,7 @@ impl Clients {
         let receiver = Receiver::start().await;
         Arc::new(Self {
             doors,
-            work: if cfg!(debug_assertions) { 1 } else { 10 },
+            work: if cfg!(debug_assertions) { 1 } else { 20 },
             seed: scale.seed(),
             may_be_cut,
             hook: receiver.url(),

@@ -66,6 +66,8 @@ impl Pair {
             ["--workers", "1"],
             ["--lease-seconds", &lease],
             ["--checkpoint-seconds", "1"],
+            // Every cut costs an attempt.
+            ["--attempts-max", "1000"],
         ];
         Program::start(self.directory.path(), &settings.concat())
     }

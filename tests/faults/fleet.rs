@@ -11,14 +11,16 @@ use tokio::time::Instant;
 
 use crate::service::{Client, Program, SECRET, until};
 
-/// What every member is told besides its role: short leases, so many attempts that no fault poisons a
+/// What every member is told besides its role: short leases, checkpoints as often as they may be, so many attempts that no fault poisons a
 /// job, and callbacks to this machine.
-const SETTINGS: [&str; 10] = [
+const SETTINGS: [&str; 12] = [
     "--lease-seconds",
     "2",
     "--attempts-max",
     "1000",
     "--workers",
+    "1",
+    "--checkpoint-seconds",
     "1",
     "--callback-secret",
     SECRET,

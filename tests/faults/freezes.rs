@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use halfspace::learners::random::Generator;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
-use sqlx::{PgConnection, Row};
+use sqlx::{AssertSqlSafe, PgConnection, Row};
 use tokio::time::{Instant, sleep};
 
 use crate::orders::inseparable;
@@ -24,16 +24,13 @@ const VICTIMS: usize = 5;
 /// Short jobs a round, so that some worker is frozen while it claims, reads, or writes.
 const SHORT_JOBS: usize = 30;
 
-/// The freeze comes within this time after the jobs without end have begun.
-const LIFE_MS_MAX: u64 = 400;
+/// The freeze comes within this time after the jobs without end have begun, before or after their first
+/// checkpoints.
+const LIFE_MS_MAX: u64 = 1_500;
 
-/// All that is stored of jobs. With the rescuer frozen as well nobody has a reason to change any of it.
-const ROWS: [&str; 4] = [
-    "SELECT to_jsonb(row)::text AS row FROM jobs row ORDER BY id",
-    "SELECT to_jsonb(row)::text AS row FROM events row ORDER BY job, sequence",
-    "SELECT to_jsonb(row)::text AS row FROM models row ORDER BY id",
-    "SELECT to_jsonb(row)::text AS row FROM callbacks row ORDER BY job",
-];
+/// All tables. With the rescuer frozen as well nobody has a reason to change any of their rows.
+const TABLES: &str = "SELECT table_name::text AS name FROM information_schema.tables \
+     WHERE table_schema = 'public' ORDER BY table_name";
 
 /// A process that is in the middle of something with the server.
 const BUSY: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() \
@@ -119,6 +116,7 @@ impl Scene<'_> {
             ["--role", role],
             ["--workers", &workers],
             ["--lease-seconds", &lease],
+            ["--checkpoint-seconds", "1"],
         ];
         Program::start(self.directory, &settings.concat())
     }
@@ -264,11 +262,20 @@ async fn freeze_idle(store: &mut PgConnection, worker: &Program) {
     }
 }
 
+/// Every row of every table.
 async fn rows(store: &mut PgConnection) -> Vec<String> {
     let mut all = Vec::new();
-    for query in ROWS {
-        let found = sqlx::query(query).fetch_all(&mut *store).await.unwrap();
-        all.extend(found.iter().map(|row| row.get::<String, _>("row")));
+    let tables = sqlx::query(TABLES).fetch_all(&mut *store).await.unwrap();
+    for table in tables {
+        let table: String = table.get("name");
+        let select = format!("SELECT to_jsonb(t)::text AS row FROM \"{table}\" t ORDER BY 1");
+        let found = sqlx::query(AssertSqlSafe(select)).fetch_all(&mut *store);
+        let texts = found.await.unwrap();
+        all.extend(
+            texts
+                .iter()
+                .map(|row| format!("{table}: {}", row.get::<String, _>("row"))),
+        );
     }
     all
 }

@@ -33,7 +33,7 @@ async fn kills_over_postgres_lose_no_job_and_end_none_twice() {
 
 async fn killed_at_random_moments(fault: &str, database_url: &str) {
     let scale = Scale::from_environment();
-    let (kills, orders) = (scale.of(10, 200), scale.of(36, 800));
+    let (kills, orders) = (scale.of(10, 200), scale.of(36, 500));
     let expected = Clients::undisturbed(scale).await;
     let mut fleet = Fleet::start(database_url, &TWO_AND_TWO).await;
     let clients = Clients::at(fleet.doors(), scale, true).await;

@@ -19,7 +19,7 @@ use crate::service::{
 };
 
 /// Orders after which the same ones come again, under other names.
-const PERIOD: usize = 12;
+const PERIOD: usize = 14;
 
 /// Clients that send at once.
 const CLIENTS: usize = 4;
@@ -48,15 +48,18 @@ enum Kind {
     CalledBack,
     /// A job without end, cancelled at once.
     Cancelled,
+    /// A training long enough to leave checkpoints.
+    Long,
 }
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     Kind::Generated,
     Kind::Inline,
     Kind::Dataset,
     Kind::Waited,
     Kind::CalledBack,
     Kind::Cancelled,
+    Kind::Long,
 ];
 
 /// The order of a number.
@@ -80,9 +83,10 @@ impl Order {
     /// The request, of tenths of a second of computing times `work`.
     fn body(self, work: u64, dataset: Option<&str>, hook: &str) -> Value {
         let mut job = match self.kind() {
-            Kind::Generated | Kind::Waited => {
+            Kind::Generated | Kind::Waited | Kind::Long => {
+                let times = if self.kind() == Kind::Long { 8 } else { 1 };
                 let mut job = train(json!({"name": "directed-drift"}), endless(201));
-                job["train"]["stop"] = json!({"max_examples": 200_000 * work});
+                job["train"]["stop"] = json!({"max_examples": 200_000 * work * times});
                 job
             }
             Kind::Inline | Kind::CalledBack => {
@@ -173,12 +177,12 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Clients at these doors; in the long form, which an optimised program runs, with longer jobs.
+    /// Clients at these doors, with longer jobs for an optimised program.
     pub async fn at(doors: Doors, scale: Scale, may_be_cut: bool) -> Arc<Self> {
         let receiver = Receiver::start().await;
         Arc::new(Self {
             doors,
-            work: scale.of(1, 10),
+            work: if cfg!(debug_assertions) { 1 } else { 20 },
             seed: scale.seed(),
             may_be_cut,
             hook: receiver.url(),
@@ -310,6 +314,7 @@ impl Clients {
     /// has when nothing disturbs it; how many of their attempts came to nothing.
     pub async fn all_is_well(&self, placed: &[Placed], expected: &HashMap<usize, Value>) -> u64 {
         let client = self.doors.one(0);
+        drained(client).await;
         let all = every(client, "/v1/jobs").await;
         assert_eq!(all.len(), placed.len(), "one job a key");
         let models = every(client, "/v1/models").await;
@@ -379,13 +384,28 @@ async fn ended(client: Client, path: &str) -> Value {
     .await
 }
 
+/// Waits until no job waits or runs, as long as their number changes now and then.
+async fn drained(client: Client) {
+    let mut left = usize::MAX;
+    while left > 0 {
+        left = until("jobs to end", async || {
+            let queued = every(client, "/v1/jobs?status=queued").await;
+            let running = every(client, "/v1/jobs?status=running").await;
+            let now = queued.len() + running.len();
+            (now < left).then_some(now)
+        })
+        .await;
+    }
+}
+
 /// All things of a list.
 async fn every(client: Client, list: &str) -> Vec<Value> {
     let mut items = Vec::new();
+    let join = if list.contains('?') { '&' } else { '?' };
     let mut query = "limit=100".to_owned();
     loop {
         let page = client
-            .get(&format!("{list}?{query}"))
+            .get(&format!("{list}{join}{query}"))
             .await
             .expect(200)
             .json();

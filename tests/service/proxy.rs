@@ -18,6 +18,9 @@ pub enum Way {
     Swallow,
     /// Every connection is closed, and every new one at once.
     Refuse,
+    /// New connections to the server; those that were there before stay silent, as when whoever
+    /// stands between has forgotten them.
+    ForwardNew,
 }
 
 /// A running proxy; its connections end with it.
@@ -75,18 +78,20 @@ async fn between(
     mut server: impl AsyncRead + AsyncWrite + Unpin,
     mut way: watch::Receiver<Way>,
 ) {
+    let born = *way.borrow_and_update();
     let mut question = [0; 16 * 1024];
     let mut answer = [0; 16 * 1024];
     loop {
         let now = *way.borrow_and_update();
+        let is_forgotten = now == Way::ForwardNew && born != Way::ForwardNew;
         match now {
             Way::Refuse => return,
-            Way::Swallow => {
+            _ if now == Way::Swallow || is_forgotten => {
                 if way.changed().await.is_err() {
                     return;
                 }
             }
-            Way::Forward => tokio::select! {
+            _ => tokio::select! {
                 read = client.read(&mut question) => match read {
                     Ok(count) if count > 0 => {
                         if server.write_all(&question[..count]).await.is_err() {

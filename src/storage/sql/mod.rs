@@ -110,6 +110,7 @@ impl Store for SqlStore {
         parts: &[Job],
         key: Option<&KeyClaim>,
     ) -> Result<()> {
+        self.demand_room_for_rows().await?;
         parts::insert(&self.database, parent, parts, key).await
     }
 
@@ -183,6 +184,7 @@ impl Store for SqlStore {
     }
 
     async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
+        self.demand_room_for_rows().await?;
         checkpoints::save(&self.database, lease, body).await
     }
 

@@ -130,6 +130,7 @@ impl Store for SqlStore {
         parts: &[Job],
         key: Option<&KeyClaim>,
     ) -> Result<()> {
+        self.demand_room_for_rows().await?;
         parts::insert(&self.database, &self.quotas, parent, parts, key).await
     }
 
@@ -211,6 +212,7 @@ impl Store for SqlStore {
     }
 
     async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
+        self.demand_room_for_rows().await?;
         checkpoints::save(&self.database, lease, body).await
     }
 

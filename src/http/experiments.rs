@@ -16,7 +16,7 @@ use crate::records::figure::{FIGURES, Figure};
 use crate::records::id::JobKind;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
-use crate::records::{Job, JobId};
+use crate::records::{Job, JobId, bounded_json};
 
 use super::App;
 use super::data_body::read_json;
@@ -33,7 +33,7 @@ pub struct ExperimentRequest {
     /// Which.
     name: String,
     /// Its parameters; the schema tells the defaults of those left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bounded_json::object")]
     params: Map<String, Value>,
     /// Of every random choice; drawn, and reported, when absent.
     seed: Option<SeedNumber>,
@@ -46,7 +46,7 @@ pub struct FigureRequest {
     /// Of every random choice; drawn, and reported, when absent.
     seed: Option<SeedNumber>,
     /// Parameters of the experiment behind the figure that take the place of its own.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bounded_json::object")]
     #[schema(value_type = Object)]
     params: Map<String, Value>,
     /// Free text.

@@ -16,8 +16,9 @@ use crate::records::certificates::{MaximumMarginResult, SeparabilityResult, Vers
 use crate::records::evaluation::EvaluateResult;
 use crate::records::experiment::ExperimentResult;
 use crate::records::experiment_part::ExperimentPartResult;
+use crate::records::grid::GridResult;
 use crate::records::id::JobKind;
-use crate::records::task::JobSpec;
+use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::{LearnerSpec, TrainResult};
 use crate::records::{
     Callback, DatasetId, Job, JobError, JobId, KeyRecord, Lineage, ModelId, Owner, Progress,
@@ -101,6 +102,7 @@ enum JobResult {
     Evaluate(EvaluateResult),
     Experiment(ExperimentResult),
     ExperimentPart(ExperimentPartResult),
+    Grid(GridResult),
 }
 
 /// A page of jobs, newest first.
@@ -298,7 +300,10 @@ async fn read_request(app: &App, request: Request) -> Result<AskedJob, Problem> 
         let asked = request.asked()?;
         Ok(AskedJob {
             sha256: asked.data.as_ref().and_then(sha256),
-            pointer: format!("/{}", asked.task.name()),
+            pointer: match asked.task {
+                TaskSpec::Grid(_) => "/grid/train".to_owned(),
+                _ => format!("/{}", asked.task.name()),
+            },
             asked,
             name: request.name,
             callback: request.callback,

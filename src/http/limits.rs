@@ -40,6 +40,8 @@ pub struct Limits {
     pub experiment_points_max: u64,
     /// Runs at a point of an experiment.
     pub experiment_runs_max: u64,
+    /// Trainings of a grid.
+    pub grid_trainings_max: u32,
     /// Jobs that wait at once.
     pub jobs_queued_max: u64,
     /// Larger bodies read at once; each may take as much memory as `state_bytes_max` says, but
@@ -105,6 +107,7 @@ impl Default for Limits {
             experiment_seconds_max: 14_400.0,
             experiment_points_max: crate::experiments::POINTS_MAX,
             experiment_runs_max: crate::experiments::RUNS_MAX,
+            grid_trainings_max: crate::records::grid::TRAININGS_MAX,
             jobs_queued_max: 10_000,
             uploads_max: 8,
             upload_memory_bytes_max: 16 << 20,

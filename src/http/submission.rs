@@ -163,7 +163,7 @@ fn check_fields(app: &App, fields: &JobFields, at: &impl Whereabouts) -> Result<
     {
         let detail = format!("{seconds} seconds are more than seconds_max: {seconds_max}.");
         let field = match fields.spec.task {
-            TaskSpec::Train(_) => at.stop("max_seconds", detail.clone()),
+            TaskSpec::Train(_) | TaskSpec::Grid(_) => at.stop("max_seconds", detail.clone()),
             _ => at.task("max_seconds", detail.clone()),
         };
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
@@ -251,6 +251,16 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
                 }
             };
             let field = at.task(&format!("params{}", error.pointer()), summary.clone());
+            Problem::new(code, summary).with(field)
+        }
+        ResolveError::Grid(error) => {
+            let field = at.job(&format!("grid/over{}", error.pointer), summary.clone());
+            Problem::new(Code::INVALID_PARAMETER, summary).with(field)
+        }
+        ResolveError::Cell { error, .. } => {
+            // By its own code; the field at fault stands below `over`.
+            let code = unresolvable(*error, at).code();
+            let field = at.job("grid/over", summary.clone());
             Problem::new(code, summary).with(field)
         }
         ResolveError::OtherParts { .. } | ResolveError::Damaged(_) => {

@@ -11,6 +11,7 @@ mod deliveries;
 mod ending;
 mod evaluate_job;
 mod experiment_job;
+mod grid_job;
 mod hexadecimal;
 mod hub;
 mod ids;

@@ -1,7 +1,9 @@
 //! Jobs whose work is that of their parts: how these come to be, and what is read of them.
 
+use serde_json::Value;
+
 use crate::records::{Job, JobId, Lineage, PartOutcome, Progress, Status};
-use crate::storage::StoreError;
+use crate::storage::{Blobs, JobEnd, StoreError};
 
 use super::service::{Jobs, JobsError};
 use super::submit::NewJob;
@@ -18,7 +20,9 @@ impl Jobs {
         if queued.saturating_add(count.into()) > limit {
             return Err(JobsError::QueueFull { limit });
         }
+        let record = self.record(&new);
         let parent = Job {
+            data_key: self.keep_data(&record, &new.work).await?,
             lineage: Lineage::Parent {
                 parts: count,
                 left: count,
@@ -27,7 +31,7 @@ impl Jobs {
                 fraction: Some(0.0),
                 ..Progress::default()
             },
-            ..self.record(&new)
+            ..record
         };
         let parts = self.parts_of(&new, &parent, count);
         let insert = || self.store.insert_parts(&parent, &parts, new.key.as_ref());
@@ -36,6 +40,7 @@ impl Jobs {
             // Perhaps only the answer is missing. A job that is stored already is left as it is.
             stored = insert().await;
         }
+        self.forget_unless_stored(&stored, &parent).await;
         stored?;
         self.hub.work.notify_one();
         Ok(parent)
@@ -46,14 +51,16 @@ impl Jobs {
         let mut ids: Vec<JobId> = (0..count).map(|_| self.ids.id()).collect();
         ids.sort_unstable();
         let part = |(id, part): (JobId, u32)| {
-            let spec = new.spec.part(part, count)?;
+            let (spec, seed) = new.spec.part(part, count)?;
             Some(Job {
                 id,
                 task: spec.task.name().to_owned(),
                 learner: spec.task.learner().map(str::to_owned),
                 name: None,
                 spec: spec.to_json(),
+                // What its parent has sent along it reads there.
                 data_key: None,
+                seed: seed.unwrap_or(parent.seed),
                 callback: None,
                 progress: Progress::default(),
                 lineage: Lineage::Part {
@@ -74,12 +81,25 @@ impl Jobs {
         let mut all: Vec<PartOutcome> = Vec::new();
         loop {
             let after = all.last().map(|part| part.job);
-            let some = self.store.parts(parent, after, PAGE).await?;
+            let mut some = self.store.parts(parent, after, PAGE).await?;
+            for part in &mut some {
+                forget_long(part);
+            }
             let is_last = some.len() < PAGE as usize;
             all.extend(some);
             if is_last {
                 return Ok(all);
             }
+        }
+    }
+
+    /// The key of the data that a part reads, which are its parent's, if they are no dataset.
+    pub(super) fn data_key_of(job: &Job) -> Option<String> {
+        match job.lineage {
+            Lineage::Part { parent, .. } if job.data_sha256.is_some() && job.dataset.is_none() => {
+                Some(Blobs::data_key(parent, 0))
+            }
+            _ => job.data_key.clone(),
         }
     }
 
@@ -103,4 +123,24 @@ impl Jobs {
             Err(error) => tracing::warn!(job = %parent, %error, "its failure is told later"),
         }
     }
+}
+
+/// Drops what can be long of a part, and what nobody gathers.
+fn forget_long(part: &mut PartOutcome) {
+    if let Some(Value::Object(result)) = &mut part.result
+        && let Some(hypothesis) = result.get_mut("hypothesis")
+    {
+        *hypothesis = Value::Null;
+    }
+}
+
+/// What is written of a part: its parent keeps neither models nor curves of many.
+pub(super) fn without_products(mut end: JobEnd) -> JobEnd {
+    end.trace = None;
+    if end.model.take().is_some()
+        && let Some(Value::Object(result)) = &mut end.result
+    {
+        result.insert("model".to_owned(), Value::Null);
+    }
+    end
 }

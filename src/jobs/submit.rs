@@ -158,14 +158,22 @@ impl Jobs {
     /// Deletes the data of a job that certainly is not stored: its key is another's. After any other
     /// error the data stay, since the job may be there all the same and need them. If it is not, the
     /// sweep removes them.
-    async fn forget_unless_stored<T>(&self, stored: &Result<T, StoreError>, record: &Job) {
+    pub(super) async fn forget_unless_stored<T>(
+        &self,
+        stored: &Result<T, StoreError>,
+        record: &Job,
+    ) {
         if let Err(StoreError::KeyTaken(_)) = stored {
             self.forget_data(record.data_key.as_deref()).await;
         }
     }
 
     /// Stores the sample of a job, if it has one of its own; the blob's key.
-    async fn keep_data(&self, record: &Job, work: &Work) -> Result<Option<String>, JobsError> {
+    pub(super) async fn keep_data(
+        &self,
+        record: &Job,
+        work: &Work,
+    ) -> Result<Option<String>, JobsError> {
         let own = work.data().filter(|_| record.dataset.is_none());
         let Some(data) = own.cloned() else {
             return Ok(None);

@@ -4,7 +4,7 @@
 //! which, what an id looks like, how a time is written. They know neither a database nor a queue
 //! nor HTTP, and they read no clock and draw no random number: both come in as parameters.
 
-mod bounded_json;
+pub mod bounded_json;
 pub mod callback;
 pub mod certificates;
 pub mod dataset;
@@ -13,6 +13,7 @@ pub mod event;
 pub mod experiment;
 pub mod experiment_part;
 pub mod figure;
+pub mod grid;
 pub mod hypothesis;
 pub mod id;
 pub mod idempotency;

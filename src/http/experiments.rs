@@ -188,11 +188,11 @@ pub async fn figure(
     let job = app.jobs.job(&owner, id).await?;
     let outcome = outcome(&app, &job).await?;
     let body = match media_type {
-        "text/csv" => outcome.to_csv(),
+        "text/csv" => outcome.chart.to_csv(),
         "application/json" => {
-            return Ok(Json(ExperimentResult::from(&outcome)).into_response());
+            return Ok(Json(ExperimentResult::from(outcome)).into_response());
         }
-        _ => outcome.to_svg(),
+        _ => outcome.chart.to_svg(),
     };
     let content_type = HeaderValue::from_static(media_type);
     Ok(([(header::CONTENT_TYPE, content_type)], body).into_response())

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::experiments::{self, ExperimentError, PartTally};
-use crate::formats::{Assume, GeneratedSpec, StoredExamples};
+use crate::formats::{Assume, StoredExamples};
 use crate::learners::data::Data;
 use crate::learners::evaluate::Evaluation;
-use crate::learners::generate::{Generated, Plan};
+use crate::learners::generate::Plan;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::outcome::Outcome;
 use crate::learners::parameters::ParameterError;
@@ -20,6 +20,7 @@ use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::{Job, PartOutcome};
 
 use super::certificate_job::{Asked, CertificateJob, Certified};
+use super::drawing::plan;
 use super::ending::Ending;
 use super::evaluate_job::EvaluateJob;
 use super::experiment_job::{ExperimentJob, ending_of_part, ending_of_whole};
@@ -264,36 +265,6 @@ pub(super) fn assumed_sampling(assume: Assume) -> Sampling {
         Assume::UniformPositive => Sampling::UniformPositive,
         Assume::Reflected => Sampling::Reflected,
         Assume::Uniform => Sampling::Uniform,
-    }
-}
-
-/// The examples that a finite plan and a seed define, as a sample: those that a job of this seed
-/// would draw.
-///
-/// # Errors
-/// When there is no count, or they would take more than `bytes_max`.
-pub fn draw(spec: &GeneratedSpec, seed: u64, bytes_max: u64) -> Result<Data, String> {
-    let Some(count) = spec.count else {
-        return Err("these examples have no end; give a count to store them".to_owned());
-    };
-    let bytes = count.saturating_mul(spec.n.div_ceil(64) as u64 * 8);
-    if bytes > bytes_max {
-        return Err(format!(
-            "{count} examples take {bytes} bytes, more than state_bytes_max: {bytes_max}"
-        ));
-    }
-    let plan = plan(spec, Seed(seed));
-    Ok(Generated::materialise(plan, Seed(seed), &Run::default()))
-}
-
-/// The plan of generated data; a target that was left out is drawn from the seed.
-fn plan(spec: &GeneratedSpec, seed: Seed) -> Plan {
-    Plan {
-        target: spec.target.concept(spec.n, seed),
-        sampling: spec.sampling.into(),
-        count: spec.count,
-        noise: spec.noise,
-        density: spec.density,
     }
 }
 

@@ -63,7 +63,8 @@ pub struct Generated {
     plan: Plan,
     seed: Seed,
     presentation: Presentation,
-    lanes: Lanes,
+    /// Made at the first draw: eight generators take longer to make than a short run to draw from.
+    lanes: Option<Lanes>,
     noise: Generator,
     buffer: BlockBuffer,
     produced: u64,
@@ -79,7 +80,7 @@ impl Generated {
         assert!(is_binary || plan.sampling == Sampling::Uniform);
         let n = plan.target.n();
         Self {
-            lanes: seed.lanes(Purpose::Examples),
+            lanes: None,
             noise: seed.generator(Purpose::Noise),
             buffer: BlockBuffer::new(n),
             produced: 0,
@@ -177,11 +178,15 @@ impl Generated {
 
     /// Fills the buffer with independent bits of the plan's density.
     fn draw_bits(&mut self) {
+        let seed = self.seed;
+        let lanes = self
+            .lanes
+            .get_or_insert_with(|| seed.lanes(Purpose::Examples));
         if self.plan.sampling != Sampling::Uniform || self.plan.density == 0.5 {
-            self.buffer.draw(BLOCK_ROWS, &mut self.lanes);
+            self.buffer.draw(BLOCK_ROWS, lanes);
         } else {
             let places = (self.plan.density * (u64::from(u32::MAX) + 1) as f64) as u32;
-            self.buffer.draw_biased(BLOCK_ROWS, places, &mut self.lanes);
+            self.buffer.draw_biased(BLOCK_ROWS, places, lanes);
         }
     }
 
@@ -212,7 +217,7 @@ impl Stream for Generated {
     }
 
     fn rewind(&mut self) {
-        self.lanes = self.seed.lanes(Purpose::Examples);
+        self.lanes = None;
         self.noise = self.seed.generator(Purpose::Noise);
         self.produced = 0;
     }

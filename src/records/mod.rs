@@ -11,6 +11,7 @@ pub mod dataset;
 pub mod evaluation;
 pub mod event;
 pub mod experiment;
+pub mod experiment_params;
 pub mod experiment_part;
 pub mod figure;
 pub mod grid;

@@ -8,13 +8,13 @@ use crate::service::{Answer, Service, request, short_job, until};
 /// than come, so that it is cut into many parts.
 fn sweep(runs: u64) -> Value {
     json!({"experiment": {"name": "mistake-bound-sweep", "seed": 7, "params": {
-        "n": [21], "normalised_batch_sizes": [0.1, 1.0], "max_mistakes": 300_000, "runs": runs}}})
+        "n": [11], "batch_sizes": [1, 2], "max_mistakes": 10_000_000, "runs": runs}}})
 }
 
 /// One that computes for a minute or so, in many parts.
 fn long_sweep() -> Value {
     json!({"experiment": {"name": "mistake-bound-sweep", "seed": 7, "params": {
-        "n": [101], "normalised_batch_sizes": [1.0], "runs": 10_000}}})
+        "n": [11], "batch_sizes": [1], "max_mistakes": 10_000_000, "runs": 20_000}}})
 }
 
 async fn figure(service: &Service, path: &str, accept: &str) -> Answer {
@@ -35,7 +35,7 @@ async fn parts(service: &Service, path: &str) -> Vec<Value> {
 #[tokio::test]
 async fn an_experiment_is_run_by_parts_and_gathered() {
     let service = Service::start().await;
-    let job = service.run(&sweep(40)).await;
+    let job = service.run(&sweep(20)).await;
     assert_eq!(
         (&job["status"], &job["task"]),
         (&json!("succeeded"), &json!("experiment"))
@@ -50,7 +50,7 @@ async fn an_experiment_is_run_by_parts_and_gathered() {
         for point in series["points"].as_array().unwrap() {
             let [low, y, high] = ["low", "y", "high"].map(|key| point[key].as_f64().unwrap());
             assert!(low < y && y < high, "{point}");
-            assert_eq!(point["runs"], 40);
+            assert_eq!(point["runs"], 20);
         }
     }
     let path = format!("/v1/jobs/{}", job["id"].as_str().unwrap());
@@ -84,7 +84,7 @@ async fn a_result_does_not_depend_on_the_number_of_workers() {
     let mut results = Vec::new();
     for workers in ["1", "4"] {
         let service = Service::with(&["--workers", workers]).await;
-        let job = service.run(&sweep(40)).await;
+        let job = service.run(&sweep(20)).await;
         assert_eq!(job["status"], "succeeded");
         results.push(job["result"].to_string());
     }
@@ -153,7 +153,7 @@ async fn an_experiment_is_watched_and_cancelled_with_what_it_has() {
 #[tokio::test]
 async fn an_experiment_that_waits_is_cancelled_without_a_result() {
     let service = Service::idle(&[]).await;
-    let path = service.submit(&sweep(40)).await;
+    let path = service.submit(&sweep(20)).await;
     let empty = figure(&service, &path, "application/json").await;
     assert_eq!(empty.expect(200).json()["runs"], 0);
     assert_eq!(service.delete(&path).await.problem(409), "wrong-state");
@@ -172,7 +172,7 @@ async fn an_experiment_that_waits_is_cancelled_without_a_result() {
 #[tokio::test]
 async fn the_parts_of_an_experiment_need_room_in_the_queue() {
     let service = Service::idle(&["--jobs-queued-max", "1"]).await;
-    let refused = service.post_json("/v1/jobs", &sweep(40)).await;
+    let refused = service.post_json("/v1/jobs", &sweep(20)).await;
     assert_eq!(
         refused.header("retry-after").map(str::is_empty),
         Some(false)

@@ -19,6 +19,7 @@ use crate::records::train::SeedNumber;
 use crate::records::{Job, JobId, bounded_json};
 
 use super::App;
+use super::body;
 use super::data_body::read_json;
 use super::extract::{Caller, NoQuery, PathId, PathText, PreferWait, accepted};
 use super::idempotency::{KeyHeader, once};
@@ -209,6 +210,9 @@ async fn outcome(app: &App, job: &Job) -> Result<Outcome, Problem> {
         return Err(Problem::new(Code::NOT_FOUND, detail));
     };
     let parts = app.jobs.parts(job.id).await?;
-    let outcome = outcome_so_far(&spec, &parts);
-    outcome.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
+    let gather = move || {
+        let outcome = outcome_so_far(&spec, &parts);
+        outcome.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
+    };
+    body::compute(body::permit(app).await?, gather).await
 }

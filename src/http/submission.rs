@@ -105,14 +105,19 @@ pub async fn new_job<W: Whereabouts>(
         Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
         _ => None,
     };
-    let resolved = match &stored {
-        // Some checks read all examples, so that this is as much work as reading a body.
-        Some(_) => {
-            let spec = fields.spec.clone();
-            let resolve = move || Ok(resolve(&spec, seed, sample, hypothesis, allowance));
-            body::compute(body::permit(app).await?, resolve).await?
-        }
-        None => resolve(&fields.spec, seed, sample, hypothesis, allowance),
+    // Some checks read all examples, and some are of many points or trainings, so that this is as
+    // much work as reading a body.
+    let is_long = stored.is_some()
+        || matches!(
+            fields.spec.task,
+            TaskSpec::Experiment(_) | TaskSpec::Grid(_)
+        );
+    let resolved = if is_long {
+        let spec = fields.spec.clone();
+        let resolve = move || Ok(resolve(&spec, seed, sample, hypothesis, allowance));
+        body::compute(body::permit(app).await?, resolve).await?
+    } else {
+        resolve(&fields.spec, seed, sample, hypothesis, allowance)
     };
     let work = resolved.map_err(|error| match (&error, stored) {
         (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {

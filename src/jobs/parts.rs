@@ -1,10 +1,14 @@
 //! Jobs whose work is that of their parts: how these come to be, and what is read of them.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
+use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, Lineage, PartOutcome, Progress, Status};
 use crate::storage::{Blobs, JobEnd, StoreError};
 
+use super::ids::Ids;
 use super::service::{Jobs, JobsError};
 use super::submit::NewJob;
 
@@ -33,7 +37,9 @@ impl Jobs {
             },
             ..record
         };
-        let parts = self.parts_of(&new, &parent, count);
+        let (ids, spec, whole) = (Arc::clone(&self.ids), new.spec.clone(), parent.clone());
+        let parts = tokio::task::spawn_blocking(move || parts_of(&ids, &spec, &whole, count));
+        let parts = parts.await.map_err(|_| JobsError::Stopping)?;
         let insert = || self.store.insert_parts(&parent, &parts, new.key.as_ref());
         let mut stored = insert().await;
         if let Err(StoreError::Unavailable(_)) = stored {
@@ -44,33 +50,6 @@ impl Jobs {
         stored?;
         self.hub.work.notify_one();
         Ok(parent)
-    }
-
-    /// The parts of a job, in the order of their ids.
-    fn parts_of(&self, new: &NewJob, parent: &Job, count: u32) -> Vec<Job> {
-        let mut ids: Vec<JobId> = (0..count).map(|_| self.ids.id()).collect();
-        ids.sort_unstable();
-        let part = |(id, part): (JobId, u32)| {
-            let (spec, seed) = new.spec.part(part, count)?;
-            Some(Job {
-                id,
-                task: spec.task.name().to_owned(),
-                learner: spec.task.learner().map(str::to_owned),
-                name: None,
-                spec: spec.to_json(),
-                // What its parent has sent along it reads there.
-                data_key: None,
-                seed: seed.unwrap_or(parent.seed),
-                callback: None,
-                progress: Progress::default(),
-                lineage: Lineage::Part {
-                    parent: parent.id,
-                    part,
-                },
-                ..parent.clone()
-            })
-        };
-        ids.into_iter().zip(0..).filter_map(part).collect()
     }
 
     /// What came of the parts of a job so far, in their order.
@@ -123,6 +102,33 @@ impl Jobs {
             Err(error) => tracing::warn!(job = %parent, %error, "its failure is told later"),
         }
     }
+}
+
+/// The parts of a job, in the order of their ids.
+fn parts_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
+    let mut numbered: Vec<JobId> = (0..count).map(|_| ids.id()).collect();
+    numbered.sort_unstable();
+    let part = |(id, part): (JobId, u32)| {
+        let (spec, seed) = whole.part(part, count)?;
+        Some(Job {
+            id,
+            task: spec.task.name().to_owned(),
+            learner: spec.task.learner().map(str::to_owned),
+            name: None,
+            spec: spec.to_json(),
+            // What its parent has sent along it reads there.
+            data_key: None,
+            seed: seed.unwrap_or(parent.seed),
+            callback: None,
+            progress: Progress::default(),
+            lineage: Lineage::Part {
+                parent: parent.id,
+                part,
+            },
+            ..parent.clone()
+        })
+    };
+    numbered.into_iter().zip(0..).filter_map(part).collect()
 }
 
 /// Drops what can be long of a part, and what nobody gathers.

@@ -1,15 +1,15 @@
-//! An outcome as a table.
+//! A chart as a table.
 
 use std::fmt::Write;
 
-use super::outcome::Outcome;
+use super::outcome::Chart;
 
 /// A header, and one line a measured point, a place of a curve of theory, or a mark.
-pub fn table(outcome: &Outcome) -> String {
+pub fn table(chart: &Chart) -> String {
     let mut text = "kind,label,x,y,low,high,runs,censored\n".to_owned();
     let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
     // Writing to a string does not fail.
-    for series in &outcome.series {
+    for series in &chart.series {
         let label = field(&series.label);
         for point in &series.points {
             let (low, high) = (number(point.low), number(point.high));
@@ -20,13 +20,13 @@ pub fn table(outcome: &Outcome) -> String {
             );
         }
     }
-    for curve in &outcome.theory {
+    for curve in &chart.theory {
         let label = field(&curve.label);
-        for (x, y) in &curve.points {
-            let _ = writeln!(text, "theory,{label},{x},{y},,,,");
+        for place in &curve.points {
+            let _ = writeln!(text, "theory,{label},{},{},,,,", place.x, place.y);
         }
     }
-    for mark in &outcome.marks {
+    for mark in &chart.marks {
         let _ = writeln!(text, "mark,{},{},,,,,", field(&mark.label), mark.x);
     }
     text

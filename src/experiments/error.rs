@@ -86,6 +86,28 @@ pub fn check_reals(
     Ok(())
 }
 
+/// That a list is not empty, and each of its numbers lies strictly between two.
+pub fn check_between(
+    name: &str,
+    list: &[f64],
+    (low, high): (f64, f64),
+) -> Result<(), ExperimentError> {
+    check_not_empty(name, list.len())?;
+    match list
+        .iter()
+        .position(|number| !(*number > low && *number < high))
+    {
+        None => Ok(()),
+        Some(at) => {
+            let detail = format!(
+                "{} is not between {low} and {high}, without either",
+                list[at]
+            );
+            Err(ExperimentError::parameter(format!("/{name}/{at}"), detail))
+        }
+    }
+}
+
 /// That there is something in a list.
 pub fn check_not_empty(name: &str, length: usize) -> Result<(), ExperimentError> {
     if length == 0 {

@@ -22,10 +22,10 @@ use crate::learners::run::{Interrupt, Limits, Run};
 use crate::learners::stopping::{Sampling, StopRule};
 use crate::learners::task::{Input, Task};
 use crate::learners::train::train;
-use crate::theory::directed_drift::expected_mistakes;
+use crate::theory::directed_drift::{expected_mistakes, theorem_1};
 
 use super::error::{check_grid, check_list, check_not_empty, check_number, check_reals};
-use super::outcome::{Axis, Outcome, Point, Scale, Series};
+use super::outcome::{Axis, Chart, Curve, Mark, Point, Scale, Series};
 use super::tally::{Observation, PointTally};
 use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
 
@@ -291,7 +291,7 @@ impl Design for MistakeBoundSweep {
         })
     }
 
-    fn outcome(&self, tallies: &[PointTally]) -> Outcome {
+    fn chart(&self, tallies: &[PointTally]) -> Chart {
         let mut series: Vec<Series> = Vec::new();
         for (cell, tally) in self.cells.iter().zip(tallies) {
             let unit = match self.axis {
@@ -310,21 +310,79 @@ impl Design for MistakeBoundSweep {
             }
         }
         let (x, y) = self.axes();
-        Outcome {
+        Chart {
             title: "Mistakes until the hypothesis is the target".to_owned(),
             x,
             y,
             series,
-            theory: Vec::new(),
-            marks: Vec::new(),
-            notes: Vec::new(),
-            runs: 0,
-            runs_planned: 0,
+            theory: self.theory(),
+            marks: self.marks(),
+            notes: self.notes(tallies),
         }
     }
 }
 
 impl MistakeBoundSweep {
+    /// Theorem 1's bounds on the learner that has an exact analysis, where that is shown against n.
+    fn theory(&self) -> Vec<Curve> {
+        let exact = self.cells.iter().filter(|cell| cell.exact.is_some());
+        let features = exact.clone().map(|cell| cell.n);
+        let ends = (features.clone().min(), features.max());
+        let ((Some(least), Some(most)), XAxis::Features) = (ends, self.axis) else {
+            return Vec::new();
+        };
+        let first = exact.map(|cell| &cell.series).next();
+        let beside = self.cells.iter().map(|cell| &cell.series);
+        let mut series: Vec<&String> = beside.collect();
+        series.dedup();
+        let beside = series.iter().position(|series| Some(*series) == first);
+        let bound = |label, bound: fn((f64, f64)) -> f64| {
+            let places = (least..=most).map(|n| (n as f64, bound(theorem_1(n))));
+            Curve::new(label, beside, places)
+        };
+        vec![
+            bound("Theorem 1, upper: (n/2)^n", |bounds| bounds.1),
+            bound("Theorem 1, lower: 1.77 e^(0.139 n)", |bounds| bounds.0),
+        ]
+    }
+
+    /// From which batch on the theorems hold.
+    fn marks(&self) -> Vec<Mark> {
+        if self.axis != XAxis::NormalisedBatchSize {
+            return Vec::new();
+        }
+        let mark = |x, label: &str| Mark {
+            x,
+            label: label.to_owned(),
+        };
+        vec![
+            mark(1.0, "Theorem 2: O(n) mistakes of D' from here"),
+            mark(2.0, "Theorem 3: O(1) mistakes of D'' from here"),
+        ]
+    }
+
+    fn notes(&self, tallies: &[PointTally]) -> Vec<String> {
+        let is_exact = |cell: &Cell| cell.exact.is_some();
+        let mut notes = Vec::new();
+        if !self.cells.iter().all(is_exact) {
+            let note = "Means of the runs with intervals of 95 % (1.96 standard errors).";
+            notes.push(note.to_owned());
+        }
+        if self.cells.iter().any(is_exact) {
+            let note = "Points without runs are exact: expected mistakes from a random start.";
+            notes.push(note.to_owned());
+        }
+        let censored: u64 = tallies.iter().map(|tally| tally.censored).sum();
+        if censored > 0 {
+            let most = self.mistakes_max;
+            notes.push(format!(
+                "Arrows upwards: some runs ({censored} in all) were given up after {most} mistakes \
+                 and count with so many, so the mean is at least what is drawn."
+            ));
+        }
+        notes
+    }
+
     fn axes(&self) -> (Axis, Axis) {
         let x = match self.axis {
             XAxis::Features => Axis::new("features an example", "n", Scale::Linear),

@@ -9,10 +9,14 @@
 
 mod csv;
 mod error;
+pub mod false_stop_rate;
 pub mod mistake_bound_sweep;
+pub mod mistake_curve;
 pub mod outcome;
 mod parts;
-mod svg;
+pub mod plot;
+pub mod sample_complexity;
+pub mod separable_fraction;
 mod tally;
 
 use std::fmt::Debug;
@@ -22,7 +26,7 @@ use crate::learners::random::Seed;
 use crate::learners::run::{Interrupt, Run};
 
 pub use error::ExperimentError;
-use outcome::Outcome;
+use outcome::{Chart, Outcome};
 pub use parts::PARTS_MAX;
 use parts::Parts;
 pub use tally::{Observation, PartTally, PointTally};
@@ -56,8 +60,8 @@ pub trait Design: Debug + Send + Sync {
     /// Why the run was not brought to its end.
     fn observe(&self, point: usize, seed: Seed, run: &Run) -> Result<Observation, Interrupt>;
 
-    /// What the runs so far come to, a tally a point.
-    fn outcome(&self, tallies: &[PointTally]) -> Outcome;
+    /// What the runs so far show, a tally a point.
+    fn chart(&self, tallies: &[PointTally]) -> Chart;
 }
 
 /// An experiment whose parameters were checked.
@@ -99,6 +103,31 @@ impl Experiment {
         self.parts.seconds()
     }
 
+    /// What is run at each point of its grid.
+    pub fn plans(&self) -> Vec<PointPlan> {
+        self.design.points()
+    }
+
+    /// One run, by its point and its number there.
+    ///
+    /// # Errors
+    /// Why it was not brought to its end.
+    ///
+    /// # Panics
+    /// When there is no such point.
+    pub fn observe(
+        &self,
+        seed: u64,
+        point: usize,
+        number: u64,
+        run: &Run,
+    ) -> Result<Observation, Interrupt> {
+        let seed = Seed(seed).child(point as u64).child(number);
+        let observed = self.design.observe(point, seed, run)?;
+        // A run that was told to stop may have ended anyhow: what it came to says nothing.
+        run.stop.raised().map_or(Ok(observed), Err)
+    }
+
     /// Computes one part, from 0. The same seed and part give the same tally.
     ///
     /// # Errors
@@ -109,15 +138,9 @@ impl Experiment {
     pub fn compute(&self, seed: u64, part: u32, run: &Run) -> Result<PartTally, Interrupt> {
         let mut tally = PartTally::default();
         for (point, numbers) in self.parts.slices(part) {
-            let seed = Seed(seed).child(point as u64);
             let mut at_point = PointTally::default();
             for number in numbers {
-                let observed = self.design.observe(point, seed.child(number), run)?;
-                // A run that was told to stop may have ended anyhow: what it came to says nothing.
-                if let Some(interrupt) = run.stop.raised() {
-                    return Err(interrupt);
-                }
-                at_point.add(observed);
+                at_point.add(self.observe(seed, point, number, run)?);
             }
             tally.push(point, at_point);
         }
@@ -131,9 +154,16 @@ impl Experiment {
         for part in parts.iter().flatten() {
             part.add_to(&mut tallies);
         }
-        let mut outcome = self.design.outcome(&tallies);
-        outcome.runs = tallies.iter().map(|tally| tally.runs).sum();
-        outcome.runs_planned = self.parts.runs();
+        let mut outcome = Outcome {
+            chart: self.design.chart(&tallies),
+            runs: tallies.iter().map(|tally| tally.runs).sum(),
+            runs_planned: self.parts.runs(),
+        };
+        if outcome.is_partial() {
+            let (runs, planned) = (outcome.runs, outcome.runs_planned);
+            let note = format!("Not finished: {runs} of {planned} runs.");
+            outcome.chart.notes.push(note);
+        }
         outcome
     }
 }

@@ -1,6 +1,9 @@
 //! What an experiment comes to: measured points with intervals, curves of theory, and the axes that
 //! they are drawn on.
 
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use super::tally::PointTally;
 
 /// The quantile of the normal distribution behind every interval, which is one of 95 %.
@@ -9,6 +12,17 @@ pub const QUANTILE: f64 = 1.959_963_984_540_054;
 /// What the runs so far come to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
+    /// What they show.
+    pub chart: Chart,
+    /// Runs that it rests on.
+    pub runs: u64,
+    /// Runs that it rests on in the end.
+    pub runs_planned: u64,
+}
+
+/// What can be drawn.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Chart {
     /// What is shown.
     pub title: String,
     /// The axis from left to right.
@@ -23,14 +37,10 @@ pub struct Outcome {
     pub marks: Vec<Mark>,
     /// What is to be said of it: what an interval is, which points are only bounds.
     pub notes: Vec<String>,
-    /// Runs that it rests on.
-    pub runs: u64,
-    /// Runs that it rests on in the end.
-    pub runs_planned: u64,
 }
 
 /// An axis.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Axis {
     /// What it shows.
     pub label: String,
@@ -41,7 +51,9 @@ pub struct Axis {
 }
 
 /// How an axis is divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+#[schema(as = AxisScale)]
 pub enum Scale {
     /// Evenly.
     Linear,
@@ -50,7 +62,8 @@ pub enum Scale {
 }
 
 /// Points that belong together.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = MeasuredSeries)]
 pub struct Series {
     /// What they have in common.
     pub label: String,
@@ -58,8 +71,9 @@ pub struct Series {
     pub points: Vec<Point>,
 }
 
-/// A measured point.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// A measured point, with an interval of 95 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = MeasuredPoint)]
 pub struct Point {
     /// Where.
     pub x: f64,
@@ -76,16 +90,30 @@ pub struct Point {
 }
 
 /// A curve of theory.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = TheoryCurve)]
 pub struct Curve {
     /// What it says.
     pub label: String,
-    /// Its points, from left to right.
-    pub points: Vec<(f64, f64)>,
+    /// The number of the series that it is the theory of, and is drawn like.
+    pub beside: Option<usize>,
+    /// Its places, from left to right.
+    pub points: Vec<Place>,
+}
+
+/// A place of a curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = CurvePlace)]
+pub struct Place {
+    /// Where.
+    pub x: f64,
+    /// How much.
+    pub y: f64,
 }
 
 /// A place on the axis from left to right.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[schema(as = AxisMark)]
 pub struct Mark {
     /// Where.
     pub x: f64,
@@ -100,6 +128,24 @@ impl Axis {
             label: label.to_owned(),
             unit: unit.to_owned(),
             scale,
+        }
+    }
+}
+
+impl Curve {
+    /// A curve through those of the places that are finite.
+    pub fn new(
+        label: impl Into<String>,
+        beside: Option<usize>,
+        places: impl IntoIterator<Item = (f64, f64)>,
+    ) -> Self {
+        let places = places.into_iter().map(|(x, y)| Place { x, y });
+        Self {
+            label: label.into(),
+            beside,
+            points: places
+                .filter(|place| place.x.is_finite() && place.y.is_finite())
+                .collect(),
         }
     }
 }
@@ -137,16 +183,16 @@ impl Point {
     }
 
     /// The share of runs with the value 1, with Wilson's interval; none where there is no run yet.
+    /// The interval covers whatever the runs that a limit ended would have come to.
     pub fn share(x: f64, tally: &PointTally) -> Option<Self> {
         if tally.runs == 0 {
             return None;
         }
-        let (low, high) = tally.wilson(QUANTILE);
         Some(Self {
             x,
             y: tally.mean(),
-            low: Some(low),
-            high: Some(high),
+            low: Some(tally.wilson(tally.sum, QUANTILE).0),
+            high: Some(tally.wilson(tally.sum + tally.censored, QUANTILE).1),
             runs: tally.runs,
             censored: tally.censored,
         })
@@ -158,7 +204,9 @@ impl Outcome {
     pub fn is_partial(&self) -> bool {
         self.runs < self.runs_planned
     }
+}
 
+impl Chart {
     /// All of it as a table with a header: one line a point, a place of a curve, or a mark.
     pub fn to_csv(&self) -> String {
         super::csv::table(self)
@@ -166,6 +214,6 @@ impl Outcome {
 
     /// All of it as a picture.
     pub fn to_svg(&self) -> String {
-        super::svg::picture(self)
+        super::plot::picture(self)
     }
 }

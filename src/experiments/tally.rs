@@ -65,13 +65,10 @@ impl PointTally {
         Some(libm::sqrt(spread / (n - 1.0)) / n)
     }
 
-    /// Wilson's interval for the share of runs with the value 1.
-    pub fn wilson(&self, quantile: f64) -> (f64, f64) {
-        if self.runs == 0 {
-            return (0.0, 1.0);
-        }
+    /// Wilson's interval for a share, when `count` of the runs, of which there are some, are counted.
+    pub fn wilson(&self, count: u64, quantile: f64) -> (f64, f64) {
         let n = self.runs as f64;
-        let (share, z2) = (self.mean(), quantile * quantile);
+        let (share, z2) = (count as f64 / n, quantile * quantile);
         let middle = (share + z2 / (2.0 * n)) / (1.0 + z2 / n);
         let spread = share * (1.0 - share) / n + z2 / (4.0 * n * n);
         let half = quantile * libm::sqrt(spread) / (1.0 + z2 / n);
@@ -126,15 +123,13 @@ mod tests {
     #[test]
     fn wilsons_interval_is_that_of_the_literature() {
         // Newcombe (1998): 81 of 263, 0.2553 to 0.3662; 0 of 20, 0 to 0.1611.
-        let mut of = PointTally {
-            runs: 263,
-            sum: 81,
+        let of = |runs| PointTally {
+            runs,
             ..PointTally::default()
         };
-        let (low, high) = of.wilson(1.959_963_985);
+        let (low, high) = of(263).wilson(81, 1.959_963_985);
         assert!((low - 0.2553).abs() < 5e-5 && (high - 0.3662).abs() < 5e-5);
-        (of.runs, of.sum) = (20, 0);
-        let (low, high) = of.wilson(1.959_963_985);
+        let (low, high) = of(20).wilson(0, 1.959_963_985);
         assert!(low == 0.0 && (high - 0.1611).abs() < 5e-5);
     }
 }

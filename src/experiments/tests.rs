@@ -28,7 +28,7 @@ fn sweep(runs: u64) -> MistakeBoundSweep {
 fn the_mean_mistakes_are_those_of_the_reference() {
     let outcome = all(&Experiment::new(sweep(400), 1e9).expect("cheap"), 1);
     let expected = [[0.516 * 11.0, f64::NAN, 0.507 * 21.0], [1.135, 1.50, 1.135]];
-    for (series, expected) in outcome.series.iter().zip(expected) {
+    for (series, expected) in outcome.chart.series.iter().zip(expected) {
         for (point, expected) in series.points.iter().zip(expected) {
             let (low, high) = (point.low.expect("runs"), point.high.expect("uncensored"));
             let slack = point.y - low + 0.02 * point.y;

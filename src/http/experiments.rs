@@ -16,9 +16,10 @@ use crate::records::figure::{FIGURES, Figure};
 use crate::records::id::JobKind;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
-use crate::records::{Job, JobId, Priority};
+use crate::records::{Job, JobId, Priority, bounded_json};
 
 use super::App;
+use super::body;
 use super::data_body::read_json;
 use super::extract::{Caller, NoQuery, PathId, PathText, PreferWait, accepted};
 use super::idempotency::{KeyHeader, once};
@@ -33,7 +34,7 @@ pub struct ExperimentRequest {
     /// Which.
     name: String,
     /// Its parameters; the schema tells the defaults of those left out.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bounded_json::object")]
     params: Map<String, Value>,
     /// Of every random choice; drawn, and reported, when absent.
     seed: Option<SeedNumber>,
@@ -46,7 +47,7 @@ pub struct FigureRequest {
     /// Of every random choice; drawn, and reported, when absent.
     seed: Option<SeedNumber>,
     /// Parameters of the experiment behind the figure that take the place of its own.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "bounded_json::object")]
     #[schema(value_type = Object)]
     params: Map<String, Value>,
     /// Free text.
@@ -191,11 +192,11 @@ pub async fn figure(
     let job = app.jobs.job(&owner, id).await?;
     let outcome = outcome(&app, &job).await?;
     let body = match media_type {
-        "text/csv" => outcome.to_csv(),
+        "text/csv" => outcome.chart.to_csv(),
         "application/json" => {
-            return Ok(Json(ExperimentResult::from(&outcome)).into_response());
+            return Ok(Json(ExperimentResult::from(outcome)).into_response());
         }
-        _ => outcome.to_svg(),
+        _ => outcome.chart.to_svg(),
     };
     let content_type = HeaderValue::from_static(media_type);
     Ok(([(header::CONTENT_TYPE, content_type)], body).into_response())
@@ -212,6 +213,9 @@ async fn outcome(app: &App, job: &Job) -> Result<Outcome, Problem> {
         return Err(Problem::new(Code::NOT_FOUND, detail));
     };
     let parts = app.jobs.parts(job.id).await?;
-    let outcome = outcome_so_far(&spec, &parts);
-    outcome.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
+    let gather = move || {
+        let outcome = outcome_so_far(&spec, &parts);
+        outcome.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
+    };
+    body::compute(body::permit(app).await?, gather).await
 }

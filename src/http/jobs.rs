@@ -10,14 +10,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::formats::{Place, json};
+use crate::formats::json;
 use crate::jobs::JobsError;
 use crate::records::certificates::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
 use crate::records::evaluation::EvaluateResult;
 use crate::records::experiment::ExperimentResult;
 use crate::records::experiment_part::ExperimentPartResult;
+use crate::records::grid::GridResult;
 use crate::records::id::JobKind;
-use crate::records::task::JobSpec;
+use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::{LearnerSpec, TrainResult};
 use crate::records::{
     Callback, DatasetId, Job, JobError, JobId, KeyRecord, Lineage, ModelId, Owner, Priority,
@@ -30,8 +31,9 @@ use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
 use super::found_data::{find_data, sha256};
 use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
-use super::problem::{FieldError, Problem, placed};
-use super::submission::{JobFields, Whereabouts, find_model, nested, new_job};
+use super::json_place::JsonPlace;
+use super::problem::Problem;
+use super::submission::{JobFields, find_model, new_job};
 use super::tasks::{Asked, JobRequest};
 
 /// A job.
@@ -102,6 +104,7 @@ enum JobResult {
     Evaluate(EvaluateResult),
     Experiment(ExperimentResult),
     ExperimentPart(ExperimentPartResult),
+    Grid(GridResult),
 }
 
 /// A page of jobs, newest first.
@@ -303,7 +306,10 @@ async fn read_request(app: &App, request: Request) -> Result<AskedJob, Problem> 
         let asked = request.asked()?;
         Ok(AskedJob {
             sha256: asked.data.as_ref().and_then(sha256),
-            pointer: format!("/{}", asked.task.name()),
+            pointer: match asked.task {
+                TaskSpec::Grid(_) => "/grid/train".to_owned(),
+                _ => format!("/{}", asked.task.name()),
+            },
             asked,
             name: request.name,
             callback: request.callback,
@@ -311,54 +317,6 @@ async fn read_request(app: &App, request: Request) -> Result<AskedJob, Problem> 
         })
     })
     .await
-}
-
-/// Places in a JSON body that asks for a job.
-struct JsonPlace {
-    /// Where its task stands.
-    task: String,
-    first_real: Option<Place>,
-}
-
-impl JsonPlace {
-    fn at(pointer: String, detail: String) -> FieldError {
-        placed(Some(Place::Pointer(pointer)), detail)
-    }
-
-    fn below(&self, pointer: &str, detail: String) -> FieldError {
-        Self::at(format!("{}/{pointer}", self.task), detail)
-    }
-}
-
-impl Whereabouts for JsonPlace {
-    fn job(&self, field: &str, detail: String) -> FieldError {
-        Self::at(format!("/{field}"), detail)
-    }
-
-    fn learner(&self, detail: String) -> FieldError {
-        self.below("learner/name", detail)
-    }
-
-    fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
-        self.below(&format!("learner/params/{}", nested(name)), detail)
-    }
-
-    fn stop(&self, field: &str, detail: String) -> FieldError {
-        match field {
-            "assume" => self.below("data", detail),
-            field => self.below(&format!("stop/{field}"), detail),
-        }
-    }
-
-    fn task(&self, field: &str, detail: String) -> FieldError {
-        self.below(field, detail)
-    }
-
-    fn data(&self, detail: String) -> FieldError {
-        let whole = Place::Pointer(String::new());
-        let place = self.first_real.clone().unwrap_or(whole);
-        placed(Some(place.under(&format!("{}/data", self.task))), detail)
-    }
 }
 
 /// The answer that tells of a job just made: 200 when it has ended, else 202.

@@ -42,6 +42,8 @@ pub struct Limits {
     pub experiment_points_max: u64,
     /// Runs at a point of an experiment.
     pub experiment_runs_max: u64,
+    /// Trainings of a grid.
+    pub grid_trainings_max: u32,
     /// Jobs that wait at once, of all keys.
     pub jobs_queued_max: u64,
     /// Jobs that wait at once, of one key.
@@ -114,6 +116,7 @@ impl Default for Limits {
             experiment_seconds_max: 14_400.0,
             experiment_points_max: crate::experiments::POINTS_MAX,
             experiment_runs_max: crate::experiments::RUNS_MAX,
+            grid_trainings_max: crate::records::grid::TRAININGS_MAX,
             jobs_queued_max: 100_000,
             jobs_queued_per_key_max: 10_000,
             stored_bytes_max: 1 << 40,

@@ -27,6 +27,7 @@ mod infer_answer;
 mod infer_request;
 mod inference;
 mod jobs;
+mod json_place;
 mod keys;
 mod learners;
 pub mod limits;

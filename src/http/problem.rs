@@ -146,6 +146,11 @@ impl Problem {
         Self::new(code, format!("{name}: {detail}")).with(FieldError::at_parameter(name, detail))
     }
 
+    /// What went wrong, by its code.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
     /// Nothing at this path.
     pub fn not_found(what: &str) -> Self {
         Self::new(Code::NOT_FOUND, format!("There is no such {what}."))

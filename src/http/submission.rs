@@ -107,14 +107,19 @@ pub async fn new_job<W: Whereabouts>(
         Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
         _ => None,
     };
-    let resolved = match &stored {
-        // Some checks read all examples, so that this is as much work as reading a body.
-        Some(_) => {
-            let spec = fields.spec.clone();
-            let resolve = move || Ok(resolve(&spec, seed, sample, hypothesis, allowance));
-            body::compute(body::permit(app).await?, resolve).await?
-        }
-        None => resolve(&fields.spec, seed, sample, hypothesis, allowance),
+    // Some checks read all examples, and some are of many points or trainings, so that this is as
+    // much work as reading a body.
+    let is_long = stored.is_some()
+        || matches!(
+            fields.spec.task,
+            TaskSpec::Experiment(_) | TaskSpec::Grid(_)
+        );
+    let resolved = if is_long {
+        let spec = fields.spec.clone();
+        let resolve = move || Ok(resolve(&spec, seed, sample, hypothesis, allowance));
+        body::compute(body::permit(app).await?, resolve).await?
+    } else {
+        resolve(&fields.spec, seed, sample, hypothesis, allowance)
     };
     let work = resolved.map_err(|error| match (&error, stored) {
         (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {
@@ -166,7 +171,7 @@ fn check_fields(app: &App, fields: &JobFields, at: &impl Whereabouts) -> Result<
     {
         let detail = format!("{seconds} seconds are more than seconds_max: {seconds_max}.");
         let field = match fields.spec.task {
-            TaskSpec::Train(_) => at.stop("max_seconds", detail.clone()),
+            TaskSpec::Train(_) | TaskSpec::Grid(_) => at.stop("max_seconds", detail.clone()),
             _ => at.task("max_seconds", detail.clone()),
         };
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
@@ -254,6 +259,16 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
                 }
             };
             let field = at.task(&format!("params{}", error.pointer()), summary.clone());
+            Problem::new(code, summary).with(field)
+        }
+        ResolveError::Grid(error) => {
+            let field = at.job(&format!("grid/over{}", error.pointer), summary.clone());
+            Problem::new(Code::INVALID_PARAMETER, summary).with(field)
+        }
+        ResolveError::Cell { error, .. } => {
+            // By its own code; the field at fault stands below `over`.
+            let code = unresolvable(*error, at).code();
+            let field = at.job("grid/over", summary.clone());
             Problem::new(code, summary).with(field)
         }
         ResolveError::OtherParts { .. } | ResolveError::Damaged(_) => {

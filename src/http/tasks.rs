@@ -1,6 +1,9 @@
 //! The tasks of a job as a request names them: one field a task, with its data.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use crate::formats::{DataForm, json};
@@ -8,12 +11,13 @@ use crate::records::certificates::{
     ConventionName, ListLength, MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec,
 };
 use crate::records::evaluation::EvaluateSpec;
+use crate::records::grid::GridSpec;
 use crate::records::hypothesis::ReadingName;
 use crate::records::task::TaskSpec;
 use crate::records::train::{
     LearnerSpec, Seconds, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec,
 };
-use crate::records::{ModelId, Priority};
+use crate::records::{ModelId, Priority, bounded_json};
 
 use super::data_schema;
 use super::experiments::ExperimentRequest;
@@ -41,6 +45,9 @@ pub struct JobRequest {
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = ExperimentRequest, required = false)]
     experiment: Option<ExperimentRequest>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = GridRequest, required = false)]
+    grid: Option<GridRequest>,
     /// Free text.
     #[schema(max_length = 256)]
     pub name: Option<String>,
@@ -147,6 +154,58 @@ pub struct EvaluateRequest {
     max_seconds: Option<Seconds>,
 }
 
+/// Train over the product of lists of values, each training a part of the job.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GridRequest {
+    /// The training, as it is before anything is replaced in it. Its data are sent once. It begins
+    /// from no model and keeps no trace.
+    #[serde(deserialize_with = "json::object")]
+    train: TrainRequest,
+    /// The values that fields of the training take: `seed`, `holdout`, `learner.name`, and what
+    /// stands below `learner.params` and `stop`, with dots.
+    #[serde(deserialize_with = "bounded_json::object")]
+    #[schema(value_type = Object, example = json!({"seed": [1, 2, 3], "learner.params.eta": [1, 2]}))]
+    over: Map<String, Value>,
+}
+
+impl GridRequest {
+    /// The task.
+    ///
+    /// # Errors
+    /// Values that are no list, and what a part of a job does not do.
+    fn asked(self) -> Result<Asked, Problem> {
+        let refused = |pointer: String, detail: &str| {
+            let field = FieldError::at_pointer(pointer, detail.to_owned());
+            Err(Problem::new(Code::SCHEMA, detail).with(field))
+        };
+        if self.train.warm_start.is_some() {
+            let detail = "a training of a grid begins from no model";
+            return refused("/grid/train/warm_start".to_owned(), detail);
+        }
+        if self.train.trace {
+            let detail = "a training of a grid keeps no trace; train the one of interest again";
+            return refused("/grid/train/trace".to_owned(), detail);
+        }
+        let mut over = BTreeMap::new();
+        for (field, values) in self.over {
+            let Value::Array(values) = values else {
+                let pointer = field.replace('~', "~0").replace('/', "~1");
+                return refused(format!("/grid/over/{pointer}"), "give a list of values");
+            };
+            over.insert(field, values);
+        }
+        let asked = Asked::from(self.train);
+        let TaskSpec::Train(train) = asked.task else {
+            unreachable!("a training is asked for");
+        };
+        Ok(Asked {
+            task: TaskSpec::Grid(GridSpec { train, over }),
+            ..asked
+        })
+    }
+}
+
 /// A task that is there: null is none.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
     json::object(field).map(Some)
@@ -167,7 +226,7 @@ pub struct Asked {
 impl Asked {
     /// Refuses a declaration that nothing would rest on.
     fn check(self) -> Result<Self, Problem> {
-        let is_train = matches!(self.task, TaskSpec::Train(_));
+        let is_train = matches!(self.task, TaskSpec::Train(_) | TaskSpec::Grid(_));
         match &self.data {
             Some(DataForm::Sample { assume, .. } | DataForm::Dataset { assume, .. })
                 if assume.is_some() && !is_train =>
@@ -184,13 +243,14 @@ impl Asked {
 
 impl JobRequest {
     /// The names of the tasks, each a field of the request.
-    pub const TASKS: [&str; 6] = [
+    pub const TASKS: [&str; 7] = [
         "train",
         "separability",
         "maximum_margin",
         "version_space",
         "evaluate",
         "experiment",
+        "grid",
     ];
 
     /// The one task.
@@ -199,6 +259,7 @@ impl JobRequest {
     /// When there is none or more than one.
     pub fn asked(&mut self) -> Result<Asked, Problem> {
         let experiment = self.experiment.take();
+        let grid = self.grid.take();
         let tasks = [
             self.train.take().map(Asked::from),
             self.separability.take().map(Asked::from),
@@ -206,6 +267,7 @@ impl JobRequest {
             self.version_space.take().map(Asked::from),
             self.evaluate.take().map(Asked::from),
             experiment.map(ExperimentRequest::asked).transpose()?,
+            grid.map(GridRequest::asked).transpose()?,
         ];
         let mut asked = tasks.into_iter().flatten();
         match (asked.next(), asked.next()) {

@@ -6,20 +6,23 @@ use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 
-use crate::records::JobId;
+use crate::experiments::mistake_curve;
 use crate::records::id::JobKind;
-use crate::records::train::TraceDocument;
+use crate::records::train::{TraceDocument, TrainResult};
+use crate::records::{Job, JobId};
 
 use super::App;
 use super::extract::{Caller, NoQuery, PathId, accepted};
 use super::problem::{Code, Problem};
 
-/// The mistake curve as JSON or, by `Accept`, as CSV.
+/// The mistake curve as JSON or, by `Accept`, as CSV or as a picture, beside the bound that a theorem
+/// puts on the mistakes where there is one.
 #[utoipa::path(get, path = "/v1/jobs/{id}/trace", tag = "jobs",
     params(("id" = JobId, Path, description = "The job"),
-        ("Accept" = Option<String>, Header, description = "`application/json` or `text/csv`")),
+        ("Accept" = Option<String>, Header, description = "`application/json`, `text/csv` or `image/svg+xml`")),
     responses((status = 200, description = "The curve",
-        content((TraceDocument = "application/json"), (String = "text/csv")))))]
+        content((TraceDocument = "application/json"), (String = "text/csv"),
+            (String = "image/svg+xml")))))]
 pub async fn trace(
     State(app): State<App>,
     Caller(owner): Caller,
@@ -27,28 +30,50 @@ pub async fn trace(
     PathId(id): PathId<JobKind>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let media_type = accepted(&headers, &["application/json", "text/csv"])?;
-    app.jobs.job(&owner, id).await?;
+    let media_type = accepted(&headers, &["application/json", "text/csv", "image/svg+xml"])?;
+    let job = app.jobs.job(&owner, id).await?;
     let trace = app.jobs.store().trace(&owner, id).await?;
     let trace = trace.ok_or_else(|| {
         let detail = "This job has no trace: it has not ended, or did not ask for one.";
         Problem::new(Code::NOT_FOUND, detail)
     })?;
     let body = match media_type {
-        "text/csv" => csv(&trace)?.into_bytes(),
+        "text/csv" => csv(&read(&trace)?).into_bytes(),
+        "image/svg+xml" => svg(&read(&trace)?, job).into_bytes(),
         _ => trace,
     };
     let content_type = HeaderValue::from_static(media_type);
     Ok(([(header::CONTENT_TYPE, content_type)], body).into_response())
 }
 
-fn csv(trace: &[u8]) -> Result<String, Problem> {
+fn read(trace: &[u8]) -> Result<TraceDocument, Problem> {
     let read = serde_json::from_slice::<TraceDocument>(trace);
-    let trace = read.map_err(|_| Problem::new(Code::INTERNAL, "The stored trace is damaged."))?;
+    read.map_err(|_| Problem::new(Code::INTERNAL, "The stored trace is damaged."))
+}
+
+fn csv(trace: &TraceDocument) -> String {
     let mut text = "examples,mistakes\n".to_owned();
     for point in &trace.points {
         // Writing to a string does not fail.
         let _ = writeln!(text, "{},{}", point.examples, point.mistakes);
     }
-    Ok(text)
+    text
+}
+
+fn svg(trace: &TraceDocument, job: Job) -> String {
+    let title = match &job.learner {
+        Some(learner) => format!("Mistakes of {learner}"),
+        None => "Mistakes".to_owned(),
+    };
+    let result = job
+        .result
+        .and_then(|result| serde_json::from_value::<TrainResult>(result).ok());
+    let bound = result.and_then(|result| result.bound);
+    let bound = bound.as_ref();
+    let bound = bound.and_then(|bound| Some((bound.theorem.as_str(), bound.value?)));
+    let places = trace
+        .points
+        .iter()
+        .map(|point| (point.examples, point.mistakes));
+    mistake_curve::chart(&title, places, bound).to_svg()
 }

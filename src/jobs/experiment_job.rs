@@ -123,7 +123,7 @@ pub fn outcome_so_far(
 /// What is written of all parts.
 pub(super) fn ending_of_whole(outcome: &Outcome) -> Ending {
     Ending {
-        result: json(&ExperimentResult::from(outcome)),
+        result: json(&ExperimentResult::from(outcome.clone())),
         // A part that failed would have failed all: what is missing was cancelled.
         is_cancelled: outcome.is_partial(),
         counts: None,

@@ -1,10 +1,17 @@
 //! Jobs whose work is that of their parts: how these come to be, and what is read of them.
 
-use crate::records::{Job, JobId, Lineage, PartOutcome, Progress, Status};
-use crate::storage::{StoreError, Usage};
+use std::sync::Arc;
 
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::records::task::JobSpec;
+use crate::records::{Job, JobId, Lineage, PartOutcome, Progress, Status};
+use crate::storage::{Blobs, JobEnd, StoreError, Usage};
+
+use super::ids::Ids;
 use super::service::{Jobs, JobsError};
-use super::submit::NewJob;
+use super::submit::{NewJob, is_asked_again};
 
 /// Parts read from the store at once.
 const PAGE: u32 = 100;
@@ -18,6 +25,8 @@ impl Jobs {
             ..Usage::default()
         };
         self.check_room(&new.owner, &all).await?;
+        let mut record = self.record(&new);
+        self.keep_data(&mut record, &new.work).await?;
         let parent = Job {
             lineage: Lineage::Parent {
                 parts: count,
@@ -27,43 +36,24 @@ impl Jobs {
                 fraction: Some(0.0),
                 ..Progress::default()
             },
-            ..self.record(&new)
+            ..record
         };
-        let parts = self.parts_of(&new, &parent, count);
+        let (ids, spec, whole) = (Arc::clone(&self.ids), new.spec.clone(), parent.clone());
+        let parts = tokio::task::spawn_blocking(move || parts_of(&ids, &spec, &whole, count));
+        let parts = parts.await.map_err(|_| JobsError::Stopping)?;
         let insert = || self.store.insert_parts(&parent, &parts, new.key.as_ref());
+        let asked_at = Instant::now();
         let mut stored = insert().await;
-        if let Err(StoreError::Unavailable(_)) = stored {
-            // Perhaps only the answer is missing. A job that is stored already is left as it is.
+        let is_repeated = is_asked_again(&stored, asked_at);
+        if is_repeated {
+            // A job that is stored already is left as it is.
             stored = insert().await;
         }
+        self.forget_unless_stored(&stored, is_repeated, &parent)
+            .await;
         stored?;
         self.hub.work.notify_one();
         Ok(parent)
-    }
-
-    /// The parts of a job, in the order of their ids.
-    fn parts_of(&self, new: &NewJob, parent: &Job, count: u32) -> Vec<Job> {
-        let mut ids: Vec<JobId> = (0..count).map(|_| self.ids.id()).collect();
-        ids.sort_unstable();
-        let part = |(id, part): (JobId, u32)| {
-            let spec = new.spec.part(part, count)?;
-            Some(Job {
-                id,
-                task: spec.task.name().to_owned(),
-                learner: spec.task.learner().map(str::to_owned),
-                name: None,
-                spec: spec.to_json(),
-                data_key: None,
-                callback: None,
-                progress: Progress::default(),
-                lineage: Lineage::Part {
-                    parent: parent.id,
-                    part,
-                },
-                ..parent.clone()
-            })
-        };
-        ids.into_iter().zip(0..).filter_map(part).collect()
     }
 
     /// What came of the parts of a job so far, in their order.
@@ -74,12 +64,25 @@ impl Jobs {
         let mut all: Vec<PartOutcome> = Vec::new();
         loop {
             let after = all.last().map(|part| part.job);
-            let some = self.store.parts(parent, after, PAGE).await?;
+            let mut some = self.store.parts(parent, after, PAGE).await?;
+            for part in &mut some {
+                forget_long(part);
+            }
             let is_last = some.len() < PAGE as usize;
             all.extend(some);
             if is_last {
                 return Ok(all);
             }
+        }
+    }
+
+    /// The key of the data that a part reads, which are its parent's, if they are no dataset.
+    pub(super) fn data_key_of(job: &Job) -> Option<String> {
+        match job.lineage {
+            Lineage::Part { parent, .. } if job.data_sha256.is_some() && job.dataset.is_none() => {
+                Some(Blobs::data_key(parent, 0))
+            }
+            _ => job.data_key.clone(),
         }
     }
 
@@ -103,4 +106,51 @@ impl Jobs {
             Err(error) => tracing::warn!(job = %parent, %error, "its failure is told later"),
         }
     }
+}
+
+/// The parts of a job, in the order of their ids.
+fn parts_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
+    let mut numbered: Vec<JobId> = (0..count).map(|_| ids.id()).collect();
+    numbered.sort_unstable();
+    let part = |(id, part): (JobId, u32)| {
+        let (spec, seed) = whole.part(part, count)?;
+        Some(Job {
+            id,
+            task: spec.task.name().to_owned(),
+            learner: spec.task.learner().map(str::to_owned),
+            name: None,
+            spec: spec.to_json(),
+            // What its parent has sent along it reads there.
+            data_key: None,
+            seed: seed.unwrap_or(parent.seed),
+            callback: None,
+            progress: Progress::default(),
+            lineage: Lineage::Part {
+                parent: parent.id,
+                part,
+            },
+            ..parent.clone()
+        })
+    };
+    numbered.into_iter().zip(0..).filter_map(part).collect()
+}
+
+/// Drops what can be long of a part, and what nobody gathers.
+fn forget_long(part: &mut PartOutcome) {
+    if let Some(Value::Object(result)) = &mut part.result
+        && let Some(hypothesis) = result.get_mut("hypothesis")
+    {
+        *hypothesis = Value::Null;
+    }
+}
+
+/// What is written of a part: its parent keeps neither models nor curves of many.
+pub(super) fn without_products(mut end: JobEnd) -> JobEnd {
+    end.trace = None;
+    if end.model.take().is_some()
+        && let Some(Value::Object(result)) = &mut end.result
+    {
+        result.insert("model".to_owned(), Value::Null);
+    }
+    end
 }

@@ -171,7 +171,7 @@ impl Jobs {
     /// Deletes the data of a job that certainly is not stored: its key is another's, or there was no
     /// room, and no earlier attempt of which nothing was heard. After any other error the data stay,
     /// since the job may be there all the same and need them. If it is not, the sweep removes them.
-    async fn forget_unless_stored<T>(
+    pub(super) async fn forget_unless_stored<T>(
         &self,
         stored: &Result<T, StoreError>,
         is_repeated: bool,
@@ -188,7 +188,7 @@ impl Jobs {
     }
 
     /// Stores the sample of a job, if it has one of its own, and names the blob in its record.
-    async fn keep_data(&self, record: &mut Job, work: &Work) -> Result<(), JobsError> {
+    pub(super) async fn keep_data(&self, record: &mut Job, work: &Work) -> Result<(), JobsError> {
         let own = work.data().filter(|_| record.dataset.is_none());
         let Some(data) = own.cloned() else {
             return Ok(());
@@ -221,7 +221,7 @@ fn of_bytes(stored_bytes: u64) -> Usage {
 
 /// Whether the store is to be asked once more, since perhaps only its answer is missing. Not when it
 /// took its time to fail: the client is to be told within two seconds.
-fn is_asked_again<T>(stored: &Result<T, StoreError>, asked_at: Instant) -> bool {
+pub(super) fn is_asked_again<T>(stored: &Result<T, StoreError>, asked_at: Instant) -> bool {
     matches!(stored, Err(StoreError::Unavailable(_))) && asked_at.elapsed() < ASKED_AGAIN_WITHIN
 }
 

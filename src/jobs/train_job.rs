@@ -63,11 +63,7 @@ impl TrainJob {
             parameters,
             seed,
             confidence: stop.confidence.map(|confidence| confidence.get()),
-            rule: stop.rule.map(|rule| match rule {
-                StopRuleName::Anytime => StopRule::Anytime,
-                StopRuleName::PerHypothesis => StopRule::PerHypothesis,
-                StopRuleName::Exact => StopRule::Exact,
-            }),
+            rule: stop.rule.map(StopRuleName::rule),
             limits: Limits {
                 max_passes: stop.max_passes.map(|max| max.get()),
                 max_mistakes: stop.max_mistakes.map(|max| max.get()),

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::experiments::{self, ExperimentError, PartTally};
-use crate::formats::{Assume, GeneratedSpec, StoredExamples};
+use crate::formats::{Assume, StoredExamples};
 use crate::learners::data::Data;
 use crate::learners::evaluate::Evaluation;
-use crate::learners::generate::{Generated, Plan};
+use crate::learners::generate::Plan;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::outcome::Outcome;
 use crate::learners::parameters::ParameterError;
@@ -15,13 +15,16 @@ use crate::learners::run::{Interrupt, Run, StopFlag};
 use crate::learners::stopping::Sampling;
 use crate::learners::task::{Input, TaskError};
 use crate::learners::train::train_from;
+use crate::records::grid::{GridError, GridResult};
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::{Job, PartOutcome};
 
 use super::certificate_job::{Asked, CertificateJob, Certified};
+use super::drawing::plan;
 use super::ending::Ending;
 use super::evaluate_job::EvaluateJob;
 use super::experiment_job::{ExperimentJob, ending_of_part, ending_of_whole};
+use super::grid_job::{self, GridJob};
 use super::ids::Ids;
 use super::stored_data::ReadError;
 use super::train_job::TrainJob;
@@ -40,6 +43,8 @@ enum Matter {
     Data(WorkTask, OwnedInput),
     /// It draws what it needs.
     Experiment(ExperimentJob),
+    /// It has data that its parts read.
+    Grid(GridJob, OwnedInput),
 }
 
 /// What is to be done with data.
@@ -63,6 +68,8 @@ pub enum Found {
     Part(PartTally),
     /// Of all parts of an experiment, or of those that there are.
     Gathered(experiments::outcome::Outcome),
+    /// Of the trainings of a grid.
+    Grid(GridResult),
     /// Nothing, of a part that was cancelled.
     Unwanted,
     /// Nothing, of a part whose time was over.
@@ -123,6 +130,15 @@ pub enum ResolveError {
     /// Another version of the program cut the experiment.
     #[error("the experiment was cut into {asked} parts, and is into {now} by this version")]
     OtherParts { asked: u32, now: u32 },
+    /// A grid that is none.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// A training of a grid that cannot run.
+    #[error("with {over}: {error}")]
+    Cell {
+        over: String,
+        error: Box<ResolveError>,
+    },
     /// What is stored of the parts does not read.
     #[error("what came of a part cannot be read: {0}")]
     Damaged(String),
@@ -160,6 +176,15 @@ pub fn resolve(
     model: Option<Arc<Hypothesis>>,
     allowance: Allowance,
 ) -> Result<Work, ResolveError> {
+    if let TaskSpec::Grid(grid) = &spec.task {
+        let job = GridJob::new(grid)?;
+        let input = input(&spec.data, Seed(seed), sample)?;
+        job.check(Seed(seed), &spec.data, input.as_input(), allowance)?;
+        return Ok(Work {
+            matter: Matter::Grid(job, input),
+            seconds_max: None,
+        });
+    }
     let experiment = match &spec.task {
         TaskSpec::Experiment(experiment) => {
             let seconds_max = allowance.experiment_seconds;
@@ -212,7 +237,9 @@ fn data_task(
             job.check(input.as_input(), allowance.state_bytes)?;
             WorkTask::Evaluate(job)
         }
-        TaskSpec::Experiment(_) | TaskSpec::ExperimentPart(_) => return Err(ResolveError::NoData),
+        TaskSpec::Experiment(_) | TaskSpec::ExperimentPart(_) | TaskSpec::Grid(_) => {
+            return Err(ResolveError::NoData);
+        }
     };
     Ok(Matter::Data(task, input))
 }
@@ -241,36 +268,6 @@ pub(super) fn assumed_sampling(assume: Assume) -> Sampling {
     }
 }
 
-/// The examples that a finite plan and a seed define, as a sample: those that a job of this seed
-/// would draw.
-///
-/// # Errors
-/// When there is no count, or they would take more than `bytes_max`.
-pub fn draw(spec: &GeneratedSpec, seed: u64, bytes_max: u64) -> Result<Data, String> {
-    let Some(count) = spec.count else {
-        return Err("these examples have no end; give a count to store them".to_owned());
-    };
-    let bytes = count.saturating_mul(spec.n.div_ceil(64) as u64 * 8);
-    if bytes > bytes_max {
-        return Err(format!(
-            "{count} examples take {bytes} bytes, more than state_bytes_max: {bytes_max}"
-        ));
-    }
-    let plan = plan(spec, Seed(seed));
-    Ok(Generated::materialise(plan, Seed(seed), &Run::default()))
-}
-
-/// The plan of generated data; a target that was left out is drawn from the seed.
-fn plan(spec: &GeneratedSpec, seed: Seed) -> Plan {
-    Plan {
-        target: spec.target.concept(spec.n, seed),
-        sampling: spec.sampling.into(),
-        count: spec.count,
-        noise: spec.noise,
-        density: spec.density,
-    }
-}
-
 impl Work {
     /// Runs to the end from the beginning: see [`Self::run_from`].
     ///
@@ -291,6 +288,7 @@ impl Work {
         let (task, input) = match &self.matter {
             Matter::Data(task, input) => (task, input),
             Matter::Experiment(job) => return job.run(run),
+            Matter::Grid(job, _) => return Ok(Found::Grid(job.gather())),
         };
         // Who ran out of time, or is not wanted, by now is told so by what follows.
         let interrupted = match input.prepare(task, &run.stop) {
@@ -329,6 +327,7 @@ impl Work {
         let (task, input) = match (&self.matter, found) {
             (Matter::Experiment(_), Found::Part(tally)) => return ending_of_part(tally),
             (Matter::Experiment(_), Found::Gathered(outcome)) => return ending_of_whole(outcome),
+            (Matter::Grid(..), Found::Grid(result)) => return grid_job::ending(result),
             (Matter::Data(task, input), _) => (task, input),
             _ => unreachable!("work finds what its task is"),
         };
@@ -351,13 +350,13 @@ impl Work {
     /// The sample, if it came with the request and is stored nowhere.
     pub fn data(&self) -> Option<&Arc<Data>> {
         match &self.matter {
-            Matter::Data(
-                _,
+            Matter::Data(_, input) | Matter::Grid(_, input) => match input {
                 OwnedInput::Sample {
                     sample: JobSample::Memory(data),
                     ..
-                },
-            ) => Some(data),
+                } => Some(data),
+                _ => None,
+            },
             _ => None,
         }
     }
@@ -366,6 +365,7 @@ impl Work {
     pub fn parts(&self) -> Option<u32> {
         match &self.matter {
             Matter::Experiment(job) => job.parts(),
+            Matter::Grid(job, _) => Some(job.trainings()),
             Matter::Data(..) => None,
         }
     }
@@ -379,6 +379,10 @@ impl Work {
             Matter::Experiment(job) => {
                 let taken = job.take(parts);
                 taken.map_err(|error| ResolveError::Damaged(error.to_string()))
+            }
+            Matter::Grid(job, _) => {
+                job.take(parts);
+                Ok(())
             }
             Matter::Data(..) => Ok(()),
         }

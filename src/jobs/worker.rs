@@ -17,6 +17,7 @@ use super::checkpoints::Beginning;
 use super::compute::{Computation, Computed};
 use super::ending;
 use super::keeper::Keeper;
+use super::parts::without_products;
 use super::service::{Jobs, JobsError};
 use super::stored_data::ReadError;
 use super::work::{Allowance, JobSample, ResolveError, Work, resolve};
@@ -97,7 +98,8 @@ impl Jobs {
             .map_err(|error| failed("unreadable", format!("the stored request: {error}")))?;
         // The job pins its dataset, whose key is the one that its id says.
         let dataset_key = job.dataset.map(Blobs::dataset_key);
-        let stored = match job.data_key.as_ref().or(dataset_key.as_ref()) {
+        let data_key = Self::data_key_of(job);
+        let stored = match data_key.as_ref().or(dataset_key.as_ref()) {
             None => None,
             Some(key) => {
                 let sha256 = job.data_sha256.as_deref().unwrap_or_default();
@@ -298,6 +300,10 @@ pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computa
         Computed::Unreadable(ReadError::Store(error)) => lease_runs_out(job, &error),
         computed => {
             let end = ending::end(jobs, job, work, computed).await;
+            let end = match job.lineage {
+                Lineage::Part { .. } => without_products(end),
+                Lineage::Single | Lineage::Parent { .. } => end,
+            };
             jobs.finish(job, lease, end).await;
         }
     }

@@ -73,7 +73,8 @@ pub struct Generated {
 /// A place in a drawn stream: what the generators are there.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    lanes: Lanes,
+    /// Made at the first draw: eight generators take longer to make than a short run to draw from.
+    lanes: Option<Lanes>,
     noise: Generator,
     produced: u64,
 }
@@ -81,25 +82,35 @@ pub(super) struct Place {
 impl Place {
     fn first(seed: Seed) -> Self {
         Self {
-            lanes: seed.lanes(Purpose::Examples),
+            lanes: None,
             noise: seed.generator(Purpose::Noise),
             produced: 0,
         }
     }
 
     pub(super) fn write(&self, snapshot: &mut SnapshotWriter) {
-        snapshot.numbers(self.lanes.state().as_flattened().iter().copied());
+        snapshot.number(self.lanes.is_some().into());
+        if let Some(lanes) = &self.lanes {
+            snapshot.numbers(lanes.state().as_flattened().iter().copied());
+        }
         snapshot.generator(&self.noise);
         snapshot.number(self.produced);
     }
 
     pub(super) fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
-        let mut lanes = [[0; LANES]; 4];
-        for word in lanes.as_flattened_mut() {
-            *word = snapshot.number()?;
-        }
+        let lanes = match snapshot.number()? {
+            0 => None,
+            1 => {
+                let mut state = [[0; LANES]; 4];
+                for word in state.as_flattened_mut() {
+                    *word = snapshot.number()?;
+                }
+                Some(Lanes::from_state(state).ok_or(SnapshotError)?)
+            }
+            _ => return Err(SnapshotError),
+        };
         Ok(Self {
-            lanes: Lanes::from_state(lanes).ok_or(SnapshotError)?,
+            lanes,
             noise: snapshot.generator()?,
             produced: snapshot.number()?,
         })
@@ -223,12 +234,16 @@ impl Generated {
 
     /// Fills the buffer with independent bits of the plan's density.
     fn draw_bits(&mut self) {
+        let seed = self.seed;
+        let lanes = self
+            .next
+            .lanes
+            .get_or_insert_with(|| seed.lanes(Purpose::Examples));
         if self.plan.sampling != Sampling::Uniform || self.plan.density == 0.5 {
-            self.buffer.draw(BLOCK_ROWS, &mut self.next.lanes);
+            self.buffer.draw(BLOCK_ROWS, lanes);
         } else {
             let places = (self.plan.density * (u64::from(u32::MAX) + 1) as f64) as u32;
-            self.buffer
-                .draw_biased(BLOCK_ROWS, places, &mut self.next.lanes);
+            self.buffer.draw_biased(BLOCK_ROWS, places, lanes);
         }
     }
 

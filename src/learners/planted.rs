@@ -10,9 +10,9 @@
 use super::train_loop::Reason;
 
 /// Examples a dimension from which on they determine hidden weights.
-const DETERMINED: f64 = 1.245;
+pub const DETERMINED: f64 = 1.245;
 /// Examples a dimension from which on message passing finds them.
-const FOUND: f64 = 1.493;
+pub const FOUND: f64 = 1.493;
 /// Examples a dimension up to which random labels have consistent weights.
 const CAPACITY: f64 = 0.833;
 

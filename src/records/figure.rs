@@ -4,8 +4,12 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::experiments::ExperimentError;
+use crate::learners::{directed_drift, directed_drift_async, directed_drift_sync};
 
-use super::experiment::{ExperimentSpec, MistakeBoundSweepSpec};
+use super::experiment::ExperimentSpec;
+use super::experiment_params::{
+    FalseStopRateSpec, MistakeBoundSweepSpec, SampleComplexitySpec, SeparableFractionSpec,
+};
 
 /// A ready-made figure.
 #[derive(Debug)]
@@ -19,18 +23,60 @@ pub struct Figure {
 }
 
 /// Every figure, in the order in which they are listed.
-pub static FIGURES: &[Figure] = &[Figure {
-    name: "fang-venkatesh-figure-1",
-    title: "Directed Drift in batches: mistakes against the batch size",
-    spec: || {
-        ExperimentSpec::MistakeBoundSweep(MistakeBoundSweepSpec {
-            normalised_batch_sizes: Some(vec![
+pub static FIGURES: &[Figure] = &[
+    Figure {
+        name: "fang-venkatesh-figure-1",
+        title: "Directed Drift in batches: mistakes against the size of a batch (Fang and Venkatesh, \
+                Figure 1), for D' and D''",
+        spec: || {
+            let sizes = [
                 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0, 1.25, 1.5, 1.75, 2.0,
-            ]),
-            ..MistakeBoundSweepSpec::default()
-        })
+            ];
+            ExperimentSpec::MistakeBoundSweep(MistakeBoundSweepSpec {
+                normalised_batch_sizes: Some(sizes.to_vec()),
+                ..MistakeBoundSweepSpec::default()
+            })
+        },
     },
-}];
+    Figure {
+        name: "fang-venkatesh-table-1",
+        title: "Directed Drift: mistakes against n (Fang and Venkatesh, Table 1), exactly for D, \
+                measured for D' and D'' at their own batch sizes",
+        spec: || {
+            let learners = [
+                &directed_drift::ENTRY,
+                &directed_drift_async::ENTRY,
+                &directed_drift_sync::ENTRY,
+            ];
+            ExperimentSpec::MistakeBoundSweep(MistakeBoundSweepSpec {
+                n: vec![3, 5, 7, 9, 11, 15, 21, 31, 41, 51, 61, 81, 101],
+                learners: learners.map(|entry| entry.name.to_owned()).to_vec(),
+                ..MistakeBoundSweepSpec::default()
+            })
+        },
+    },
+    Figure {
+        name: "cover-figure-1",
+        title: "The share of dichotomies that are separable, for 5 and 65 dimensions, and Cover's \
+                count",
+        spec: || ExperimentSpec::SeparableFraction(SeparableFractionSpec::default()),
+    },
+    Figure {
+        name: "false-stops",
+        title: "How often the rules per-hypothesis and anytime stop at a wrong hypothesis",
+        spec: || ExperimentSpec::FalseStopRate(FalseStopRateSpec::default()),
+    },
+    Figure {
+        name: "sample-complexity",
+        title: "How many examples a dimension it takes to find hidden binary weights",
+        spec: || {
+            ExperimentSpec::SampleComplexity(SampleComplexitySpec {
+                n: vec![101, 501],
+                ..SampleComplexitySpec::default()
+            })
+        },
+    },
+];
 
 impl Figure {
     /// The figure of that name.

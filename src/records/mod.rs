@@ -5,15 +5,17 @@
 //! nor HTTP, and they read no clock and draw no random number: both come in as parameters.
 
 pub mod api_key;
-mod bounded_json;
+pub mod bounded_json;
 pub mod callback;
 pub mod certificates;
 pub mod dataset;
 pub mod evaluation;
 pub mod event;
 pub mod experiment;
+pub mod experiment_params;
 pub mod experiment_part;
 pub mod figure;
+pub mod grid;
 pub mod hypothesis;
 pub mod id;
 pub mod idempotency;

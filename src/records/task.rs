@@ -9,6 +9,7 @@ use super::certificates::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec}
 use super::evaluation::EvaluateSpec;
 use super::experiment::ExperimentSpec;
 use super::experiment_part::ExperimentPartSpec;
+use super::grid::GridSpec;
 use super::id::ModelId;
 use super::names::Names;
 use super::train::{Seconds, TrainSpec};
@@ -55,6 +56,8 @@ pub enum TaskSpec {
     Experiment(ExperimentSpec),
     /// Run a part of one.
     ExperimentPart(ExperimentPartSpec),
+    /// Run the trainings of a grid.
+    Grid(GridSpec),
 }
 
 impl TaskSpec {
@@ -68,6 +71,7 @@ impl TaskSpec {
             Self::Evaluate(_) => "evaluate",
             Self::Experiment(_) => "experiment",
             Self::ExperimentPart(_) => "experiment_part",
+            Self::Grid(_) => "grid",
         }
     }
 
@@ -80,7 +84,8 @@ impl TaskSpec {
             | Self::VersionSpace(_)
             | Self::Evaluate(_)
             | Self::Experiment(_)
-            | Self::ExperimentPart(_) => None,
+            | Self::ExperimentPart(_)
+            | Self::Grid(_) => None,
         }
     }
 
@@ -93,7 +98,8 @@ impl TaskSpec {
             | Self::MaximumMargin(_)
             | Self::VersionSpace(_)
             | Self::Experiment(_)
-            | Self::ExperimentPart(_) => None,
+            | Self::ExperimentPart(_)
+            | Self::Grid(_) => None,
         }
     }
 
@@ -105,6 +111,7 @@ impl TaskSpec {
             Self::MaximumMargin(spec) => spec.max_seconds,
             Self::VersionSpace(spec) => spec.max_seconds,
             Self::Evaluate(spec) => spec.max_seconds,
+            Self::Grid(spec) => spec.seconds_max(),
             Self::Experiment(_) | Self::ExperimentPart(_) => None,
         };
         seconds.map(Seconds::get)
@@ -112,18 +119,25 @@ impl TaskSpec {
 }
 
 impl JobSpec {
-    /// What is asked of one of the parts of this; nothing where it has none.
-    pub fn part(&self, part: u32, parts: u32) -> Option<Self> {
+    /// What is asked of one of the parts of this, and the seed that it has of its own; nothing where
+    /// there is no such part.
+    pub fn part(&self, part: u32, parts: u32) -> Option<(Self, Option<u64>)> {
+        let mut seed = None;
         let task = match &self.task {
             TaskSpec::Experiment(experiment) => TaskSpec::ExperimentPart(ExperimentPartSpec {
                 experiment: experiment.clone(),
                 parts,
                 part,
             }),
+            TaskSpec::Grid(grid) => {
+                let cell = grid.cell(part).ok()?;
+                seed = cell.seed;
+                TaskSpec::Train(cell.train)
+            }
             _ => return None,
         };
         let data = self.data.clone();
-        Some(Self { task, data })
+        Some((Self { task, data }, seed))
     }
 
     /// As it is stored.

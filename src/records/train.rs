@@ -9,6 +9,7 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::learners::outcome::{Outcome, Training};
 use crate::learners::random::SEED_MAX;
 use crate::learners::run::Counts;
+use crate::learners::stopping::StopRule;
 use crate::learners::trace::Trace;
 
 use super::hypothesis::HypothesisDocument;
@@ -216,6 +217,17 @@ pub enum StopRuleName {
     /// Holds for the run as a whole, by the exact analysis of Directed Drift: for that learner, on
     /// fresh uniform-positive examples, n at most 512.
     Exact,
+}
+
+impl StopRuleName {
+    /// The rule.
+    pub fn rule(self) -> StopRule {
+        match self {
+            Self::Anytime => StopRule::Anytime,
+            Self::PerHypothesis => StopRule::PerHypothesis,
+            Self::Exact => StopRule::Exact,
+        }
+    }
 }
 
 /// What came of a training.

@@ -9,7 +9,7 @@
 //! start has a binomial distance.
 
 use crate::learners::drift_chain::{DriftChain, N_MAX, scaled_binomials};
-use crate::learners::stopping::{Sampling, per_hypothesis_run_length, smallest_error};
+use crate::learners::stopping::{Sampling, StopRule, per_hypothesis_run_length, smallest_error};
 
 use super::anytime::{AnytimeRule, anytime};
 use super::{OutOfRange, check_probability, check_whole};
@@ -121,6 +121,34 @@ pub fn expected_mistakes(n: usize) -> Option<f64> {
     Some(expected(&DriftChain::new(n), &starts, |_| 1.0).random_start)
 }
 
+/// Theorem 1's bounds on the expected mistakes of D, as printed and without their O terms: the lower,
+/// and the upper, which may be infinite.
+pub fn theorem_1(n: usize) -> (f64, f64) {
+    let n = n as f64;
+    (ALPHA * libm::exp(BETA * n), libm::pow(n / 2.0, n))
+}
+
+/// The probability that a run of D from a random start, under a rule that is allowed the error
+/// `delta`, ends at a wrong hypothesis; of `anytime` at least.
+///
+/// # Errors
+/// The parameter that is out of range, as for [`analyse`].
+pub fn false_stop_probability(n: u64, delta: f64, rule: StopRule) -> Result<f64, OutOfRange> {
+    check_whole("n", n, ("exact_analysis_n_max", N_MAX as u64))?;
+    check_probability("delta", delta)?;
+    let n = n as usize;
+    let chain = DriftChain::new(n);
+    let starts = scaled_binomials(n).pop().unwrap_or_default();
+    let run_length = match rule {
+        StopRule::Anytime => return Ok(anytime(&chain, &starts, delta).false_stop_probability),
+        StopRule::PerHypothesis => per_hypothesis_run_length(n, libm::log(delta)),
+        StopRule::Exact => chain.exact_run_length(delta),
+    };
+    Ok(FixedRule::new(run_length, &chain, &starts)
+        .false_stop
+        .random_start)
+}
+
 /// The binary logarithm of the expected examples of D from a random start, up to and including its
 /// last mistake, where the chain reaches: for `n` from 1 to [`N_MAX`].
 pub fn expected_examples_log2(n: usize) -> Option<f64> {
@@ -171,8 +199,7 @@ impl TheoremOne {
 
     fn new(n: usize, mistakes: &ByStart) -> Self {
         let half = n as f64 / 2.0;
-        let lower = ALPHA * libm::exp(BETA * n as f64);
-        let upper = libm::pow(half, n as f64);
+        let (lower, upper) = theorem_1(n);
         let from = |distance: usize| mistakes.by_distance[distance];
         Self {
             lower,

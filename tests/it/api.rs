@@ -11,6 +11,7 @@ mod evaluate;
 mod events;
 mod experiments;
 mod formats;
+mod grids;
 mod holdout;
 mod idempotency;
 mod import;

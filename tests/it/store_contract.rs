@@ -420,7 +420,8 @@ contract!(over_sqlite over_postgres; [
         a_lease_may_be_lost_while_parts_are_gathered
         parts_are_swept_with_their_parent
         lists_pass_over_parts
-        parts_are_stored_with_their_parent_or_not_at_all;
+        parts_are_stored_with_their_parent_or_not_at_all
+        no_end_of_all_parts_is_told_of_the_parts;
     reading:
         events_are_read_from_a_number_on
         pages_neither_repeat_nor_skip

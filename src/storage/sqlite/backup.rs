@@ -95,6 +95,8 @@ impl DatabaseCopy {
         let mut transaction = self.connection.begin().await?;
         let mut removed = 0;
         for statement in [
+            "DELETE FROM jobs WHERE parent IN \
+             (SELECT id FROM jobs WHERE data_key = $1 AND finished_at IS NULL)",
             "DELETE FROM jobs WHERE data_key = $1 AND finished_at IS NULL",
             "DELETE FROM jobs WHERE finished_at IS NULL \
              AND dataset IN (SELECT id FROM datasets WHERE data_key = $1)",

@@ -4,16 +4,17 @@ use serde_json::{Value, json};
 
 use crate::service::{Answer, Service, request, short_job, until};
 
-/// A sweep of a few points, with this many runs at each.
+/// A sweep of a few points, with this many runs at each. The estimate allows for far more mistakes
+/// than come, so that it is cut into many parts.
 fn sweep(runs: u64) -> Value {
     json!({"experiment": {"name": "mistake-bound-sweep", "seed": 7, "params": {
-        "n": [11, 21], "normalised_batch_sizes": [1.0, 2.0], "runs": runs}}})
+        "n": [11], "batch_sizes": [1, 2], "max_mistakes": 10_000_000, "runs": runs}}})
 }
 
 /// One that computes for a minute or so, in many parts.
 fn long_sweep() -> Value {
     json!({"experiment": {"name": "mistake-bound-sweep", "seed": 7, "params": {
-        "n": [101], "normalised_batch_sizes": [1.0], "runs": 10_000}}})
+        "n": [11], "batch_sizes": [1], "max_mistakes": 10_000_000, "runs": 20_000}}})
 }
 
 async fn figure(service: &Service, path: &str, accept: &str) -> Answer {
@@ -34,7 +35,7 @@ async fn parts(service: &Service, path: &str) -> Vec<Value> {
 #[tokio::test]
 async fn an_experiment_is_run_by_parts_and_gathered() {
     let service = Service::start().await;
-    let job = service.run(&sweep(600)).await;
+    let job = service.run(&sweep(20)).await;
     assert_eq!(
         (&job["status"], &job["task"]),
         (&json!("succeeded"), &json!("experiment"))
@@ -49,7 +50,7 @@ async fn an_experiment_is_run_by_parts_and_gathered() {
         for point in series["points"].as_array().unwrap() {
             let [low, y, high] = ["low", "y", "high"].map(|key| point[key].as_f64().unwrap());
             assert!(low < y && y < high, "{point}");
-            assert_eq!(point["runs"], 600);
+            assert_eq!(point["runs"], 20);
         }
     }
     let path = format!("/v1/jobs/{}", job["id"].as_str().unwrap());
@@ -83,7 +84,7 @@ async fn a_result_does_not_depend_on_the_number_of_workers() {
     let mut results = Vec::new();
     for workers in ["1", "4"] {
         let service = Service::with(&["--workers", workers]).await;
-        let job = service.run(&sweep(300)).await;
+        let job = service.run(&sweep(20)).await;
         assert_eq!(job["status"], "succeeded");
         results.push(job["result"].to_string());
     }
@@ -114,9 +115,10 @@ async fn a_figure_is_a_picture_a_table_or_a_document() {
 async fn an_experiment_is_watched_and_cancelled_with_what_it_has() {
     let service = Service::with(&["--workers", "1"]).await;
     let path = service.submit(&long_sweep()).await;
-    let watched = until("a part of the experiment", async || {
+    let watched = until("a hundredth of the experiment", async || {
         let job = service.get(&path).await.expect(200).json();
-        let done = job["progress"]["fraction"].as_f64().unwrap() > 0.0;
+        // An event is told for every hundredth.
+        let done = job["progress"]["fraction"].as_f64().unwrap() >= 0.01;
         done.then_some(job)
     })
     .await;
@@ -151,7 +153,7 @@ async fn an_experiment_is_watched_and_cancelled_with_what_it_has() {
 #[tokio::test]
 async fn an_experiment_that_waits_is_cancelled_without_a_result() {
     let service = Service::idle(&[]).await;
-    let path = service.submit(&sweep(2_000)).await;
+    let path = service.submit(&sweep(20)).await;
     let empty = figure(&service, &path, "application/json").await;
     assert_eq!(empty.expect(200).json()["runs"], 0);
     assert_eq!(service.delete(&path).await.problem(409), "wrong-state");
@@ -170,7 +172,7 @@ async fn an_experiment_that_waits_is_cancelled_without_a_result() {
 #[tokio::test]
 async fn the_parts_of_an_experiment_need_room_in_the_queue() {
     let service = Service::idle(&["--jobs-queued-max", "1"]).await;
-    let refused = service.post_json("/v1/jobs", &sweep(2_000)).await;
+    let refused = service.post_json("/v1/jobs", &sweep(20)).await;
     assert_eq!(
         refused.header("retry-after").map(str::is_empty),
         Some(false)
@@ -235,7 +237,12 @@ async fn what_cannot_be_run_is_refused_at_its_place() {
     let many: Vec<u64> = (1..=1_000).collect();
     for (params, status, code, pointer) in [
         (json!({"runs": 0}), 400, "invalid-parameter", "params/runs"),
-        (json!({"n": [1]}), 400, "invalid-parameter", "params/n/0"),
+        (
+            json!({"n": [1], "normalised_batch_sizes": [1.0]}),
+            400,
+            "invalid-parameter",
+            "params/n/0",
+        ),
         (json!({"n": []}), 400, "invalid-parameter", "params/n"),
         (
             json!({"batch_sizes": [5, 0]}),

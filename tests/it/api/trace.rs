@@ -1,4 +1,4 @@
-//! `GET /v1/jobs/{id}/trace`: the mistake curve as JSON and CSV.
+//! `GET /v1/jobs/{id}/trace`: the mistake curve as JSON, as CSV and as a picture.
 
 use crate::service::{Answer, Service, request, short_job};
 
@@ -53,6 +53,33 @@ async fn the_media_type_is_chosen_by_accept() {
     assert_eq!(
         accept(&service, &path, "image/png").await.problem(406),
         "not-acceptable"
+    );
+}
+
+#[tokio::test]
+async fn the_picture_shows_the_curve_beside_its_bound() {
+    let service = Service::start().await;
+    let body = serde_json::json!({"train": {
+        "learner": {"name": "perceptron", "params": {"bias": false}},
+        "data": {"generated": {"n": 9, "count": 200, "sampling": "uniform",
+                               "target": {"binary_weights": {}}}},
+        "seed": 3, "trace": true}});
+    let job = service.run(&body).await;
+    let bound = job["result"]["bound"]["value"].as_f64().unwrap();
+    let path = format!("/v1/jobs/{}/trace", job["id"].as_str().unwrap());
+    let svg = accept(&service, &path, "image/svg+xml").await.expect(200);
+    assert_eq!(svg.header("content-type"), Some("image/svg+xml"));
+    let text = svg.text();
+    assert!(text.starts_with("<svg ") && text.contains("Mistakes of perceptron"));
+    let mistakes = &job["result"]["mistakes"];
+    let examples = &job["result"]["examples"];
+    assert!(
+        text.contains(&format!("{mistakes} at {examples}.")),
+        "{text}"
+    );
+    assert!(
+        text.contains(&format!("at most {bound} mistakes")),
+        "{text}"
     );
 }
 

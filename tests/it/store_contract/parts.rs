@@ -1,5 +1,7 @@
 //! Jobs that have parts: how these are taken, counted off, cancelled together, and go together.
 
+use halfspace::records::Callback;
+
 use super::*;
 
 const PARENT: i64 = 1;
@@ -452,4 +454,36 @@ pub(super) async fn parts_are_stored_with_their_parent_or_not_at_all(backend: &d
     }
     assert_eq!(results(&*store).await.len(), 2);
     assert_eq!(story(&*store, reading.id).await, ["queued"]);
+}
+
+pub(super) async fn no_end_of_all_parts_is_told_of_the_parts(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let calling = |number: i64| Job {
+        id: job(number).id,
+        callback: Some(Callback::new("https://receiver.example/")),
+        ..parent(1)
+    };
+    let owed = async || store.claim_callback(&worker("d"), LONG).await.unwrap();
+    for (number, status) in [(100, Status::Failed), (200, Status::Cancelled)] {
+        let parent = calling(number);
+        let lineage = Lineage::Part {
+            parent: parent.id,
+            part: 0,
+        };
+        let part = Job {
+            lineage,
+            ..job(number + 1)
+        };
+        store.insert_parts(&parent, &[part], None).await.unwrap();
+        match status {
+            Status::Failed => {
+                let part = claimed_as(&*store, "a").await;
+                finish(&*store, &part, failure()).await;
+            }
+            _ => drop(store.cancel_job(&owner(), parent.id, at(5)).await.unwrap()),
+        }
+        let claim = owed().await.unwrap();
+        assert_eq!((claim.job.id, claim.job.status), (parent.id, status));
+        assert_eq!(owed().await, None);
+    }
 }

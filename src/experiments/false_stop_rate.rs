@@ -1,0 +1,181 @@
+//! `false-stop-rate`: how often a stopping rule ends a run of Directed Drift (algorithm D) at a wrong
+//! hypothesis, against the error that it is allowed; beside the exact probability.
+//!
+//! Whose points lie above the diagonal promised too much. `theory::directed_drift` has the exact
+//! analysis.
+
+use std::sync::OnceLock;
+
+use crate::learners::directed_drift;
+use crate::learners::drift_chain::N_MAX;
+use crate::learners::generate::Plan;
+use crate::learners::random::Seed;
+use crate::learners::run::{Interrupt, Run};
+use crate::learners::stopping::{Sampling, StopRule};
+use crate::learners::task::{Input, Task};
+use crate::learners::train::train;
+use crate::theory::directed_drift::{expected_examples_log2, false_stop_probability};
+
+use super::error::{check_between, check_grid, check_list, check_not_empty, check_number};
+use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
+use super::tally::{Observation, PointTally};
+use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
+
+/// The name in requests.
+pub const NAME: &str = "false-stop-rate";
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Numbers of features.
+    pub n: Vec<u64>,
+    /// The rules.
+    pub rules: Vec<StopRule>,
+    /// The errors that they are allowed.
+    pub deltas: Vec<f64>,
+    /// Runs at each point.
+    pub runs: u64,
+}
+
+/// The experiment, its parameters checked.
+#[derive(Debug)]
+pub struct FalseStopRate {
+    question: Question,
+    /// The probability at each point, worked out when first wanted.
+    exact: OnceLock<Vec<f64>>,
+}
+
+/// A point of the grid.
+#[derive(Clone, Copy, Debug)]
+struct Cell {
+    rule: StopRule,
+    n: u64,
+    delta: f64,
+}
+
+impl FalseStopRate {
+    /// Checks what is asked.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn new(question: Question) -> Result<Self, ExperimentError> {
+        let (n, rules, deltas) = (&question.n, &question.rules, &question.deltas);
+        check_grid(&[n.len(), rules.len(), deltas.len()])?;
+        check_list("n", n, 1..=N_MAX as u64)?;
+        check_not_empty("rules", rules.len())?;
+        check_between("deltas", deltas, (0.0, 1.0))?;
+        check_number("runs", question.runs, 1..=RUNS_MAX)?;
+        Ok(Self {
+            question,
+            exact: OnceLock::new(),
+        })
+    }
+
+    /// A rule and an n make a series, and its points differ in delta.
+    fn cell(&self, point: usize) -> Cell {
+        let Question {
+            n, deltas, rules, ..
+        } = &self.question;
+        let series = point / deltas.len();
+        Cell {
+            rule: rules[series / n.len()],
+            n: n[series % n.len()],
+            delta: deltas[point % deltas.len()],
+        }
+    }
+
+    fn size(&self) -> usize {
+        let Question {
+            n, deltas, rules, ..
+        } = &self.question;
+        n.len() * deltas.len() * rules.len()
+    }
+
+    fn exact(&self) -> &[f64] {
+        self.exact.get_or_init(|| {
+            let probability = |point| {
+                let Cell { rule, n, delta } = self.cell(point);
+                false_stop_probability(n, delta, rule).expect("parameters in the range checked")
+            };
+            (0..self.size()).map(probability).collect()
+        })
+    }
+}
+
+impl Design for FalseStopRate {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn points(&self) -> Vec<PointPlan> {
+        let plan = |point| {
+            let n = self.cell(point).n;
+            // No run of a rule that keeps its word is much shorter than one to the target.
+            let examples = expected_examples_log2(n as usize).map_or(f64::INFINITY, libm::exp2);
+            PointPlan {
+                runs: self.question.runs,
+                seconds_a_run: 1e-5 + 2.5e-8 * examples,
+            }
+        };
+        (0..self.size()).map(plan).collect()
+    }
+
+    fn observe(&self, point: usize, seed: Seed, run: &Run) -> Result<Observation, Interrupt> {
+        let Cell { rule, n, delta } = self.cell(point);
+        let target = Plan::random_target(n as usize, seed);
+        let plan = Plan::endless(target, Sampling::UniformPositive);
+        let task = Task {
+            confidence: Some(1.0 - delta),
+            rule: Some(rule),
+            ..Task::of(&directed_drift::ENTRY, seed)
+        };
+        let outcome = train(&task, Input::Generated(&plan), run)?;
+        let is_right = outcome.target.is_some_and(|target| target.recovered);
+        Ok(Observation {
+            value: u64::from(!is_right),
+            is_censored: false,
+        })
+    }
+
+    fn chart(&self, tallies: &[PointTally]) -> Chart {
+        let deltas = &self.question.deltas;
+        let exact = self.exact();
+        let (mut series, mut theory) = (Vec::new(), Vec::new());
+        for (at, tallies) in tallies.chunks(deltas.len()).enumerate() {
+            let first = self.cell(at * deltas.len());
+            let label = format!("{}, n = {}", first.rule.name(), first.n);
+            let points = deltas.iter().zip(tallies);
+            let points = points.filter_map(|(delta, tally)| Point::share(*delta, tally));
+            series.push(Series {
+                label: label.clone(),
+                points: points.collect(),
+            });
+            let places = deltas.iter().zip(&exact[at * deltas.len()..]);
+            let places = places.map(|(delta, exact)| (*delta, *exact));
+            theory.push(Curve::new(format!("exact: {label}"), Some(at), places));
+        }
+        let ends = deltas
+            .iter()
+            .fold((1.0_f64, 0.0_f64), |(low, high), &delta| {
+                (low.min(delta), high.max(delta))
+            });
+        let diagonal = [(ends.0, ends.0), (ends.1, ends.1)];
+        theory.push(Curve::new("allowed: the diagonal", None, diagonal));
+        Chart {
+            title: "Directed Drift (D): how often a rule stops at a wrong hypothesis".to_owned(),
+            x: Axis::new("error allowed, delta", "probability", Scale::Logarithmic),
+            y: Axis::new(
+                "runs that end at a wrong hypothesis",
+                "share",
+                Scale::Logarithmic,
+            ),
+            series,
+            theory,
+            marks: Vec::new(),
+            notes: vec![
+                "Shares with Wilson's intervals of 95 %; a share of 0 is drawn on the lower edge."
+                    .to_owned(),
+            ],
+        }
+    }
+}

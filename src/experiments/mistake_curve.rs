@@ -1,0 +1,65 @@
+//! The mistakes of one run against the examples that it read, beside the bound that a theorem puts
+//! on them.
+
+use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
+
+/// The chart of a run's examples and mistakes so far, at some of its mistakes and at its end; and of
+/// the bound on its mistakes, by the theorem's name, where it has one.
+pub fn chart(
+    title: &str,
+    places: impl Iterator<Item = (u64, u64)>,
+    bound: Option<(&str, f64)>,
+) -> Chart {
+    let start = std::iter::once((0, 0));
+    let places = start.chain(places);
+    let points = places.map(|(examples, mistakes)| Point::exact(examples as f64, mistakes as f64));
+    let points: Vec<Point> = points.collect();
+    let end = points.last().map_or(0.0, |last| last.x);
+    let bounds = bound.map(|(theorem, bound)| {
+        Curve::new(
+            format!("bound: {theorem}"),
+            Some(0),
+            [(0.0, bound), (end, bound)],
+        )
+    });
+    Chart {
+        title: title.to_owned(),
+        x: Axis::new("examples read", "examples", Scale::Linear),
+        y: Axis::new("mistakes so far", "mistakes", Scale::Linear),
+        series: vec![Series {
+            label: "mistakes".to_owned(),
+            points,
+        }],
+        theory: bounds.into_iter().collect(),
+        marks: Vec::new(),
+        notes: bound
+            .map(|(theorem, bound)| format!("{theorem}: at most {bound} mistakes."))
+            .into_iter()
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_curve_begins_at_nothing_and_its_bound_is_drawn_beside_it() {
+        let chart = chart(
+            "A run",
+            [(3, 1), (9, 2), (20, 2)].into_iter(),
+            Some(("Novikoff", 4.0)),
+        );
+        let places: Vec<_> = chart.series[0]
+            .points
+            .iter()
+            .map(|point| (point.x, point.y))
+            .collect();
+        assert_eq!(places, [(0.0, 0.0), (3.0, 1.0), (9.0, 2.0), (20.0, 2.0)]);
+        assert_eq!(
+            chart.theory[0].points.last().map(|end| (end.x, end.y)),
+            Some((20.0, 4.0))
+        );
+        assert!(chart.to_svg().contains("bound: Novikoff"));
+    }
+}

@@ -1,0 +1,224 @@
+//! Where a value lies on an axis, and where its ticks are.
+
+use super::super::outcome::Scale;
+use super::words::number;
+
+/// How many ticks an axis should have.
+const TICKS: f64 = 7.0;
+
+/// By which factor a curve of theory may widen a logarithmic axis, and by which share of what was
+/// measured an even one.
+const WIDENED_FACTOR: f64 = 10.0;
+const WIDENED_SHARE: f64 = 0.5;
+
+/// The logarithms that an axis may reach: what is shown is finite and not 0.
+const DECADES_MAX: f64 = 300.0;
+
+/// What an axis reaches from, to, and in which pixels.
+#[derive(Clone, Copy, Debug)]
+pub struct Extent {
+    scale: Scale,
+    /// Values, or their decimal logarithms.
+    from: f64,
+    to: f64,
+    pixels: (f64, f64),
+}
+
+impl Extent {
+    /// An axis on which all that was measured has its place, and of theory what is near.
+    pub fn new(
+        scale: Scale,
+        measured: impl Iterator<Item = f64>,
+        theory: impl Iterator<Item = f64>,
+        pixels: (f64, f64),
+    ) -> Self {
+        let can_be_shown = |value: &f64| match scale {
+            Scale::Linear => value.is_finite(),
+            Scale::Logarithmic => value.is_finite() && *value > 0.0,
+        };
+        let measured = ends(measured.filter(can_be_shown));
+        let theory = ends(theory.filter(can_be_shown));
+        let (from, to) = match (measured, theory, scale) {
+            (None, None, Scale::Linear) => (0.0, 1.0),
+            (None, None, Scale::Logarithmic) => (1.0, 10.0),
+            (Some(only), None, _) | (None, Some(only), _) => only,
+            (Some((from, to)), Some(theory), Scale::Linear) => {
+                let beyond = WIDENED_SHARE * (to - from);
+                (
+                    from.min(theory.0.max(from - beyond)),
+                    to.max(theory.1.min(to + beyond)),
+                )
+            }
+            (Some((from, to)), Some(theory), Scale::Logarithmic) => (
+                from.min(theory.0.max(from / WIDENED_FACTOR)),
+                to.max(theory.1.min(to * WIDENED_FACTOR)),
+            ),
+        };
+        let (from, to) = match scale {
+            Scale::Linear => even(from, to),
+            Scale::Logarithmic => by_factors(from, to),
+        };
+        Self {
+            scale,
+            from,
+            to,
+            pixels,
+        }
+    }
+
+    /// Where a value is drawn. On a logarithmic axis 0 lies at its beginning.
+    pub fn pixel(&self, value: f64) -> f64 {
+        let place = match self.scale {
+            Scale::Linear => value,
+            Scale::Logarithmic if value > 0.0 => {
+                libm::log10(value).clamp(-DECADES_MAX, DECADES_MAX)
+            }
+            Scale::Logarithmic => self.from,
+        };
+        let (start, end) = self.pixels;
+        let pixel = start + (end - start) * ((place - self.from) / (self.to - self.from));
+        // Far outside is outside; a number that long would only make the picture long.
+        pixel.clamp(-1e6, 1e6)
+    }
+
+    /// The values that have a tick, with their texts.
+    pub fn ticks(&self) -> Vec<(f64, String)> {
+        match self.scale {
+            Scale::Linear => self.even_ticks(),
+            Scale::Logarithmic => self.factor_ticks(),
+        }
+    }
+
+    fn even_ticks(&self) -> Vec<(f64, String)> {
+        let step = step(self.to - self.from);
+        let first = libm::ceil(self.from / step - 1e-9);
+        let ticks = (0..=2 * TICKS as usize).map(|at| (first + at as f64) * step);
+        let ticks = ticks.take_while(|tick| *tick <= self.to + 1e-9 * step);
+        ticks.map(|tick| (tick, number(tick))).collect()
+    }
+
+    fn factor_ticks(&self) -> Vec<(f64, String)> {
+        let decades = self.to - self.from;
+        let every = libm::ceil(decades / TICKS).max(1.0);
+        // Few decades have ticks between.
+        let digits: &[f64] = if decades < 1.5 {
+            &[1.0, 2.0, 3.0, 4.0, 5.0, 7.0]
+        } else if decades < 3.5 {
+            &[1.0, 2.0, 5.0]
+        } else {
+            &[1.0]
+        };
+        let mut ticks = Vec::new();
+        let mut decade = libm::floor(self.from / every) * every;
+        while decade <= self.to {
+            for digit in digits {
+                let value = digit * libm::pow(10.0, decade);
+                let place = libm::log10(value);
+                if (self.from - 1e-9..=self.to + 1e-9).contains(&place) {
+                    ticks.push((value, number(value)));
+                }
+            }
+            decade += every;
+        }
+        ticks
+    }
+}
+
+/// The smallest and the largest.
+fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
+    values.fold(None, |ends, value| {
+        let (low, high) = ends.unwrap_or((value, value));
+        Some((low.min(value), high.max(value)))
+    })
+}
+
+/// From 0 where that is not far, and up to a whole number of half steps.
+fn even(from: f64, to: f64) -> (f64, f64) {
+    let from = if from > 0.0 && from < 0.5 * to {
+        0.0
+    } else {
+        from
+    };
+    let width = to - from;
+    if width <= 0.0 || !width.is_finite() {
+        let around = 0.5 * from.abs().max(1.0);
+        return (from - around, from + around);
+    }
+    let half = 0.5 * step(width);
+    (
+        libm::floor(from / half + 1e-9) * half,
+        libm::ceil(to / half - 1e-9) * half,
+    )
+}
+
+/// The decimal logarithms, with some room at both ends.
+fn by_factors(from: f64, to: f64) -> (f64, f64) {
+    let from = libm::log10(from).clamp(-DECADES_MAX, DECADES_MAX);
+    let to = libm::log10(to).clamp(-DECADES_MAX, DECADES_MAX);
+    let room = 0.04 * (to - from).max(1.0);
+    (from - room, to + room)
+}
+
+/// A step of 1, 2 or 5 times a power of ten that makes about [`TICKS`] of a width.
+fn step(width: f64) -> f64 {
+    let rough = width / TICKS;
+    let power = libm::pow(10.0, libm::floor(libm::log10(rough)));
+    let digits = [1.0, 2.0, 5.0, 10.0];
+    let fits = digits.iter().find(|digit| **digit * power >= rough);
+    fits.unwrap_or(&10.0) * power
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticks(scale: Scale, values: &[f64]) -> Vec<String> {
+        let extent = Extent::new(
+            scale,
+            values.iter().copied(),
+            std::iter::empty(),
+            (0.0, 100.0),
+        );
+        extent.ticks().into_iter().map(|tick| tick.1).collect()
+    }
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        let even = ticks(Scale::Linear, &[0.1, 2.0]);
+        assert_eq!(even, ["0", "0.5", "1", "1.5", "2"]);
+        let factors = ticks(Scale::Logarithmic, &[0.5, 60.0]);
+        assert_eq!(factors, ["0.5", "1", "2", "5", "10", "20", "50"]);
+        let wide = ticks(Scale::Logarithmic, &[1e-9, 1e12]);
+        assert_eq!(wide, ["1e-8", "1e-4", "1", "10000", "1e8", "1e12"]);
+    }
+
+    #[test]
+    fn whatever_is_measured_has_a_place() {
+        let lists: [&[f64]; 6] = [
+            &[],
+            &[0.0],
+            &[5.0, 5.0],
+            &[-1.0, 1e300],
+            &[1e-300, 1e300],
+            &[3.0, 4.0],
+        ];
+        for scale in [Scale::Linear, Scale::Logarithmic] {
+            for values in lists {
+                let extent = Extent::new(
+                    scale,
+                    values.iter().copied(),
+                    std::iter::empty(),
+                    (10.0, 90.0),
+                );
+                for value in values {
+                    let pixel = extent.pixel(*value);
+                    assert!(
+                        (10.0..=90.0).contains(&pixel),
+                        "{values:?}: {value} at {pixel}"
+                    );
+                }
+                assert!(extent.ticks().len() < 20, "{values:?}");
+            }
+        }
+    }
+}

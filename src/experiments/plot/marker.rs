@@ -1,0 +1,104 @@
+//! How series, curves and marks look: told apart without colour, by shape and dash.
+
+use std::fmt::Write;
+
+/// Colours that people who are blind to some of them tell apart (Okabe and Ito, 2008), the dark ones.
+const COLOURS: [&str; 6] = [
+    "#000000", "#0072b2", "#d55e00", "#007a5a", "#a0527d", "#7a6a00",
+];
+
+/// Shapes, the filled ones first.
+const SHAPES: usize = 5;
+
+/// The dashes of theory.
+const DASHES: [&str; 6] = ["7 4", "2 3", "10 3 2 3", "4 2", "12 5", "1 5"];
+
+/// The dashes of marks.
+const MARKS: [&str; 3] = [
+    " stroke=\"#444\" stroke-width=\"1.5\" stroke-dasharray=\"1 3\"",
+    " stroke=\"#444\" stroke-width=\"1.5\" stroke-dasharray=\"8 3 1 3\"",
+    " stroke=\"#444\" stroke-width=\"1.5\" stroke-dasharray=\"4 4\"",
+];
+
+/// How the `at`-th mark looks.
+pub fn mark(at: usize) -> &'static str {
+    MARKS[at % MARKS.len()]
+}
+
+/// How a series or a curve looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Look {
+    colour: &'static str,
+    dashes: Option<&'static str>,
+    shape: usize,
+    is_filled: bool,
+}
+
+impl Look {
+    /// The look of the `at`-th series.
+    pub fn of_series(at: usize) -> Self {
+        Self {
+            colour: COLOURS[at % COLOURS.len()],
+            dashes: None,
+            shape: at % SHAPES,
+            is_filled: at / SHAPES % 2 == 0,
+        }
+    }
+
+    /// The look of the `at`-th curve: in the colour of the series that it stands beside.
+    pub fn of_theory(at: usize, beside: Option<usize>) -> Self {
+        let like = Self::of_series(beside.unwrap_or(0));
+        Self {
+            dashes: Some(DASHES[at % DASHES.len()]),
+            ..like
+        }
+    }
+
+    /// Attributes of a thin line.
+    pub fn stroke(&self) -> String {
+        format!(" stroke=\"{}\"", self.colour)
+    }
+
+    /// Attributes of the curve itself.
+    pub fn line(&self) -> String {
+        match self.dashes {
+            None => format!(" stroke=\"{}\" stroke-width=\"1.2\"", self.colour),
+            Some(dashes) => format!(
+                " stroke=\"{}\" stroke-width=\"1.5\" stroke-dasharray=\"{dashes}\"",
+                self.colour
+            ),
+        }
+    }
+
+    /// Draws the marker around a place.
+    pub fn marker(&self, svg: &mut String, (x, y): (f64, f64)) {
+        let fill = if self.is_filled { self.colour } else { "#fff" };
+        let paint = format!(
+            "fill=\"{fill}\" stroke=\"{}\" stroke-width=\"1.5\"",
+            self.colour
+        );
+        // Corners around the middle; a circle has none.
+        let corners: &[(f64, f64)] = match self.shape {
+            1 => &[(-4.0, -4.0), (4.0, -4.0), (4.0, 4.0), (-4.0, 4.0)],
+            2 => &[(0.0, -5.5), (5.0, 3.5), (-5.0, 3.5)],
+            3 => &[(0.0, -5.5), (5.5, 0.0), (0.0, 5.5), (-5.5, 0.0)],
+            4 => &[(0.0, 5.5), (5.0, -3.5), (-5.0, -3.5)],
+            _ => {
+                let _ = writeln!(
+                    svg,
+                    "<circle class=\"point\" cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"4.2\" {paint}/>"
+                );
+                return;
+            }
+        };
+        // Writing to a string does not fail.
+        let _ = write!(
+            svg,
+            "<path class=\"point\" transform=\"translate({x:.2} {y:.2})\" d=\"M"
+        );
+        for (dx, dy) in corners {
+            let _ = write!(svg, "{dx},{dy} ");
+        }
+        let _ = writeln!(svg, "Z\" {paint}/>");
+    }
+}

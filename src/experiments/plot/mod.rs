@@ -1,0 +1,297 @@
+//! A chart as a picture: SVG, written by hand, the same bytes for the same chart.
+//!
+//! It is read in black and white as well: series differ by the shape of their markers, curves of
+//! theory by their dashes. Who does not see it gets title and description in words. It has no
+//! script and no style sheet, refers to nothing outside itself, and its size is bounded by its pixels
+//! and its points, however long a curve is.
+
+mod axis;
+mod curve;
+mod marker;
+mod words;
+
+use std::fmt::Write;
+
+use super::outcome::{Chart, Point};
+use axis::Extent;
+use marker::Look;
+
+/// The width of the picture, in pixels.
+const WIDTH: f64 = 960.0;
+/// Its least height.
+const HEIGHT: f64 = 560.0;
+/// Where the frame begins from the left, and from above.
+const LEFT: f64 = 78.0;
+const TOP: f64 = 52.0;
+/// Where the frame ends; the legend stands to its right.
+const RIGHT: f64 = 640.0;
+const BOTTOM: f64 = 480.0;
+/// The height of a line of text.
+const LINE: f64 = 18.0;
+/// A series of more points than this is a line without markers.
+const MARKERS_MAX: usize = 100;
+/// The length of a line of a note.
+const NOTE_CHARACTERS: usize = 130;
+
+/// The frame that everything measured is drawn within.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    x: Extent,
+    y: Extent,
+}
+
+impl Frame {
+    fn new(chart: &Chart) -> Self {
+        let points = || chart.series.iter().flat_map(|series| &series.points);
+        let places = || chart.theory.iter().flat_map(|curve| &curve.points);
+        let across = points().map(|point| point.x);
+        let across = across.chain(chart.marks.iter().map(|mark| mark.x));
+        let upwards = points().flat_map(|point| {
+            let ends = [Some(point.y), point.low, point.high];
+            ends.into_iter().flatten()
+        });
+        Self {
+            x: Extent::new(
+                chart.x.scale,
+                across,
+                places().map(|place| place.x),
+                (LEFT, RIGHT),
+            ),
+            y: Extent::new(
+                chart.y.scale,
+                upwards,
+                places().map(|place| place.y),
+                (BOTTOM, TOP),
+            ),
+        }
+    }
+
+    /// Where a value is drawn, in pixels; what lies outside is, too.
+    fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
+        (self.x.pixel(x), self.y.pixel(y))
+    }
+}
+
+/// The picture of a chart.
+pub fn picture(chart: &Chart) -> String {
+    let legend = chart.series.len() + chart.theory.len() + chart.marks.len();
+    let notes: Vec<&str> = chart
+        .notes
+        .iter()
+        .flat_map(|note| words::wrapped(note, NOTE_CHARACTERS))
+        .collect();
+    let below = BOTTOM + 76.0 + LINE * notes.len() as f64;
+    let height = below.max(TOP + LINE * (legend + 1) as f64).max(HEIGHT);
+    let mut svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" \
+         viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+         aria-labelledby=\"figure-title figure-description\" \
+         font-family=\"sans-serif\" font-size=\"13\" fill=\"#000\">\n\
+         <title id=\"figure-title\">{}</title>\n<desc id=\"figure-description\">{}</desc>\n\
+         <rect width=\"{WIDTH}\" height=\"{height}\" fill=\"#fff\"/>\n",
+        escaped(&chart.title),
+        escaped(&words::description(chart)),
+    );
+    let frame = Frame::new(chart);
+    let title = Text::new(LEFT, TOP - 22.0).with(" font-size=\"16\" font-weight=\"bold\"");
+    title.write(&mut svg, &chart.title);
+    axes(&mut svg, chart, &frame);
+    marks(&mut svg, chart, &frame);
+    theory(&mut svg, chart, &frame);
+    series(&mut svg, chart, &frame);
+    legends(&mut svg, chart);
+    for (at, note) in notes.iter().enumerate() {
+        Text::new(LEFT, BOTTOM + 76.0 + LINE * at as f64)
+            .with(" font-size=\"12\"")
+            .write(&mut svg, note);
+    }
+    svg.push_str("</svg>\n");
+    svg
+}
+
+/// Where a text begins, and how it looks.
+struct Text {
+    x: f64,
+    y: f64,
+    attributes: &'static str,
+}
+
+impl Text {
+    fn new(x: f64, y: f64) -> Self {
+        let attributes = "";
+        Self { x, y, attributes }
+    }
+
+    fn with(self, attributes: &'static str) -> Self {
+        Self { attributes, ..self }
+    }
+
+    fn write(&self, svg: &mut String, text: &str) {
+        let Self { x, y, attributes } = self;
+        let text = escaped(text);
+        // Writing to a string does not fail.
+        let _ = writeln!(
+            svg,
+            "<text x=\"{x:.1}\" y=\"{y:.1}\"{attributes}>{text}</text>"
+        );
+    }
+}
+
+/// A text as it stands in XML. What XML has no place for is left out.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            '\u{fffe}' | '\u{ffff}' => {}
+            control if control.is_control() => safe.push(' '),
+            other => safe.push(other),
+        }
+    }
+    safe
+}
+
+/// The frame, its ticks, and what the axes show.
+fn axes(svg: &mut String, chart: &Chart, frame: &Frame) {
+    let (width, height) = (RIGHT - LEFT, BOTTOM - TOP);
+    let _ = writeln!(
+        svg,
+        "<rect class=\"frame\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{width}\" height=\"{height}\" \
+         fill=\"none\" stroke=\"#000\"/>"
+    );
+    for (value, text) in frame.x.ticks() {
+        let x = frame.x.pixel(value);
+        grid_line(svg, (x, TOP), (x, BOTTOM));
+        let label = Text::new(x, BOTTOM + 18.0).with(" text-anchor=\"middle\"");
+        label.write(svg, &text);
+    }
+    for (value, text) in frame.y.ticks() {
+        let y = frame.y.pixel(value);
+        grid_line(svg, (LEFT, y), (RIGHT, y));
+        let label = Text::new(LEFT - 8.0, y + 4.5).with(" text-anchor=\"end\"");
+        label.write(svg, &text);
+    }
+    let middle = f64::midpoint(LEFT, RIGHT);
+    let below = Text::new(middle, BOTTOM + 44.0).with(" text-anchor=\"middle\"");
+    below.write(svg, &chart.x.title());
+    let middle = f64::midpoint(TOP, BOTTOM);
+    let _ = writeln!(
+        svg,
+        "<text transform=\"translate(20 {middle}) rotate(-90)\" text-anchor=\"middle\">{}</text>",
+        escaped(&chart.y.title())
+    );
+}
+
+fn grid_line(svg: &mut String, from: (f64, f64), to: (f64, f64)) {
+    line(svg, from, to, " stroke=\"#ddd\"");
+}
+
+fn line(svg: &mut String, from: (f64, f64), to: (f64, f64), attributes: &str) {
+    let _ = writeln!(
+        svg,
+        "<line x1=\"{:.2}\" y1=\"{:.2}\" x2=\"{:.2}\" y2=\"{:.2}\"{attributes}/>",
+        from.0, from.1, to.0, to.1
+    );
+}
+
+/// The places that mean something, as lines from top to bottom.
+fn marks(svg: &mut String, chart: &Chart, frame: &Frame) {
+    for (at, mark) in chart.marks.iter().enumerate() {
+        let x = frame.x.pixel(mark.x);
+        line(svg, (x, TOP), (x, BOTTOM), marker::mark(at));
+    }
+}
+
+/// The curves of theory, dashed, as far as the frame reaches.
+fn theory(svg: &mut String, chart: &Chart, frame: &Frame) {
+    for (at, theory) in chart.theory.iter().enumerate() {
+        let look = Look::of_theory(at, theory.beside);
+        let places = theory
+            .points
+            .iter()
+            .map(|place| frame.at((place.x, place.y)));
+        for piece in curve::clipped(&curve::thinned(places), (LEFT, TOP), (RIGHT, BOTTOM)) {
+            curve::write(svg, &piece, &look.line());
+        }
+    }
+}
+
+/// What was measured: a thin line, and at each point its interval and its marker.
+fn series(svg: &mut String, chart: &Chart, frame: &Frame) {
+    for (at, series) in chart.series.iter().enumerate() {
+        let look = Look::of_series(at);
+        let places = series
+            .points
+            .iter()
+            .map(|point| frame.at((point.x, point.y)));
+        curve::write(svg, &curve::thinned(places), &look.line());
+        if series.points.len() <= MARKERS_MAX {
+            for point in &series.points {
+                interval(svg, frame, point, &look);
+                look.marker(svg, frame.at((point.x, point.y)));
+            }
+        }
+    }
+}
+
+/// The interval of a point; an arrow upwards where only its lower end is known.
+fn interval(svg: &mut String, frame: &Frame, point: &Point, look: &Look) {
+    let stroke = look.stroke();
+    let (x, y) = frame.at((point.x, point.y));
+    let cap = |svg: &mut String, end: f64| line(svg, (x - 3.0, end), (x + 3.0, end), &stroke);
+    let low = point.low.map(|low| frame.y.pixel(low));
+    if let Some(low) = low.filter(|low| low - y > 0.5) {
+        line(svg, (x, y), (x, low), &stroke);
+        cap(svg, low);
+    }
+    if point.censored > 0 {
+        let tip = (y - 16.0).max(TOP);
+        line(svg, (x, y), (x, tip), &stroke);
+        line(svg, (x - 3.0, tip + 4.0), (x, tip), &stroke);
+        line(svg, (x + 3.0, tip + 4.0), (x, tip), &stroke);
+    } else if let Some(high) = point.high.map(|high| frame.y.pixel(high))
+        && y - high > 0.5
+    {
+        line(svg, (x, y), (x, high), &stroke);
+        cap(svg, high);
+    }
+}
+
+/// What each marker and each dash stands for.
+fn legends(svg: &mut String, chart: &Chart) {
+    let (left, right) = (RIGHT + 18.0, RIGHT + 50.0);
+    let mut y = TOP + 8.0;
+    let mut entry = |svg: &mut String, label: &str, look: &dyn Fn(&mut String, f64)| {
+        look(svg, y);
+        Text::new(right + 8.0, y + 4.5)
+            .with(" font-size=\"12\"")
+            .write(svg, label);
+        y += LINE;
+    };
+    for (at, series) in chart.series.iter().enumerate() {
+        let look = Look::of_series(at);
+        entry(svg, &series.label, &|svg, y| {
+            line(svg, (left, y), (right, y), &look.line());
+            if series.points.len() <= MARKERS_MAX {
+                look.marker(svg, (f64::midpoint(left, right), y));
+            }
+        });
+    }
+    for (at, theory) in chart.theory.iter().enumerate() {
+        let look = Look::of_theory(at, theory.beside);
+        entry(svg, &theory.label, &|svg, y| {
+            line(svg, (left, y), (right, y), &look.line())
+        });
+    }
+    for (at, mark) in chart.marks.iter().enumerate() {
+        entry(svg, &mark.label, &|svg, y| {
+            line(svg, (left, y), (right, y), marker::mark(at));
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,299 @@
+//! The pictures: well-formed, within their frames, readable without colour and without eyes.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use quick_xml::Reader;
+use quick_xml::events::{BytesStart, Event};
+
+use super::super::outcome::{Axis, Chart, Curve, Mark, Point, Scale, Series};
+use super::*;
+
+/// An element: its name, its attributes, and its text.
+#[derive(Debug)]
+struct Element {
+    name: String,
+    attributes: Vec<(String, String)>,
+    text: String,
+}
+
+impl Element {
+    fn new(start: &BytesStart<'_>) -> Self {
+        let attribute = |attribute: Result<quick_xml::events::attributes::Attribute<'_>, _>| {
+            let attribute = attribute.expect("an attribute");
+            let key = String::from_utf8(attribute.key.as_ref().to_vec()).expect("UTF-8");
+            let value = String::from_utf8(attribute.value.to_vec()).expect("UTF-8");
+            (key, value)
+        };
+        Self {
+            name: String::from_utf8(start.name().as_ref().to_vec()).expect("UTF-8"),
+            attributes: start.attributes().map(attribute).collect(),
+            text: String::new(),
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        let found = self.attributes.iter().find(|(key, _)| key == name);
+        found.map(|(_, value)| value.as_str())
+    }
+
+    fn number(&self, name: &str) -> f64 {
+        let number = self.get(name).expect("there").parse::<f64>();
+        number.unwrap_or_else(|_| panic!("{name} of {self:?}"))
+    }
+
+    /// Every place that it is drawn at.
+    fn places(&self) -> Vec<(f64, f64)> {
+        let pair = |pair: &str, by| {
+            let (x, y) = pair.split_once(by).expect("two numbers");
+            (x.parse().expect("x"), y.parse().expect("y"))
+        };
+        match self.name.as_str() {
+            "circle" => vec![(self.number("cx"), self.number("cy"))],
+            "line" => vec![
+                (self.number("x1"), self.number("y1")),
+                (self.number("x2"), self.number("y2")),
+            ],
+            "polyline" => {
+                let points = self.get("points").expect("points").split(' ');
+                points.map(|place| pair(place, ',')).collect()
+            }
+            "path" => {
+                let moved = self.get("transform").expect("a place");
+                let moved = moved.trim_start_matches("translate(").trim_end_matches(')');
+                vec![pair(moved, ' ')]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Every element of a document, which is refused unless it is well-formed.
+fn elements(svg: &str) -> Vec<Element> {
+    let mut reader = Reader::from_str(svg);
+    let (mut open, mut all) = (Vec::new(), Vec::new());
+    loop {
+        match reader.read_event().expect("XML") {
+            Event::Start(start) => {
+                open.push(all.len());
+                all.push(Element::new(&start));
+            }
+            Event::Empty(start) => all.push(Element::new(&start)),
+            Event::End(_) => {
+                open.pop().expect("something open");
+            }
+            Event::Text(text) => {
+                if let Some(&last) = open.last() {
+                    all[last].text.push_str(&text.decode().expect("text"));
+                }
+            }
+            Event::GeneralRef(reference) => {
+                let named = reference.decode().expect("a name");
+                let known = ["amp", "lt", "gt", "quot"];
+                assert!(known.contains(&named.as_ref()), "&{named};");
+                if let Some(&last) = open.last() {
+                    all[last].text.push_str(&format!("&{named};"));
+                }
+            }
+            Event::Eof => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert!(open.is_empty());
+    all
+}
+
+fn series(label: &str, points: Vec<Point>) -> Series {
+    let label = label.to_owned();
+    Series { label, points }
+}
+
+fn chart() -> Chart {
+    let measured = |x: f64, y: f64| Point {
+        x,
+        y,
+        low: Some(0.8 * y),
+        high: Some(1.2 * y),
+        runs: 10,
+        censored: 0,
+    };
+    let censored = Point {
+        high: None,
+        censored: 3,
+        ..measured(0.1, 90.0)
+    };
+    Chart {
+        title: "Mistakes <until> the end & \"after\"".to_owned(),
+        x: Axis::new("batch size", "examples", Scale::Linear),
+        y: Axis::new("mistakes", "n mistakes", Scale::Logarithmic),
+        series: vec![
+            series(
+                "one, n = 11",
+                vec![censored, measured(1.0, 0.6), measured(2.0, 0.5)],
+            ),
+            series(
+                "other, n = 11",
+                vec![measured(1.0, 0.2), Point::exact(2.0, 0.1)],
+            ),
+        ],
+        theory: vec![Curve::new(
+            "expected",
+            Some(0),
+            [(0.1, 1e9), (0.5, 30.0), (2.0, 0.5)],
+        )],
+        marks: vec![Mark {
+            x: 1.0,
+            label: "from here".to_owned(),
+        }],
+        notes: vec!["A note.".to_owned()],
+    }
+}
+
+/// That everything measured, and every curve and mark, lies within the frame.
+#[track_caller]
+fn assert_within(all: &[Element]) {
+    let legend = RIGHT + 1.0;
+    for element in all {
+        let is_measured = element.get("class") == Some("point");
+        for (x, y) in element.places() {
+            assert!(x.is_finite() && y.is_finite(), "{element:?}");
+            if x < legend || is_measured && x < legend {
+                let (dx, dy) = (0.01, 0.01);
+                let is_inside = (LEFT - dx - 3.0..=RIGHT + dx + 3.0).contains(&x)
+                    && (TOP - dy..=BOTTOM + dy).contains(&y);
+                assert!(is_inside, "{element:?} at {x}, {y}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_picture_is_well_formed_and_all_is_within_its_frame() {
+    let chart = chart();
+    let all = elements(&picture(&chart));
+    assert_within(&all);
+    let markers = all.iter().filter(|one| one.get("class") == Some("point"));
+    // Five points, and a marker each in the legend.
+    assert_eq!(markers.count(), 5 + 2);
+    let names: BTreeSet<&str> = all.iter().map(|one| one.name.as_str()).collect();
+    let known = [
+        "circle", "desc", "line", "path", "polyline", "rect", "svg", "text", "title",
+    ];
+    assert_eq!(
+        names,
+        BTreeSet::from(known),
+        "no script, no style, nothing from outside"
+    );
+}
+
+#[test]
+fn who_does_not_see_it_hears_its_numbers() {
+    let all = elements(&picture(&chart()));
+    assert_eq!(all[0].get("role"), Some("img"));
+    let text = |name: &str| {
+        let found = all.iter().find(|element| element.name == name);
+        found.expect("there").text.clone()
+    };
+    assert_eq!(
+        text("title"),
+        "Mistakes &lt;until&gt; the end &amp; &quot;after&quot;"
+    );
+    let said = text("desc");
+    for words in [
+        "From left to right: batch size (examples).",
+        "at least 90 at 0.1",
+        "0.6 at 1, 0.48 to 0.72",
+        "Theory, expected: from 1e9 at 0.1 to 0.5 at 2.",
+        "Line at 1: from here.",
+    ] {
+        assert!(said.contains(words), "{words:?} is not in {said}");
+    }
+}
+
+#[test]
+fn nothing_is_told_apart_by_colour_alone() {
+    let shape = |at| {
+        let mut svg = String::new();
+        Look::of_series(at).marker(&mut svg, (0.0, 0.0));
+        // Without its colour.
+        let colour = svg
+            .split("stroke=\"")
+            .nth(1)
+            .and_then(|rest| rest.split('"').next());
+        svg.replace(colour.expect("a colour"), "")
+    };
+    let shapes: BTreeSet<String> = (0..10).map(shape).collect();
+    assert_eq!(shapes.len(), 10);
+    let all = elements(&picture(&chart()));
+    let dashed = all
+        .iter()
+        .filter(|one| one.get("stroke-dasharray").is_some());
+    // The curve and the mark, each with its line in the legend.
+    assert_eq!(dashed.count(), 4);
+}
+
+#[test]
+fn a_picture_is_always_the_same() {
+    assert_eq!(picture(&chart()), picture(&chart()));
+    let expected = include_str!("chart.svg");
+    let found = picture(&chart());
+    if found != expected {
+        let place = std::env::temp_dir().join("chart.svg");
+        std::fs::write(&place, &found).expect("room for it");
+        panic!(
+            "another picture than src/experiments/plot/chart.svg: {}",
+            place.display()
+        );
+    }
+}
+
+#[test]
+fn a_hundred_thousand_points_make_a_small_picture() {
+    let points = (0..100_000_u32).map(|at| Point::exact(at.into(), f64::from(at % 1013)));
+    let mut chart = chart();
+    chart.series = vec![series("long", points.collect())];
+    let svg = picture(&chart);
+    assert!(svg.len() < 100_000, "{} bytes", svg.len());
+    assert_within(&elements(&svg));
+}
+
+fn numbers() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        -1e3..1e3_f64,
+        Just(0.0),
+        Just(f64::MAX),
+        Just(f64::MIN_POSITIVE),
+        0.0..1.0_f64
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn whatever_is_measured_is_drawn_within_the_frame(
+        values in prop::collection::vec((numbers(), numbers(), numbers(), 0..3_u64), 0..30),
+        is_logarithmic: (bool, bool),
+        label in "\\PC{0,20}",
+    ) {
+        let scale = |is| if is { Scale::Logarithmic } else { Scale::Linear };
+        let points = values.iter().map(|&(x, y, other, censored)| Point {
+            x,
+            y,
+            low: Some(y.min(other)),
+            high: Some(y.max(other)).filter(|_| censored == 0),
+            runs: 3,
+            censored,
+        });
+        let chart = Chart {
+            title: label.clone(),
+            x: Axis::new(&label, &label, scale(is_logarithmic.0)),
+            y: Axis::new(&label, "", scale(is_logarithmic.1)),
+            series: vec![series(&label, points.collect())],
+            theory: vec![Curve::new(&*label, None, values.iter().map(|value| (value.2, value.1)))],
+            marks: Vec::new(),
+            notes: vec![label.clone()],
+        };
+        assert_within(&elements(&picture(&chart)));
+    }
+}

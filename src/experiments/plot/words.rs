@@ -1,0 +1,136 @@
+//! A chart in words, for those who hear it, and numbers as people write them.
+
+use std::fmt::Write;
+
+use super::super::outcome::{Axis, Chart, Point};
+
+/// A series of more points is told by some of them.
+const POINTS_TOLD_MAX: usize = 40;
+
+impl Axis {
+    /// What stands beside the axis.
+    pub fn title(&self) -> String {
+        if self.unit.is_empty() {
+            self.label.clone()
+        } else {
+            format!("{} ({})", self.label, self.unit)
+        }
+    }
+}
+
+/// A number with four digits that matter; powers of ten where it is far from 1.
+pub fn number(value: f64) -> String {
+    let magnitude = value.abs();
+    if value == 0.0 || (1e-3..1e5).contains(&magnitude) {
+        let whole = libm::floor(libm::log10(magnitude.max(1e-3))) as i32;
+        let places = (3 - whole).clamp(0, 6) as usize;
+        let text = format!("{value:.places$}");
+        if text.contains('.') {
+            return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+        }
+        return text;
+    }
+    let text = format!("{value:.3e}");
+    let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+    let digits = digits.trim_end_matches('0').trim_end_matches('.');
+    format!("{digits}e{power}")
+}
+
+/// The chart in sentences, its numbers included.
+pub fn description(chart: &Chart) -> String {
+    let mut text = format!(
+        "From left to right: {}. Upwards: {}.",
+        chart.x.title(),
+        chart.y.title()
+    );
+    // Writing to a string does not fail.
+    for series in &chart.series {
+        let count = series.points.len();
+        let _ = write!(text, " Measured, {}, {count} points:", series.label);
+        let step = count.div_ceil(POINTS_TOLD_MAX).max(1);
+        let told = series.points.iter().enumerate();
+        let told = told.filter(|(at, _)| at % step == 0 || at + 1 == count);
+        let points: Vec<String> = told.map(|(_, point)| spoken(point)).collect();
+        let _ = write!(text, " {}.", points.join("; "));
+    }
+    for curve in &chart.theory {
+        let ends = (curve.points.first(), curve.points.last());
+        if let (Some(from), Some(to)) = ends {
+            let _ = write!(
+                text,
+                " Theory, {}: from {} at {} to {} at {}.",
+                curve.label,
+                number(from.y),
+                number(from.x),
+                number(to.y),
+                number(to.x)
+            );
+        }
+    }
+    for mark in &chart.marks {
+        let _ = write!(text, " Line at {}: {}.", number(mark.x), mark.label);
+    }
+    for note in &chart.notes {
+        let _ = write!(text, " {note}");
+    }
+    text
+}
+
+/// A point in words.
+fn spoken(point: &Point) -> String {
+    let at_least = if point.censored > 0 { "at least " } else { "" };
+    let value = format!("{at_least}{} at {}", number(point.y), number(point.x));
+    match (point.low, point.high) {
+        (Some(low), Some(high)) if low < high => {
+            format!("{value}, {} to {}", number(low), number(high))
+        }
+        _ => value,
+    }
+}
+
+/// The lines of a text, none longer than so many characters unless a word is.
+pub fn wrapped(text: &str, characters: usize) -> Vec<&str> {
+    let mut lines = Vec::new();
+    let (mut start, mut end) = (0, 0);
+    for (at, _) in text.match_indices(' ').chain([(text.len(), "")]) {
+        if text[start..at].chars().count() > characters && end > start {
+            lines.push(&text[start..end]);
+            start = end + 1;
+        }
+        end = at;
+    }
+    lines.push(&text[start.min(end)..end]);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_as_people_do() {
+        let written = [
+            0.0,
+            1.0,
+            0.1 + 0.2,
+            1234.56,
+            12345.6,
+            -0.00123,
+            1e-5,
+            2.5e7,
+            99999.9,
+        ];
+        let expected = [
+            "0", "1", "0.3", "1235", "12346", "-0.00123", "1e-5", "2.5e7", "100000",
+        ];
+        assert_eq!(written.map(number), expected);
+    }
+
+    #[test]
+    fn a_long_note_is_wrapped_between_words() {
+        let lines = wrapped("one two three four five", 9);
+        assert_eq!(lines, ["one two", "three", "four five"]);
+        assert_eq!(wrapped("", 9), [""]);
+        assert_eq!(wrapped("overlongword x", 4), ["overlongword", "x"]);
+    }
+}

@@ -1,0 +1,256 @@
+//! `sample-complexity`: how often a learner finds exactly the hidden binary weights, against examples
+//! a dimension.
+//!
+//! A learner is whoever of the catalogue answers with binary weights, or with real ones whose signs
+//! are taken. Who takes half-space examples gets uniform positive ones, the others labelled ones; for
+//! odd n that is the same knowledge. The marks are where uniform examples begin to determine the
+//! weights, and where message passing begins to find them.
+
+use crate::learners::catalogue::{DefaultStop, Entry};
+use crate::learners::generate::Plan;
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::parameters::Parameters;
+use crate::learners::planted::{DETERMINED, FOUND};
+use crate::learners::random::Seed;
+use crate::learners::run::{Interrupt, Limits, Run};
+use crate::learners::stopping::Sampling;
+use crate::learners::task::{self, Input, Task, TaskError};
+use crate::learners::train::train;
+
+use super::error::{check_grid, check_list, check_not_empty, check_number, check_reals};
+use super::outcome::{Axis, Chart, Mark, Point, Scale, Series};
+use super::tally::{Observation, PointTally};
+use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
+
+/// The name in requests.
+pub const NAME: &str = "sample-complexity";
+
+/// The most features of an example.
+const FEATURES_MAX: u64 = 10_001;
+
+/// The most examples a dimension.
+const RATIO_MAX: f64 = 1_000.0;
+
+/// The most passes.
+const PASSES_MAX: u64 = 100_000;
+
+/// The most memory of a run, in bytes.
+const STATE_BYTES_MAX: u64 = 1 << 30;
+
+/// Who learns.
+#[derive(Clone, Debug)]
+pub struct Learner {
+    /// Its entry of the catalogue.
+    pub entry: &'static Entry,
+    /// Its parameters.
+    pub parameters: Parameters,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub struct Question {
+    /// Numbers of features.
+    pub n: Vec<u64>,
+    /// Who learns.
+    pub learners: Vec<Learner>,
+    /// Examples a dimension; their number is rounded.
+    pub ratios: Vec<f64>,
+    /// Runs at each point.
+    pub runs: u64,
+    /// Passes after which a run is given up; a learner that stops by confidence has one pass.
+    pub max_passes: u64,
+}
+
+/// The experiment, its parameters checked.
+#[derive(Debug)]
+pub struct SampleComplexity {
+    question: Question,
+}
+
+impl SampleComplexity {
+    /// Checks what is asked.
+    ///
+    /// # Errors
+    /// The first parameter that is out of range.
+    pub fn new(question: Question) -> Result<Self, ExperimentError> {
+        let Question {
+            n,
+            learners,
+            ratios,
+            ..
+        } = &question;
+        check_grid(&[n.len(), learners.len(), ratios.len()])?;
+        check_list("n", n, 1..=FEATURES_MAX)?;
+        check_not_empty("learners", learners.len())?;
+        check_reals("examples_per_dimension", ratios, (0.0, RATIO_MAX))?;
+        check_number("runs", question.runs, 1..=RUNS_MAX)?;
+        check_number("max_passes", question.max_passes, 1..=PASSES_MAX)?;
+        let design = Self { question };
+        for (at, learner) in design.question.learners.iter().enumerate() {
+            design.check_learner(at, learner)?;
+        }
+        Ok(design)
+    }
+
+    /// That a learner can run at each of its points, and answers with weights that have signs.
+    fn check_learner(&self, at: usize, learner: &Learner) -> Result<(), ExperimentError> {
+        let refused = |below: &str, detail: String| {
+            Err(ExperimentError::parameter(
+                format!("/learners/{at}{below}"),
+                detail,
+            ))
+        };
+        let name = learner.entry.name;
+        for place in 0..self.places() {
+            let point = at * self.places() + place;
+            let (task, plan) = self.run(point, Seed(0));
+            let input = Input::Generated(&plan);
+            match task::check(&task, input, STATE_BYTES_MAX) {
+                Ok(()) => {}
+                Err(TaskError::Parameter(error)) => {
+                    let below = format!("/params/{}", error.name.replace('.', "/"));
+                    return refused(&below, error.detail);
+                }
+                Err(error) => return refused("", error.to_string()),
+            }
+            if place == 0 && !has_signs(&task, &plan) {
+                return refused("/name", format!("{name} answers with no binary weights"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Points of one learner.
+    fn places(&self) -> usize {
+        self.question.n.len() * self.question.ratios.len()
+    }
+
+    /// A learner and an n make a series, and its points differ in the number of examples.
+    fn cell(&self, point: usize) -> (&Learner, usize, u64) {
+        let Question {
+            n,
+            learners,
+            ratios,
+            ..
+        } = &self.question;
+        let series = point / ratios.len();
+        let n_here = n[series % n.len()];
+        let examples = libm::round(ratios[point % ratios.len()] * n_here as f64) as u64;
+        (
+            &learners[series / n.len()],
+            n_here as usize,
+            examples.max(1),
+        )
+    }
+
+    /// One run at a point.
+    fn run(&self, point: usize, seed: Seed) -> (Task, Plan) {
+        let (learner, n, examples) = self.cell(point);
+        let entry = learner.entry;
+        let sampling = match entry.data.half_space {
+            true => Sampling::UniformPositive,
+            false => Sampling::Uniform,
+        };
+        let plan = Plan {
+            count: Some(examples),
+            ..Plan::endless(Plan::random_target(n, seed), sampling)
+        };
+        let passes = Some(self.question.max_passes);
+        let task = Task {
+            parameters: learner.parameters.clone(),
+            limits: Limits {
+                max_passes: passes.filter(|_| entry.default_stop != DefaultStop::Confidence),
+                ..Limits::default()
+            },
+            ..Task::of(entry, seed)
+        };
+        (task, plan)
+    }
+}
+
+/// Whether what a task comes to can be held against binary weights.
+fn has_signs(task: &Task, plan: &Plan) -> bool {
+    let stopped = Run::default();
+    stopped.stop.raise(Interrupt::Cancelled);
+    let outcome = train(task, Input::Generated(plan), &stopped);
+    outcome.is_ok_and(|outcome| match outcome.hypothesis {
+        Hypothesis::BinaryWeights(_) | Hypothesis::Linear(_) => true,
+        Hypothesis::Winnow(_)
+        | Hypothesis::KernelWinnow(_)
+        | Hypothesis::Kernel(_)
+        | Hypothesis::Bounded(_) => false,
+    })
+}
+
+impl Design for SampleComplexity {
+    fn name(&self) -> &'static str {
+        NAME
+    }
+
+    fn points(&self) -> Vec<PointPlan> {
+        let Question {
+            runs,
+            max_passes,
+            learners,
+            ..
+        } = &self.question;
+        let plan = |point| {
+            let (learner, n, examples) = self.cell(point);
+            let ratio = examples as f64 / n as f64;
+            let passes = match learner.entry.default_stop {
+                DefaultStop::Confidence => 1.0,
+                _ if ratio < FOUND => *max_passes as f64,
+                _ => (*max_passes as f64).min(60.0),
+            };
+            PointPlan {
+                runs: *runs,
+                seconds_a_run: 1e-5 + passes * examples as f64 * (2e-8 + 1e-9 * n as f64),
+            }
+        };
+        (0..learners.len() * self.places()).map(plan).collect()
+    }
+
+    fn observe(&self, point: usize, seed: Seed, run: &Run) -> Result<Observation, Interrupt> {
+        let (task, plan) = self.run(point, seed);
+        let outcome = train(&task, Input::Generated(&plan), run)?;
+        let is_recovered = outcome.target.is_some_and(|target| target.recovered);
+        Ok(Observation {
+            value: u64::from(is_recovered),
+            is_censored: false,
+        })
+    }
+
+    fn chart(&self, tallies: &[PointTally]) -> Chart {
+        let ratios = &self.question.ratios;
+        let series = tallies
+            .chunks(ratios.len())
+            .enumerate()
+            .map(|(at, tallies)| {
+                let (learner, n, _) = self.cell(at * ratios.len());
+                let points = tallies.iter().enumerate().filter_map(|(place, tally)| {
+                    let (_, n, examples) = self.cell(at * ratios.len() + place);
+                    Point::share(examples as f64 / n as f64, tally)
+                });
+                Series {
+                    label: format!("{}, n = {n}", learner.entry.name),
+                    points: points.collect(),
+                }
+            });
+        let mark = |x, label: &str| Mark {
+            x,
+            label: format!("{x}: {label}"),
+        };
+        Chart {
+            title: "Hidden binary weights found exactly".to_owned(),
+            x: Axis::new("examples a dimension", "examples / n", Scale::Logarithmic),
+            y: Axis::new("runs that find the weights", "share", Scale::Linear),
+            series: series.collect(),
+            theory: Vec::new(),
+            marks: vec![
+                mark(DETERMINED, "weights are determined"),
+                mark(FOUND, "message passing finds them"),
+            ],
+            notes: vec!["Shares with Wilson's intervals of 95 %.".to_owned()],
+        }
+    }
+}

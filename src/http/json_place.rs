@@ -1,0 +1,56 @@
+//! Where the parts of a job stand in a JSON body that asks for one.
+
+use crate::formats::Place;
+
+use super::problem::{FieldError, placed};
+use super::submission::{Whereabouts, nested};
+
+/// Places in a JSON body that asks for a job.
+pub struct JsonPlace {
+    /// Where its task stands.
+    pub task: String,
+    /// The value that made its data real.
+    pub first_real: Option<Place>,
+}
+
+impl JsonPlace {
+    /// At this pointer.
+    pub fn at(pointer: String, detail: String) -> FieldError {
+        placed(Some(Place::Pointer(pointer)), detail)
+    }
+
+    fn below(&self, pointer: &str, detail: String) -> FieldError {
+        Self::at(format!("{}/{pointer}", self.task), detail)
+    }
+}
+
+impl Whereabouts for JsonPlace {
+    fn job(&self, field: &str, detail: String) -> FieldError {
+        Self::at(format!("/{field}"), detail)
+    }
+
+    fn learner(&self, detail: String) -> FieldError {
+        self.below("learner/name", detail)
+    }
+
+    fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
+        self.below(&format!("learner/params/{}", nested(name)), detail)
+    }
+
+    fn stop(&self, field: &str, detail: String) -> FieldError {
+        match field {
+            "assume" => self.below("data", detail),
+            field => self.below(&format!("stop/{field}"), detail),
+        }
+    }
+
+    fn task(&self, field: &str, detail: String) -> FieldError {
+        self.below(field, detail)
+    }
+
+    fn data(&self, detail: String) -> FieldError {
+        let whole = Place::Pointer(String::new());
+        let place = self.first_real.clone().unwrap_or(whole);
+        placed(Some(place.under(&format!("{}/data", self.task))), detail)
+    }
+}

@@ -1,0 +1,37 @@
+//! Generated data: what a plan and a seed define.
+
+use crate::formats::GeneratedSpec;
+use crate::learners::data::Data;
+use crate::learners::generate::{Generated, Plan};
+use crate::learners::random::Seed;
+use crate::learners::run::Run;
+
+/// The examples that a finite plan and a seed define, as a sample: those that a job of this seed
+/// would draw.
+///
+/// # Errors
+/// When there is no count, or they would take more than `bytes_max`.
+pub fn draw(spec: &GeneratedSpec, seed: u64, bytes_max: u64) -> Result<Data, String> {
+    let Some(count) = spec.count else {
+        return Err("these examples have no end; give a count to store them".to_owned());
+    };
+    let bytes = count.saturating_mul(spec.n.div_ceil(64) as u64 * 8);
+    if bytes > bytes_max {
+        return Err(format!(
+            "{count} examples take {bytes} bytes, more than state_bytes_max: {bytes_max}"
+        ));
+    }
+    let plan = plan(spec, Seed(seed));
+    Ok(Generated::materialise(plan, Seed(seed), &Run::default()))
+}
+
+/// The plan of generated data; a target that was left out is drawn from the seed.
+pub(super) fn plan(spec: &GeneratedSpec, seed: Seed) -> Plan {
+    Plan {
+        target: spec.target.concept(spec.n, seed),
+        sampling: spec.sampling.into(),
+        count: spec.count,
+        noise: spec.noise,
+        density: spec.density,
+    }
+}

@@ -1,0 +1,274 @@
+//! The parameters of experiments as requests give them and as they are stored, and what they are when
+//! nothing is given.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::experiments::ExperimentError;
+use crate::experiments::false_stop_rate::{self, FalseStopRate};
+use crate::experiments::mistake_bound_sweep::{self, Batches, MistakeBoundSweep};
+use crate::experiments::sample_complexity::{self, Learner, SampleComplexity};
+use crate::experiments::separable_fraction::{self, Points, SeparableFraction};
+use crate::learners::catalogue::{self, Entry};
+use crate::learners::parameters::Parameters;
+use crate::learners::{amp, auto, directed_drift_async, directed_drift_sync, perceptron, sbpi};
+
+use super::train::{LearnerSpec, Share, StopRuleName};
+
+/// Mistakes until the hypothesis is the target, against the size of a batch, or against n where no
+/// batch sizes are given.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MistakeBoundSweepSpec {
+    /// Numbers of features.
+    #[schema(min_items = 1)]
+    pub n: Vec<u64>,
+    /// Learners with a parameter `batch_size`, or with an exact analysis.
+    #[schema(min_items = 1)]
+    pub learners: Vec<String>,
+    /// Batch sizes, in examples.
+    pub batch_sizes: Option<Vec<u64>>,
+    /// Batch sizes in units of (pi/2) n ln n; not beside `batch_sizes`.
+    pub normalised_batch_sizes: Option<Vec<f64>>,
+    /// Runs at each point.
+    #[schema(minimum = 1, maximum = 100_000)]
+    pub runs: u64,
+    /// Mistakes at which a run is given up; its point is then a lower bound.
+    #[schema(minimum = 1, maximum = 10_000_000)]
+    pub max_mistakes: u64,
+}
+
+impl Default for MistakeBoundSweepSpec {
+    fn default() -> Self {
+        let learners = [&directed_drift_async::ENTRY, &directed_drift_sync::ENTRY];
+        Self {
+            n: vec![11, 21, 51, 101],
+            learners: learners.map(|entry| entry.name.to_owned()).to_vec(),
+            batch_sizes: None,
+            normalised_batch_sizes: None,
+            runs: 1_000,
+            max_mistakes: 10_000,
+        }
+    }
+}
+
+impl MistakeBoundSweepSpec {
+    /// The experiment.
+    ///
+    /// # Errors
+    /// What is out of range, with its pointer below `params`.
+    pub fn design(&self) -> Result<MistakeBoundSweep, ExperimentError> {
+        let batches = match (&self.batch_sizes, &self.normalised_batch_sizes) {
+            (None, None) => Batches::Default,
+            (Some(sizes), None) => Batches::Sizes(sizes.clone()),
+            (None, Some(sizes)) => Batches::Normalised(sizes.clone()),
+            (Some(_), Some(_)) => {
+                return Err(ExperimentError::parameter(
+                    "/normalised_batch_sizes",
+                    "give this or batch_sizes, not both",
+                ));
+            }
+        };
+        let learners = self.learners.iter().enumerate();
+        let learners = learners.map(|(at, name)| learner(name, format!("/learners/{at}")));
+        MistakeBoundSweep::new(&mistake_bound_sweep::Question {
+            n: self.n.clone(),
+            learners: learners.collect::<Result<_, _>>()?,
+            batches,
+            runs: self.runs,
+            mistakes_max: self.max_mistakes,
+        })
+    }
+}
+
+/// How often a stopping rule ends a run of Directed Drift at a wrong hypothesis.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FalseStopRateSpec {
+    /// Numbers of features.
+    #[schema(min_items = 1)]
+    pub n: Vec<u64>,
+    /// The rules.
+    #[schema(min_items = 1)]
+    pub rules: Vec<StopRuleName>,
+    /// The errors that they are allowed.
+    #[schema(value_type = Vec<f64>, min_items = 1)]
+    pub deltas: Vec<Share>,
+    /// Runs at each point.
+    #[schema(minimum = 1, maximum = 100_000)]
+    pub runs: u64,
+}
+
+impl Default for FalseStopRateSpec {
+    fn default() -> Self {
+        let deltas = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5];
+        Self {
+            n: vec![5, 10, 15, 20],
+            rules: vec![StopRuleName::PerHypothesis, StopRuleName::Anytime],
+            deltas: deltas
+                .into_iter()
+                .filter_map(|delta| Share::try_from(delta).ok())
+                .collect(),
+            runs: 1_000,
+        }
+    }
+}
+
+impl FalseStopRateSpec {
+    /// The experiment.
+    ///
+    /// # Errors
+    /// What is out of range, with its pointer below `params`.
+    pub fn design(&self) -> Result<FalseStopRate, ExperimentError> {
+        FalseStopRate::new(false_stop_rate::Question {
+            n: self.n.clone(),
+            rules: self.rules.iter().map(|rule| rule.rule()).collect(),
+            deltas: self.deltas.iter().map(|delta| delta.get()).collect(),
+            runs: self.runs,
+        })
+    }
+}
+
+/// Which share of random dichotomies a hyperplane through the origin makes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SeparableFractionSpec {
+    /// Numbers of dimensions.
+    #[schema(min_items = 1)]
+    pub dimensions: Vec<u64>,
+    /// Points a dimension.
+    #[schema(min_items = 1)]
+    pub points_per_dimension: Vec<f64>,
+    /// Which points are drawn.
+    pub points: PointsName,
+    /// Dichotomies at each place of the grid.
+    #[schema(minimum = 1, maximum = 100_000)]
+    pub runs: u64,
+}
+
+/// Which points are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum PointsName {
+    /// From the normal distribution: in general position.
+    Normal,
+    /// Coordinates -1 and +1: not always in general position, so that fewer are separable.
+    Signs,
+}
+
+impl Default for SeparableFractionSpec {
+    fn default() -> Self {
+        let ratios = [
+            0.6, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0, 2.2, 2.4, 2.6, 2.8, 3.0, 3.4, 4.0,
+        ];
+        Self {
+            dimensions: vec![5, 65],
+            points_per_dimension: ratios.to_vec(),
+            points: PointsName::Normal,
+            runs: 200,
+        }
+    }
+}
+
+impl SeparableFractionSpec {
+    /// The experiment.
+    ///
+    /// # Errors
+    /// What is out of range, with its pointer below `params`.
+    pub fn design(&self) -> Result<SeparableFraction, ExperimentError> {
+        SeparableFraction::new(separable_fraction::Question {
+            dimensions: self.dimensions.clone(),
+            ratios: self.points_per_dimension.clone(),
+            points: match self.points {
+                PointsName::Normal => Points::Normal,
+                PointsName::Signs => Points::Signs,
+            },
+            runs: self.runs,
+        })
+    }
+}
+
+/// How often a learner finds hidden binary weights exactly, against examples a dimension.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SampleComplexitySpec {
+    /// Numbers of features.
+    #[schema(min_items = 1)]
+    pub n: Vec<u64>,
+    /// Learners that answer with binary weights, or with real ones, of which the signs are taken.
+    #[schema(min_items = 1)]
+    pub learners: Vec<LearnerSpec>,
+    /// Examples a dimension.
+    #[schema(min_items = 1)]
+    pub examples_per_dimension: Vec<f64>,
+    /// Runs at each point.
+    #[schema(minimum = 1, maximum = 100_000)]
+    pub runs: u64,
+    /// Passes after which a run is given up; learners that stop by confidence have one.
+    #[schema(minimum = 1, maximum = 100_000)]
+    pub max_passes: u64,
+}
+
+impl Default for SampleComplexitySpec {
+    fn default() -> Self {
+        let ratios = [
+            1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0, 6.0, 8.0, 10.0, 12.0, 16.0, 20.0, 24.0,
+        ];
+        let learner = |entry: &Entry, params: Map<String, Value>| LearnerSpec {
+            name: entry.name.to_owned(),
+            params,
+        };
+        // The hidden weights have no bias.
+        let unbiased = Map::from_iter([("bias".to_owned(), Value::Bool(false))]);
+        Self {
+            n: vec![101],
+            learners: vec![
+                learner(&directed_drift_sync::ENTRY, Map::new()),
+                learner(&perceptron::ENTRY, unbiased),
+                learner(&sbpi::ENTRY, Map::new()),
+                learner(&amp::ENTRY, Map::new()),
+                learner(&auto::ENTRY, Map::new()),
+            ],
+            examples_per_dimension: ratios.to_vec(),
+            runs: 100,
+            max_passes: 300,
+        }
+    }
+}
+
+impl SampleComplexitySpec {
+    /// The experiment.
+    ///
+    /// # Errors
+    /// What is out of range, with its pointer below `params`.
+    pub fn design(&self) -> Result<SampleComplexity, ExperimentError> {
+        let of = |(at, spec): (usize, &LearnerSpec)| {
+            let entry = learner(&spec.name, format!("/learners/{at}/name"))?;
+            let parameters = Parameters::from_json(entry.parameters, &spec.params);
+            match parameters {
+                Ok(parameters) => Ok(Learner { entry, parameters }),
+                Err(errors) => {
+                    let first = errors.into_iter().next().expect("a refusal has a reason");
+                    let name = first.name.replace('.', "/");
+                    let pointer = format!("/learners/{at}/params/{name}");
+                    Err(ExperimentError::parameter(pointer, first.detail))
+                }
+            }
+        };
+        let learners = self.learners.iter().enumerate().map(of);
+        SampleComplexity::new(sample_complexity::Question {
+            n: self.n.clone(),
+            learners: learners.collect::<Result<_, _>>()?,
+            ratios: self.examples_per_dimension.clone(),
+            runs: self.runs,
+            max_passes: self.max_passes,
+        })
+    }
+}
+
+/// The learner of that name, which stands at `pointer`.
+fn learner(name: &str, pointer: String) -> Result<&'static Entry, ExperimentError> {
+    catalogue::find(name)
+        .ok_or_else(|| ExperimentError::parameter(pointer, format!("there is no learner {name:?}")))
+}

@@ -1,0 +1,301 @@
+//! A grid: one training over the product of lists of values, and what came of it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::id::JobId;
+use super::job::{PartOutcome, Status};
+use super::train::{Seconds, SeedNumber, TrainResult, TrainSpec, TrainingDocument};
+
+/// The most trainings of a grid.
+pub const TRAININGS_MAX: u32 = 10_000;
+
+/// What may be replaced in a training.
+const FIELDS: &str = "`seed`, `holdout`, `learner.name`, or below `learner.params` or `stop`";
+
+/// A training, and what is replaced in it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GridSpec {
+    /// The training as it is before.
+    pub train: TrainSpec,
+    /// Fields, by their path with dots, and the values that each takes.
+    pub over: BTreeMap<String, Vec<Value>>,
+}
+
+/// One training of a grid.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GridCell {
+    /// What was replaced.
+    pub over: Map<String, Value>,
+    /// The training.
+    pub train: TrainSpec,
+    /// Its seed, where the grid says so.
+    pub seed: Option<u64>,
+}
+
+/// Why there is no such grid.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{detail}")]
+pub struct GridError {
+    /// Where the fault stands below `over`, as a JSON pointer.
+    pub pointer: String,
+    /// What is wrong.
+    pub detail: String,
+}
+
+impl GridSpec {
+    /// How many trainings it has.
+    ///
+    /// # Errors
+    /// None at all, or more than [`TRAININGS_MAX`].
+    pub fn trainings(&self) -> Result<u32, GridError> {
+        let whole = |detail| GridError {
+            pointer: String::new(),
+            detail,
+        };
+        if self.over.is_empty() {
+            return Err(whole("name at least one field, with its values".to_owned()));
+        }
+        if let Some((field, _)) = self.over.iter().find(|(_, values)| values.is_empty()) {
+            return Err(GridError {
+                pointer: pointer(field, None),
+                detail: "give at least one value".to_owned(),
+            });
+        }
+        let lengths = self.over.values().map(|values| values.len() as u64);
+        let count = lengths.fold(1_u64, u64::saturating_mul);
+        match u32::try_from(count) {
+            Ok(count) if count <= TRAININGS_MAX => Ok(count),
+            _ => Err(whole(format!(
+                "the grid has {count} trainings, more than grid_trainings_max: {TRAININGS_MAX}"
+            ))),
+        }
+    }
+
+    /// The training of this number, from 0; the values of the last field change first.
+    ///
+    /// # Errors
+    /// A field that is none of a training, or a value that it does not take.
+    pub fn cell(&self, number: u32) -> Result<GridCell, GridError> {
+        let mut rest = number as usize;
+        let mut places = Vec::with_capacity(self.over.len());
+        for (field, values) in self.over.iter().rev() {
+            places.push((field, rest % values.len().max(1)));
+            rest /= values.len().max(1);
+        }
+        let mut cell = GridCell {
+            over: Map::new(),
+            train: self.train.clone(),
+            seed: None,
+        };
+        for (field, place) in places.into_iter().rev() {
+            let value = self.over[field].get(place).unwrap_or(&Value::Null);
+            let replaced = replace(&mut cell, field, value);
+            replaced.map_err(|detail| GridError {
+                pointer: pointer(field, Some(place)),
+                detail,
+            })?;
+            cell.over.insert(field.clone(), value.clone());
+        }
+        Ok(cell)
+    }
+
+    /// The longest that one of its trainings may compute, in seconds, if the client said so.
+    pub fn seconds_max(&self) -> Option<Seconds> {
+        let values = self.over.get("stop.max_seconds");
+        let seconds = values.into_iter().flatten().filter_map(Value::as_f64);
+        let seconds = seconds.filter_map(|seconds| Seconds::try_from(seconds).ok());
+        let own = self.train.stop.max_seconds;
+        seconds
+            .chain(own)
+            .max_by(|one, other| one.get().total_cmp(&other.get()))
+    }
+}
+
+/// Replaces one field of a training.
+fn replace(cell: &mut GridCell, field: &str, value: &Value) -> Result<(), String> {
+    if field == "seed" {
+        let seed = SeedNumber::deserialize(value).map_err(|error| error.to_string())?;
+        cell.seed = Some(seed.get());
+        return Ok(());
+    }
+    let is_known = matches!(field, "holdout" | "learner.name")
+        || ["learner.params.", "stop."].iter().any(|above| {
+            field
+                .strip_prefix(above)
+                .is_some_and(|name| !name.is_empty())
+        });
+    if !is_known {
+        return Err(format!("a grid is over {FIELDS}"));
+    }
+    let mut train = serde_json::to_value(&cell.train).map_err(|error| error.to_string())?;
+    let mut place = &mut train;
+    for name in field.split('.') {
+        let Value::Object(members) = place else {
+            return Err("what it is a part of is no object".to_owned());
+        };
+        let member = members.entry(name).or_insert_with(|| Map::new().into());
+        place = member;
+    }
+    *place = value.clone();
+    cell.train = serde_json::from_value(train).map_err(|error| error.to_string())?;
+    Ok(())
+}
+
+fn pointer(field: &str, place: Option<usize>) -> String {
+    let field = field.replace('~', "~0").replace('/', "~1");
+    place.map_or_else(|| format!("/{field}"), |place| format!("/{field}/{place}"))
+}
+
+/// What came of a grid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GridResult {
+    /// Every training; the values of the last field change first.
+    pub trainings: Vec<GridTraining>,
+    /// The number of the best, from 0: of the fewest errors on the examples held out, or where none
+    /// were on its sample, as a share; of several the one of the fewest mistakes, then the first.
+    pub best: Option<u32>,
+}
+
+/// What came of one training of a grid.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct GridTraining {
+    /// What was replaced in it.
+    #[schema(value_type = Object)]
+    pub over: Map<String, Value>,
+    /// Its job, with the whole of its result.
+    pub job: JobId,
+    /// How it ended.
+    pub status: Status,
+    /// Tests of the current hypothesis that it failed.
+    pub mistakes: Option<u64>,
+    /// Examples read.
+    pub examples: Option<u64>,
+    /// Why it ended.
+    pub reason: Option<String>,
+    /// Errors on its sample.
+    pub training: Option<TrainingDocument>,
+    /// Errors on the examples held out.
+    pub holdout: Option<TrainingDocument>,
+}
+
+impl GridResult {
+    /// Puts together what came of the trainings, in their order.
+    ///
+    /// # Errors
+    /// The grid is none.
+    pub fn gather(spec: &GridSpec, parts: &[PartOutcome]) -> Result<Self, GridError> {
+        let training = |part: &PartOutcome| {
+            let result = part.result.as_ref();
+            let result = result.and_then(|result| TrainResult::deserialize(result).ok());
+            Ok(GridTraining {
+                over: spec.cell(part.part)?.over,
+                job: part.job,
+                status: part.status,
+                mistakes: result.as_ref().map(|result| result.mistakes),
+                examples: result.as_ref().map(|result| result.examples),
+                training: result.as_ref().and_then(|result| result.training),
+                holdout: result.as_ref().and_then(|result| result.holdout),
+                reason: result.map(|result| result.termination.reason),
+            })
+        };
+        let trainings: Vec<_> = parts.iter().map(training).collect::<Result<_, _>>()?;
+        let best = best(&trainings);
+        Ok(Self { trainings, best })
+    }
+}
+
+fn best(trainings: &[GridTraining]) -> Option<u32> {
+    let judged = trainings.iter().zip(0..).filter_map(|(training, number)| {
+        let counted = training.holdout.or(training.training)?;
+        Some((counted, training.mistakes, number))
+    });
+    // Shares are compared as fractions, without rounding.
+    let best = judged.min_by(|(one, one_mistakes, _), (other, other_mistakes, _)| {
+        let product = |errors: u64, examples: u64| u128::from(errors) * u128::from(examples.max(1));
+        let shares = product(one.errors, other.examples).cmp(&product(other.errors, one.examples));
+        shares.then(one_mistakes.cmp(other_mistakes))
+    });
+    best.map(|(_, _, number)| number)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn grid(over: Value) -> GridSpec {
+        let train = json!({"learner": {"name": "perceptron"}, "stop": {}, "trace": false});
+        serde_json::from_value(json!({"train": train, "over": over})).unwrap()
+    }
+
+    #[test]
+    fn the_values_of_the_last_field_change_first() {
+        let spec = grid(json!({"seed": [7, 8], "learner.params.eta": [1, 2, 3]}));
+        assert_eq!(spec.trainings(), Ok(6));
+        let cell = |number| {
+            let cell = spec.cell(number).unwrap();
+            (cell.train.learner.params["eta"].clone(), cell.seed)
+        };
+        assert_eq!(cell(0), (json!(1), Some(7)));
+        assert_eq!(cell(1), (json!(1), Some(8)));
+        assert_eq!(cell(5), (json!(3), Some(8)));
+        let over = json!({"seed": 7, "learner.params.eta": 2});
+        assert_eq!(Value::from(spec.cell(2).unwrap().over), over);
+    }
+
+    #[test]
+    fn nested_fields_are_made_where_there_are_none() {
+        let spec = grid(json!({"learner.params.kernel.max_literals": [2], "stop.max_passes": [9]}));
+        let train = spec.cell(0).unwrap().train;
+        assert_eq!(train.learner.params["kernel"], json!({"max_literals": 2}));
+        assert_eq!(train.stop.max_passes.map(|passes| passes.get()), Some(9));
+    }
+
+    #[test]
+    fn what_is_no_grid_is_refused_at_its_place() {
+        for (over, pointer) in [
+            (json!({}), ""),
+            (json!({"seed": []}), "/seed"),
+            (json!({"seed": vec![1; 101], "holdout": vec![0.5; 100]}), ""),
+        ] {
+            assert_eq!(grid(over).trainings().unwrap_err().pointer, pointer);
+        }
+        for (over, pointer) in [
+            (json!({"data": [1]}), "/data/0"),
+            (json!({"seed": [-1]}), "/seed/0"),
+            (json!({"holdout": [2]}), "/holdout/0"),
+            (json!({"stop.never": [1]}), "/stop.never/0"),
+            (json!({"stop.": [1]}), "/stop./0"),
+            (json!({"learner.params": [{}]}), "/learner.params/0"),
+        ] {
+            assert_eq!(grid(over).cell(0).unwrap_err().pointer, pointer);
+        }
+    }
+
+    #[test]
+    fn the_best_has_the_smallest_share_of_errors_then_the_fewest_mistakes() {
+        let training = |errors, examples, mistakes| GridTraining {
+            over: Map::new(),
+            job: JobId::new(super::super::Timestamp::from_milliseconds(1), [1; 10]),
+            status: Status::Succeeded,
+            mistakes: Some(mistakes),
+            examples: None,
+            reason: None,
+            training: Some(TrainingDocument { errors, examples }),
+            holdout: None,
+        };
+        let trainings = [
+            training(2, 10, 1),
+            training(3, 20, 9),
+            training(3, 20, 8),
+            training(3, 20, 8),
+        ];
+        assert_eq!(best(&trainings), Some(2));
+        assert_eq!(best(&[]), None);
+    }
+}

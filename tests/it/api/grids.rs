@@ -1,0 +1,116 @@
+//! Grids: one training over the product of lists of values, its trainings parts of a job.
+
+use serde_json::{Value, json};
+
+use crate::service::{Service, short_job, until};
+
+/// A grid over the data of the short job.
+fn grid(over: Value) -> Value {
+    let train = short_job()["train"].clone();
+    json!({"grid": {"train": train, "over": over}})
+}
+
+#[tokio::test]
+async fn a_grid_trains_over_the_product_of_its_lists() {
+    let service = Service::start().await;
+    let over = json!({"learner.params.order": ["cyclic", "shuffled"], "seed": [1, 2, 3]});
+    let job = service.run(&grid(over)).await;
+    assert_eq!(
+        (&job["status"], &job["task"]),
+        (&json!("succeeded"), &json!("grid"))
+    );
+    let trainings = job["result"]["trainings"].as_array().unwrap();
+    assert_eq!(trainings.len(), 6);
+    let over = json!({"learner.params.order": "shuffled", "seed": 1});
+    assert_eq!(trainings[3]["over"], over);
+    for training in trainings {
+        assert_eq!(training["training"], json!({"errors": 0, "examples": 5}));
+        assert_eq!(training["reason"], "converged");
+    }
+    assert!(
+        trainings[0]["mistakes"].as_u64()
+            >= job["result"]["best"]
+                .as_u64()
+                .and_then(|best| { trainings[best as usize]["mistakes"].as_u64() })
+    );
+    // Each is what the training by itself is, without a model.
+    let path = format!("/v1/jobs/{}", trainings[3]["job"].as_str().unwrap());
+    let part = service.get(&path).await.expect(200).json();
+    let mut alone = short_job();
+    alone["train"]["learner"]["params"] = json!({"order": "shuffled"});
+    alone["train"]["seed"] = json!(1);
+    let alone = service.run(&alone).await;
+    for field in ["hypothesis", "mistakes", "updates", "examples", "training"] {
+        assert_eq!(part["result"][field], alone["result"][field], "{field}");
+    }
+    assert_eq!((&part["seed"], &part["task"]), (&json!(1), &json!("train")));
+    assert!(part["result"]["model"].is_null());
+    assert_eq!(part["data_sha256"], alone["data_sha256"]);
+    // Its data were stored once, and are gone.
+    let blobs = service.directory().join("blobs/jobs");
+    until("the data to be gone", async || {
+        let left = std::fs::read_dir(&blobs).map_or(0, |entries| entries.count());
+        (left == 0).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_grid_reads_a_dataset_and_keeps_it_so_long() {
+    let service = Service::idle(&[]).await;
+    let body = short_job()["train"]["data"].to_string();
+    let dataset = service
+        .post_as("/v1/datasets", "application/json", body)
+        .await;
+    let dataset = dataset.expect(201).json()["id"].clone();
+    let mut grid = grid(json!({"stop.max_passes": [1, 20], "holdout": [0.2, 0.4]}));
+    grid["grid"]["train"]["data"] = json!({"dataset": dataset});
+    let path = service.submit(&grid).await;
+    let dataset = format!("/v1/datasets/{}", dataset.as_str().unwrap());
+    assert_eq!(service.delete(&dataset).await.problem(409), "wrong-state");
+    service.compute();
+    let job = service.until_status(&path, "succeeded").await;
+    let trainings = job["result"]["trainings"].as_array().unwrap();
+    assert_eq!(trainings[0]["holdout"]["examples"], 1);
+    assert_eq!(trainings[3]["holdout"]["examples"], 2);
+    service.delete(&dataset).await.expect(204);
+}
+
+#[tokio::test]
+async fn a_grid_that_cannot_run_is_refused_at_its_place() {
+    let service = Service::idle(&[]).await;
+    let many: Vec<u64> = (0..10_001).collect();
+    for (over, pointer, code) in [
+        (json!({}), "", "invalid-parameter"),
+        (json!({"seed": []}), "/seed", "invalid-parameter"),
+        (json!({"seed": 5}), "/seed", "schema"),
+        (json!({"seed": [1, -1]}), "/seed/1", "invalid-parameter"),
+        (json!({"seed": many}), "", "invalid-parameter"),
+        (json!({"data": [1]}), "/data/0", "invalid-parameter"),
+        (
+            json!({"learner.params.alpha": [3]}),
+            "",
+            "invalid-parameter",
+        ),
+        (json!({"learner.name": ["nobody"]}), "", "unknown-learner"),
+    ] {
+        let refused = service.post_json("/v1/jobs", &grid(over.clone())).await;
+        assert!(refused.status.is_client_error(), "{over}");
+        let problem = refused.json();
+        assert_eq!(problem["code"], code, "{problem}");
+        let pointer = format!("/grid/over{pointer}");
+        assert_eq!(problem["errors"][0]["pointer"], *pointer, "{problem}");
+    }
+    for (field, value) in [
+        ("trace", json!(true)),
+        ("warm_start", json!("mdl_018bcfe568017000b333333333333333")),
+    ] {
+        let mut body = grid(json!({"seed": [1]}));
+        body["grid"]["train"][field] = value;
+        let refused = service.post_json("/v1/jobs", &body).await;
+        let pointer = format!("/grid/train/{field}");
+        assert_eq!(refused.json()["errors"][0]["pointer"], *pointer);
+    }
+    let listed = service.get("/v1/jobs").await.expect(200).json();
+    assert_eq!(listed["items"], json!([]));
+}

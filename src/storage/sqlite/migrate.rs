@@ -119,17 +119,27 @@ mod tests {
             'job_018bcfe568017000b333333333333333', NULL, 'perceptron', 'linear', 3, 1700000000003,
             '{\"n\":3}');";
 
-    async fn store_of_schema_1(path: &std::path::Path) {
+    /// Rows as the program of schema 5 wrote them besides: a job that waits and one that has ended, a
+    /// dataset, a session with a log and one with a snapshot.
+    const ROWS_OF_SCHEMA_5: &str = "
+        INSERT INTO datasets (id, owner, n, kind, value_kind, zero_bit_value, examples, positives,
+            duplicates, sha256, bytes, data_key, created_at)
+        VALUES ('ds_1', 'anonymous', 3, 'labelled', 'boolean', 0, 2, 1, 0, 'ab', 900, 'datasets/1', 1);
+        INSERT INTO sessions (id, owner, learner, n, position, created_at, spec)
+        VALUES ('ses_1', 'anonymous', 'perceptron', 3, 2, 1, '{}'),
+            ('ses_2', 'another', 'perceptron', 3, 1, 1, '{}');
+        INSERT INTO session_log (session, position, examples)
+        VALUES ('ses_1', 0, x'010203'), ('ses_1', 1, x'0405');
+        INSERT INTO session_snapshots (session, position, state) VALUES ('ses_2', 1, x'01020304');";
+
+    async fn store_of_schema(version: usize, rows: &'static str, path: &std::path::Path) {
         let _opening = connect::lock_for_opening(path.to_owned()).await.unwrap();
         let writer = connect::writer(path).await.unwrap();
         let mut connection = writer.acquire().await.unwrap();
-        migrations::apply(&mut *connection, &MIGRATIONS[..1])
+        migrations::apply(&mut *connection, &MIGRATIONS[..version])
             .await
             .unwrap();
-        sqlx::raw_sql(ROWS_OF_SCHEMA_1)
-            .execute(&mut *connection)
-            .await
-            .unwrap();
+        sqlx::raw_sql(rows).execute(&mut *connection).await.unwrap();
         drop(connection);
         writer.close().await;
     }
@@ -164,7 +174,7 @@ mod tests {
     async fn a_store_of_schema_1_is_brought_forward_with_what_is_in_it() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("db");
-        store_of_schema_1(&path).await;
+        store_of_schema(1, ROWS_OF_SCHEMA_1, &path).await;
         let store = sqlite::open(&path).await.unwrap();
         let owner = Owner::anonymous();
         let id = |text: &str| text.parse::<JobId>().unwrap();
@@ -214,5 +224,21 @@ mod tests {
             .await
             .unwrap();
         assert_eq!(deleted, DatasetDeletion::Pinned { job: reader.id });
+    }
+
+    #[tokio::test]
+    async fn what_a_store_of_schema_5_holds_is_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("db");
+        store_of_schema(5, ROWS_OF_SCHEMA_1, &path).await;
+        store_of_schema(5, ROWS_OF_SCHEMA_5, &path).await;
+        let store = sqlite::open(&path).await.unwrap();
+        let own = store.usage(&Owner::anonymous()).await.unwrap().own;
+        assert_eq!((own.jobs_queued, own.sessions), (1, 1));
+        // The dataset, the log, and the model of seven characters.
+        assert_eq!(own.stored_bytes, 900 + 5 + 7);
+        let another = store.usage(&Owner::new("another")).await.unwrap();
+        assert_eq!((another.own.sessions, another.own.stored_bytes), (1, 4));
+        assert_eq!(another.all.stored_bytes, 900 + 5 + 7 + 4);
     }
 }

@@ -5,7 +5,6 @@
 //! and gives them the same jobs in turn, each of about so many seconds (10). What is compared is
 //! `result.seconds`, the least of each side; the results must be equal. The first column of a machine
 //! that is used by others is worth little.
-#![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::io::{BufRead, BufReader, Read, Result, Write};
 use std::net::TcpStream;

@@ -69,8 +69,8 @@ fn main() -> Result<()> {
 fn jobs(programs: &[&Program; 2]) -> Result<Vec<(&'static str, [Value; 2])>> {
     let mut datasets = Vec::new();
     for program in programs {
-        let body = json!({"generated": {"n": 1001, "target": {"binary_weights": {}},
-            "sampling": "uniform", "count": 50_000, "noise": 0.1}, "seed": 1});
+        let body = json!({"data": {"generated": {"n": 1001, "target": {"binary_weights": {}},
+            "sampling": "uniform", "count": 50_000, "noise": 0.1}}, "seed": 1});
         let made = program.ask("POST", "/v1/datasets", Some(&body))?;
         datasets.push(made["id"].clone());
     }
@@ -139,17 +139,12 @@ impl Program {
         })
     }
 
-    /// Runs a job to its end; its result.
+    /// Runs a job to its end, which is to come within a minute; its result.
     fn run(&self, job: &Value) -> Result<Value> {
-        let made = self.ask("POST", "/v1/jobs", Some(job))?;
-        let path = format!("/v1/jobs/{}", made["id"].as_str().unwrap_or_default());
-        loop {
-            let job = self.ask("GET", &format!("{path}?wait=30"), None)?;
-            match job["status"].as_str() {
-                Some("succeeded") => return Ok(job["result"].clone()),
-                Some("queued" | "running") => {}
-                _ => return Err(std::io::Error::other(job.to_string())),
-            }
+        let ended = self.ask("POST", "/v1/jobs", Some(job))?;
+        match ended["status"].as_str() {
+            Some("succeeded") => Ok(ended["result"].clone()),
+            _ => Err(std::io::Error::other(ended.to_string())),
         }
     }
 
@@ -170,6 +165,9 @@ impl Program {
     fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Value> {
         let answer = self.exchange(method, path, body)?;
         let body = answer.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+        if !answer.starts_with("HTTP/1.1 2") {
+            return Err(std::io::Error::other(answer));
+        }
         Ok(serde_json::from_str(body)?)
     }
 
@@ -179,7 +177,7 @@ impl Program {
         let body = body.map_or_else(String::new, Value::to_string);
         let (host, length) = (&self.address, body.len());
         let head = format!(
-            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\
+            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\nprefer: wait=60\r\n\
              content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
         );
         connection.write_all(head.as_bytes())?;

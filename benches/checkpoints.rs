@@ -37,7 +37,8 @@ fn main() -> Result<()> {
             true => (seconds / probed).sqrt(),
             false => seconds / probed,
         };
-        let examples = (PROBED as f64 * ratio) as u64;
+        let tried = plain["train"]["stop"]["max_examples"].as_f64();
+        let examples = (tried.unwrap_or(PROBED as f64) * ratio) as u64;
         for job in [&mut plain, &mut kept] {
             job["train"]["stop"]["max_examples"] = json!(examples);
         }
@@ -95,7 +96,8 @@ fn jobs(programs: &[&Program; 2]) -> Result<Vec<(&'static str, [Value; 2])>> {
     };
     let noise = json!({"generated": {"n": 256, "target": {"binary_weights": {}},
         "sampling": "uniform", "count": 200_000, "noise": 0.5}});
-    let kernel = job("kernel-perceptron", json!({}), noise);
+    let mut kernel = job("kernel-perceptron", json!({}), noise);
+    kernel["train"]["stop"]["max_examples"] = json!(PROBED / 5);
     let wide = json!({"generated": {"n": 1_000_000, "target": {"binary_weights": {}},
         "sampling": "uniform-positive"}});
     let wide = job("directed-drift", json!({}), wide);

@@ -12,6 +12,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use crate::learners::checkpoint::STATE_BYTES_MAX;
 use crate::learners::run::{Checkpoints, Counts, Run};
 use crate::learners::snapshot::{SnapshotReader, SnapshotWriter};
 use crate::records::{Job, JobId};
@@ -25,9 +26,6 @@ const FORMAT: u32 = 1;
 
 /// So many times what the last checkpoint cost lie between two of them: 1 %.
 const COSTS_BETWEEN: u32 = 100;
-
-/// Larger states are not kept: a job that has one begins from the beginning.
-const STATE_BYTES_MAX: usize = 64 << 20;
 
 /// How long a process that stops waits for one last checkpoint to be written.
 const LAST_PATIENCE: Duration = Duration::from_secs(3);
@@ -150,7 +148,8 @@ pub struct StateCell {
 /// A state and what it cost to make it.
 #[derive(Debug)]
 struct Taken {
-    left: Left,
+    /// None where it is too large.
+    left: Option<Left>,
     cost: Duration,
 }
 
@@ -183,14 +182,15 @@ impl Checkpoints for StateCell {
         self.is_wanted.load(Ordering::Relaxed)
     }
 
-    fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Vec<u8>) {
+    fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Option<Vec<u8>>) {
         let begun = Instant::now();
-        let left = Left {
+        let state = write();
+        let cost = begun.elapsed();
+        let left = state.map(|state| Left {
             seconds: self.seconds(),
             counts: *counts,
-            state: write(),
-        };
-        let cost = begun.elapsed();
+            state,
+        });
         self.is_wanted.store(false, Ordering::Relaxed);
         let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
         *taken = Some(Taken { left, cost });
@@ -266,12 +266,16 @@ impl Checkpointing {
     }
 }
 
-async fn write(jobs: &Jobs, job: &Job, lease: &Lease, left: Left) -> Result<(), StoreError> {
-    let bytes = left.state.len();
-    if bytes > STATE_BYTES_MAX {
-        let detail = format!("the state takes {bytes} bytes, more than {STATE_BYTES_MAX}");
+async fn write(
+    jobs: &Jobs,
+    job: &Job,
+    lease: &Lease,
+    left: Option<Left>,
+) -> Result<(), StoreError> {
+    let Some(left) = left else {
+        let detail = format!("the state takes more than {STATE_BYTES_MAX} bytes");
         return Err(StoreError::other(detail));
-    }
+    };
     let of = job.clone();
     let sealed = tokio::task::spawn_blocking(move || left.seal(&of)).await;
     let sealed = sealed.map_err(StoreError::other)?;

@@ -16,6 +16,9 @@ use super::train_loop::{Reason, TrainLoop};
 /// limit, one of its rule's own, goes on from before its end.
 const LIMITS: [&str; 4] = ["max_passes", "max_mistakes", "max_examples", "max_seconds"];
 
+/// Larger states are not handed over: a run that has one begins from the beginning.
+pub const STATE_BYTES_MAX: usize = 64 << 20;
+
 /// Where in its passes a run is.
 #[derive(Clone, Debug, Default)]
 pub enum Phase {
@@ -147,8 +150,8 @@ impl TrainLoop<'_> {
         }
     }
 
-    fn written(&mut self, stream: Option<&dyn Stream>) -> Vec<u8> {
-        let mut snapshot = SnapshotWriter::default();
+    fn written(&mut self, stream: Option<&dyn Stream>) -> Option<Vec<u8>> {
+        let mut snapshot = SnapshotWriter::of_at_most(STATE_BYTES_MAX);
         snapshot.generator(&self.order);
         self.course.write_counts(&mut snapshot);
         snapshot.number(self.course.watch.is_some().into());
@@ -175,7 +178,7 @@ impl TrainLoop<'_> {
             stream.mark(&mut snapshot);
         }
         self.rule.snapshot(&mut snapshot);
-        snapshot.finish()
+        snapshot.finish_within()
     }
 
     /// Takes over a state: the run goes on from there.

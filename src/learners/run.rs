@@ -84,9 +84,9 @@ pub trait Checkpoints: fmt::Debug + Send + Sync {
     /// Whether a state is wanted now. Asked often.
     fn is_wanted(&self) -> bool;
 
-    /// Takes the state in which these were the counts. `write` makes its bytes; it is called once at
-    /// most, and the run waits meanwhile.
-    fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Vec<u8>);
+    /// Takes the state in which these were the counts. `write` makes its bytes, none where they are
+    /// too many; it is called once at most, and the run waits meanwhile.
+    fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Option<Vec<u8>>);
 
     /// Told that the state to begin from is none of this run's, which begins from the beginning.
     fn refused(&self);

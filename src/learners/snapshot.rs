@@ -12,15 +12,41 @@ use super::random::Generator;
 pub struct SnapshotError;
 
 /// Writes a snapshot.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct SnapshotWriter {
     bytes: Vec<u8>,
+    bytes_max: usize,
+    /// Whether something was left out for want of room.
+    is_over: bool,
+}
+
+impl Default for SnapshotWriter {
+    fn default() -> Self {
+        Self::of_at_most(usize::MAX)
+    }
 }
 
 impl SnapshotWriter {
+    /// For a snapshot that is worth nothing when it is longer.
+    pub fn of_at_most(bytes_max: usize) -> Self {
+        Self {
+            bytes: Vec::new(),
+            bytes_max,
+            is_over: false,
+        }
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        if self.bytes_max - self.bytes.len() < bytes.len() {
+            self.is_over = true;
+        } else {
+            self.bytes.extend_from_slice(bytes);
+        }
+    }
+
     /// Adds a number.
     pub fn number(&mut self, number: u64) {
-        self.bytes.extend_from_slice(&number.to_le_bytes());
+        self.add(&number.to_le_bytes());
     }
 
     /// Adds numbers whose count the reader knows.
@@ -33,7 +59,7 @@ impl SnapshotWriter {
     /// Adds bytes with their length.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.number(bytes.len() as u64);
-        self.bytes.extend_from_slice(bytes);
+        self.add(bytes);
     }
 
     /// Adds the state of a generator.
@@ -42,9 +68,14 @@ impl SnapshotWriter {
         self.bytes(&text.expect("a generator is four numbers"));
     }
 
-    /// The snapshot.
+    /// The snapshot, where it has any length.
     pub fn finish(self) -> Vec<u8> {
         self.bytes
+    }
+
+    /// The snapshot, unless it is longer than it may be.
+    pub fn finish_within(self) -> Option<Vec<u8>> {
+        (!self.is_over).then_some(self.bytes)
     }
 }
 
@@ -122,5 +153,28 @@ impl<'a> SnapshotReader<'a> {
         } else {
             Err(SnapshotError)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_too_long_is_nothing() {
+        let written = |bytes_max| {
+            let mut writer = SnapshotWriter::of_at_most(bytes_max);
+            writer.numbers([1, 2]);
+            writer.bytes(b"three");
+            writer.number(4);
+            writer.finish_within()
+        };
+        assert_eq!(written(36), None);
+        let whole = written(37).expect("as long as it may be");
+        assert_eq!(whole, written(usize::MAX).expect("room"));
+        let mut reader = SnapshotReader::new(&whole);
+        assert_eq!(reader.numbers(2), Ok(vec![1, 2]));
+        assert_eq!(reader.bytes(), Ok(&b"three"[..]));
+        assert_eq!((reader.number(), reader.end()), (Ok(4), Ok(())));
     }
 }

@@ -79,7 +79,8 @@ pub struct StopSpec {
     /// Examples read.
     #[schema(minimum = 1)]
     pub max_examples: Option<Positive>,
-    /// Seconds of computing; 600 when absent.
+    /// Seconds of computing, those of interrupted attempts that it went on from included; 600 when
+    /// absent.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     pub max_seconds: Option<Seconds>,
 }
@@ -257,7 +258,7 @@ pub struct TrainResult {
     pub bound: Option<BoundDocument>,
     /// The hidden target beside the hypothesis; generated data only.
     pub target: Option<TargetDocument>,
-    /// Seconds of computing in the attempt that ended.
+    /// Seconds of computing, those of interrupted attempts that it went on from included.
     pub seconds: f64,
 }
 

@@ -164,8 +164,9 @@ impl Checkpoints for Keeps {
         looks % self.wanted_each == self.wanted_each - 1
     }
 
-    fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Vec<u8>) {
-        *self.taken.lock().unwrap() = Some((*counts, write()));
+    fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Option<Vec<u8>>) {
+        let state = write().expect("small states");
+        *self.taken.lock().unwrap() = Some((*counts, state));
     }
 
     fn refused(&self) {

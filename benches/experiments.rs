@@ -1,13 +1,19 @@
 //! How long the figures of the papers take, and how much longer Figure 1 takes in NumPy.
 //!
 //! `cargo bench --bench experiments` computes all of `fang-venkatesh-figure-1` on as many threads as
-//! there are cores, and has `benches/figure_1_numpy.py` do a share of the same runs at each point in
-//! the same minutes, whose seconds it scales up. NumPy comes from `target/venv`, which
-//! `scripts/test` makes, or is named by `NUMPY_PYTHON`.
+//! there are cores, then has `benches/figure_1_numpy.py` do a share of the work of each point: some runs,
+//! of each the first mistakes. What NumPy takes for a mistake there, times all mistakes of the point, is
+//! what it would take for the whole figure. NumPy comes from `target/venv`
+//! (`python3 -m venv target/venv && target/venv/bin/pip install numpy`), or from the Python that
+//! `NUMPY_PYTHON` names.
 //!
-//! `-- points FIGURE` shows what a run takes at each point of a figure beside the estimate.
+//! `-- points FIGURE` shows what a run takes at each point of a figure beside the estimate, `-- csv
+//! FIGURE` and `-- svg FIGURE` what comes of it.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
@@ -19,11 +25,18 @@ use halfspace::records::figure::Figure;
 const FIGURE_1: &str = "fang-venkatesh-figure-1";
 const SEED: u64 = 1;
 
+/// Runs of the baseline at a point, and the most mistakes of each.
+const SINGLE_RUNS: u64 = 20;
+const MANY_RUNS: u64 = 200;
+const MISTAKES: u64 = 50;
+
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["points", figure, ..] => points(figure),
+        ["csv", figure, ..] => print!("{}", compute(&experiment(figure), cores()).0.to_csv()),
+        ["svg", figure, ..] => print!("{}", compute(&experiment(figure), cores()).0.to_svg()),
         _ => whole(),
     }
 }
@@ -87,13 +100,76 @@ fn compute(experiment: &Experiment, threads: usize) -> (Outcome, f64) {
     (experiment.gather(&parts), start.elapsed().as_secs_f64())
 }
 
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
 fn whole() {
-    let experiment = experiment(FIGURE_1);
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let (outcome, seconds) = compute(&experiment, threads);
-    println!("{}", outcome.chart.to_csv());
+    let (outcome, seconds) = compute(&experiment(FIGURE_1), cores());
+    let threads = cores();
     println!(
         "{FIGURE_1}: {} runs in {seconds:.1} s on {threads} threads",
         outcome.runs
     );
+    for (how, says) in [
+        ("single", "one run after the other"),
+        ("many", "all runs at once"),
+    ] {
+        match numpy_seconds(&outcome, how) {
+            Ok(numpy) => {
+                let ratio = numpy / seconds;
+                println!("NumPy, {says}: {numpy:.0} s on one thread, {ratio:.1} times as long");
+            }
+            Err(error) => println!("NumPy, {says}: not measured ({error})"),
+        }
+    }
+}
+
+/// What the baseline takes.
+#[derive(serde::Deserialize)]
+struct Share {
+    seconds: f64,
+    mistakes: u64,
+}
+
+/// The seconds that NumPy takes for all points of the figure.
+fn numpy_seconds(outcome: &Outcome, how: &str) -> std::io::Result<f64> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let python = std::env::var("NUMPY_PYTHON").map(PathBuf::from);
+    let mut child = Command::new(python.unwrap_or_else(|_| root.join("target/venv/bin/python")))
+        .arg(root.join("benches/figure_1_numpy.py"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut questions = child.stdin.take().ok_or(ErrorKind::BrokenPipe)?;
+    let mut answers = BufReader::new(child.stdout.take().ok_or(ErrorKind::BrokenPipe)?).lines();
+    let runs = if how == "many" {
+        MANY_RUNS
+    } else {
+        SINGLE_RUNS
+    };
+    let mut sum = 0.0;
+    for series in &outcome.chart.series {
+        let (learner, n) = series
+            .label
+            .split_once(", n = ")
+            .ok_or(ErrorKind::InvalidData)?;
+        let features: f64 = n.parse().map_err(|_| ErrorKind::InvalidData)?;
+        let learner = learner.rsplit('-').next().unwrap_or_default();
+        for point in &series.points {
+            let unit = 0.5 * std::f64::consts::PI * features * features.ln();
+            let batch_size = (point.x * unit).round();
+            writeln!(
+                questions,
+                "{n} {learner} {batch_size} {runs} {MISTAKES} {how}"
+            )?;
+            let answer = answers.next().ok_or(ErrorKind::UnexpectedEof)??;
+            let share: Share = serde_json::from_str(&answer)?;
+            let mistakes = point.y * features * point.runs as f64;
+            sum += share.seconds / share.mistakes as f64 * mistakes;
+        }
+    }
+    drop(questions);
+    child.wait()?;
+    Ok(sum)
 }

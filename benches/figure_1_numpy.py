@@ -1,15 +1,16 @@
 """The work of Figure 1 in vectorised NumPy: the baseline of `cargo bench --bench experiments`.
 
 Mistakes of Directed Drift in batches (D' and D'') until the hypothesis is the target, from a random
-start, on uniform half-space examples of odd n. It takes every advantage that vectorising has:
+start, on uniform half-space examples of odd n. No loop goes over examples or coordinates: examples are
+drawn as packed bits and unpacked to one byte a bit, and products are sums of bytes. By symmetry the
+target is all ones; a run ends when it is reached, without looking for confidence.
 
-- all runs of a point advance at once, so that no loop goes over examples, runs or coordinates; as many
-  runs in one array as keep it in the cache (a few MiB), since larger arrays are slower;
-- examples are drawn as packed bits and unpacked to one byte a bit; products are sums of bytes;
-- by symmetry the target is all ones, and a run ends when it is reached, not when it is confident.
+There are two of it. `single` does one run after the other, each batch at once, which is how one would
+write it. `many` lets all runs of a point advance at once, so that not even a loop over runs is left, in
+arrays that stay in the cache; for small n this is what NumPy does best, and it is harder to read.
 
-The arguments are n, learner (`sync` or `async`), batch size, runs, the most mistakes of a run; the
-answer is one line of JSON: the seconds and the mean mistakes. `points FILE` does so for each line.
+Each line of the standard input is a point: n, `sync` or `async`, batch size, runs, the most mistakes of
+a run, `single` or `many`. The answer to each is one line of JSON: the seconds and all mistakes made.
 """
 
 import json
@@ -25,11 +26,41 @@ TESTED_AT_ONCE = 16
 def half_space(random, shape, n):
     """Examples of the half-space of (1, .., 1), one byte a bit: shape + (n,)."""
     octets = (n + 7) // 8
-    packed = numpy.frombuffer(random.bytes(int(numpy.prod(shape)) * octets), dtype=numpy.uint8)
+    count = octets
+    for length in shape:
+        count *= length
+    packed = numpy.frombuffer(random.bytes(count), dtype=numpy.uint8)
     bits = numpy.unpackbits(packed.reshape(*shape, octets), axis=-1, count=n)
     negative = 2 * bits.sum(axis=-1, dtype=numpy.uint16) < n
     numpy.bitwise_xor(bits, negative[..., None].view(numpy.uint8), out=bits)
     return bits
+
+
+def one_run(random, n, learner, batch_size, mistakes_max):
+    """The mistakes of one run, each batch at once."""
+    weights = random.integers(0, 2, size=n, dtype=numpy.uint8)
+    mistakes = 0
+    while mistakes < mistakes_max and not weights.all():
+        while True:
+            examples = half_space(random, (TESTED_AT_ONCE,), n)
+            wrong = 2 * (examples ^ weights).sum(axis=1, dtype=numpy.uint16) > n
+            first = wrong.argmax()
+            if wrong[first]:
+                break
+        mistakes += 1
+        # What was drawn behind the mistaken example belongs to the batch already.
+        batch = examples[first : first + batch_size]
+        ones = batch.sum(axis=0, dtype=numpy.uint32)
+        left = batch_size - len(batch)
+        if left > 0:
+            ones += half_space(random, (left,), n).sum(axis=0, dtype=numpy.uint32)
+        tally = numpy.where(weights == 1, batch_size - ones, ones)
+        if learner == "sync":
+            weights ^= (2 * tally >= batch_size).view(numpy.uint8)
+        else:
+            leaders = numpy.flatnonzero(tally == tally.max())
+            weights[leaders[random.integers(leaders.size)]] ^= 1
+    return mistakes
 
 
 def mistaken(random, weights):
@@ -68,13 +99,13 @@ def flip_most_voted(random, weights, tally):
     weights[numpy.arange(len(weights)), chosen] ^= 1
 
 
-def mistakes(random, n, learner, batch_size, runs, mistakes_max):
-    """The mistakes of so many runs."""
+def many_runs(random, n, learner, batch_size, runs, mistakes_max):
+    """The mistakes of so many runs, which advance at once."""
     weights = random.integers(0, 2, size=(runs, n), dtype=numpy.uint8)
     counts = numpy.zeros(runs, dtype=numpy.int64)
     active = numpy.flatnonzero(~weights.all(axis=1))
+    at_once = max(1, ARRAY_BYTES // (n * min(batch_size, 64)))
     while active.size:
-        at_once = max(1, ARRAY_BYTES // (n * min(batch_size, 64)))
         for start in range(0, active.size, at_once):
             here = active[start : start + at_once]
             hypotheses = weights[here]
@@ -87,23 +118,21 @@ def mistakes(random, n, learner, batch_size, runs, mistakes_max):
         counts[active] += 1
         is_done = weights[active].all(axis=1) | (counts[active] >= mistakes_max)
         active = active[~is_done]
-    return counts
-
-
-def point(n, learner, batch_size, runs, mistakes_max):
-    """The seconds and the mean of one point."""
-    random = numpy.random.Generator(numpy.random.SFC64(1))
-    start = time.perf_counter()
-    counts = mistakes(random, n, learner, batch_size, runs, mistakes_max)
-    seconds = time.perf_counter() - start
-    return {"seconds": seconds, "mean": float(counts.mean())}
+    return int(counts.sum())
 
 
 def main():
+    random = numpy.random.Generator(numpy.random.SFC64(1))
     for line in sys.stdin:
-        n, learner, batch_size, runs, mistakes_max = line.split()
-        done = point(int(n), learner, int(batch_size), int(runs), int(mistakes_max))
-        print(json.dumps(done), flush=True)
+        n, learner, batch_size, runs, mistakes_max, how = line.split()
+        n, batch_size, runs, most = int(n), int(batch_size), int(runs), int(mistakes_max)
+        start = time.perf_counter()
+        if how == "many":
+            mistakes = many_runs(random, n, learner, batch_size, runs, most)
+        else:
+            mistakes = sum(one_run(random, n, learner, batch_size, most) for _ in range(runs))
+        seconds = time.perf_counter() - start
+        print(json.dumps({"seconds": seconds, "mistakes": mistakes}), flush=True)
 
 
 if __name__ == "__main__":

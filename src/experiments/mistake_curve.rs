@@ -18,7 +18,7 @@ pub fn chart(
     let bounds = bound.map(|(theorem, bound)| {
         Curve::new(
             format!("bound: {theorem}"),
-            Some(0),
+            None,
             [(0.0, bound), (end, bound)],
         )
     });

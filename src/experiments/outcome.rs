@@ -95,7 +95,7 @@ pub struct Point {
 pub struct Curve {
     /// What it says.
     pub label: String,
-    /// The number of the series that it is the theory of, and is drawn like.
+    /// The number of the series through whose points it should go: it is drawn in its colour.
     pub beside: Option<usize>,
     /// Its places, from left to right.
     pub points: Vec<Place>,
@@ -203,6 +203,16 @@ impl Outcome {
     /// Whether runs are missing.
     pub fn is_partial(&self) -> bool {
         self.runs < self.runs_planned
+    }
+
+    /// The chart as a table.
+    pub fn to_csv(&self) -> String {
+        self.chart.to_csv()
+    }
+
+    /// The chart as a picture.
+    pub fn to_svg(&self) -> String {
+        self.chart.to_svg()
     }
 }
 

@@ -129,9 +129,17 @@ impl Design for SeparableFraction {
         } = &self.question;
         let plan = |place| {
             let (points, dimension) = self.cell(place);
+            let n = dimension as f64;
+            // To prove that there is no separator takes an exact basis.
+            let is_hard = points as f64 > 1.8 * n;
+            let seconds = if is_hard {
+                8e-6 * n * n * (n / 65.0).max(1.0)
+            } else {
+                1e-7 * n * n
+            };
             PointPlan {
                 runs: *runs,
-                seconds_a_run: 1e-5 + 1e-8 * points as f64 * (dimension * dimension) as f64,
+                seconds_a_run: 5e-6 + seconds,
             }
         };
         (0..dimensions.len() * ratios.len()).map(plan).collect()

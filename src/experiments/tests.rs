@@ -1,10 +1,23 @@
-//! What holds of every experiment.
+//! What holds of every experiment, and the figures of the papers and of the chain.
 
-use super::mistake_bound_sweep::{Batches, MistakeBoundSweep, Question};
-use super::outcome::Outcome;
-use super::{Experiment, ExperimentError};
+use serde_json::{Map, Value, json};
+
+use super::false_stop_rate::{self, FalseStopRate};
+use super::mistake_bound_sweep::{self, Batches, MistakeBoundSweep};
+use super::outcome::{Axis, Chart, Outcome, Point, Scale, Series};
+use super::sample_complexity::{self, Learner, SampleComplexity};
+use super::separable_fraction::{self, Points, SeparableFraction};
+use super::{
+    Design, Experiment, ExperimentError, Observation, PARTS_MAX, POINTS_MAX, PartTally, PointPlan,
+    PointTally,
+};
+use crate::learners::catalogue::{Entry, find};
+use crate::learners::parameters::Parameters;
+use crate::learners::random::Seed;
 use crate::learners::run::{Interrupt, Run};
-use crate::learners::{directed_drift_async, directed_drift_sync};
+use crate::learners::stopping::StopRule;
+use crate::theory::cover::dichotomies;
+use crate::theory::directed_drift::{expected_mistakes, false_stop_probability};
 
 /// All parts of it, in order.
 fn all(experiment: &Experiment, seed: u64) -> Outcome {
@@ -13,47 +26,318 @@ fn all(experiment: &Experiment, seed: u64) -> Outcome {
     experiment.gather(&parts)
 }
 
-fn sweep(runs: u64) -> MistakeBoundSweep {
-    MistakeBoundSweep::new(&Question {
-        n: vec![11, 20, 21],
-        learners: vec![&directed_drift_async::ENTRY, &directed_drift_sync::ENTRY],
+/// What comes of a design with the seed 1.
+fn outcome(design: impl Design + 'static) -> Outcome {
+    all(
+        &Experiment::new(design, f64::INFINITY).expect("no limit"),
+        1,
+    )
+}
+
+fn entry(name: &str) -> &'static Entry {
+    find(name).expect("a learner")
+}
+
+/// A question that costs nothing to speak of.
+fn sweep() -> mistake_bound_sweep::Question {
+    mistake_bound_sweep::Question {
+        n: vec![11],
+        learners: vec![entry("directed-drift-async"), entry("directed-drift-sync")],
         batches: Batches::Default,
-        runs,
+        runs: 10,
         mistakes_max: 10_000,
-    })
-    .expect("in range")
+    }
+}
+
+fn swept(question: &mistake_bound_sweep::Question) -> Outcome {
+    outcome(MistakeBoundSweep::new(question).expect("in range"))
+}
+
+/// That a mean is the one expected, to four standard errors and the rounding of the latter.
+#[track_caller]
+fn assert_mean(point: &Point, expected: f64, rounding: f64) {
+    let (low, high) = (point.low.expect("runs"), point.high.expect("uncensored"));
+    let error = (high - low) / (2.0 * 1.96);
+    let is_near = (point.y - expected).abs() <= 4.0 * error + rounding;
+    assert!(is_near, "n = {}: {low} to {high}, not {expected}", point.x);
+}
+
+/// References of an independent implementation, whose standard errors are below 0.01.
+#[test]
+fn the_mean_mistakes_are_those_of_the_reference() {
+    let expected = |learner, n: &[u64], runs, means: &[f64]| {
+        let found = swept(&mistake_bound_sweep::Question {
+            n: n.to_vec(),
+            learners: vec![entry(learner)],
+            runs,
+            ..sweep()
+        });
+        for (point, mean) in found.chart.series[0].points.iter().zip(means) {
+            assert_mean(point, *mean, 0.01 * mean.max(1.0));
+        }
+    };
+    let sync = [1.135, 1.135, 1.135, 1.135, 1.50, 1.28];
+    expected(
+        "directed-drift-sync",
+        &[11, 21, 51, 101, 20, 100],
+        300,
+        &sync,
+    );
+    let halves = [0.516 * 11.0, 0.507 * 21.0, 0.503 * 101.0];
+    expected("directed-drift-async", &[11, 21, 101], 60, &halves);
+}
+
+/// D' in batches of one is D, which needs no run.
+#[test]
+fn simulated_directed_drift_is_that_of_its_chain() {
+    for (n, runs) in [(3, 400), (11, 300), (21, 6)] {
+        let simulated = swept(&mistake_bound_sweep::Question {
+            n: vec![n],
+            learners: vec![entry("directed-drift-async"), entry("directed-drift")],
+            batches: Batches::Sizes(vec![1]),
+            runs,
+            mistakes_max: 10_000_000,
+        });
+        let expected = expected_mistakes(n as usize).expect("within the chain") / n as f64;
+        let [runs, exact] = [0, 1].map(|at: usize| simulated.chart.series[at].points[0]);
+        assert_mean(&runs, expected, 0.0);
+        assert_eq!(exact, Point::exact(1.0, expected));
+    }
 }
 
 #[test]
-fn the_mean_mistakes_are_those_of_the_reference() {
-    let outcome = all(&Experiment::new(sweep(400), 1e9).expect("cheap"), 1);
-    let expected = [[0.516 * 11.0, f64::NAN, 0.507 * 21.0], [1.135, 1.50, 1.135]];
-    for (series, expected) in outcome.chart.series.iter().zip(expected) {
-        for (point, expected) in series.points.iter().zip(expected) {
-            let (low, high) = (point.low.expect("runs"), point.high.expect("uncensored"));
-            let slack = point.y - low + 0.02 * point.y;
-            let is_near = (point.y - expected).abs() <= slack || expected.is_nan();
-            assert!(is_near, "{}: {low} to {high}, not {expected}", series.label);
+fn small_batches_cost_mistakes_and_a_run_that_is_given_up_only_bounds_its_mean() {
+    let found = swept(&mistake_bound_sweep::Question {
+        n: vec![21],
+        batches: Batches::Normalised(vec![0.1, 0.5, 2.0]),
+        runs: 20,
+        mistakes_max: 100,
+        ..sweep()
+    });
+    for series in &found.chart.series {
+        let heights: Vec<f64> = series.points.iter().map(|point| point.y).collect();
+        assert!(heights[0] > 1.5 * heights[2], "{heights:?}");
+        assert!(series.points[2].y < 1.0 && series.points[2].censored == 0);
+    }
+    let censored = found.chart.series[1].points[0];
+    assert!(
+        censored.censored > 0 && censored.high.is_none(),
+        "{censored:?}"
+    );
+    assert!(censored.y <= 100.0 / 21.0);
+    let said = found.chart.notes.join(" ");
+    assert!(said.contains("given up after 100 mistakes"), "{said}");
+    assert_eq!(found.chart.marks.len(), 2);
+}
+
+#[test]
+fn false_stops_are_as_frequent_as_the_chain_says_and_anytime_keeps_its_word() {
+    let (n, deltas) = (vec![5, 10], vec![0.05, 0.2]);
+    let rules = vec![StopRule::PerHypothesis, StopRule::Anytime, StopRule::Exact];
+    let design = FalseStopRate::new(false_stop_rate::Question {
+        n: n.clone(),
+        rules: rules.clone(),
+        deltas: deltas.clone(),
+        runs: 300,
+    });
+    let found = outcome(design.expect("in range")).chart;
+    let mut series = found.series.iter().zip(&found.theory);
+    for rule in rules {
+        for &n in &n {
+            let (series, theory) = series.next().expect("one a rule and n");
+            assert_eq!(series.label, format!("{}, n = {n}", rule.name()));
+            for (point, place) in series.points.iter().zip(&theory.points) {
+                let exact = false_stop_probability(n, point.x, rule).expect("in range");
+                assert_eq!((place.x, place.y), (point.x, exact));
+                let error = (exact * (1.0 - exact) / 300.0).sqrt();
+                assert!(
+                    (point.y - exact).abs() <= 4.0 * error + 0.004,
+                    "{series:?}, {exact}"
+                );
+                let keeps = exact <= point.x;
+                assert!(keeps || rule == StopRule::PerHypothesis, "{series:?}");
+            }
+        }
+    }
+    let diagonal = found.theory.last().expect("a diagonal");
+    assert!(diagonal.points.iter().all(|place| place.x == place.y));
+}
+
+#[test]
+fn as_many_dichotomies_are_separable_as_cover_counted() {
+    let design = SeparableFraction::new(separable_fraction::Question {
+        dimensions: vec![3, 5],
+        ratios: vec![1.0, 2.0, 3.0],
+        points: Points::Normal,
+        runs: 100,
+    });
+    for series in outcome(design.expect("in range")).chart.series {
+        let dimension: u64 = series.label[4..].parse().expect("N = ..");
+        for point in &series.points {
+            let points = (point.x * dimension as f64).round() as u64;
+            let exact = dichotomies(points, dimension).expect("in range").fraction;
+            let error = (exact * (1.0 - exact) / 100.0).sqrt();
+            assert!((point.y - exact).abs() <= 4.0 * error, "{point:?}, {exact}");
             assert_eq!(point.censored, 0);
         }
     }
 }
 
 #[test]
+fn points_of_signs_are_not_in_general_position() {
+    let share = |points| {
+        let design = SeparableFraction::new(separable_fraction::Question {
+            dimensions: vec![3],
+            ratios: vec![2.0],
+            points,
+            runs: 150,
+        });
+        outcome(design.expect("in range")).chart.series[0].points[0].y
+    };
+    assert!(share(Points::Signs) < share(Points::Normal) - 0.1);
+}
+
+fn learner(name: &str, params: &Value) -> Learner {
+    let entry = entry(name);
+    let object = params.as_object().cloned().unwrap_or_else(Map::new);
+    let parameters = Parameters::from_json(entry.parameters, &object);
+    let parameters = parameters.expect("parameters");
+    Learner { entry, parameters }
+}
+
+fn few_examples() -> sample_complexity::Question {
+    sample_complexity::Question {
+        n: vec![51],
+        learners: vec![
+            learner("amp", &json!({})),
+            learner("sbpi", &json!({})),
+            learner("perceptron", &json!({"bias": false})),
+        ],
+        ratios: vec![0.5, 3.0],
+        runs: 12,
+        max_passes: 100,
+    }
+}
+
+#[test]
+fn who_searches_finds_hidden_weights_in_few_examples_and_nobody_in_too_few() {
+    let design = SampleComplexity::new(few_examples()).expect("in range");
+    let found = outcome(design).chart;
+    let ends: Vec<(f64, f64)> = found
+        .series
+        .iter()
+        .map(|series| (series.points[0].y, series.points[1].y))
+        .collect();
+    assert!(ends.iter().all(|(few, _)| *few == 0.0), "{ends:?}");
+    assert!(ends[0].1 >= 0.9 && ends[1].1 >= 0.9, "{ends:?}");
+    assert!(ends[2].1 < 0.6, "signs of a perceptron need more: {ends:?}");
+    let marks: Vec<f64> = found.marks.iter().map(|mark| mark.x).collect();
+    assert_eq!(marks, [1.245, 1.493]);
+}
+
+/// Runs that are said to be long and are none: a seed's last digits.
+#[derive(Debug)]
+struct Digits;
+
+impl Design for Digits {
+    fn name(&self) -> &'static str {
+        "digits"
+    }
+
+    fn points(&self) -> Vec<PointPlan> {
+        let plan = |runs, seconds_a_run| PointPlan {
+            runs,
+            seconds_a_run,
+        };
+        vec![
+            plan(100, 0.25),
+            plan(7, 3.0),
+            plan(0, 1.0),
+            plan(1_000, 0.001),
+        ]
+    }
+
+    fn observe(&self, _: usize, seed: Seed, _: &Run) -> Result<Observation, Interrupt> {
+        Ok(Observation {
+            value: seed.0 % 1_000,
+            is_censored: seed.0.is_multiple_of(7),
+        })
+    }
+
+    fn chart(&self, tallies: &[PointTally]) -> Chart {
+        let points = tallies.iter().enumerate();
+        let points = points.filter_map(|(at, tally)| Point::mean(at as f64, tally, 1.0));
+        Chart {
+            title: "Digits".to_owned(),
+            x: Axis::new("point", "", Scale::Linear),
+            y: Axis::new("digits", "", Scale::Linear),
+            series: vec![Series {
+                label: "digits".to_owned(),
+                points: points.collect(),
+            }],
+            theory: Vec::new(),
+            marks: Vec::new(),
+            notes: Vec::new(),
+        }
+    }
+}
+
+#[test]
 fn the_result_depends_neither_on_the_order_of_parts_nor_on_who_is_first() {
-    let experiment = Experiment::new(sweep(1_000), 1e9).expect("cheap");
-    assert!(experiment.parts() > 1, "{}", experiment.parts());
+    let experiment = Experiment::new(Digits, f64::INFINITY).expect("no limit");
+    assert_eq!(experiment.parts(), PARTS_MAX);
     let part = |part| experiment.compute(5, part, &Run::default()).ok();
     let mut backwards: Vec<_> = (0..experiment.parts()).rev().map(part).collect();
-    assert_eq!(experiment.gather(&backwards), all(&experiment, 5));
+    let whole = all(&experiment, 5);
+    assert_eq!(experiment.gather(&backwards), whole);
+    // The same runs in other parts, here one each, come to the same.
+    let mut tallies = PartTally::default();
+    for (point, plan) in Digits.points().iter().enumerate() {
+        for number in 0..plan.runs {
+            let mut one = PointTally::default();
+            one.add(
+                experiment
+                    .observe(5, point, number, &Run::default())
+                    .expect("an end"),
+            );
+            tallies.push(point, one);
+        }
+    }
+    assert_eq!(experiment.gather(&[Some(tallies)]), whole);
+    assert_ne!(all(&experiment, 6), whole);
     backwards[0] = None;
     let partial = experiment.gather(&backwards);
     assert!(partial.is_partial() && partial.runs > 0);
+    let last = partial.chart.notes.last().expect("a note");
+    assert_eq!(
+        *last,
+        format!("Not finished: {} of 1107 runs.", partial.runs)
+    );
+    let nothing = experiment.gather(&vec![None; experiment.parts() as usize]);
+    assert_eq!(nothing.runs, 0);
+    assert!(nothing.to_svg().ends_with("</svg>\n"));
+}
+
+#[test]
+fn a_tally_is_the_same_once_it_was_stored() {
+    let design = MistakeBoundSweep::new(&sweep()).expect("in range");
+    let experiment = Experiment::new(design, f64::INFINITY).expect("no limit");
+    let tally = experiment
+        .compute(3, 0, &Run::default())
+        .expect("nobody stops it");
+    let stored = serde_json::to_value(&tally).expect("numbers");
+    let read: PartTally = serde_json::from_value(stored).expect("the tally");
+    assert_eq!(read, tally);
+    let outcome = experiment.gather(&[Some(read)]);
+    let stored = serde_json::to_string(&outcome.chart).expect("numbers");
+    let read: Chart = serde_json::from_str(&stored).expect("the chart");
+    assert_eq!(read, outcome.chart);
 }
 
 #[test]
 fn a_part_that_is_told_to_stop_comes_to_nothing() {
-    let experiment = Experiment::new(sweep(10), 1e9).expect("cheap");
+    let design = MistakeBoundSweep::new(&sweep()).expect("in range");
+    let experiment = Experiment::new(design, f64::INFINITY).expect("no limit");
     for interrupt in [
         Interrupt::Cancelled,
         Interrupt::Suspended,
@@ -66,10 +350,143 @@ fn a_part_that_is_told_to_stop_comes_to_nothing() {
 }
 
 #[test]
+fn a_table_has_a_line_for_each_point_curve_and_mark() {
+    let found = swept(&mistake_bound_sweep::Question {
+        n: vec![3, 5],
+        learners: vec![entry("directed-drift"), entry("directed-drift-sync")],
+        ..sweep()
+    });
+    let table = found.to_csv();
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines[0], "kind,label,x,y,low,high,runs,censored");
+    assert!(
+        lines[1].starts_with("measured,directed-drift,3,3.8"),
+        "{}",
+        lines[1]
+    );
+    assert!(lines[1].ends_with(",0,0"));
+    assert!(lines[3].ends_with(",10,0"), "{}", lines[3]);
+    // Four points, and two bounds of Theorem 1 at n = 3, 4 and 5.
+    assert_eq!(lines.len(), 1 + 4 + 6);
+    assert!(lines.contains(&"theory,\"Theorem 1, upper: (n/2)^n\",3,3.375,,,,"));
+}
+
+#[test]
 fn what_takes_too_long_is_refused_with_its_cost() {
-    let error = Experiment::new(sweep(100_000), 0.001).expect_err("dear");
-    let ExperimentError::TooCostly { seconds, limit } = error else {
-        panic!("{error}")
+    let question = mistake_bound_sweep::Question {
+        n: vec![1_001],
+        runs: 100_000,
+        ..sweep()
     };
-    assert!(seconds > limit);
+    let design = MistakeBoundSweep::new(&question).expect("in range");
+    let error = Experiment::new(design, 3_600.0).expect_err("dear");
+    assert!(
+        matches!(error, ExperimentError::TooCostly { seconds, limit }
+        if seconds > limit && limit == 3_600.0)
+    );
+    assert!(error.to_string().contains("seconds of one core"), "{error}");
+}
+
+/// Where the fault of a refused question is said to be.
+fn refused<T: std::fmt::Debug>(checked: Result<T, ExperimentError>) -> String {
+    checked.expect_err("refused").pointer().to_owned()
+}
+
+#[test]
+fn a_sweep_out_of_range_is_refused_where_it_is() {
+    let of = |change: fn(&mut mistake_bound_sweep::Question)| {
+        let mut question = sweep();
+        change(&mut question);
+        refused(MistakeBoundSweep::new(&question))
+    };
+    assert_eq!(of(|of| of.runs = 0), "/runs");
+    assert_eq!(of(|of| of.runs = 100_001), "/runs");
+    assert_eq!(of(|of| of.n = vec![11, 0]), "/n/1");
+    assert_eq!(of(|of| of.n = Vec::new()), "/n");
+    assert_eq!(of(|of| of.learners = Vec::new()), "/learners");
+    assert_eq!(of(|of| of.mistakes_max = 0), "/max_mistakes");
+    assert_eq!(
+        of(|of| of.batches = Batches::Sizes(vec![5, 0])),
+        "/batch_sizes/1"
+    );
+    assert_eq!(
+        of(|of| of.batches = Batches::Sizes(Vec::new())),
+        "/batch_sizes"
+    );
+    let normalised = "/normalised_batch_sizes/0";
+    assert_eq!(
+        of(|of| of.batches = Batches::Normalised(vec![0.0])),
+        normalised
+    );
+    assert_eq!(
+        of(|of| of.batches = Batches::Normalised(vec![f64::NAN])),
+        normalised
+    );
+    let single = |of: &mut mistake_bound_sweep::Question| {
+        of.n = vec![3, 1];
+        of.batches = Batches::Normalised(vec![1.0]);
+    };
+    assert_eq!(of(single), "/n/1");
+    assert_eq!(
+        of(|of| of.learners.push(find("winnow").expect("a learner"))),
+        "/learners/2"
+    );
+    let far = |of: &mut mistake_bound_sweep::Question| {
+        of.learners = vec![find("directed-drift").expect("a learner")];
+        of.n = vec![513];
+    };
+    assert_eq!(of(far), "/n/0");
+    let million = mistake_bound_sweep::Question {
+        n: vec![3; 1_000],
+        batches: Batches::Sizes(vec![1; 1_000]),
+        ..sweep()
+    };
+    let error = MistakeBoundSweep::new(&million).expect_err("refused");
+    let (points, limit) = (2_000_000, POINTS_MAX);
+    assert_eq!(error, ExperimentError::TooManyPoints { points, limit });
+}
+
+#[test]
+fn the_other_questions_out_of_range_are_refused_where_they_are() {
+    let stops = |n: &[u64], deltas: &[f64], runs| {
+        refused(FalseStopRate::new(false_stop_rate::Question {
+            n: n.to_vec(),
+            rules: vec![StopRule::Anytime],
+            deltas: deltas.to_vec(),
+            runs,
+        }))
+    };
+    assert_eq!(stops(&[5], &[0.1, 1.0], 1), "/deltas/1");
+    assert_eq!(stops(&[5], &[0.0], 1), "/deltas/0");
+    assert_eq!(stops(&[5, 513], &[0.1], 1), "/n/1");
+    assert_eq!(stops(&[5], &[0.1], 0), "/runs");
+    let cover = |dimensions: &[u64], ratios: &[f64]| {
+        refused(SeparableFraction::new(separable_fraction::Question {
+            dimensions: dimensions.to_vec(),
+            ratios: ratios.to_vec(),
+            points: Points::Signs,
+            runs: 1,
+        }))
+    };
+    assert_eq!(cover(&[0], &[1.0]), "/dimensions/0");
+    assert_eq!(cover(&[257], &[1.0]), "/dimensions/0");
+    assert_eq!(cover(&[5], &[1.0, 16.5]), "/points_per_dimension/1");
+    let few = |change: fn(&mut sample_complexity::Question)| {
+        let mut question = few_examples();
+        change(&mut question);
+        refused(SampleComplexity::new(question))
+    };
+    assert_eq!(few(|of| of.max_passes = 0), "/max_passes");
+    assert_eq!(
+        few(|of| of.ratios = vec![-1.0]),
+        "/examples_per_dimension/0"
+    );
+    assert_eq!(
+        few(|of| of.learners.push(learner("winnow", &json!({})))),
+        "/learners/3/name"
+    );
+    let initial = |of: &mut sample_complexity::Question| {
+        of.learners = vec![learner("directed-drift", &json!({"initial": "101"}))];
+    };
+    assert_eq!(few(initial), "/learners/0/params/initial");
 }

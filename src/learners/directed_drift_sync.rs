@@ -27,7 +27,7 @@
 //! assert!(outcome.counts.mistakes < 5);
 //! ```
 
-use crate::bits::BitVector;
+use crate::bits::{BitVector, WORD_BITS};
 
 use super::ballot::{Ballot, BatchDrift, batch_size};
 use super::catalogue::{DefaultStop, Entry, Guarantee};
@@ -59,18 +59,14 @@ pub static ENTRY: Entry = Entry {
 };
 
 fn flip_outvoted(weights: &mut BitVector, ballot: &mut Ballot, _: &mut Generator) -> Update {
-    let size = ballot.size();
-    let votes = ballot.votes(weights).enumerate();
-    let outvoted: Vec<usize> = votes
-        .filter(|&(_, votes)| 2 * votes >= size)
-        .map(|(j, _)| j)
-        .collect();
-    for &j in &outvoted {
-        weights.flip(j);
+    let outvoted: Vec<u64> = ballot.outvoted(weights).collect();
+    let mut update = Update::Unchanged;
+    for (word, mut mask) in outvoted.into_iter().enumerate() {
+        while mask != 0 {
+            weights.flip(word * WORD_BITS + mask.trailing_zeros() as usize);
+            mask &= mask - 1;
+            update = Update::Changed;
+        }
     }
-    if outvoted.is_empty() {
-        Update::Unchanged
-    } else {
-        Update::Changed
-    }
+    update
 }

@@ -64,10 +64,10 @@ pub struct ExperimentResult {
     pub runs_planned: u64,
 }
 
-impl From<Outcome> for ExperimentResult {
-    fn from(outcome: Outcome) -> Self {
+impl From<&Outcome> for ExperimentResult {
+    fn from(outcome: &Outcome) -> Self {
         Self {
-            chart: outcome.chart,
+            chart: outcome.chart.clone(),
             runs: outcome.runs,
             runs_planned: outcome.runs_planned,
         }

@@ -66,7 +66,7 @@ impl MistakeBoundSweepSpec {
             (Some(_), Some(_)) => {
                 return Err(ExperimentError::parameter(
                     "/normalised_batch_sizes",
-                    "give this or batch_sizes, not both",
+                    "give this or batch_sizes, not both; null takes away what a figure has",
                 ));
             }
         };
@@ -110,7 +110,7 @@ impl Default for FalseStopRateSpec {
                 .into_iter()
                 .filter_map(|delta| Share::try_from(delta).ok())
                 .collect(),
-            runs: 1_000,
+            runs: 2_000,
         }
     }
 }

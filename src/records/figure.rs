@@ -115,3 +115,81 @@ impl Figure {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn object(value: Value) -> Map<String, Value> {
+        match value {
+            Value::Object(object) => object,
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn every_figure_can_run_and_be_found() {
+        for figure in FIGURES {
+            let found = Figure::find(figure.name).expect("listed");
+            assert!(std::ptr::eq(found, figure));
+            let experiment = figure.spec().check(3_600.0).expect("an hour will do");
+            assert_eq!(experiment.name(), figure.spec().name());
+            assert!(experiment.parts() > 1, "{}", figure.name);
+        }
+        assert!(Figure::find("figure-2").is_none());
+        let first = FIGURES[0].spec().check(3_600.0).expect("an hour will do");
+        assert_eq!(first.parts(), 200);
+    }
+
+    #[test]
+    fn a_figure_is_the_same_once_it_was_stored() {
+        for figure in FIGURES {
+            let stored = serde_json::to_value(figure.spec()).expect("numbers");
+            assert_eq!(stored["name"], figure.spec().name());
+            let read: ExperimentSpec = serde_json::from_value(stored).expect("a spec");
+            assert_eq!(read, figure.spec());
+        }
+    }
+
+    #[test]
+    fn parameters_of_a_figure_are_replaced_one_by_one() {
+        let params = object(json!({"n": [5], "runs": 7}));
+        let found = FIGURES[0]
+            .spec_with(&params)
+            .expect("parameters of a sweep");
+        let ExperimentSpec::MistakeBoundSweep(found) = found else {
+            panic!("{found:?}")
+        };
+        assert_eq!((found.n, found.runs), (vec![5], 7));
+        assert_eq!(
+            found.normalised_batch_sizes.map(|sizes| sizes.len()),
+            Some(15)
+        );
+        let sizes = object(json!({"batch_sizes": [3], "normalised_batch_sizes": null}));
+        let found = FIGURES[0].spec_with(&sizes).expect("parameters of a sweep");
+        assert!(found.check(3_600.0).is_ok());
+    }
+
+    #[test]
+    fn a_parameter_that_is_none_is_refused_where_it_stands() {
+        let refused = |params| {
+            let error = FIGURES[0].spec_with(&object(params)).expect_err("refused");
+            (error.pointer().to_owned(), error.to_string())
+        };
+        let (pointer, detail) = refused(json!({"n": [11, "many"]}));
+        assert_eq!(pointer, "/n/1");
+        assert!(detail.contains("many"), "{detail}");
+        assert!(refused(json!({"walks": 3})).1.contains("walks"));
+        let learners = object(json!({"learners": ["directed-drift-sync", "perceptrom"]}));
+        let spec = FIGURES[0].spec_with(&learners).expect("names");
+        assert_eq!(
+            spec.check(1.0).expect_err("refused").pointer(),
+            "/learners/1"
+        );
+        let params = json!({"learners": [{"name": "sbpi", "params": {"order": "backwards"}}]});
+        let spec = FIGURES[4].spec_with(&object(params)).expect("a learner");
+        let error = spec.check(1.0).expect_err("refused");
+        assert_eq!(error.pointer(), "/learners/0/params/order");
+    }
+}

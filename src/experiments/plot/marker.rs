@@ -41,7 +41,7 @@ impl Look {
             colour: COLOURS[at % COLOURS.len()],
             dashes: None,
             shape: at % SHAPES,
-            is_filled: at / SHAPES % 2 == 0,
+            is_filled: (at / SHAPES).is_multiple_of(2),
         }
     }
 

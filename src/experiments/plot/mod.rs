@@ -219,7 +219,8 @@ fn theory(svg: &mut String, chart: &Chart, frame: &Frame) {
     }
 }
 
-/// What was measured: a thin line, and at each point its interval and its marker.
+/// What was measured: at each point its interval and its marker, and a thin line through them unless
+/// theory draws one.
 fn series(svg: &mut String, chart: &Chart, frame: &Frame) {
     for (at, series) in chart.series.iter().enumerate() {
         let look = Look::of_series(at);
@@ -227,14 +228,22 @@ fn series(svg: &mut String, chart: &Chart, frame: &Frame) {
             .points
             .iter()
             .map(|point| frame.at((point.x, point.y)));
-        curve::write(svg, &curve::thinned(places), &look.line());
-        if series.points.len() <= MARKERS_MAX {
+        let has_markers = series.points.len() <= MARKERS_MAX;
+        if !(has_markers && has_theory(chart, at)) {
+            curve::write(svg, &curve::thinned(places), &look.line());
+        }
+        if has_markers {
             for point in &series.points {
                 interval(svg, frame, point, &look);
                 look.marker(svg, frame.at((point.x, point.y)));
             }
         }
     }
+}
+
+/// Whether a curve of theory goes through the points of the series of that number.
+fn has_theory(chart: &Chart, at: usize) -> bool {
+    chart.theory.iter().any(|curve| curve.beside == Some(at))
 }
 
 /// The interval of a point; an arrow upwards where only its lower end is known.
@@ -274,8 +283,11 @@ fn legends(svg: &mut String, chart: &Chart) {
     for (at, series) in chart.series.iter().enumerate() {
         let look = Look::of_series(at);
         entry(svg, &series.label, &|svg, y| {
-            line(svg, (left, y), (right, y), &look.line());
-            if series.points.len() <= MARKERS_MAX {
+            let has_markers = series.points.len() <= MARKERS_MAX;
+            if !(has_markers && has_theory(chart, at)) {
+                line(svg, (left, y), (right, y), &look.line());
+            }
+            if has_markers {
                 look.marker(svg, (f64::midpoint(left, right), y));
             }
         });

@@ -154,10 +154,9 @@ fn chart() -> Chart {
 fn assert_within(all: &[Element]) {
     let legend = RIGHT + 1.0;
     for element in all {
-        let is_measured = element.get("class") == Some("point");
         for (x, y) in element.places() {
             assert!(x.is_finite() && y.is_finite(), "{element:?}");
-            if x < legend || is_measured && x < legend {
+            if x < legend {
                 let (dx, dy) = (0.01, 0.01);
                 let is_inside = (LEFT - dx - 3.0..=RIGHT + dx + 3.0).contains(&x)
                     && (TOP - dy..=BOTTOM + dy).contains(&y);

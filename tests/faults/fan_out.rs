@@ -16,7 +16,8 @@ const LOOKS_MAX: u32 = 90;
 /// it is cut into many parts.
 fn sweep(scale: Scale) -> Value {
     let params = scale.of(
-        json!({"n": [11], "batch_sizes": [1, 2], "max_mistakes": 10_000_000, "runs": 40}),
+        json!({"n": [11], "learners": ["directed-drift-async"],
+            "batch_sizes": [1, 2], "max_mistakes": 10_000_000, "runs": 40}),
         json!({"n": [11, 21, 51, 101], "runs": 1_000, "normalised_batch_sizes":
             [0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0, 1.25, 1.5, 1.75, 2.0]}),
     );

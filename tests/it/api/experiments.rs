@@ -8,13 +8,15 @@ use crate::service::{Answer, Service, request, short_job, until};
 /// than come, so that it is cut into many parts.
 fn sweep(runs: u64) -> Value {
     json!({"experiment": {"name": "mistake-bound-sweep", "seed": 7, "params": {
-        "n": [11], "batch_sizes": [1, 2], "max_mistakes": 10_000_000, "runs": runs}}})
+        "n": [11], "learners": ["directed-drift-async"],
+        "batch_sizes": [1, 2], "max_mistakes": 10_000_000, "runs": runs}}})
 }
 
 /// One that computes for a minute or so, in many parts.
 fn long_sweep() -> Value {
     json!({"experiment": {"name": "mistake-bound-sweep", "seed": 7, "params": {
-        "n": [11], "batch_sizes": [1], "max_mistakes": 10_000_000, "runs": 20_000}}})
+        "n": [11], "learners": ["directed-drift-async"],
+        "batch_sizes": [1], "max_mistakes": 10_000_000, "runs": 20_000}}})
 }
 
 async fn figure(service: &Service, path: &str, accept: &str) -> Answer {

@@ -137,6 +137,10 @@ async fn read_on(client: Client, path: &str, events: &mut Vec<Event>) -> std::io
         .map(|id| ("last-event-id", id.as_str()))
         .collect();
     let mut stream = client.open("GET", path, &headers, b"").await?;
+    if stream.status() == 503 {
+        // Too much to do for now: as good as broken.
+        return Err(std::io::ErrorKind::ConnectionRefused.into());
+    }
     assert_eq!(stream.status(), 200, "{path}");
     while let Some(event) = stream.event().await? {
         events.push(event);

@@ -79,7 +79,7 @@ async fn idempotency_race(backend: &str, database_url: &str) {
     assert_eq!(models, keys, "one model a job");
     // Whoever lost has written data before it knew.
     until("the data of ended jobs to be gone", async || {
-        files_below(&directory.path().join("blobs"))
+        files_below(&directory.path().join("blobs/jobs"))
             .is_empty()
             .then_some(())
     })

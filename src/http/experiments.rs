@@ -194,7 +194,7 @@ pub async fn figure(
     let body = match media_type {
         "text/csv" => outcome.chart.to_csv(),
         "application/json" => {
-            return Ok(Json(ExperimentResult::from(outcome)).into_response());
+            return Ok(Json(ExperimentResult::from(&outcome)).into_response());
         }
         _ => outcome.chart.to_svg(),
     };

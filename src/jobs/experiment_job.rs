@@ -84,7 +84,10 @@ impl ExperimentJob {
     /// whole; the gathering takes no time to speak of, and heeds no flag.
     pub(super) fn run(&self, run: &Run) -> Result<Found, Interrupt> {
         match &self.share {
-            Share::Whole(tallies) => Ok(Found::Gathered(self.experiment.gather(tallies))),
+            Share::Whole(tallies) => {
+                let outcome = self.experiment.gather(tallies);
+                Ok(Found::Gathered(Box::new(outcome)))
+            }
             Share::Part(part) => match self.experiment.compute(self.seed, *part, run) {
                 Ok(tally) => Ok(Found::Part(tally)),
                 Err(Interrupt::Cancelled) => Ok(Found::Unwanted),
@@ -123,7 +126,7 @@ pub fn outcome_so_far(
 /// What is written of all parts.
 pub(super) fn ending_of_whole(outcome: &Outcome) -> Ending {
     Ending {
-        result: json(&ExperimentResult::from(outcome.clone())),
+        result: json(&ExperimentResult::from(outcome)),
         // A part that failed would have failed all: what is missing was cancelled.
         is_cancelled: outcome.is_partial(),
         counts: None,

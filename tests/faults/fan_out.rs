@@ -2,7 +2,7 @@
 //! is that of one process left alone. The long form prints what a second process brings.
 
 use std::path::Path;
-use std::time::Instant;
+use tokio::time::Instant;
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
 //! AMP: binary weights from near the fewest examples that determine them, by approximate message
-//! passing over the whole sample: see [`super::message_passing`].
+//! passing over the whole sample: see `message_passing.rs`.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

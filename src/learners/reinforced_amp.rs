@@ -1,5 +1,5 @@
 //! Reinforced AMP: message passing that is drawn to what it leans to already, for samples that many
-//! binary weights fit, or that none labelled: see [`super::message_passing`].
+//! binary weights fit, or that none labelled: see `message_passing.rs`.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

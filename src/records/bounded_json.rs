@@ -13,7 +13,7 @@ const VALUES_MAX: usize = (1 << 20) + 1024;
 /// Bytes of all names and texts.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
-/// Reads an object of at most [`VALUES_MAX`] values and [`TEXT_BYTES_MAX`] bytes of text, at any
+/// Reads an object of at most `VALUES_MAX` values and `TEXT_BYTES_MAX` bytes of text, at any
 /// depth.
 ///
 /// # Errors

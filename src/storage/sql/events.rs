@@ -79,7 +79,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// As [`write`], for some jobs at once.
+/// As [`write()`], for some jobs at once.
 pub(super) async fn write_each<const EVENTS: usize>(
     transaction: &mut Transaction,
     jobs: impl Iterator<Item = (JobId, Owner, i64, [Unnumbered; EVENTS])>,

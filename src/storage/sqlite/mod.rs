@@ -25,7 +25,7 @@ use super::{Result, StoreError};
 /// date.
 ///
 /// # Errors
-/// [`StoreError::Newer`](super::StoreError::Newer) when a newer program wrote it; `Corrupt` when it
+/// [`StoreError::Newer`] when a newer program wrote it; `Corrupt` when it
 /// is no such store; `Unavailable` or `Full` when the file cannot be opened or written.
 pub async fn open(path: &Path) -> Result<SqlStore> {
     let reserve = Reserve::beside(path);

@@ -67,7 +67,10 @@ async fn a_grid_reads_a_dataset_and_keeps_it_so_long() {
     grid["grid"]["train"]["data"] = json!({"dataset": dataset});
     let path = service.submit(&grid).await;
     let dataset = format!("/v1/datasets/{}", dataset.as_str().unwrap());
-    assert_eq!(service.delete(&dataset).await.problem(409), "wrong-state");
+    assert_eq!(
+        service.delete(&dataset).await.problem(409),
+        "dataset-in-use"
+    );
     service.compute();
     let job = service.until_status(&path, "succeeded").await;
     let trainings = job["result"]["trainings"].as_array().unwrap();

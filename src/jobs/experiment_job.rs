@@ -84,7 +84,7 @@ impl ExperimentJob {
     /// whole; the gathering takes no time to speak of, and heeds no flag.
     pub(super) fn run(&self, run: &Run) -> Result<Found, Interrupt> {
         match &self.share {
-            Share::Whole(tallies) => Ok(Found::Gathered(self.experiment.gather(tallies))),
+            Share::Whole(tallies) => Ok(Found::Gathered(Box::new(self.experiment.gather(tallies)))),
             Share::Part(part) => match self.experiment.compute(self.seed, *part, run) {
                 Ok(tally) => Ok(Found::Part(tally)),
                 Err(Interrupt::Cancelled) => Ok(Found::Unwanted),

@@ -67,7 +67,7 @@ pub enum Found {
     /// Of a part of an experiment.
     Part(PartTally),
     /// Of all parts of an experiment, or of those that there are.
-    Gathered(experiments::outcome::Outcome),
+    Gathered(Box<experiments::outcome::Outcome>),
     /// Of the trainings of a grid.
     Grid(GridResult),
     /// Nothing, of a part that was cancelled.

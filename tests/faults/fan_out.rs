@@ -2,9 +2,9 @@
 //! is that of one process left alone. The long form prints what a second process brings.
 
 use std::path::Path;
-use std::time::Instant;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::scale::{Scale, report};
 use crate::service::{Client, Program, TestDatabase, until};

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 
 use crate::learners::random::Seed;
 use crate::learners::task::Input;
-use crate::records::PartOutcome;
 use crate::records::grid::{GridResult, GridSpec};
 use crate::records::task::DataSpec;
+use crate::records::{PartOutcome, Status};
 
 use super::ending::{Ending, json};
 use super::train_job::TrainJob;
@@ -76,11 +76,10 @@ impl GridJob {
 
 /// What is written of a grid.
 pub(super) fn ending(result: &GridResult) -> Ending {
-    let succeeded = |status: crate::records::Status| status == crate::records::Status::Succeeded;
     let is_whole = result
         .trainings
         .iter()
-        .all(|training| succeeded(training.status));
+        .all(|training| training.status == Status::Succeeded);
     Ending {
         result: json(result),
         // A training that failed would have failed all: what is missing was cancelled.

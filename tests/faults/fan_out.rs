@@ -2,9 +2,9 @@
 //! is that of one process left alone. The long form prints what a second process brings.
 
 use std::path::Path;
-use tokio::time::Instant;
 
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::scale::{Scale, report};
 use crate::service::{Client, Program, TestDatabase, until};
@@ -17,7 +17,7 @@ const LOOKS_MAX: u32 = 90;
 fn sweep(scale: Scale) -> Value {
     let params = scale.of(
         json!({"n": [11], "learners": ["directed-drift-async"],
-            "batch_sizes": [1, 2], "max_mistakes": 10_000_000, "runs": 40}),
+            "batch_sizes": [1, 2], "max_mistakes": 10_000_000, "runs": 500}),
         json!({"n": [11, 21, 51, 101], "runs": 1_000, "normalised_batch_sizes":
             [0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1.0, 1.25, 1.5, 1.75, 2.0]}),
     );

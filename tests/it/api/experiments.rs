@@ -37,7 +37,7 @@ async fn parts(service: &Service, path: &str) -> Vec<Value> {
 #[tokio::test]
 async fn an_experiment_is_run_by_parts_and_gathered() {
     let service = Service::start().await;
-    let job = service.run(&sweep(20)).await;
+    let job = service.run(&sweep(200)).await;
     assert_eq!(
         (&job["status"], &job["task"]),
         (&json!("succeeded"), &json!("experiment"))
@@ -52,7 +52,7 @@ async fn an_experiment_is_run_by_parts_and_gathered() {
         for point in series["points"].as_array().unwrap() {
             let [low, y, high] = ["low", "y", "high"].map(|key| point[key].as_f64().unwrap());
             assert!(low < y && y < high, "{point}");
-            assert_eq!(point["runs"], 20);
+            assert_eq!(point["runs"], 200);
         }
     }
     let path = format!("/v1/jobs/{}", job["id"].as_str().unwrap());
@@ -86,7 +86,7 @@ async fn a_result_does_not_depend_on_the_number_of_workers() {
     let mut results = Vec::new();
     for workers in ["1", "4"] {
         let service = Service::with(&["--workers", workers]).await;
-        let job = service.run(&sweep(20)).await;
+        let job = service.run(&sweep(200)).await;
         assert_eq!(job["status"], "succeeded");
         results.push(job["result"].to_string());
     }
@@ -96,7 +96,7 @@ async fn a_result_does_not_depend_on_the_number_of_workers() {
 #[tokio::test]
 async fn a_figure_is_a_picture_a_table_or_a_document() {
     let service = Service::start().await;
-    let job = service.run(&sweep(20)).await;
+    let job = service.run(&sweep(200)).await;
     let path = format!("/v1/jobs/{}", job["id"].as_str().unwrap());
     let picture = figure(&service, &path, "*/*").await.expect(200);
     assert_eq!(picture.header("content-type"), Some("image/svg+xml"));
@@ -155,7 +155,7 @@ async fn an_experiment_is_watched_and_cancelled_with_what_it_has() {
 #[tokio::test]
 async fn an_experiment_that_waits_is_cancelled_without_a_result() {
     let service = Service::idle(&[]).await;
-    let path = service.submit(&sweep(20)).await;
+    let path = service.submit(&sweep(200)).await;
     let empty = figure(&service, &path, "application/json").await;
     assert_eq!(empty.expect(200).json()["runs"], 0);
     assert_eq!(service.delete(&path).await.problem(409), "wrong-state");
@@ -174,7 +174,7 @@ async fn an_experiment_that_waits_is_cancelled_without_a_result() {
 #[tokio::test]
 async fn the_parts_of_an_experiment_need_room_in_the_queue() {
     let service = Service::idle(&["--jobs-queued-max", "1"]).await;
-    let refused = service.post_json("/v1/jobs", &sweep(20)).await;
+    let refused = service.post_json("/v1/jobs", &sweep(200)).await;
     assert_eq!(
         refused.header("retry-after").map(str::is_empty),
         Some(false)

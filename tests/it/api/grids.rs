@@ -58,10 +58,8 @@ async fn a_grid_trains_over_the_product_of_its_lists() {
 #[tokio::test]
 async fn a_grid_reads_a_dataset_and_keeps_it_so_long() {
     let service = Service::idle(&[]).await;
-    let body = short_job()["train"]["data"].to_string();
-    let dataset = service
-        .post_as("/v1/datasets", "application/json", body)
-        .await;
+    let body = json!({"data": short_job()["train"]["data"]});
+    let dataset = service.post_json("/v1/datasets", &body).await;
     let dataset = dataset.expect(201).json()["id"].clone();
     let mut grid = grid(json!({"stop.max_passes": [1, 20], "holdout": [0.2, 0.4]}));
     grid["grid"]["train"]["data"] = json!({"dataset": dataset});

@@ -53,7 +53,7 @@ pub fn check_grid(lengths: &[usize]) -> Result<(), ExperimentError> {
     Ok(())
 }
 
-/// That a list is not empty, and each of its numbers lies in a range.
+/// That a list is not empty, and each of its numbers lies in a range and is there once.
 pub fn check_list(
     name: &str,
     list: &[u64],
@@ -67,10 +67,11 @@ pub fn check_list(
             return Err(ExperimentError::parameter(format!("/{name}/{at}"), detail));
         }
     }
-    Ok(())
+    check_distinct(name, list)
 }
 
-/// That a list is not empty, and each of its numbers lies strictly above `low` and at most at `high`.
+/// That a list is not empty, and each of its numbers lies strictly above `low` and at most at `high`
+/// and is there once.
 pub fn check_reals(
     name: &str,
     list: &[f64],
@@ -83,10 +84,10 @@ pub fn check_reals(
             return Err(ExperimentError::parameter(format!("/{name}/{at}"), detail));
         }
     }
-    Ok(())
+    check_distinct(name, list)
 }
 
-/// That a list is not empty, and each of its numbers lies strictly between two.
+/// That a list is not empty, and each of its numbers lies strictly between two and is there once.
 pub fn check_between(
     name: &str,
     list: &[f64],
@@ -97,7 +98,7 @@ pub fn check_between(
         .iter()
         .position(|number| !(*number > low && *number < high))
     {
-        None => Ok(()),
+        None => check_distinct(name, list),
         Some(at) => {
             let detail = format!(
                 "{} is not between {low} and {high}, without either",
@@ -106,6 +107,17 @@ pub fn check_between(
             Err(ExperimentError::parameter(format!("/{name}/{at}"), detail))
         }
     }
+}
+
+/// That nothing stands in a list twice: its series would have one name, or its points one place.
+pub fn check_distinct<T: PartialEq>(name: &str, list: &[T]) -> Result<(), ExperimentError> {
+    for (at, one) in list.iter().enumerate() {
+        if let Some(first) = list[..at].iter().position(|other| other == one) {
+            let detail = format!("the same as at {first}; give each once");
+            return Err(ExperimentError::parameter(format!("/{name}/{at}"), detail));
+        }
+    }
+    Ok(())
 }
 
 /// That there is something in a list.

@@ -16,7 +16,9 @@ use crate::learners::task::{Input, Task};
 use crate::learners::train::train;
 use crate::theory::directed_drift::{expected_examples_log2, false_stop_probability};
 
-use super::error::{check_between, check_grid, check_list, check_not_empty, check_number};
+use super::error::{
+    check_between, check_distinct, check_grid, check_list, check_not_empty, check_number,
+};
 use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
 use super::tally::{Observation, PointTally};
 use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
@@ -63,6 +65,7 @@ impl FalseStopRate {
         check_grid(&[n.len(), rules.len(), deltas.len()])?;
         check_list("n", n, 1..=N_MAX as u64)?;
         check_not_empty("rules", rules.len())?;
+        check_distinct("rules", rules)?;
         check_between("deltas", deltas, (0.0, 1.0))?;
         check_number("runs", question.runs, 1..=RUNS_MAX)?;
         Ok(Self {

@@ -24,7 +24,9 @@ use crate::learners::task::{Input, Task};
 use crate::learners::train::train;
 use crate::theory::directed_drift::{expected_mistakes, theorem_1};
 
-use super::error::{check_grid, check_list, check_not_empty, check_number, check_reals};
+use super::error::{
+    check_distinct, check_grid, check_list, check_not_empty, check_number, check_reals,
+};
 use super::outcome::{Axis, Chart, Curve, Mark, Point, Scale, Series};
 use super::tally::{Observation, PointTally};
 use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
@@ -122,6 +124,8 @@ impl MistakeBoundSweep {
         check_grid(&[question.n.len(), question.learners.len(), batches])?;
         check_list("n", &question.n, 1..=FEATURES_MAX)?;
         check_not_empty("learners", question.learners.len())?;
+        let names: Vec<&str> = question.learners.iter().map(|entry| entry.name).collect();
+        check_distinct("learners", &names)?;
         check_number("runs", question.runs, 1..=RUNS_MAX)?;
         check_number("max_mistakes", question.mistakes_max, 1..=MISTAKES_MAX)?;
         let axis = match &question.batches {

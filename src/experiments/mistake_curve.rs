@@ -33,9 +33,18 @@ pub fn chart(
         theory: bounds.into_iter().collect(),
         marks: Vec::new(),
         notes: bound
-            .map(|(theorem, bound)| format!("{theorem}: at most {bound} mistakes."))
+            .map(|(theorem, bound)| format!("{theorem}: at most {} mistakes.", written(bound)))
             .into_iter()
             .collect(),
+    }
+}
+
+/// All its digits, unless there are hundreds.
+fn written(bound: f64) -> String {
+    if bound < 1e15 {
+        bound.to_string()
+    } else {
+        format!("{bound:e}")
     }
 }
 
@@ -61,5 +70,7 @@ mod tests {
             Some((20.0, 4.0))
         );
         assert!(chart.to_svg().contains("bound: Novikoff"));
+        assert_eq!(chart.notes, ["Novikoff: at most 4 mistakes."]);
+        assert_eq!(written(1.5e300), "1.5e300");
     }
 }

@@ -1,7 +1,7 @@
 //! How a grid of runs is cut into parts of about equal cost.
 //!
 //! All runs lie in one line, point after point, each as long as it is estimated to take; the line is
-//! cut into pieces of one length, at the nearest beginning of a run. Whole nanoseconds, so that every
+//! cut into pieces of one length, each at the next beginning of a run. Whole nanoseconds, so that every
 //! machine cuts alike.
 
 use std::ops::Range;

@@ -143,6 +143,17 @@ impl SampleComplexity {
         )
     }
 
+    /// What a learner is called, by its place in the list: where another has its name, the place too.
+    fn label(&self, at: usize) -> String {
+        let learners = &self.question.learners;
+        let name = learners[at].entry.name;
+        let named_so = learners.iter().filter(|other| other.entry.name == name);
+        match named_so.count() {
+            1 => name.to_owned(),
+            _ => format!("{name} ({})", at + 1),
+        }
+    }
+
     /// One run at a point.
     fn run(&self, point: usize, seed: Seed) -> (Task, Plan) {
         let (learner, n, examples) = self.cell(point);
@@ -165,6 +176,19 @@ impl SampleComplexity {
             ..Task::of(entry, seed)
         };
         (task, plan)
+    }
+}
+
+impl SampleComplexity {
+    fn notes(&self) -> Vec<String> {
+        let mut notes = vec!["Shares with Wilson's intervals of 95 %.".to_owned()];
+        let count = self.question.learners.len();
+        if (0..count).any(|at| self.label(at).ends_with(')')) {
+            let note =
+                "The number after a learner's name is its place among those asked for, from 1.";
+            notes.push(note.to_owned());
+        }
+        notes
     }
 }
 
@@ -228,13 +252,14 @@ impl Design for SampleComplexity {
             .chunks(ratios.len())
             .enumerate()
             .map(|(at, tallies)| {
-                let (learner, n, _) = self.cell(at * ratios.len());
+                let (_, n, _) = self.cell(at * ratios.len());
+                let label = self.label(at / self.question.n.len());
                 let points = tallies.iter().enumerate().filter_map(|(place, tally)| {
                     let (_, n, examples) = self.cell(at * ratios.len() + place);
                     Point::share(examples as f64 / n as f64, tally)
                 });
                 Series {
-                    label: format!("{}, n = {n}", learner.entry.name),
+                    label: format!("{label}, n = {n}"),
                     points: points.collect(),
                 }
             });
@@ -252,7 +277,7 @@ impl Design for SampleComplexity {
                 mark(DETERMINED, "weights are determined"),
                 mark(FOUND, "message passing finds them"),
             ],
-            notes: vec!["Shares with Wilson's intervals of 95 %.".to_owned()],
+            notes: self.notes(),
         }
     }
 }

@@ -233,6 +233,27 @@ fn who_searches_finds_hidden_weights_in_few_examples_and_nobody_in_too_few() {
     assert!(ends[2].1 < 0.6, "signs of a perceptron need more: {ends:?}");
     let marks: Vec<f64> = found.marks.iter().map(|mark| mark.x).collect();
     assert_eq!(marks, [1.245, 1.493]);
+    assert_eq!(found.series[1].label, "sbpi, n = 51");
+    assert_eq!(found.notes.len(), 1);
+}
+
+#[test]
+fn learners_of_one_name_are_told_apart_by_their_places() {
+    let design = SampleComplexity::new(sample_complexity::Question {
+        n: vec![5],
+        learners: vec![
+            learner("amp", &json!({})),
+            learner("sbpi", &json!({})),
+            learner("sbpi", &json!({"reinforcement": 0.5})),
+        ],
+        ratios: vec![1.0],
+        runs: 1,
+        max_passes: 1,
+    });
+    let found = outcome(design.expect("in range")).chart;
+    let labels: Vec<&str> = found.series.iter().map(|one| one.label.as_str()).collect();
+    assert_eq!(labels, ["amp, n = 5", "sbpi (2), n = 5", "sbpi (3), n = 5"]);
+    assert!(found.notes[1].contains("place"));
 }
 
 /// Runs that are said to be long and are none: a seed's last digits.
@@ -403,7 +424,9 @@ fn a_sweep_out_of_range_is_refused_where_it_is() {
     assert_eq!(of(|of| of.runs = 100_001), "/runs");
     assert_eq!(of(|of| of.n = vec![11, 0]), "/n/1");
     assert_eq!(of(|of| of.n = Vec::new()), "/n");
+    assert_eq!(of(|of| of.n = vec![11, 21, 11]), "/n/2");
     assert_eq!(of(|of| of.learners = Vec::new()), "/learners");
+    assert_eq!(of(|of| of.learners.push(of.learners[0])), "/learners/2");
     assert_eq!(of(|of| of.mistakes_max = 0), "/max_mistakes");
     assert_eq!(
         of(|of| of.batches = Batches::Sizes(vec![5, 0])),
@@ -458,6 +481,7 @@ fn the_other_questions_out_of_range_are_refused_where_they_are() {
     };
     assert_eq!(stops(&[5], &[0.1, 1.0], 1), "/deltas/1");
     assert_eq!(stops(&[5], &[0.0], 1), "/deltas/0");
+    assert_eq!(stops(&[5], &[0.1, 0.2, 0.1], 1), "/deltas/2");
     assert_eq!(stops(&[5, 513], &[0.1], 1), "/n/1");
     assert_eq!(stops(&[5], &[0.1], 0), "/runs");
     let cover = |dimensions: &[u64], ratios: &[f64]| {
@@ -471,6 +495,7 @@ fn the_other_questions_out_of_range_are_refused_where_they_are() {
     assert_eq!(cover(&[0], &[1.0]), "/dimensions/0");
     assert_eq!(cover(&[257], &[1.0]), "/dimensions/0");
     assert_eq!(cover(&[5], &[1.0, 16.5]), "/points_per_dimension/1");
+    assert_eq!(cover(&[5], &[1.0, 1.0]), "/points_per_dimension/1");
     let few = |change: fn(&mut sample_complexity::Question)| {
         let mut question = few_examples();
         change(&mut question);

@@ -23,7 +23,8 @@ use super::body;
 use super::data_body::read_json;
 use super::extract::{Caller, NoQuery, PathId, PathText, PreferWait, accepted};
 use super::idempotency::{KeyHeader, once};
-use super::jobs::{AskedJob, JobDocument, Wait, make, replay};
+use super::job_document::JobDocument;
+use super::jobs::{AskedJob, Wait, make, replay};
 use super::problem::{Code, FieldError, Problem};
 use super::tasks::Asked;
 

@@ -7,23 +7,13 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use crate::formats::json;
 use crate::jobs::JobsError;
-use crate::records::certificates::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
-use crate::records::evaluation::EvaluateResult;
-use crate::records::experiment::ExperimentResult;
-use crate::records::experiment_part::ExperimentPartResult;
-use crate::records::grid::GridResult;
 use crate::records::id::JobKind;
 use crate::records::task::{JobSpec, TaskSpec};
-use crate::records::train::{LearnerSpec, TrainResult};
-use crate::records::{
-    Callback, DatasetId, Job, JobError, JobId, KeyRecord, Lineage, ModelId, Owner, Priority,
-    Progress, Status, Timestamp,
-};
+use crate::records::{Job, JobId, KeyRecord, Owner, Priority, Status};
 use crate::storage::JobFilter;
 
 use super::App;
@@ -31,81 +21,11 @@ use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
 use super::found_data::{find_data, sha256};
 use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
+use super::job_document::JobDocument;
 use super::json_place::JsonPlace;
 use super::problem::Problem;
 use super::submission::{JobFields, find_model, new_job};
 use super::tasks::{Asked, JobRequest};
-
-/// A job.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Job)]
-pub struct JobDocument {
-    id: JobId,
-    /// The kind of work.
-    task: String,
-    status: Status,
-    name: Option<String>,
-    #[schema(value_type = Option<LearnerSpec>)]
-    learner: Option<Value>,
-    /// The model that a training begins from; it may be gone.
-    #[schema(value_type = Option<ModelId>)]
-    warm_start: Option<Value>,
-    /// Its place among the jobs of the same key: higher goes first.
-    priority: i32,
-    /// Of every random choice.
-    seed: u64,
-    /// The digest of the canonical rows; null when the data are generated.
-    data_sha256: Option<String>,
-    /// The dataset that the data are; it may be gone when the job has ended.
-    dataset: Option<DatasetId>,
-    /// Attempts begun, less those handed back unharmed.
-    attempt: u32,
-    created_at: Timestamp,
-    started_at: Option<Timestamp>,
-    finished_at: Option<Timestamp>,
-    progress: Progress,
-    #[schema(value_type = Option<JobResult>)]
-    result: Option<Value>,
-    /// Why it failed.
-    error: Option<JobError>,
-    /// Where its end is told, and how far that is.
-    callback: Option<Callback>,
-    /// Its parts, where it has some: jobs of their own, listed by `GET /v1/jobs?parent=`.
-    parts: Option<PartsDocument>,
-    /// The job that it is a part of, with which it is cancelled and deleted.
-    parent: Option<JobId>,
-    /// Its number among the parts of that job, from 0.
-    part: Option<u32>,
-}
-
-/// The parts of a job.
-#[derive(Serialize, ToSchema)]
-#[schema(as = Parts)]
-struct PartsDocument {
-    /// How many there are.
-    #[schema(minimum = 1)]
-    total: u32,
-    /// How many have not ended.
-    left: u32,
-}
-
-/// What came of a job, by its task.
-#[derive(Serialize, ToSchema)]
-#[serde(untagged)]
-#[allow(
-    dead_code,
-    reason = "only its schema is used; results are stored as they are shown"
-)]
-enum JobResult {
-    Train(TrainResult),
-    Separability(SeparabilityResult),
-    MaximumMargin(MaximumMarginResult),
-    VersionSpace(VersionSpaceResult),
-    Evaluate(EvaluateResult),
-    Experiment(ExperimentResult),
-    ExperimentPart(ExperimentPartResult),
-    Grid(GridResult),
-}
 
 /// A page of jobs, newest first.
 #[derive(Serialize, ToSchema)]
@@ -134,41 +54,6 @@ pub struct ListQuery {
     learner: Option<String>,
     /// The parts of this job; without it, jobs that are no parts.
     parent: Option<JobId>,
-}
-
-impl From<Job> for JobDocument {
-    fn from(job: Job) -> Self {
-        let (parts, parent, part) = match job.lineage {
-            Lineage::Single => (None, None, None),
-            Lineage::Parent { parts: total, left } => {
-                (Some(PartsDocument { total, left }), None, None)
-            }
-            Lineage::Part { parent, part } => (None, Some(parent), Some(part)),
-        };
-        Self {
-            id: job.id,
-            task: job.task,
-            status: job.status,
-            name: job.name,
-            learner: job.spec.pointer("/task/train/learner").cloned(),
-            warm_start: job.spec.pointer("/task/train/warm_start/model").cloned(),
-            priority: job.priority,
-            seed: job.seed,
-            data_sha256: job.data_sha256,
-            dataset: job.dataset,
-            attempt: job.attempt,
-            created_at: job.created_at,
-            started_at: job.started_at,
-            finished_at: job.finished_at,
-            progress: job.progress,
-            result: job.result,
-            error: job.error,
-            callback: job.callback,
-            parts,
-            parent,
-            part,
-        }
-    }
 }
 
 /// Makes a job.

@@ -44,6 +44,9 @@ pub struct Limits {
     pub experiment_runs_max: u64,
     /// Trainings of a grid.
     pub grid_trainings_max: u32,
+    /// Bytes of the requests of all parts of a job: of each training of a grid, or part of an
+    /// experiment, its own.
+    pub parts_request_bytes_max: u64,
     /// Jobs that wait at once, of all keys.
     pub jobs_queued_max: u64,
     /// Jobs that wait at once, of one key.
@@ -117,6 +120,7 @@ impl Default for Limits {
             experiment_points_max: crate::experiments::POINTS_MAX,
             experiment_runs_max: crate::experiments::RUNS_MAX,
             grid_trainings_max: crate::records::grid::TRAININGS_MAX,
+            parts_request_bytes_max: crate::records::job::PARTS_REQUEST_BYTES_MAX,
             jobs_queued_max: 100_000,
             jobs_queued_per_key_max: 10_000,
             stored_bytes_max: 1 << 40,

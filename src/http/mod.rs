@@ -26,6 +26,7 @@ mod infer;
 mod infer_answer;
 mod infer_request;
 mod inference;
+mod job_document;
 mod jobs;
 mod json_place;
 mod keys;

@@ -240,6 +240,7 @@ fn stores(path: &str, method: &str) -> bool {
         "/sessions",
         "/examples",
         "/model",
+        "/experiments/{figure}",
         "/kernel-perceptron-adversary",
         "/winnow-counting",
     ];

@@ -70,7 +70,12 @@ fn svg(trace: &TraceDocument, job: Job) -> String {
         .and_then(|result| serde_json::from_value::<TrainResult>(result).ok());
     let bound = result.and_then(|result| result.bound);
     let bound = bound.as_ref();
-    let bound = bound.and_then(|bound| Some((bound.theorem.as_str(), bound.value?)));
+    // Without a verdict an assumption of the theorem is not met, and it bounds nothing.
+    let bound = bound.and_then(|bound| {
+        bound
+            .holds
+            .and(Some((bound.theorem.as_str(), bound.value?)))
+    });
     let places = trace
         .points
         .iter()

@@ -21,7 +21,8 @@ use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
 use super::extract::{Caller, PathText, PreferWait, query_pairs};
 use super::found_data::{find_data, sha256};
 use super::idempotency::{KeyHeader, Keyed, NotMade, once};
-use super::jobs::{JobDocument, Wait, answer, replay};
+use super::job_document::JobDocument;
+use super::jobs::{Wait, answer, replay};
 use super::problem::{Code, FieldError, Problem, placed};
 use super::submission::{JobFields, Whereabouts, find_model, new_job};
 

@@ -12,6 +12,7 @@ use crate::experiments::{
 use super::experiment_params::{
     FalseStopRateSpec, MistakeBoundSweepSpec, SampleComplexitySpec, SeparableFractionSpec,
 };
+use super::job::PARTS_REQUEST_BYTES_MAX;
 
 /// An experiment and its parameters; those left out take their defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -33,12 +34,24 @@ impl ExperimentSpec {
     /// # Errors
     /// What is out of range, with its pointer below `params`.
     pub fn check(&self, seconds_max: f64) -> Result<Experiment, ExperimentError> {
-        match self {
+        let experiment = match self {
             Self::MistakeBoundSweep(spec) => Experiment::new(spec.design()?, seconds_max),
             Self::FalseStopRate(spec) => Experiment::new(spec.design()?, seconds_max),
             Self::SeparableFraction(spec) => Experiment::new(spec.design()?, seconds_max),
             Self::SampleComplexity(spec) => Experiment::new(spec.design()?, seconds_max),
+        }?;
+        // Each part has all of the parameters, and learners' can be long.
+        let own = serde_json::to_string(self).map_or(u64::MAX, |text| text.len() as u64);
+        let bytes = own.saturating_mul(experiment.parts().into());
+        if bytes > PARTS_REQUEST_BYTES_MAX {
+            let detail = format!(
+                "the requests of its {} parts take {bytes} bytes together, more than \
+                 parts_request_bytes_max: {PARTS_REQUEST_BYTES_MAX}",
+                experiment.parts()
+            );
+            return Err(ExperimentError::parameter("", detail));
         }
+        Ok(experiment)
     }
 
     /// Its name in requests.

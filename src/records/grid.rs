@@ -7,11 +7,15 @@ use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::id::JobId;
-use super::job::{PartOutcome, Status};
+use super::job::{PARTS_REQUEST_BYTES_MAX, PartOutcome, Status};
 use super::train::{Seconds, SeedNumber, TrainResult, TrainSpec, TrainingDocument};
 
 /// The most trainings of a grid.
 pub const TRAININGS_MAX: u32 = 10_000;
+
+/// The most names in the path of a field: the parameters of a learner are not nested deeper, and
+/// what is nested without bound overflows the stack of whoever reads it.
+const PATH_NAMES_MAX: usize = 8;
 
 /// What may be replaced in a training.
 const FIELDS: &str = "`seed`, `holdout`, `learner.name`, or below `learner.params` or `stop`";
@@ -50,7 +54,7 @@ impl GridSpec {
     /// How many trainings it has.
     ///
     /// # Errors
-    /// None at all, or more than [`TRAININGS_MAX`].
+    /// None at all, more than [`TRAININGS_MAX`], or of more bytes than parts may have together.
     pub fn trainings(&self) -> Result<u32, GridError> {
         let whole = |detail| GridError {
             pointer: String::new(),
@@ -67,12 +71,30 @@ impl GridSpec {
         }
         let lengths = self.over.values().map(|values| values.len() as u64);
         let count = lengths.fold(1_u64, u64::saturating_mul);
-        match u32::try_from(count) {
-            Ok(count) if count <= TRAININGS_MAX => Ok(count),
-            _ => Err(whole(format!(
-                "the grid has {count} trainings, more than grid_trainings_max: {TRAININGS_MAX}"
-            ))),
+        let trainings = match u32::try_from(count) {
+            Ok(count) if count <= TRAININGS_MAX => count,
+            _ => {
+                return Err(whole(format!(
+                    "the grid has {count} trainings, more than grid_trainings_max: {TRAININGS_MAX}"
+                )));
+            }
+        };
+        let bytes = count.saturating_mul(self.training_bytes());
+        if bytes > PARTS_REQUEST_BYTES_MAX {
+            return Err(whole(format!(
+                "the requests of the {count} trainings take up to {bytes} bytes together, more than \
+                 parts_request_bytes_max: {PARTS_REQUEST_BYTES_MAX}"
+            )));
         }
+        Ok(trainings)
+    }
+
+    /// The most bytes that the request of one of its trainings takes.
+    fn training_bytes(&self) -> u64 {
+        let longest = |values: &Vec<Value>| values.iter().map(bytes).max().unwrap_or(0);
+        let values = self.over.iter();
+        let values = values.map(|(field, values)| field.len() as u64 + longest(values));
+        bytes(&self.train) + values.sum::<u64>()
     }
 
     /// The training of this number, from 0; the values of the last field change first.
@@ -115,6 +137,11 @@ impl GridSpec {
     }
 }
 
+/// The bytes of something as JSON.
+fn bytes(value: &impl Serialize) -> u64 {
+    serde_json::to_string(value).map_or(u64::MAX, |text| text.len() as u64)
+}
+
 /// Replaces one field of a training.
 fn replace(cell: &mut GridCell, field: &str, value: &Value) -> Result<(), String> {
     if field == "seed" {
@@ -130,6 +157,11 @@ fn replace(cell: &mut GridCell, field: &str, value: &Value) -> Result<(), String
         });
     if !is_known {
         return Err(format!("a grid is over {FIELDS}"));
+    }
+    if field.split('.').count() > PATH_NAMES_MAX {
+        return Err(format!(
+            "nothing is nested in more than {PATH_NAMES_MAX} names"
+        ));
     }
     let mut train = serde_json::to_value(&cell.train).map_err(|error| error.to_string())?;
     let mut place = &mut train;
@@ -275,6 +307,25 @@ mod tests {
         ] {
             assert_eq!(grid(over).cell(0).unwrap_err().pointer, pointer);
         }
+    }
+
+    #[test]
+    fn a_field_of_many_names_is_refused_before_it_is_nested() {
+        let field = format!("learner.params{}", ".a".repeat(100_000));
+        let refused = grid(json!({field.clone(): [1]})).cell(0).unwrap_err();
+        assert_eq!(refused.pointer, format!("/{field}/0"));
+        let deepest = format!("learner.params{}", ".a".repeat(PATH_NAMES_MAX - 2));
+        assert!(grid(json!({deepest: [1]})).cell(0).is_ok());
+    }
+
+    #[test]
+    fn long_requests_of_many_trainings_are_refused_together() {
+        let initial = "0".repeat(17 << 20);
+        let over = |seeds: &[u32]| json!({"seed": seeds, "learner.params.initial": [initial, 0]});
+        assert_eq!(grid(over(&[1])).trainings(), Ok(2));
+        let refused = grid(over(&[1, 2])).trainings().unwrap_err();
+        assert_eq!(refused.pointer, "");
+        assert!(refused.detail.contains("parts_request_bytes_max: 67108864"));
     }
 
     #[test]

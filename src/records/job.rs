@@ -65,6 +65,10 @@ pub struct Job {
     pub lineage: Lineage,
 }
 
+/// The most bytes of the requests of all parts of a job: each has one of its own, which is stored, and
+/// all of them are made at once.
+pub const PARTS_REQUEST_BYTES_MAX: u64 = 64 << 20;
+
 /// How a job belongs to others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lineage {

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use crate::service::{Client, Program, SECRET, until};
 
-/// What every member is told besides its role: short leases, checkpoints as often as they may be, so many attempts that no fault poisons a
-/// job, and callbacks to this machine.
+/// What every member is told besides its role: short leases, checkpoints as often as they may be, so many
+/// attempts that no fault poisons a job, and callbacks to this machine.
 const SETTINGS: [&str; 12] = [
     "--lease-seconds",
     "2",

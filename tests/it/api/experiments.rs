@@ -8,7 +8,7 @@ use crate::service::{Answer, Service, request, short_job, until};
 /// than come, so that it is cut into many parts.
 fn sweep(runs: u64) -> Value {
     json!({"experiment": {"name": "mistake-bound-sweep", "seed": 7, "params": {
-        "n": [11], "learners": ["directed-drift-async"],
+        "n": [15], "learners": ["directed-drift-async"],
         "batch_sizes": [1, 2], "max_mistakes": 10_000_000, "runs": runs}}})
 }
 

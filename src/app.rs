@@ -1,12 +1,13 @@
 //! The composition root: settings in, a running service out, and its orderly end.
 
+mod api_keys;
+mod stores;
+
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rand::rngs::{StdRng, SysRng};
 use rand::{SeedableRng, TryRng};
@@ -16,20 +17,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::callbacks::client::DELIVERY_LIMIT;
 use crate::callbacks::{Allowed, CallbackClient, Signer, system_roots};
-use crate::config::{NewKey, Role, Settings};
+use crate::config::{Role, Settings};
 use crate::http::{self, App, Doorkeeper, InFlight, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
-use crate::records::{ApiKey, ApiKeyId, Clock, KeyQuotas, SecretDigest, Timestamp};
+use crate::records::{Clock, Timestamp};
 use crate::storage::backup::{self, Backup, BackupError};
 use crate::storage::blobs::opening::OpeningError;
-use crate::storage::blobs::unfinished;
-use crate::storage::{BlobPlace, Blobs, DataDir, Place, Store, StoreError, postgres, sqlite};
+use crate::storage::{BlobPlace, DataDir, Place, StoreError};
+
+pub use api_keys::{create_key, keys, revoke_key};
+use stores::{check_blobs, open_beside, open_blobs, open_store};
 
 /// How long jobs may take to be written back when the service stops.
 const JOBS_PATIENCE: Duration = Duration::from_secs(5);
-
-/// How long the place for blobs may take to show that it can be used.
-const BLOBS_PATIENCE: Duration = Duration::from_secs(40);
 
 /// How often metrics are put in order; without it their memory grows.
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
@@ -191,138 +191,6 @@ impl Service {
     }
 }
 
-/// Opens directory and database, and does what only a sole owner of the directory may.
-async fn open_store(
-    settings: &Settings,
-    ids: &Ids,
-) -> Result<(Arc<dyn Store>, DataDir), StartError> {
-    let place = place(settings)?;
-    let named = |source| of_data_dir(settings, source);
-    let path = settings.data_dir.clone();
-    let opened = tokio::task::spawn_blocking(move || DataDir::open(&path)).await;
-    let opened = opened.map_err(|error| named(StoreError::Other(error.into())))?;
-    let mut data_dir = opened.map_err(named)?;
-    let store = open_database(settings, &place, &data_dir).await?;
-    // Others may share a database without living in this directory, and the directory from other
-    // machines: their leases are theirs until they run out, and so is what they are writing.
-    if data_dir.alone() && matches!(place, Place::Sqlite) {
-        let released = store.release_all_leases(ids.now()).await.map_err(named)?;
-        if released > 0 {
-            tracing::info!(released, "jobs of a process that is gone are queued again");
-        }
-        let removed = unfinished::remove_all(&data_dir.blobs_path());
-        if removed > 0 {
-            tracing::info!(removed, "unfinished blobs are gone");
-        }
-    }
-    data_dir.share().map_err(named)?;
-    Ok((store, data_dir))
-}
-
-/// Opens the database and brings its schema up to date.
-async fn open_database(
-    settings: &Settings,
-    place: &Place,
-    data_dir: &DataDir,
-) -> Result<Arc<dyn Store>, StartError> {
-    let quotas = settings.limits().quotas();
-    match place {
-        Place::Sqlite => {
-            let opened = sqlite::open(&data_dir.database_path()).await;
-            let store = opened.map_err(|source| of_data_dir(settings, source))?;
-            Ok(Arc::new(store.limited(quotas)))
-        }
-        Place::Postgres(url) => {
-            tracing::info!(database = %url, "records are kept in a shared database");
-            let opened = postgres::open(url).await;
-            let store = opened.map_err(|source| StartError::Database {
-                shown: url.to_string(),
-                source,
-            })?;
-            Ok(Arc::new(store.limited(quotas)))
-        }
-    }
-}
-
-/// Gets ready to use the place for blobs.
-fn open_blobs(
-    settings: &Settings,
-    place: &BlobPlace,
-    data_dir: &DataDir,
-) -> Result<Blobs, StartError> {
-    let bucket = match place {
-        BlobPlace::DataDir => {
-            let opened = Blobs::local(&data_dir.blobs_path());
-            return opened.map_err(|source| of_data_dir(settings, source));
-        }
-        BlobPlace::Folder(directory) => {
-            let unusable = |source| {
-                let attempt = "kept";
-                unusable_blobs(settings, OpeningError::Unusable { attempt, source })
-            };
-            return Blobs::local(directory).map_err(unusable);
-        }
-        BlobPlace::Bucket(bucket) => bucket,
-    };
-    tracing::info!(%bucket, "blobs are kept in an object store");
-    let limits = settings.limits();
-    let blob_bytes_max = limits.dataset_bytes_max.max(limits.state_bytes_max);
-    let cache_bytes_max = settings.limits.blob_cache_bytes_max;
-    // A blob has a header besides.
-    if cache_bytes_max <= blob_bytes_max {
-        return Err(StartError::BlobCache {
-            cache_bytes_max,
-            blob_bytes_max,
-        });
-    }
-    let (access, scratch) = (settings.s3_access(), data_dir.scratch());
-    let opened = Blobs::bucket(bucket, &access, scratch, cache_bytes_max);
-    opened.map_err(StartError::BlobUrl)
-}
-
-/// Finds out that the place for blobs can be used, and is this database's.
-async fn check_blobs(
-    settings: &Settings,
-    place: &BlobPlace,
-    blobs: &Blobs,
-    store: &dyn Store,
-    ids: &Ids,
-) -> Result<(), StartError> {
-    let checked = async {
-        blobs.probe(&ids.name("probe")).await?;
-        blobs.belong(place, store, &ids.name("store")).await
-    };
-    let late = |_| OpeningError::Unusable {
-        attempt: "used",
-        source: StoreError::unavailable("the store takes too long to answer"),
-    };
-    let checked = tokio::time::timeout(BLOBS_PATIENCE, checked).await;
-    let checked = checked.map_err(late).flatten();
-    checked.map_err(|error| match (place, error) {
-        (BlobPlace::DataDir, OpeningError::Unusable { source, .. }) => {
-            of_data_dir(settings, source)
-        }
-        (_, error) => unusable_blobs(settings, error),
-    })
-}
-
-fn unusable_blobs(settings: &Settings, source: OpeningError) -> StartError {
-    let shown = settings.blob_url.to_string();
-    StartError::Blobs { shown, source }
-}
-
-fn place(settings: &Settings) -> Result<Place, StartError> {
-    let place = settings.database_url.place();
-    place.map_err(StartError::DatabaseUrl)
-}
-
-fn of_data_dir(settings: &Settings, source: StoreError) -> StartError {
-    StartError::DataDir {
-        directory: settings.data_dir.display().to_string(),
-        source,
-    }
-}
-
 /// Brings the schema up to date.
 ///
 /// # Errors
@@ -331,66 +199,6 @@ pub async fn migrate(settings: &Settings) -> Result<(), StartError> {
     let (store, _data_dir) = open_beside(settings).await?;
     store.close().await;
     Ok(())
-}
-
-/// Opens the store for a command beside whoever serves it.
-async fn open_beside(settings: &Settings) -> Result<(Arc<dyn Store>, DataDir), StartError> {
-    let place = place(settings)?;
-    let named = |source| of_data_dir(settings, source);
-    let mut data_dir = DataDir::open(&settings.data_dir).map_err(named)?;
-    data_dir.share().map_err(named)?;
-    let store = open_database(settings, &place, &data_dir).await?;
-    Ok((store, data_dir))
-}
-
-/// Makes an API key; the key and its secret, which is kept nowhere.
-///
-/// # Errors
-/// When the store cannot be opened, with the setting at fault, or does not take it.
-pub async fn create_key(settings: &Settings, new: NewKey) -> Result<(ApiKey, String), StartError> {
-    let ids = ids()?;
-    let secret = format!("hsk_{}", URL_SAFE_NO_PAD.encode(entropy()?));
-    let key = ApiKey {
-        id: ids.id(),
-        name: new.name,
-        created_at: ids.now(),
-        revoked_at: None,
-        quotas: KeyQuotas {
-            jobs_queued_max: new.jobs,
-            stored_bytes_max: new.bytes,
-            sessions_max: new.sessions,
-        },
-    };
-    let (store, _data_dir) = open_beside(settings).await?;
-    let digest = SecretDigest::of(&secret);
-    let stored = store
-        .insert_api_key(&key, &digest, new.adopt_anonymous)
-        .await;
-    store.close().await;
-    stored.map_err(StartError::Keys)?;
-    Ok((key, secret))
-}
-
-/// All API keys.
-///
-/// # Errors
-/// When the store cannot be opened, with the setting at fault, or does not answer.
-pub async fn keys(settings: &Settings) -> Result<Vec<ApiKey>, StartError> {
-    let (store, _data_dir) = open_beside(settings).await?;
-    let keys = store.api_keys().await;
-    store.close().await;
-    keys.map_err(StartError::Keys)
-}
-
-/// Ends the force of an API key; whether there is such a key.
-///
-/// # Errors
-/// When the store cannot be opened, with the setting at fault, or does not answer.
-pub async fn revoke_key(settings: &Settings, id: ApiKeyId) -> Result<bool, StartError> {
-    let (store, _data_dir) = open_beside(settings).await?;
-    let revoked = store.revoke_api_key(id, SystemClock.now()).await;
-    store.close().await;
-    revoked.map_err(StartError::Keys)
 }
 
 /// Copies the embedded store to a directory, while others may serve it.

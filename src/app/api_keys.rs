@@ -1,0 +1,60 @@
+//! API keys on the command line: made, listed and revoked beside whoever serves.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::config::{NewKey, Settings};
+use crate::records::{ApiKey, ApiKeyId, Clock, KeyQuotas, SecretDigest};
+
+use super::stores::open_beside;
+use super::{StartError, SystemClock, entropy, ids};
+
+/// Makes an API key; the key and its secret, which is kept nowhere.
+///
+/// # Errors
+/// When the store cannot be opened, with the setting at fault, or does not take it.
+pub async fn create_key(settings: &Settings, new: NewKey) -> Result<(ApiKey, String), StartError> {
+    let ids = ids()?;
+    let secret = format!("hsk_{}", URL_SAFE_NO_PAD.encode(entropy()?));
+    let key = ApiKey {
+        id: ids.id(),
+        name: new.name,
+        created_at: ids.now(),
+        revoked_at: None,
+        quotas: KeyQuotas {
+            jobs_queued_max: new.jobs,
+            stored_bytes_max: new.bytes,
+            sessions_max: new.sessions,
+        },
+    };
+    let (store, _data_dir) = open_beside(settings).await?;
+    let digest = SecretDigest::of(&secret);
+    let stored = store
+        .insert_api_key(&key, &digest, new.adopt_anonymous)
+        .await;
+    store.close().await;
+    stored.map_err(StartError::Keys)?;
+    Ok((key, secret))
+}
+
+/// All API keys.
+///
+/// # Errors
+/// When the store cannot be opened, with the setting at fault, or does not answer.
+pub async fn keys(settings: &Settings) -> Result<Vec<ApiKey>, StartError> {
+    let (store, _data_dir) = open_beside(settings).await?;
+    let keys = store.api_keys().await;
+    store.close().await;
+    keys.map_err(StartError::Keys)
+}
+
+/// Ends the force of an API key; whether there is such a key.
+///
+/// # Errors
+/// When the store cannot be opened, with the setting at fault, or does not answer.
+pub async fn revoke_key(settings: &Settings, id: ApiKeyId) -> Result<bool, StartError> {
+    let (store, _data_dir) = open_beside(settings).await?;
+    let revoked = store.revoke_api_key(id, SystemClock.now()).await;
+    store.close().await;
+    revoked.map_err(StartError::Keys)
+}

@@ -1,0 +1,160 @@
+//! Opens what a process stands on: its directory, the database, the place for blobs. What will not do
+//! is told with the setting that chose it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::Settings;
+use crate::jobs::Ids;
+use crate::storage::blobs::opening::OpeningError;
+use crate::storage::blobs::unfinished;
+use crate::storage::{BlobPlace, Blobs, DataDir, Place, Store, StoreError, postgres, sqlite};
+
+use super::StartError;
+
+/// How long the place for blobs may take to show that it can be used.
+const BLOBS_PATIENCE: Duration = Duration::from_secs(40);
+
+/// Opens directory and database, and does what only a sole owner of the directory may.
+pub(super) async fn open_store(
+    settings: &Settings,
+    ids: &Ids,
+) -> Result<(Arc<dyn Store>, DataDir), StartError> {
+    let place = place(settings)?;
+    let named = |source| of_data_dir(settings, source);
+    let path = settings.data_dir.clone();
+    let opened = tokio::task::spawn_blocking(move || DataDir::open(&path)).await;
+    let opened = opened.map_err(|error| named(StoreError::Other(error.into())))?;
+    let mut data_dir = opened.map_err(named)?;
+    let store = open_database(settings, &place, &data_dir).await?;
+    // Others may share a database without living in this directory, and the directory from other
+    // machines: their leases are theirs until they run out, and so is what they are writing.
+    if data_dir.alone() && matches!(place, Place::Sqlite) {
+        let released = store.release_all_leases(ids.now()).await.map_err(named)?;
+        if released > 0 {
+            tracing::info!(released, "jobs of a process that is gone are queued again");
+        }
+        let removed = unfinished::remove_all(&data_dir.blobs_path());
+        if removed > 0 {
+            tracing::info!(removed, "unfinished blobs are gone");
+        }
+    }
+    data_dir.share().map_err(named)?;
+    Ok((store, data_dir))
+}
+
+/// Opens the database and brings its schema up to date.
+async fn open_database(
+    settings: &Settings,
+    place: &Place,
+    data_dir: &DataDir,
+) -> Result<Arc<dyn Store>, StartError> {
+    let quotas = settings.limits().quotas();
+    match place {
+        Place::Sqlite => {
+            let opened = sqlite::open(&data_dir.database_path()).await;
+            let store = opened.map_err(|source| of_data_dir(settings, source))?;
+            Ok(Arc::new(store.limited(quotas)))
+        }
+        Place::Postgres(url) => {
+            tracing::info!(database = %url, "records are kept in a shared database");
+            let opened = postgres::open(url).await;
+            let store = opened.map_err(|source| StartError::Database {
+                shown: url.to_string(),
+                source,
+            })?;
+            Ok(Arc::new(store.limited(quotas)))
+        }
+    }
+}
+
+/// Gets ready to use the place for blobs.
+pub(super) fn open_blobs(
+    settings: &Settings,
+    place: &BlobPlace,
+    data_dir: &DataDir,
+) -> Result<Blobs, StartError> {
+    let bucket = match place {
+        BlobPlace::DataDir => {
+            let opened = Blobs::local(&data_dir.blobs_path());
+            return opened.map_err(|source| of_data_dir(settings, source));
+        }
+        BlobPlace::Folder(directory) => {
+            let unusable = |source| {
+                let attempt = "kept";
+                unusable_blobs(settings, OpeningError::Unusable { attempt, source })
+            };
+            return Blobs::local(directory).map_err(unusable);
+        }
+        BlobPlace::Bucket(bucket) => bucket,
+    };
+    tracing::info!(%bucket, "blobs are kept in an object store");
+    let limits = settings.limits();
+    let blob_bytes_max = limits.dataset_bytes_max.max(limits.state_bytes_max);
+    let cache_bytes_max = settings.limits.blob_cache_bytes_max;
+    // A blob has a header besides.
+    if cache_bytes_max <= blob_bytes_max {
+        return Err(StartError::BlobCache {
+            cache_bytes_max,
+            blob_bytes_max,
+        });
+    }
+    let (access, scratch) = (settings.s3_access(), data_dir.scratch());
+    let opened = Blobs::bucket(bucket, &access, scratch, cache_bytes_max);
+    opened.map_err(StartError::BlobUrl)
+}
+
+/// Finds out that the place for blobs can be used, and is this database's.
+pub(super) async fn check_blobs(
+    settings: &Settings,
+    place: &BlobPlace,
+    blobs: &Blobs,
+    store: &dyn Store,
+    ids: &Ids,
+) -> Result<(), StartError> {
+    let checked = async {
+        blobs.probe(&ids.name("probe")).await?;
+        blobs.belong(place, store, &ids.name("store")).await
+    };
+    let late = |_| OpeningError::Unusable {
+        attempt: "used",
+        source: StoreError::unavailable("the store takes too long to answer"),
+    };
+    let checked = tokio::time::timeout(BLOBS_PATIENCE, checked).await;
+    let checked = checked.map_err(late).flatten();
+    checked.map_err(|error| match (place, error) {
+        (BlobPlace::DataDir, OpeningError::Unusable { source, .. }) => {
+            of_data_dir(settings, source)
+        }
+        (_, error) => unusable_blobs(settings, error),
+    })
+}
+
+/// Opens the store for a command beside whoever serves it.
+pub(super) async fn open_beside(
+    settings: &Settings,
+) -> Result<(Arc<dyn Store>, DataDir), StartError> {
+    let place = place(settings)?;
+    let named = |source| of_data_dir(settings, source);
+    let mut data_dir = DataDir::open(&settings.data_dir).map_err(named)?;
+    data_dir.share().map_err(named)?;
+    let store = open_database(settings, &place, &data_dir).await?;
+    Ok((store, data_dir))
+}
+
+fn unusable_blobs(settings: &Settings, source: OpeningError) -> StartError {
+    let shown = settings.blob_url.to_string();
+    StartError::Blobs { shown, source }
+}
+
+fn place(settings: &Settings) -> Result<Place, StartError> {
+    let place = settings.database_url.place();
+    place.map_err(StartError::DatabaseUrl)
+}
+
+fn of_data_dir(settings: &Settings, source: StoreError) -> StartError {
+    StartError::DataDir {
+        directory: settings.data_dir.display().to_string(),
+        source,
+    }
+}

@@ -17,6 +17,9 @@ pub const TRAININGS_MAX: u32 = 10_000;
 /// what is nested without bound overflows the stack of whoever reads it.
 const PATH_NAMES_MAX: usize = 8;
 
+/// The most fields that a grid is over: each is replaced by itself, in every training.
+const FIELDS_MAX: usize = 32;
+
 /// What may be replaced in a training.
 const FIELDS: &str = "`seed`, `holdout`, `learner.name`, or below `learner.params` or `stop`";
 
@@ -54,7 +57,8 @@ impl GridSpec {
     /// How many trainings it has.
     ///
     /// # Errors
-    /// None at all, more than [`TRAININGS_MAX`], or of more bytes than parts may have together.
+    /// None at all, more than [`TRAININGS_MAX`], of more bytes than parts may have together, or over too
+    /// many fields.
     pub fn trainings(&self) -> Result<u32, GridError> {
         let whole = |detail| GridError {
             pointer: String::new(),
@@ -62,6 +66,12 @@ impl GridSpec {
         };
         if self.over.is_empty() {
             return Err(whole("name at least one field, with its values".to_owned()));
+        }
+        if self.over.len() > FIELDS_MAX {
+            let fields = self.over.len();
+            return Err(whole(format!(
+                "the grid is over {fields} fields, more than {FIELDS_MAX}"
+            )));
         }
         if let Some((field, _)) = self.over.iter().find(|(_, values)| values.is_empty()) {
             return Err(GridError {
@@ -89,8 +99,8 @@ impl GridSpec {
         Ok(trainings)
     }
 
-    /// The most bytes that the request of one of its trainings takes.
-    fn training_bytes(&self) -> u64 {
+    /// The most bytes that the request of one of its trainings takes, without what is known of the data.
+    pub fn training_bytes(&self) -> u64 {
         let longest = |values: &Vec<Value>| values.iter().map(bytes).max().unwrap_or(0);
         let values = self.over.iter();
         let values = values.map(|(field, values)| field.len() as u64 + longest(values));

@@ -22,9 +22,11 @@ pub(super) struct GridJob {
 }
 
 impl GridJob {
-    pub(super) fn new(spec: &GridSpec) -> Result<Self, ResolveError> {
+    pub(super) fn new(spec: &GridSpec, data: &DataSpec) -> Result<Self, ResolveError> {
+        let trainings = spec.trainings()?;
+        spec.check_bytes(trainings, data)?;
         Ok(Self {
-            trainings: spec.trainings()?,
+            trainings,
             spec: spec.clone(),
             outcomes: Vec::new(),
         })

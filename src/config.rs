@@ -302,7 +302,7 @@ pub struct LimitSettings {
         value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub jobs_queued_max: u64,
     /// Jobs that wait at once, of one key.
-    #[arg(long, env = "HALFSPACE_JOBS_QUEUED_PER_KEY_MAX", default_value_t = 10_000, global = true,
+    #[arg(long, env = "HALFSPACE_JOBS_QUEUED_PER_KEY_MAX", default_value_t = 20_000, global = true,
         value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub jobs_queued_per_key_max: u64,
     /// Bytes stored, of all keys: datasets, data of jobs that have not ended, models, sessions.

@@ -122,7 +122,7 @@ impl Default for Limits {
             grid_trainings_max: crate::records::grid::TRAININGS_MAX,
             parts_request_bytes_max: crate::records::job::PARTS_REQUEST_BYTES_MAX,
             jobs_queued_max: 100_000,
-            jobs_queued_per_key_max: 10_000,
+            jobs_queued_per_key_max: 20_000,
             stored_bytes_max: 1 << 40,
             stored_bytes_per_key_max: 1 << 38,
             uploads_max: 8,

@@ -287,13 +287,26 @@ async fn write(
 }
 
 impl Jobs {
-    /// What an earlier attempt left of a job that was handed out before.
+    /// What an earlier attempt left of a job that was handed out before. The last attempt of a job does
+    /// without what cannot be read, so that no checkpoint makes a job fail.
+    ///
+    /// # Errors
+    /// What the store says, before the last attempt.
     pub(super) async fn left(&self, job: &Job, lease: &Lease) -> Result<Option<Left>, StoreError> {
         if lease.claim == 1 {
             return Ok(None);
         }
-        let Some(sealed) = self.store.checkpoint(job.id).await? else {
-            return Ok(None);
+        let sealed = match self.store.checkpoint(job.id).await {
+            Ok(Some(sealed)) => sealed,
+            Ok(None) => return Ok(None),
+            Err(error) if lease.attempt >= self.config.attempts_max => {
+                tracing::warn!(
+                    job = %job.id, %error,
+                    "the checkpoint cannot be read; the job begins from the beginning"
+                );
+                return Ok(None);
+            }
+            Err(error) => return Err(error),
         };
         let of = job.clone();
         let left = tokio::task::spawn_blocking(move || Left::open(&of, &sealed)).await;

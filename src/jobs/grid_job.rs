@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use crate::learners::random::Seed;
 use crate::learners::task::Input;
-use crate::records::grid::{GridResult, GridSpec};
+use crate::records::grid::{GridError, GridResult, GridSpec};
+use crate::records::job::PARTS_REQUEST_BYTES_MAX;
 use crate::records::task::DataSpec;
 use crate::records::{PartOutcome, Status};
 
@@ -22,11 +23,9 @@ pub(super) struct GridJob {
 }
 
 impl GridJob {
-    pub(super) fn new(spec: &GridSpec, data: &DataSpec) -> Result<Self, ResolveError> {
-        let trainings = spec.trainings()?;
-        spec.check_bytes(trainings, data)?;
+    pub(super) fn new(spec: &GridSpec) -> Result<Self, ResolveError> {
         Ok(Self {
-            trainings,
+            trainings: spec.trainings()?,
             spec: spec.clone(),
             outcomes: Vec::new(),
         })
@@ -40,6 +39,7 @@ impl GridJob {
         input: Input<'_>,
         allowance: Allowance,
     ) -> Result<(), ResolveError> {
+        self.check_length(data)?;
         let mut checked = HashSet::new();
         for number in 0..self.trainings {
             let cell = self.spec.cell(number)?;
@@ -59,6 +59,23 @@ impl GridJob {
             })?;
         }
         Ok(())
+    }
+
+    /// Counts what is known of the data, too: each training is stored with the whole of it.
+    fn check_length(&self, data: &DataSpec) -> Result<(), GridError> {
+        let of_data = serde_json::to_vec(data).map_or(u64::MAX, |text| text.len() as u64);
+        let each = self.spec.training_bytes().saturating_add(of_data);
+        let bytes = each.saturating_mul(self.trainings.into());
+        if bytes <= PARTS_REQUEST_BYTES_MAX {
+            return Ok(());
+        }
+        let trainings = self.trainings;
+        let detail = format!(
+            "the requests of the {trainings} trainings take up to {bytes} bytes together, with names of features \
+             and given weights in each, more than parts_request_bytes_max: {PARTS_REQUEST_BYTES_MAX}"
+        );
+        let pointer = String::new();
+        Err(GridError { pointer, detail })
     }
 
     pub(super) fn trainings(&self) -> u32 {

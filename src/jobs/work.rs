@@ -177,7 +177,7 @@ pub fn resolve(
     allowance: Allowance,
 ) -> Result<Work, ResolveError> {
     if let TaskSpec::Grid(grid) = &spec.task {
-        let job = GridJob::new(grid, &spec.data)?;
+        let job = GridJob::new(grid)?;
         let input = input(&spec.data, Seed(seed), sample)?;
         job.check(Seed(seed), &spec.data, input.as_input(), allowance)?;
         return Ok(Work {

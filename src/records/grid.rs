@@ -8,16 +8,17 @@ use utoipa::ToSchema;
 
 use super::id::JobId;
 use super::job::{PARTS_REQUEST_BYTES_MAX, PartOutcome, Status};
-use super::task::DataSpec;
 use super::train::{Seconds, SeedNumber, TrainResult, TrainSpec, TrainingDocument};
 
-/// The most trainings of a grid: half of what one key may have waiting unless the settings say otherwise,
-/// since a grid that no empty queue has room for could be sent again for ever.
-pub const TRAININGS_MAX: u32 = 5_000;
+/// The most trainings of a grid.
+pub const TRAININGS_MAX: u32 = 10_000;
 
 /// The most names in the path of a field: the parameters of a learner are not nested deeper, and
 /// what is nested without bound overflows the stack of whoever reads it.
 const PATH_NAMES_MAX: usize = 8;
+
+/// The most fields that a grid is over: each is replaced by itself, in every training.
+const FIELDS_MAX: usize = 32;
 
 /// What may be replaced in a training.
 const FIELDS: &str = "`seed`, `holdout`, `learner.name`, or below `learner.params` or `stop`";
@@ -56,7 +57,8 @@ impl GridSpec {
     /// How many trainings it has.
     ///
     /// # Errors
-    /// None at all, or more than [`TRAININGS_MAX`].
+    /// None at all, more than [`TRAININGS_MAX`], of more bytes than parts may have together, or over too
+    /// many fields.
     pub fn trainings(&self) -> Result<u32, GridError> {
         let whole = |detail| GridError {
             pointer: String::new(),
@@ -64,6 +66,12 @@ impl GridSpec {
         };
         if self.over.is_empty() {
             return Err(whole("name at least one field, with its values".to_owned()));
+        }
+        if self.over.len() > FIELDS_MAX {
+            let fields = self.over.len();
+            return Err(whole(format!(
+                "the grid is over {fields} fields, more than {FIELDS_MAX}"
+            )));
         }
         if let Some((field, _)) = self.over.iter().find(|(_, values)| values.is_empty()) {
             return Err(GridError {
@@ -73,36 +81,26 @@ impl GridSpec {
         }
         let lengths = self.over.values().map(|values| values.len() as u64);
         let count = lengths.fold(1_u64, u64::saturating_mul);
-        match u32::try_from(count) {
-            Ok(count) if count <= TRAININGS_MAX => Ok(count),
-            _ => Err(whole(format!(
-                "the grid has {count} trainings, more than grid_trainings_max: {TRAININGS_MAX}"
-            ))),
+        let trainings = match u32::try_from(count) {
+            Ok(count) if count <= TRAININGS_MAX => count,
+            _ => {
+                return Err(whole(format!(
+                    "the grid has {count} trainings, more than grid_trainings_max: {TRAININGS_MAX}"
+                )));
+            }
+        };
+        let bytes = count.saturating_mul(self.training_bytes());
+        if bytes > PARTS_REQUEST_BYTES_MAX {
+            return Err(whole(format!(
+                "the requests of the {count} trainings take up to {bytes} bytes together, more than \
+                 parts_request_bytes_max: {PARTS_REQUEST_BYTES_MAX}"
+            )));
         }
+        Ok(trainings)
     }
 
-    /// That the requests of so many trainings, each with all that is said of the data, are not too
-    /// long together.
-    ///
-    /// # Errors
-    /// They are longer than [`PARTS_REQUEST_BYTES_MAX`].
-    pub fn check_bytes(&self, trainings: u32, data: &DataSpec) -> Result<(), GridError> {
-        let bytes = u64::from(trainings).saturating_mul(self.training_bytes() + bytes(data));
-        if bytes <= PARTS_REQUEST_BYTES_MAX {
-            return Ok(());
-        }
-        Err(GridError {
-            pointer: String::new(),
-            detail: format!(
-                "the requests of the {trainings} trainings, the names of features included, take up \
-                 to {bytes} bytes together, more than parts_request_bytes_max: \
-                 {PARTS_REQUEST_BYTES_MAX}"
-            ),
-        })
-    }
-
-    /// The most bytes that the request of one of its trainings takes.
-    fn training_bytes(&self) -> u64 {
+    /// The most bytes that the request of one of its trainings takes, without what is known of the data.
+    pub fn training_bytes(&self) -> u64 {
         let longest = |values: &Vec<Value>| values.iter().map(bytes).max().unwrap_or(0);
         let values = self.over.iter();
         let values = values.map(|(field, values)| field.len() as u64 + longest(values));
@@ -151,7 +149,7 @@ impl GridSpec {
 
 /// The bytes of something as JSON.
 fn bytes(value: &impl Serialize) -> u64 {
-    serde_json::to_string(value).map_or(u32::MAX.into(), |text| text.len() as u64)
+    serde_json::to_string(value).map_or(u64::MAX, |text| text.len() as u64)
 }
 
 /// Replaces one field of a training.
@@ -334,9 +332,8 @@ mod tests {
     fn long_requests_of_many_trainings_are_refused_together() {
         let initial = "0".repeat(17 << 20);
         let over = |seeds: &[u32]| json!({"seed": seeds, "learner.params.initial": [initial, 0]});
-        let data = DataSpec::default();
-        assert_eq!(grid(over(&[1])).check_bytes(2, &data), Ok(()));
-        let refused = grid(over(&[1, 2])).check_bytes(4, &data).unwrap_err();
+        assert_eq!(grid(over(&[1])).trainings(), Ok(2));
+        let refused = grid(over(&[1, 2])).trainings().unwrap_err();
         assert_eq!(refused.pointer, "");
         assert!(refused.detail.contains("parts_request_bytes_max: 67108864"));
     }

@@ -24,6 +24,8 @@ pub struct Faulty {
     pub faults: AtomicU32,
     /// Whether the last of the faults is a refusal, and not a missing answer.
     pub ends_full: AtomicBool,
+    /// Whether checkpoints can be written and not read.
+    pub forgets_checkpoints: AtomicBool,
 }
 
 impl Faulty {
@@ -122,6 +124,9 @@ impl Store for Faulty {
         self.inner.save_checkpoint(lease, body).await
     }
     async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
+        if self.forgets_checkpoints.load(Ordering::SeqCst) {
+            return Err(StoreError::unavailable("no answer"));
+        }
         self.inner.checkpoint(job).await
     }
     async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {

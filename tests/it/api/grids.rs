@@ -81,12 +81,18 @@ async fn a_grid_reads_a_dataset_and_keeps_it_so_long() {
 async fn a_grid_that_cannot_run_is_refused_at_its_place() {
     let service = Service::idle(&[]).await;
     let many: Vec<u64> = (0..10_001).collect();
+    let fields = (0..33).map(|field| (format!("learner.params.p{field}"), json!([1])));
+    let fields = Value::Object(fields.collect());
+    // Each of the trainings would be stored with it.
+    let long = json!({"learner.name": ["x".repeat(1 << 20)], "seed": many[..100]});
     for (over, pointer, code) in [
         (json!({}), "", "invalid-parameter"),
         (json!({"seed": []}), "/seed", "invalid-parameter"),
         (json!({"seed": 5}), "/seed", "schema"),
         (json!({"seed": [1, -1]}), "/seed/1", "invalid-parameter"),
         (json!({"seed": many}), "", "invalid-parameter"),
+        (fields, "", "invalid-parameter"),
+        (long, "", "invalid-parameter"),
         (json!({"data": [1]}), "/data/0", "invalid-parameter"),
         (
             json!({"learner.params.alpha": [3]}),
@@ -112,6 +118,14 @@ async fn a_grid_that_cannot_run_is_refused_at_its_place() {
         let pointer = format!("/grid/train/{field}");
         assert_eq!(refused.json()["errors"][0]["pointer"], *pointer);
     }
+    // So is what is known of the data.
+    let mut wide = grid(json!({"seed": many[..100]}));
+    let target = json!({"binary_weights": {"weights": "1".repeat(700_000)}});
+    wide["grid"]["train"]["data"] = json!({"generated":
+        {"n": 700_000, "target": target, "sampling": "uniform", "count": 5}});
+    let refused = service.post_json("/v1/jobs", &wide).await.json();
+    assert_eq!(refused["code"], "invalid-parameter", "{refused}");
+    assert_eq!(refused["errors"][0]["pointer"], "/grid/over", "{refused}");
     let listed = service.get("/v1/jobs").await.expect(200).json();
     assert_eq!(listed["items"], json!([]));
 }

@@ -1,0 +1,118 @@
+//! How a job goes on from its checkpoint, and what it does without one.
+
+use super::*;
+
+/// A job that makes a checkpoint whenever it is looked after.
+fn often() -> JobsConfig {
+    JobsConfig {
+        checkpoint_every: Duration::from_millis(1),
+        progress_interval: Duration::from_millis(1),
+        ..JobsConfig::default()
+    }
+}
+
+impl Rig {
+    /// The checkpoint of the job, once there is one that is not `before`.
+    async fn until_checkpoint(&self, id: JobId, before: Option<&[u8]>) -> Vec<u8> {
+        let another = async {
+            loop {
+                let kept = self.store.checkpoint(id).await.unwrap();
+                if let Some(kept) = kept.filter(|kept| Some(kept.as_slice()) != before) {
+                    return kept;
+                }
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, another).await.unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_job_goes_on_though_its_checkpoints_find_no_room() {
+    let rig = Rig::new(often()).await;
+    let id = rig.queued_endless().await.id;
+    rig.store.ends_full.store(true, Ordering::SeqCst);
+    rig.fail(1);
+    rig.jobs.start();
+    let first = rig.until_checkpoint(id, None).await;
+    assert_eq!(rig.store.faults.load(Ordering::SeqCst), 0);
+    rig.until_checkpoint(id, Some(&first)).await;
+    assert_eq!(rig.job(id).await.status, Status::Running);
+    // What is left in the end is kept, and the attempt is given back.
+    assert!(rig.jobs.stop(PATIENCE).await);
+    let job = rig.job(id).await;
+    assert_eq!((job.status, job.attempt), (Status::Queued, 0));
+    let sealed = rig.store.checkpoint(id).await.unwrap().unwrap();
+    let left = Left::open(&job, &sealed).unwrap();
+    assert!(left.counts.examples >= job.progress.examples);
+}
+
+#[tokio::test]
+async fn a_damaged_checkpoint_makes_a_job_begin_from_the_beginning() {
+    let rig = Rig::new(often()).await;
+    let id = rig.queued().await.id;
+    let terms = ClaimTerms {
+        lease_seconds: 3_600,
+        attempts_max: 5,
+    };
+    let now = rig.jobs.ids().now();
+    let claim = rig.store.claim_job(&rig.jobs.worker, &terms, now).await;
+    let lease = claim.unwrap().unwrap().lease;
+    rig.store.save_checkpoint(&lease, b"damaged").await.unwrap();
+    rig.store.requeue_job(&lease, now).await.unwrap();
+    rig.jobs.start();
+    let job = rig.ended(id).await;
+    assert_eq!(job.status, Status::Succeeded);
+    assert_eq!(job.result.unwrap()["passes"], 3);
+    assert_eq!(rig.store.checkpoint(id).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_checkpoint_that_cannot_be_read_does_not_poison_its_job() {
+    let attempts_max = 1;
+    let rig = Rig::new(JobsConfig {
+        attempts_max,
+        ..often()
+    })
+    .await;
+    let id = rig.queued().await.id;
+    let terms = ClaimTerms {
+        lease_seconds: 3_600,
+        attempts_max,
+    };
+    let now = rig.jobs.ids().now();
+    let claim = rig.store.claim_job(&rig.jobs.worker, &terms, now).await;
+    let lease = claim.unwrap().unwrap().lease;
+    rig.store.save_checkpoint(&lease, b"state").await.unwrap();
+    rig.store.requeue_job(&lease, now).await.unwrap();
+    rig.store.forgets_checkpoints.store(true, Ordering::SeqCst);
+    rig.jobs.start();
+    assert_eq!(rig.ended(id).await.status, Status::Succeeded);
+}
+
+#[tokio::test]
+async fn max_seconds_counts_over_all_attempts() {
+    let rig = Rig::new(often()).await;
+    let job = rig.queued_endless().await;
+    rig.jobs.start();
+    let sealed = rig.until_checkpoint(job.id, None).await;
+    assert!(rig.jobs.stop(PATIENCE).await);
+    let mut left = Left::open(&job, &sealed).unwrap();
+    left.seconds = 3_600.0;
+    let mut beginning = Beginning::of(job.id);
+    let counts = left.counts;
+    beginning.go_on(left);
+    let permit = Arc::clone(&rig.jobs.permits).acquire_owned().await.unwrap();
+    let work = new_train(endless(3_600.0)).work;
+    let mut computation = Computation::start(work, beginning, 1.0, permit);
+    let ended = tokio::time::timeout(PATIENCE, computation.ended()).await;
+    let Computed::Ended { found, seconds } = ended.unwrap() else {
+        panic!("it ends by its time");
+    };
+    let Found::Trained(outcome) = found else {
+        panic!("a training");
+    };
+    assert!(seconds >= 3_600.0);
+    assert_eq!(outcome.termination.reason, Reason::Limit("max_seconds"));
+    assert!(outcome.counts.examples >= counts.examples);
+}

@@ -159,6 +159,12 @@ impl Experiment {
             runs: tallies.iter().map(|tally| tally.runs).sum(),
             runs_planned: self.parts.runs(),
         };
+        // Lists come in any order, but a line goes from left to right.
+        for series in &mut outcome.chart.series {
+            series
+                .points
+                .sort_by(|one, other| one.x.total_cmp(&other.x));
+        }
         if outcome.is_partial() {
             let (runs, planned) = (outcome.runs, outcome.runs_planned);
             let note = format!("Not finished: {runs} of {planned} runs.");

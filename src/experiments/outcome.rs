@@ -133,19 +133,20 @@ impl Axis {
 }
 
 impl Curve {
-    /// A curve through those of the places that are finite.
+    /// A curve through those of the places that are finite, from left to right.
     pub fn new(
         label: impl Into<String>,
         beside: Option<usize>,
         places: impl IntoIterator<Item = (f64, f64)>,
     ) -> Self {
         let places = places.into_iter().map(|(x, y)| Place { x, y });
+        let finite = places.filter(|place| place.x.is_finite() && place.y.is_finite());
+        let mut points: Vec<Place> = finite.collect();
+        points.sort_by(|one, other| one.x.total_cmp(&other.x));
         Self {
             label: label.into(),
             beside,
-            points: places
-                .filter(|place| place.x.is_finite() && place.y.is_finite())
-                .collect(),
+            points,
         }
     }
 }

@@ -112,6 +112,11 @@ impl Jobs {
 fn parts_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
     let mut numbered: Vec<JobId> = (0..count).map(|_| ids.id()).collect();
     numbered.sort_unstable();
+    // All that they have of their parent; not its request, which can be as long as theirs together.
+    let like = Job {
+        spec: Value::Null,
+        ..parent.clone()
+    };
     let part = |(id, part): (JobId, u32)| {
         let (spec, seed) = whole.part(part, count)?;
         Some(Job {
@@ -129,7 +134,7 @@ fn parts_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
                 parent: parent.id,
                 part,
             },
-            ..parent.clone()
+            ..like.clone()
         })
     };
     numbered.into_iter().zip(0..).filter_map(part).collect()

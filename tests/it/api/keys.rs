@@ -93,6 +93,7 @@ struct Things {
     model: String,
     dataset: String,
     session: String,
+    experiment: String,
 }
 
 impl Things {
@@ -104,21 +105,32 @@ impl Things {
         let dataset = caller.post("/v1/datasets", &data).await.expect(201);
         let session = json!({"learner": {"name": "perceptron"}, "n": 3});
         let session = caller.post("/v1/sessions", &session).await.expect(201);
+        let experiment = json!({"experiment": {"name": "mistake-bound-sweep",
+            "params": {"n": [3], "learners": ["directed-drift"], "runs": 1}}});
+        let experiment = caller.post("/v1/jobs", &experiment).await.expect(200);
         Self {
             job: job["id"].as_str().unwrap().to_owned(),
             model: job["result"]["model"].as_str().unwrap().to_owned(),
             dataset: dataset.id(),
             session: session.id(),
+            experiment: experiment.id(),
         }
     }
 
-    fn ids(&self) -> [&str; 4] {
-        [&self.job, &self.model, &self.dataset, &self.session]
+    fn ids(&self) -> [&str; 5] {
+        [
+            &self.job,
+            &self.model,
+            &self.dataset,
+            &self.session,
+            &self.experiment,
+        ]
     }
 
     /// The path of one of them; none where the path is of nobody's things.
     fn path(&self, template: &str) -> Option<String> {
         let id = match template.split('/').nth(2)? {
+            "jobs" if template.ends_with("/figure") => &self.experiment,
             "jobs" => &self.job,
             "models" => &self.model,
             "datasets" => &self.dataset,
@@ -132,7 +144,7 @@ impl Things {
     /// How all of them look to their owner.
     async fn seen_by(&self, caller: &Caller<'_>) -> Vec<Value> {
         let mut seen = Vec::new();
-        for (kind, id) in ["jobs", "models", "datasets", "sessions"]
+        for (kind, id) in ["jobs", "models", "datasets", "sessions", "jobs"]
             .iter()
             .zip(self.ids())
         {

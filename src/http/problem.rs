@@ -282,6 +282,7 @@ impl From<OutOfRange> for Problem {
 impl From<OverQuota> for Problem {
     fn from(over: OverQuota) -> Self {
         let code = match over.limit {
+            _ if over.is_final() => Code::TOO_LARGE,
             Limit::JobsQueuedPerKey => Code::TOO_MANY_JOBS,
             Limit::StoredBytesPerKey => Code::TOO_MANY_BYTES,
             Limit::Sessions => Code::TOO_MANY_SESSIONS,

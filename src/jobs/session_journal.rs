@@ -1,10 +1,11 @@
-//! What sessions have learnt, on its way to the disk: writes that wait at the same time share one
-//! transaction, and so one wait for the disk.
+//! What sessions have learnt, on its way to the disk: writes of one owner that wait at the same time
+//! share one transaction, and so one wait for the disk.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
+use crate::records::Owner;
 use crate::records::session::SessionAppend;
 use crate::storage::{Appended, Store, StoreError};
 
@@ -20,6 +21,7 @@ pub(super) struct Journal {
 }
 
 struct Waiting {
+    owner: Owner,
     append: SessionAppend,
     done: oneshot::Sender<Result<Appended, StoreError>>,
 }
@@ -40,10 +42,15 @@ impl Journal {
     /// [`StoreError::Unavailable`].
     pub(super) async fn append(
         self: &Arc<Self>,
+        owner: Owner,
         append: SessionAppend,
     ) -> Result<Appended, StoreError> {
         let (done, outcome) = oneshot::channel();
-        self.queue().push(Waiting { append, done });
+        self.queue().push(Waiting {
+            owner,
+            append,
+            done,
+        });
         // In a task of its own: others may wait for what this one writes, even if its request goes
         // away.
         let journal = Arc::clone(self);
@@ -54,18 +61,26 @@ impl Journal {
 
     async fn write_waiting(&self) {
         let _writing = self.writing.lock().await;
-        let batch: Vec<Waiting> = {
+        let mut batch: Vec<Waiting> = {
             let mut queue = self.queue();
             let count = queue.len().min(BATCH_MAX);
             queue.drain(..count).collect()
         };
-        // Another may have written it meanwhile.
-        if batch.is_empty() {
-            return;
+        // Another may have written it meanwhile: then there is none. What comes later for a session
+        // stays later.
+        batch.sort_by(|one, next| one.owner.as_str().cmp(next.owner.as_str()));
+        while let Some(last) = batch.last() {
+            let owner = last.owner.clone();
+            let first = batch.partition_point(|one| one.owner.as_str() < owner.as_str());
+            self.write(&owner, batch.split_off(first)).await;
         }
+    }
+
+    /// Writes what one owner's sessions have learnt.
+    async fn write(&self, owner: &Owner, some: Vec<Waiting>) {
         let (appends, answers): (Vec<_>, Vec<_>) =
-            batch.into_iter().map(|one| (one.append, one.done)).unzip();
-        match self.store.append_examples(&appends).await {
+            some.into_iter().map(|one| (one.append, one.done)).unzip();
+        match self.store.append_examples(owner, &appends).await {
             Ok(outcomes) => {
                 for (done, outcome) in answers.into_iter().zip(outcomes) {
                     // Whoever asked may be gone.

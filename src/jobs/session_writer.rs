@@ -158,12 +158,12 @@ impl SessionWriter {
         };
         let append = SessionAppend {
             id: self.id,
-            owner: self.owner.clone(),
             position,
             examples: learnt.answers.len() as u64,
             entry,
         };
-        match self.jobs.sessions.journal.append(append).await? {
+        let (owner, journal) = (self.owner.clone(), &self.jobs.sessions.journal);
+        match journal.append(owner, append).await? {
             Appended::Done => {
                 live.record.position = live.position();
                 *place = Some(live);

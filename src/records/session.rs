@@ -54,7 +54,6 @@ pub struct StoredSession {
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionAppend {
     pub id: SessionId,
-    pub owner: Owner,
     /// Where the session stood before them: the write is void when it stands elsewhere.
     pub position: u64,
     /// How many they are.

@@ -327,9 +327,14 @@ pub trait Store: Send + Sync {
         page: &Page<SessionKind>,
     ) -> Result<Slice<SessionRecord, SessionKind>>;
 
-    /// Remembers what sessions have learnt, each if it stands where the append says; the outcomes
-    /// in the same order. All that is done is on disk when this returns.
-    async fn append_examples(&self, appends: &[SessionAppend]) -> Result<Vec<Appended>>;
+    /// Remembers what sessions of one owner have learnt, each if it stands where the append says;
+    /// the outcomes in the same order. All that is done is on disk when this returns. Those of
+    /// several owners are for several calls: an error is about all of one.
+    async fn append_examples(
+        &self,
+        owner: &Owner,
+        appends: &[SessionAppend],
+    ) -> Result<Vec<Appended>>;
 
     /// Removes the owner's session; whether there was one.
     async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool>;

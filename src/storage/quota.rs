@@ -73,6 +73,15 @@ pub struct Standing {
     pub all_max: Usage,
 }
 
+/// Whose limits something is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Limited {
+    /// The owner's.
+    pub own: bool,
+    /// Those of all owners together.
+    pub all: bool,
+}
+
 /// A limit that a thing would pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} is {max}, {used} are used, and this would add {asked}", .limit.name())]
@@ -93,6 +102,15 @@ pub enum Limit {
     StoredBytes,
     StoredBytesPerKey,
     Sessions,
+}
+
+impl OverQuota {
+    /// Whether the thing passes the limit by itself, so that no waiting helps. One thing alone does
+    /// not: a limit of 0 may be set for a while.
+    #[must_use]
+    pub fn is_final(&self) -> bool {
+        self.asked > self.max.max(1)
+    }
 }
 
 impl Limit {
@@ -129,15 +147,32 @@ impl Standing {
         Ok(())
     }
 
-    /// Whether there is room for `asked` even if so many others of at most [`Usage::SMALL`] come at
-    /// once.
-    pub(super) fn is_roomy(&self, asked: &Usage, others: u64) -> bool {
+    /// Whose limits leave no room for `asked` if so many others of at most [`Usage::SMALL`] come at
+    /// once. What is larger itself always counts as crowding both.
+    pub(super) fn crowded(&self, asked: &Usage, others: u64) -> Limited {
         let larger = asked.with(&Usage::SMALL, |asked, small| u64::from(asked > small));
+        if larger != Usage::default() {
+            return Limited {
+                own: true,
+                all: true,
+            };
+        }
         let crowd = asked.with(&Usage::SMALL, |asked, small| match asked {
             0 => 0,
             _ => small.saturating_mul(others.saturating_add(1)),
         });
-        larger == Usage::default() && self.admits(&crowd).is_ok()
+        let mut crowded = Limited::default();
+        for (limit, used, crowd, max) in self.against(&crowd) {
+            if crowd > 0 && used.saturating_add(crowd) > max {
+                match limit {
+                    Limit::JobsQueued | Limit::StoredBytes => crowded.all = true,
+                    Limit::JobsQueuedPerKey | Limit::StoredBytesPerKey | Limit::Sessions => {
+                        crowded.own = true;
+                    }
+                }
+            }
+        }
+        crowded
     }
 
     /// As it was before `asked` was added.
@@ -239,8 +274,10 @@ mod tests {
             jobs_queued: 1,
             ..Usage::default()
         };
-        assert!(standing(5, 5).is_roomy(&one, 4));
-        assert!(!standing(5, 6).is_roomy(&one, 4));
+        let crowded = |own, all| Limited { own, all };
+        assert_eq!(standing(5, 5).crowded(&one, 4), crowded(false, false));
+        assert_eq!(standing(5, 6).crowded(&one, 4), crowded(false, true));
+        assert_eq!(standing(6, 5).crowded(&one, 4), crowded(true, false));
         let large = Usage {
             stored_bytes: Usage::SMALL.stored_bytes + 1,
             ..Usage::default()
@@ -250,6 +287,6 @@ mod tests {
             all_max: Usage::ENDLESS,
             ..standing(0, 0)
         };
-        assert!(!endless.is_roomy(&large, 4));
+        assert_eq!(endless.crowded(&large, 4), crowded(true, true));
     }
 }

@@ -237,8 +237,12 @@ impl Store for Faulty {
     ) -> Result<Slice<SessionRecord, SessionKind>> {
         self.inner.sessions(owner, page).await
     }
-    async fn append_examples(&self, appends: &[SessionAppend]) -> Result<Vec<Appended>> {
-        let done = self.inner.append_examples(appends).await;
+    async fn append_examples(
+        &self,
+        owner: &Owner,
+        appends: &[SessionAppend],
+    ) -> Result<Vec<Appended>> {
+        let done = self.inner.append_examples(owner, appends).await;
         self.fault()?;
         done
     }

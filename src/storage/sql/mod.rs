@@ -355,9 +355,13 @@ impl Store for SqlStore {
         sessions::list(&self.database, owner, page).await
     }
 
-    async fn append_examples(&self, appends: &[SessionAppend]) -> Result<Vec<Appended>> {
+    async fn append_examples(
+        &self,
+        owner: &Owner,
+        appends: &[SessionAppend],
+    ) -> Result<Vec<Appended>> {
         self.demand_room_for_rows().await?;
-        sessions::append(&self.database, &self.quotas, appends).await
+        sessions::append(&self.database, &self.quotas, owner, appends).await
     }
 
     async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool> {

@@ -109,64 +109,48 @@ pub(super) async fn list(
     Ok(Slice::from_one_more(items, page, |session| session.id))
 }
 
-/// Those of one owner in one transaction; each is done or not by itself, except that all of an owner
-/// are refused when together they pass his limits.
+/// In one transaction, in which each is done or not by itself; but all are refused when together they
+/// pass their owner's limits.
 pub(super) async fn append(
     database: &Database,
     quotas: &Quotas,
+    owner: &Owner,
     appends: &[SessionAppend],
 ) -> Result<Vec<Appended>> {
     // In one order everywhere: of two that lock the same sessions in different orders each would
     // wait for the other.
     let mut order: Vec<usize> = (0..appends.len()).collect();
-    order.sort_by_key(|&place| (&appends[place].owner, appends[place].id));
-    let mut outcomes = Vec::with_capacity(appends.len());
-    for places in order.chunk_by(|&one, &next| appends[one].owner == appends[next].owner) {
-        match append_of_one_owner(database, quotas, appends, places).await {
-            Ok(done) => outcomes.extend(places.iter().copied().zip(done)),
-            Err(StoreError::OverQuota(over)) => {
-                outcomes.extend(
-                    places
-                        .iter()
-                        .map(|&place| (place, Appended::OverQuota(over))),
-                );
-            }
-            Err(error) => return Err(error),
-        }
-    }
-    outcomes.sort_by_key(|&(place, _)| place);
-    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
-}
-
-async fn append_of_one_owner(
-    database: &Database,
-    quotas: &Quotas,
-    appends: &[SessionAppend],
-    places: &[usize],
-) -> Result<Vec<Appended>> {
+    order.sort_by_key(|&place| appends[place].id);
     let mut transaction = database.begin().await?;
-    let mut outcomes = Vec::with_capacity(places.len());
+    let mut outcomes = Vec::with_capacity(appends.len());
     let mut growth = 0;
-    for &place in places {
-        let (outcome, grown) = append_one(&mut transaction, &appends[place]).await?;
-        outcomes.push(outcome);
+    for place in order {
+        let (outcome, grown) = append_one(&mut transaction, owner, &appends[place]).await?;
+        outcomes.push((place, outcome));
         growth += grown;
     }
-    let owner = places.first().map(|&place| &appends[place].owner);
-    if let (Some(owner), Ok(growth)) = (owner, u64::try_from(growth)) {
+    if let Ok(growth) = u64::try_from(growth) {
         let asked = Usage {
             stored_bytes: growth,
             ..Usage::default()
         };
-        usage::admit(&mut transaction, quotas, owner, &asked).await?;
+        match usage::admit(&mut transaction, quotas, owner, &asked).await {
+            Ok(()) => {}
+            Err(StoreError::OverQuota(over)) => {
+                return Ok(vec![Appended::OverQuota(over); appends.len()]);
+            }
+            Err(error) => return Err(error),
+        }
     }
     transaction.commit().await?;
-    Ok(outcomes)
+    outcomes.sort_by_key(|&(place, _)| place);
+    Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
 /// With the outcome, by how many bytes the session has grown.
 async fn append_one(
     transaction: &mut Transaction,
+    owner: &Owner,
     append: &SessionAppend,
 ) -> Result<(Appended, i64)> {
     let id = append.id.to_string();
@@ -189,11 +173,11 @@ async fn append_one(
     )
     .bind(after)
     .bind(id.as_str())
-    .bind(append.owner.as_str())
+    .bind(owner.as_str())
     .bind(position)
     .bind(growth);
     if transaction.execute(update).await? == 0 {
-        let found = select_one(&append.owner, append.id);
+        let found = select_one(owner, append.id);
         let outcome = match transaction.optional(found).await? {
             Some(found) => Appended::Elsewhere {
                 position: record(&found)?.position,

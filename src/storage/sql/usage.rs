@@ -9,7 +9,7 @@
 //! takes; but while there is more room than all connections of the server could fill at once, it
 //! shares the lock with others like it.
 
-use super::super::quota::{Quotas, Standing, Usage};
+use super::super::quota::{Limited, Quotas, Standing, Usage};
 use super::super::{Result, StoreError};
 use super::database::{Database, Row, Statement, Transaction, statement};
 use crate::records::Owner;
@@ -28,32 +28,52 @@ pub(super) async fn admit(
     if *asked == Usage::default() {
         return Ok(());
     }
-    if !transaction.writes_alone() {
-        // The triggers wait for the end of the transaction, and this is it.
-        let count = statement("SET CONSTRAINTS ALL IMMEDIATE");
-        transaction.execute(count).await?;
-        // What is locked after it is let go of with it.
-        transaction.execute(statement("SAVEPOINT shared")).await?;
-        let share = statement(
-            "SELECT pg_advisory_xact_lock_shared(1, hashtext($1)), \
-             pg_advisory_xact_lock_shared(3, 0)",
-        );
-        transaction.all(share.bind(owner.as_str())).await?;
+    if transaction.writes_alone() {
+        let (standing, _) = read(transaction, quotas, owner).await?;
+        let before = standing.without(asked);
+        return before.admits(asked).map_err(StoreError::OverQuota);
+    }
+    // The triggers wait for the end of the transaction, and this is it.
+    let count = statement("SET CONSTRAINTS ALL IMMEDIATE");
+    transaction.execute(count).await?;
+    // What is locked after it is let go of with it.
+    transaction.execute(statement("SAVEPOINT shared")).await?;
+    let mut alone = Limited::default();
+    // What is locked alone stays so: three rounds at most.
+    loop {
+        let lock = statement(lock(alone)).bind(owner.as_str());
+        transaction.all(lock).await?;
         let (standing, others) = read(transaction, quotas, owner).await?;
         let before = standing.without(asked);
         before.admits(asked).map_err(StoreError::OverQuota)?;
-        if before.is_roomy(asked, others) {
+        let crowded = before.crowded(asked, others);
+        if (alone.own || !crowded.own) && (alone.all || !crowded.all) {
             return Ok(());
         }
         let back = statement("ROLLBACK TO SAVEPOINT shared");
         transaction.execute(back).await?;
-        let lock =
-            statement("SELECT pg_advisory_xact_lock(1, hashtext($1)), pg_advisory_xact_lock(3, 0)");
-        transaction.all(lock.bind(owner.as_str())).await?;
+        alone.own |= crowded.own;
+        alone.all |= crowded.all;
     }
-    let (standing, _) = read(transaction, quotas, owner).await?;
-    let before = standing.without(asked);
-    before.admits(asked).map_err(StoreError::OverQuota)
+}
+
+/// Locks the limits of an owner, then those of all: everybody in this order.
+fn lock(alone: Limited) -> &'static str {
+    match (alone.own, alone.all) {
+        (false, false) => {
+            "SELECT pg_advisory_xact_lock_shared(1, hashtext($1)), \
+             pg_advisory_xact_lock_shared(3, 0)"
+        }
+        (true, false) => {
+            "SELECT pg_advisory_xact_lock(1, hashtext($1)), pg_advisory_xact_lock_shared(3, 0)"
+        }
+        (false, true) => {
+            "SELECT pg_advisory_xact_lock_shared(1, hashtext($1)), pg_advisory_xact_lock(3, 0)"
+        }
+        (true, true) => {
+            "SELECT pg_advisory_xact_lock(1, hashtext($1)), pg_advisory_xact_lock(3, 0)"
+        }
+    }
 }
 
 /// What an owner and all have, and may have.

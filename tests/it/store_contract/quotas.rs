@@ -210,16 +210,21 @@ pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dy
     let append = |position, entry| {
         [SessionAppend {
             id: session(1).id,
-            owner: owner(),
             position,
             examples: 1,
             entry,
         }]
     };
     let log = |bytes: usize| LogEntry::Examples(vec![7; bytes]);
-    let written = store.append_examples(&append(0, log(60))).await.unwrap();
+    let written = store
+        .append_examples(&owner(), &append(0, log(60)))
+        .await
+        .unwrap();
     assert_eq!(written, [Appended::Done]);
-    let written = store.append_examples(&append(1, log(41))).await.unwrap();
+    let written = store
+        .append_examples(&owner(), &append(1, log(41)))
+        .await
+        .unwrap();
     let [Appended::OverQuota(over)] = written[..] else {
         panic!("{written:?}");
     };
@@ -228,7 +233,10 @@ pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dy
     assert_eq!(found.unwrap().position, 1);
     // A snapshot takes the place of the log, and of its bytes.
     let snapshot = LogEntry::Snapshot(vec![1; 90]);
-    let written = store.append_examples(&append(1, snapshot)).await.unwrap();
+    let written = store
+        .append_examples(&owner(), &append(1, snapshot))
+        .await
+        .unwrap();
     assert_eq!(written, [Appended::Done]);
     let standing = store.usage(&owner()).await.unwrap();
     assert_eq!(standing.own.stored_bytes, 90);
@@ -357,7 +365,6 @@ async fn learn(store: &dyn Store, deed: u8, number: i64, owner: &Owner) {
     };
     let append = SessionAppend {
         id: found.id,
-        owner: owner.clone(),
         position: found.position,
         examples: 1,
         entry: if deed < 160 {
@@ -366,5 +373,5 @@ async fn learn(store: &dyn Store, deed: u8, number: i64, owner: &Owner) {
             LogEntry::Snapshot(vec![2; 21])
         },
     };
-    store.append_examples(&[append]).await.unwrap();
+    store.append_examples(owner, &[append]).await.unwrap();
 }

@@ -32,7 +32,6 @@ pub(super) fn session(number: i64) -> SessionRecord {
 fn append(number: i64, position: u64, examples: u64, bytes: &[u8]) -> SessionAppend {
     SessionAppend {
         id: session(number).id,
-        owner: owner(),
         position,
         examples,
         entry: LogEntry::Examples(bytes.to_vec()),
@@ -40,7 +39,7 @@ fn append(number: i64, position: u64, examples: u64, bytes: &[u8]) -> SessionApp
 }
 
 async fn appended(store: &dyn Store, one: SessionAppend) -> Appended {
-    store.append_examples(&[one]).await.unwrap()[0]
+    store.append_examples(&owner(), &[one]).await.unwrap()[0]
 }
 
 pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) {
@@ -63,9 +62,9 @@ pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) 
     assert_eq!(store.session(&stranger, id).await.unwrap(), None);
     assert_eq!(store.session_state(&stranger, id).await.unwrap(), None);
     assert!(!store.delete_session(&stranger, id).await.unwrap());
-    let mut foreign = append(1, 0, 1, b"x");
-    foreign.owner = stranger.clone();
-    assert_eq!(appended(&*store, foreign).await, Appended::NotFound);
+    let foreign = [append(1, 0, 1, b"x")];
+    let foreign = store.append_examples(&stranger, &foreign).await.unwrap();
+    assert_eq!(foreign, [Appended::NotFound]);
     assert_eq!(
         appended(&*store, append(1, 0, 1, b"x")).await,
         Appended::Done
@@ -148,7 +147,10 @@ pub(super) async fn many_sessions_are_written_at_once(backend: &dyn Backend) {
         Appended::NotFound,
         Appended::Done,
     ];
-    assert_eq!(store.append_examples(&appends).await.unwrap(), expected);
+    assert_eq!(
+        store.append_examples(&owner(), &appends).await.unwrap(),
+        expected
+    );
     let mut positions = Vec::new();
     for number in 1..=3 {
         let record = store.session(&owner(), session(number).id).await.unwrap();

@@ -66,7 +66,8 @@ impl FalseStopRate {
         check_list("n", n, 1..=N_MAX as u64)?;
         check_not_empty("rules", rules.len())?;
         check_distinct("rules", rules)?;
-        check_between("deltas", deltas, (0.0, 1.0))?;
+        // What is smaller is nothing beside the confidence, which is 1 less delta.
+        check_between("deltas", deltas, (f64::EPSILON, 1.0))?;
         check_number("runs", question.runs, 1..=RUNS_MAX)?;
         Ok(Self {
             question,

@@ -485,6 +485,7 @@ fn the_other_questions_out_of_range_are_refused_where_they_are() {
     };
     assert_eq!(stops(&[5], &[0.1, 1.0], 1), "/deltas/1");
     assert_eq!(stops(&[5], &[0.0], 1), "/deltas/0");
+    assert_eq!(stops(&[5], &[5e-17], 1), "/deltas/0");
     assert_eq!(stops(&[5], &[0.1, 0.2, 0.1], 1), "/deltas/2");
     assert_eq!(stops(&[5, 513], &[0.1], 1), "/n/1");
     assert_eq!(stops(&[5], &[0.1], 0), "/runs");

@@ -66,6 +66,16 @@ pub struct S3Access {
     pub allow_http: bool,
 }
 
+/// That credentials can stand in the header of a request, in which the library takes them to fit.
+fn demand_visible(name: &str, text: Option<&String>) -> Result<(), String> {
+    if text.is_none_or(|text| text.bytes().all(|byte| byte.is_ascii_graphic())) {
+        return Ok(());
+    }
+    Err(format!(
+        "{name} holds what no such credential does: a blank or the end of a line, perhaps at its end"
+    ))
+}
+
 /// A bucket that can be asked.
 pub(super) struct S3 {
     pub(super) store: AmazonS3,
@@ -100,6 +110,10 @@ impl S3 {
             let told = "s3:// takes credentials: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY";
             return Err(told.to_owned());
         };
+        let token = set(&access.session_token);
+        demand_visible("AWS_ACCESS_KEY_ID", Some(&id))?;
+        demand_visible("AWS_SECRET_ACCESS_KEY", Some(&secret))?;
+        demand_visible("AWS_SESSION_TOKEN", token.as_ref())?;
         // The library's client takes the process's cryptography; that there is one already is fine.
         let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
         let options = ClientOptions::new()
@@ -117,7 +131,7 @@ impl S3 {
             .with_retry(retries())
             // Not every store knows how to delete many at once.
             .with_config(AmazonS3ConfigKey::DisableBulkDelete, "true");
-        if let Some(token) = set(&access.session_token) {
+        if let Some(token) = token {
             builder = builder.with_token(token);
         }
         let mut address = format!("https://s3.{}.amazonaws.com/", access.region);

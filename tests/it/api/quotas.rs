@@ -93,7 +93,7 @@ async fn a_key_stores_so_many_bytes() {
     let used = format!("{bytes} are used");
     let named = ["stored_bytes_per_key_max is 5000", used.as_str()];
     refused(&answer, 413, "too-large", &named);
-    let half = "1,1,0\n".repeat(8_000);
+    let half = "1,1,0\n".repeat(300);
     let first = small.send("POST", "/v1/datasets", CSV, &half).await;
     let first = format!("/v1/datasets/{}", first.expect(201).id());
     let answer = small.send("POST", "/v1/datasets", CSV, &half).await;

@@ -87,6 +87,7 @@ fn a_place_that_is_none_is_told_before_anything_is_made() {
             "--blob-url: AWS_ENDPOINT_URL",
         ),
         ("--aws-access-key-id", "", "AWS_ACCESS_KEY_ID"),
+        ("--aws-access-key-id", "s3cret\n", "AWS_ACCESS_KEY_ID holds"),
         // Port 1 of the loopback is nobody's.
         (
             "--aws-region",

@@ -254,29 +254,14 @@ fn job(owner: &str) -> Job {
     let mut random = [7; 10];
     random[..8].copy_from_slice(&number.to_be_bytes());
     Job {
-        id: JobId::new(now(), random),
-        owner: Owner::new(owner),
-        task: "train".into(),
         learner: Some("bench".into()),
-        name: None,
-        status: Status::Queued,
-        spec: json!({"filling": "x".repeat(500)}),
-        data_key: None,
-        data_bytes: 0,
-        data_sha256: None,
-        dataset: None,
-        seed: 0,
-        attempt: 0,
-        created_at: now(),
-        started_at: None,
-        finished_at: None,
-        progress: Progress::default(),
-        result: None,
-        error: None,
-        model: None,
-        cancel_requested: false,
-        priority: 0,
-        callback: None,
-        lineage: halfspace::records::Lineage::Single,
+        ..Job::queued(
+            JobId::new(now(), random),
+            Owner::new(owner),
+            "train",
+            json!({"filling": "x".repeat(500)}),
+            0,
+            now(),
+        )
     }
 }

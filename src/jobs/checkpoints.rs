@@ -331,35 +331,22 @@ impl Jobs {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::{Owner, Progress, Status, Timestamp};
+    use crate::records::{Owner, Status, Timestamp};
 
     fn job() -> Job {
         let at = Timestamp::from_milliseconds(1);
         Job {
-            id: JobId::new(at, [7; 10]),
-            owner: Owner::anonymous(),
-            task: "train".into(),
-            learner: None,
-            name: None,
             status: Status::Running,
-            spec: serde_json::json!({"train": {"eta": 0.1}}),
-            data_key: None,
-            data_bytes: 0,
             data_sha256: Some("ab".into()),
-            dataset: None,
-            seed: 3,
             attempt: 1,
-            created_at: at,
-            started_at: None,
-            finished_at: None,
-            progress: Progress::default(),
-            result: None,
-            error: None,
-            model: None,
-            cancel_requested: false,
-            priority: 0,
-            callback: None,
-            lineage: crate::records::Lineage::Single,
+            ..Job::queued(
+                JobId::new(at, [7; 10]),
+                Owner::anonymous(),
+                "train",
+                serde_json::json!({"train": {"eta": 0.1}}),
+                3,
+                at,
+            )
         }
     }
 

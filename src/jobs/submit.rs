@@ -11,9 +11,7 @@ use crate::callbacks::CallbackUrl;
 use crate::formats;
 use crate::learners::run::Interrupt;
 use crate::records::task::JobSpec;
-use crate::records::{
-    Callback, DatasetId, Job, KeyClaim, Lineage, Owner, Priority, Progress, Status,
-};
+use crate::records::{Callback, DatasetId, Job, KeyClaim, Owner, Priority, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError, Usage};
 
 use super::checkpoints::Beginning;
@@ -114,30 +112,20 @@ impl Jobs {
 
     pub(super) fn record(&self, new: &NewJob) -> Job {
         Job {
-            id: self.ids.id(),
-            owner: new.owner.clone(),
-            task: new.spec.task.name().to_owned(),
             learner: new.spec.task.learner().map(str::to_owned),
             name: new.name.clone(),
-            status: Status::Queued,
-            spec: new.spec.to_json(),
-            data_key: None,
-            data_bytes: 0,
             data_sha256: new.data_sha256.clone(),
             dataset: new.dataset,
-            seed: new.seed,
-            attempt: 0,
-            created_at: self.ids.now(),
-            started_at: None,
-            finished_at: None,
-            progress: Progress::default(),
-            result: None,
-            error: None,
-            model: None,
-            cancel_requested: false,
             priority: new.priority.get(),
             callback: new.callback.as_ref().map(|url| Callback::new(url.as_str())),
-            lineage: Lineage::Single,
+            ..Job::queued(
+                self.ids.id(),
+                new.owner.clone(),
+                new.spec.task.name(),
+                new.spec.to_json(),
+                new.seed,
+                self.ids.now(),
+            )
         }
     }
 

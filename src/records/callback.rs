@@ -133,36 +133,27 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::records::Owner;
     use crate::records::id::Id;
-    use crate::records::{Owner, Progress};
 
     fn job(status: Status) -> Job {
         let at = |milliseconds: i64| Timestamp::from_milliseconds(1_700_000_000_000 + milliseconds);
         Job {
-            id: Id::new(at(0), [3; 10]),
-            owner: Owner::anonymous(),
-            task: "train".to_owned(),
             learner: Some("perceptron".to_owned()),
             name: Some("a name".to_owned()),
-            status,
-            spec: json!({"much": "more"}),
-            data_key: None,
-            data_bytes: 0,
-            dataset: None,
-            data_sha256: None,
-            seed: 7,
             attempt: 1,
-            created_at: at(0),
             started_at: Some(at(1)),
             finished_at: status.is_ended().then(|| at(2)),
-            progress: Progress::default(),
             result: Some(json!({"hypothesis": "0".repeat(1_000_000)})),
-            error: None,
-            model: None,
-            cancel_requested: false,
-            priority: 0,
-            callback: None,
-            lineage: crate::records::Lineage::Single,
+            status,
+            ..Job::queued(
+                Id::new(at(0), [3; 10]),
+                Owner::anonymous(),
+                "train",
+                json!({"much": "more"}),
+                7,
+                at(0),
+            )
         }
     }
 

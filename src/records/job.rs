@@ -65,6 +65,45 @@ pub struct Job {
     pub lineage: Lineage,
 }
 
+impl Job {
+    /// A job of this moment that waits to be computed by itself, and of which nothing else is known.
+    pub fn queued(
+        id: JobId,
+        owner: Owner,
+        task: &str,
+        spec: Value,
+        seed: u64,
+        created_at: Timestamp,
+    ) -> Self {
+        Self {
+            id,
+            owner,
+            task: task.to_owned(),
+            learner: None,
+            name: None,
+            status: Status::Queued,
+            spec,
+            data_key: None,
+            data_bytes: 0,
+            dataset: None,
+            data_sha256: None,
+            seed,
+            attempt: 0,
+            created_at,
+            started_at: None,
+            finished_at: None,
+            progress: Progress::default(),
+            result: None,
+            error: None,
+            model: None,
+            cancel_requested: false,
+            priority: 0,
+            callback: None,
+            lineage: Lineage::Single,
+        }
+    }
+}
+
 /// The most bytes of the requests of all parts of a job: each has one of its own, which is stored, and
 /// all of them are made at once.
 pub const PARTS_REQUEST_BYTES_MAX: u64 = 64 << 20;

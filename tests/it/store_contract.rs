@@ -83,30 +83,18 @@ fn job(number: i64) -> Job {
     let mut random = [0x11; 10];
     random[..8].copy_from_slice(&number.to_be_bytes());
     Job {
-        id: JobId::new(at(number), random),
-        owner: owner(),
-        task: "train".into(),
         learner: Some("perceptron".into()),
         name: Some(format!("number {number}")),
-        status: Status::Queued,
-        spec: json!({"train": {"learner": {"name": "perceptron", "params": {}}}}),
         data_key: Some(format!("jobs/{number:06}/0/data")),
-        data_bytes: 0,
         data_sha256: Some("ab".repeat(32)),
-        dataset: None,
-        seed: (1 << 53) - 1,
-        attempt: 0,
-        created_at: at(number),
-        started_at: None,
-        finished_at: None,
-        progress: Progress::default(),
-        result: None,
-        error: None,
-        model: None,
-        cancel_requested: false,
-        priority: 0,
-        callback: None,
-        lineage: Lineage::Single,
+        ..Job::queued(
+            JobId::new(at(number), random),
+            owner(),
+            "train",
+            json!({"train": {"learner": {"name": "perceptron", "params": {}}}}),
+            (1 << 53) - 1,
+            at(number),
+        )
     }
 }
 

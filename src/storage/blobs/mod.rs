@@ -356,17 +356,12 @@ mod tests {
         )
     }
 
+    /// What a folder has beyond the contract of all places for blobs (`tests/it/blobs/contract.rs`).
     #[tokio::test]
-    async fn blobs_are_put_got_listed_and_deleted() {
+    async fn a_folder_outlives_its_process_and_keeps_no_empty_directory() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("blobs");
         let blobs = Blobs::local(&root).unwrap();
-        assert_eq!(blobs.list("").await.unwrap(), []);
-        assert_eq!(blobs.get(&key(1)).await.unwrap(), None);
-        blobs
-            .put(&key(1), Bytes::from_static(b"first"))
-            .await
-            .unwrap();
         blobs
             .put(&key(1), Bytes::from_static(b"one"))
             .await
@@ -375,19 +370,11 @@ mod tests {
         // A new process sees the same.
         let blobs = Blobs::local(&root).unwrap();
         assert_eq!(blobs.get(&key(1)).await.unwrap().unwrap(), "one");
-        let mut listed = blobs.list("jobs").await.unwrap();
-        listed.sort_by_key(|blob| blob.bytes);
-        let found: Vec<_> = listed
-            .iter()
-            .map(|blob| (blob.key.clone(), blob.bytes))
-            .collect();
-        assert_eq!(found, [(key(2), 0), (key(1), 3)]);
-        assert_eq!(blobs.list("job").await.unwrap(), []);
+        assert_eq!(blobs.list("jobs").await.unwrap().len(), 2);
         for _ in 0..2 {
             blobs.delete(&key(1)).await.unwrap();
             blobs.delete(&key(2)).await.unwrap();
         }
-        assert_eq!(blobs.list("").await.unwrap(), []);
         // No empty directory is left behind but the root.
         assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0);
         blobs

@@ -5,7 +5,7 @@ use std::path::Path;
 use sqlx::{Row, SqlitePool};
 
 use super::open;
-use crate::records::{Job, JobId, Lineage, Owner, Progress, Status, Timestamp};
+use crate::records::{Job, JobId, Owner, Timestamp};
 use crate::storage::sql::SqlStore;
 use crate::storage::sql::database::Database;
 use crate::storage::{CancelOutcome, DeleteOutcome, Store, StoreError};
@@ -22,32 +22,14 @@ async fn opened(directory: &Path) -> (SqlStore, SqlitePool, SqlitePool) {
 
 fn job(number: u8) -> Job {
     let at = Timestamp::from_milliseconds(1_700_000_000_000);
-    Job {
-        id: JobId::new(at, [number; 10]),
-        owner: Owner::anonymous(),
-        task: "train".into(),
-        learner: None,
-        name: None,
-        status: Status::Queued,
-        spec: serde_json::json!({ "filling": "x".repeat(100_000) }),
-        data_key: None,
-        data_bytes: 0,
-        data_sha256: None,
-        dataset: None,
-        seed: 0,
-        attempt: 0,
-        created_at: at,
-        started_at: None,
-        finished_at: None,
-        progress: Progress::default(),
-        result: None,
-        error: None,
-        model: None,
-        cancel_requested: false,
-        priority: 0,
-        callback: None,
-        lineage: Lineage::Single,
-    }
+    Job::queued(
+        JobId::new(at, [number; 10]),
+        Owner::anonymous(),
+        "train",
+        serde_json::json!({ "filling": "x".repeat(100_000) }),
+        0,
+        at,
+    )
 }
 
 async fn number(pool: &SqlitePool, statement: &'static str) -> i64 {

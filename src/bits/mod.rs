@@ -37,6 +37,6 @@ pub use kernels::{Kernels, kernels, use_kernels};
 pub use matrix::{BLOCK_ROWS, BitBlock, BitMatrix};
 pub use products::{ColumnWeights, ROW_WEIGHT_MAX, add_column_sums, row_sums};
 pub use select::select_bit;
-pub use tally::Tally;
+pub use tally::{Comparison, Tally};
 pub use vector::{BitVector, WORD_BITS, last_word_mask, words_for};
 pub use weights::{add_selected, add_signed, selected_sum};

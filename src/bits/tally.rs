@@ -5,7 +5,7 @@
 //! lane. A block of 64 rows is eight rows a lane; seven adders reduce those and the planes of
 //! 1, 2 and 4 to one plane of 8, and the planes of 8, 16, .. take these up as a binary
 //! counter, so that on average one further adder a block is at work. Only when the counts are
-//! asked for are the planes drained.
+//! asked for are the planes drained; how counts compare with one number is read off the planes.
 //!
 //! Source of the adder tree: W. Mula, N. Kurz, D. Lemire, "Faster population counts using AVX2
 //! instructions", The Computer Journal 61(1), 2018, there for whole words (Harley and Seal).
@@ -25,6 +25,8 @@ pub struct Tally {
     rows: u32,
     /// What has been drained, or was added by the plain twin.
     counts: Vec<u32>,
+    /// Whether that is anything.
+    is_drained: bool,
     /// Blocks in the planes.
     blocks: u32,
     /// The planes of 1, 2 and 4 of each word.
@@ -33,6 +35,17 @@ pub struct Tally {
     levels: Vec<Level>,
     /// The planes carried from one level to the next; room only.
     carries: Vec<Plane>,
+    /// The digits of one word; room only.
+    digits: Digits,
+}
+
+/// How the counts of the 64 coordinates of a word compare with a number: a bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comparison {
+    /// Where the count is the number, or more.
+    pub at_least: u64,
+    /// Where the count is the number.
+    pub equal: u64,
 }
 
 /// The planes of 2^(3 + level), one for each word.
@@ -58,11 +71,13 @@ impl Tally {
         let words = words_for(counts.len());
         Self {
             rows,
+            is_drained: rows > 0,
             counts,
             blocks: 0,
             low: vec![[[0; LANES]; 3]; words],
             levels: Vec::new(),
             carries: vec![[0; LANES]; words],
+            digits: Digits::default(),
         }
     }
 
@@ -93,7 +108,10 @@ impl Tally {
         self.rows = total;
         match kernels() {
             Kernels::Detected => self.add_to_planes(block, rows),
-            Kernels::Scalar => scalar::tally(block, rows, &mut self.counts),
+            Kernels::Scalar => {
+                self.is_drained = true;
+                scalar::tally(block, rows, &mut self.counts);
+            }
         }
     }
 
@@ -129,10 +147,30 @@ impl Tally {
         &self.counts
     }
 
+    /// How the counts compare with `number`, the coordinates of one word after the other. The bits of
+    /// coordinates past the last are those of a count of 0.
+    pub fn compare(&mut self, number: u32) -> impl Iterator<Item = Comparison> {
+        if self.is_drained {
+            self.drain();
+        }
+        let (is_drained, words) = (self.is_drained, self.low.len());
+        (0..words).map(move |word| {
+            if is_drained {
+                compare_counts(self.counts.chunks(WORD_BITS).nth(word), number)
+            } else {
+                self.gather_digits(word);
+                compare_digits(&mut self.digits.sums, &self.digits.waiting, number)
+            }
+        })
+    }
+
     /// Back to no rows.
     pub fn clear(&mut self) {
         self.rows = 0;
-        self.counts.fill(0);
+        if self.is_drained {
+            self.counts.fill(0);
+            self.is_drained = false;
+        }
         self.clear_planes();
     }
 
@@ -140,26 +178,39 @@ impl Tally {
         if self.blocks == 0 {
             return;
         }
-        for (word, counts) in self.counts.chunks_mut(WORD_BITS).enumerate() {
-            let mut digits = Digits::default();
-            digits.planes[..3].copy_from_slice(&self.low[word]);
-            let mut waiting = Digits::default();
-            for (place, level) in self.levels.iter().enumerate() {
-                digits.planes[3 + place] = level.sums[word];
-                if self.blocks >> place & 1 == 1 {
-                    waiting.planes[3 + place] = level.waiting[word];
-                }
-            }
+        for word in 0..self.low.len() {
+            self.gather_digits(word);
             let mut drained = [0; WORD_BITS];
-            drain_word(&mut digits, &waiting, 3 + self.levels.len(), &mut drained);
-            for (count, drained) in counts.iter_mut().zip(drained) {
+            expand_digits(&mut self.digits.sums, &self.digits.waiting, &mut drained);
+            let counts = self.counts[word * WORD_BITS..].iter_mut();
+            for (count, drained) in counts.zip(drained) {
                 *count += drained;
             }
         }
+        self.is_drained = true;
         self.clear_planes();
     }
 
+    /// Collects the planes of one word.
+    fn gather_digits(&mut self, word: usize) {
+        let Digits { sums, waiting } = &mut self.digits;
+        sums.clear();
+        sums.extend(self.low[word]);
+        waiting.clear();
+        waiting.resize(sums.len(), [0; LANES]);
+        for (place, level) in self.levels.iter().enumerate() {
+            sums.push(level.sums[word]);
+            waiting.push(match self.blocks >> place & 1 {
+                1 => level.waiting[word],
+                _ => [0; LANES],
+            });
+        }
+    }
+
     fn clear_planes(&mut self) {
+        if self.blocks == 0 {
+            return;
+        }
         self.blocks = 0;
         self.low.fill([[0; LANES]; 3]);
         for level in &mut self.levels {
@@ -168,17 +219,25 @@ impl Tally {
     }
 }
 
-/// The planes of one word, of 1, 2, 4, ..: 32 levels above the lowest three, one for the sum with
-/// what waits, and three for the sum over the lanes.
+/// The planes of one word, of 1, 2, 4, ..: what was summed, and what waits to be.
+#[derive(Clone, Debug, Default)]
 struct Digits {
-    planes: [Plane; 3 + 32 + 1 + 3],
+    sums: Vec<Plane>,
+    waiting: Vec<Plane>,
 }
 
-impl Default for Digits {
-    fn default() -> Self {
-        Self {
-            planes: [[0; LANES]; 39],
-        }
+/// What [`compare_digits`] finds, of the counts of one word.
+fn compare_counts(counts: Option<&[u32]>, number: u32) -> Comparison {
+    let mask = |is_so: &dyn Fn(u32) -> bool| {
+        let counts = counts.unwrap_or_default().iter().enumerate();
+        let past = if is_so(0) { u64::MAX } else { 0 };
+        counts.fold(past, |mask, (j, &count)| {
+            mask & !(1 << j) | u64::from(is_so(count)) << j
+        })
+    };
+    Comparison {
+        at_least: mask(&|count| count >= number),
+        equal: mask(&|count| count == number),
     }
 }
 
@@ -220,11 +279,17 @@ multiversioned! {
 
 multiversioned! {
     fn add_rows(words: &[u64], start: usize, end: usize, low: &mut [[Plane; 3]], carries: &mut [Plane]) {
+        let mut chosen = [0; BLOCK_ROWS];
+        for (row, chosen) in chosen.iter_mut().enumerate() {
+            *chosen = u64::from(start <= row && row < end).wrapping_neg();
+        }
         let columns = words.as_chunks::<BLOCK_ROWS>().0;
         for ((column, low), carry) in columns.iter().zip(low).zip(carries) {
-            let mut chosen = [0; BLOCK_ROWS];
-            chosen[start..end].copy_from_slice(&column[start..end]);
-            add_column(&chosen, low, carry);
+            let mut rows = *column;
+            for (row, chosen) in rows.iter_mut().zip(&chosen) {
+                *row &= chosen;
+            }
+            add_column(&rows, low, carry);
         }
     }
 }
@@ -240,38 +305,62 @@ multiversioned! {
 }
 
 multiversioned! {
-    /// The 64 counts of one word, from `used` planes of `digits` and of `waiting`.
-    fn drain_word(digits: &mut Digits, waiting: &Digits, used: usize, counts: &mut [u32; WORD_BITS]) {
-        let planes = &mut digits.planes;
-        let mut carry = [0; LANES];
-        for (plane, waiting) in planes.iter_mut().zip(&waiting.planes).take(used) {
-            for lane in 0..LANES {
-                (plane[lane], carry[lane]) = add_three(plane[lane], waiting[lane], carry[lane]);
-            }
-        }
-        planes[used] = carry;
-        let mut used = used + 1;
-        // Half of the lanes are added to the other half, three times.
-        for half in [4, 2, 1] {
-            let mut carry = [0; 4];
-            for plane in &mut planes[..used] {
-                for lane in 0..half {
-                    (plane[lane], carry[lane]) = add_three(plane[lane], plane[lane + half], carry[lane]);
-                }
-            }
-            planes[used][..4].copy_from_slice(&carry);
-            used += 1;
-        }
+    /// The 64 counts of one word.
+    fn expand_digits(sums: &mut Vec<Plane>, waiting: &[Plane], counts: &mut [u32; WORD_BITS]) {
+        add_up(sums, waiting);
         // From the highest digit down, so that each step doubles what is there. Digits past the
         // 32nd are zero, since no more than `u32::MAX` rows are in.
         let (low, high) = counts.split_at_mut(32);
-        for plane in planes[..used].iter().rev() {
+        for plane in sums.iter().rev() {
             let (bits_low, bits_high) = (plane[0] as u32, (plane[0] >> 32) as u32);
             for (j, (low, high)) in low.iter_mut().zip(&mut *high).enumerate() {
                 *low = *low << 1 | bits_low >> j & 1;
                 *high = *high << 1 | bits_high >> j & 1;
             }
         }
+    }
+}
+
+multiversioned! {
+    /// How the 64 counts of one word compare with `number`.
+    fn compare_digits(sums: &mut Vec<Plane>, waiting: &[Plane], number: u32) -> Comparison {
+        add_up(sums, waiting);
+        let (mut at_least, mut equal) = (u64::MAX, u64::MAX);
+        // From the lowest digit up: a higher one decides, unless both have the same.
+        for (place, plane) in sums.iter().enumerate() {
+            let ours = plane[0];
+            let its = (u64::from(number) >> place & 1).wrapping_neg();
+            at_least = ours & !its | !(ours ^ its) & at_least;
+            equal &= !(ours ^ its);
+        }
+        if u64::from(number) >> sums.len() != 0 {
+            return Comparison { at_least: 0, equal: 0 };
+        }
+        Comparison { at_least, equal }
+    }
+}
+
+/// Adds what waits to the sums, and then the lanes of the sums: the digits of the 64 counts are left
+/// in lane 0.
+#[inline(always)]
+fn add_up(sums: &mut Vec<Plane>, waiting: &[Plane]) {
+    let mut carry = [0; LANES];
+    for (plane, waiting) in sums.iter_mut().zip(waiting) {
+        for lane in 0..LANES {
+            (plane[lane], carry[lane]) = add_three(plane[lane], waiting[lane], carry[lane]);
+        }
+    }
+    sums.push(carry);
+    // Half of the lanes are added to the other half, three times.
+    for half in [4, 2, 1] {
+        let mut carry = [0; LANES];
+        for plane in sums.iter_mut() {
+            for lane in 0..half {
+                (plane[lane], carry[lane]) =
+                    add_three(plane[lane], plane[lane + half], carry[lane]);
+            }
+        }
+        sums.push(carry);
     }
 }
 
@@ -296,6 +385,12 @@ mod tests {
                 tally.add(buffer.as_block(), start..end);
                 scalar::tally(buffer.as_block(), start..end, &mut expected);
                 rows += (end - start) as u32;
+                let number = expected[0].saturating_add_signed(action - 3);
+                let found: Vec<Comparison> = tally.compare(number).collect();
+                for (word, found) in found.into_iter().enumerate() {
+                    let expected = expected.chunks(WORD_BITS).nth(word);
+                    prop_assert_eq!(found, compare_counts(expected, number));
+                }
                 match action {
                     0 => prop_assert_eq!(tally.counts(), &expected[..]),
                     1 => tally = Tally::from_counts(tally.rows(), tally.counts().to_vec()),

@@ -104,6 +104,16 @@ impl BitVector {
         self.words[j / WORD_BITS] ^= 1 << (j % WORD_BITS);
     }
 
+    /// Inverts the coordinates from `64 word` on whose bit of `mask` is 1.
+    ///
+    /// # Panics
+    /// When there is no such word, or no such coordinate.
+    pub fn flip_masked(&mut self, word: usize, mask: u64) {
+        let last = self.words.len() - 1;
+        assert!(word < last || mask & !last_word_mask(self.n) == 0);
+        self.words[word] ^= mask;
+    }
+
     /// The number of coordinates in which two vectors of one length differ.
     pub fn hamming_distance(&self, other: &Self) -> usize {
         assert_eq!(self.n, other.n);

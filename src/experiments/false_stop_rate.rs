@@ -13,7 +13,7 @@ use crate::learners::random::Seed;
 use crate::learners::run::{Interrupt, Run};
 use crate::learners::stopping::{Sampling, StopRule};
 use crate::learners::task::{Input, Task};
-use crate::learners::train::train;
+use crate::learners::train::train_to_end;
 use crate::theory::directed_drift::{expected_examples_log2, false_stop_probability};
 
 use super::error::{
@@ -133,8 +133,8 @@ impl Design for FalseStopRate {
             rule: Some(rule),
             ..Task::of(&directed_drift::ENTRY, seed)
         };
-        let outcome = train(&task, Input::Generated(&plan), run)?;
-        let is_right = outcome.target.is_some_and(|target| target.recovered);
+        let end = train_to_end(&task, Input::Generated(&plan), run)?;
+        let is_right = end.target.is_some_and(|target| target.recovered);
         Ok(Observation {
             value: u64::from(!is_right),
             is_censored: false,

@@ -21,7 +21,7 @@ use crate::learners::random::Seed;
 use crate::learners::run::{Interrupt, Limits, Run};
 use crate::learners::stopping::{Sampling, StopRule};
 use crate::learners::task::{Input, Task};
-use crate::learners::train::train;
+use crate::learners::train::train_to_end;
 use crate::theory::directed_drift::{expected_mistakes, theorem_1};
 
 use super::error::{
@@ -292,10 +292,10 @@ impl Design for MistakeBoundSweep {
             },
             ..Task::of(cell.entry, seed)
         };
-        let outcome = train(&task, Input::Generated(&plan), run)?;
+        let end = train_to_end(&task, Input::Generated(&plan), run)?;
         Ok(Observation {
-            value: outcome.counts.mistakes,
-            is_censored: !outcome.target.is_some_and(|target| target.recovered),
+            value: end.counts.mistakes,
+            is_censored: !end.target.is_some_and(|target| target.recovered),
         })
     }
 

@@ -15,7 +15,7 @@ use crate::learners::random::Seed;
 use crate::learners::run::{Interrupt, Limits, Run};
 use crate::learners::stopping::Sampling;
 use crate::learners::task::{self, Input, Task, TaskError};
-use crate::learners::train::train;
+use crate::learners::train::{train, train_to_end};
 
 use super::error::{check_grid, check_list, check_not_empty, check_number, check_reals};
 use super::outcome::{Axis, Chart, Mark, Point, Scale, Series};
@@ -238,8 +238,8 @@ impl Design for SampleComplexity {
 
     fn observe(&self, point: usize, seed: Seed, run: &Run) -> Result<Observation, Interrupt> {
         let (task, plan) = self.run(point, seed);
-        let outcome = train(&task, Input::Generated(&plan), run)?;
-        let is_recovered = outcome.target.is_some_and(|target| target.recovered);
+        let end = train_to_end(&task, Input::Generated(&plan), run)?;
+        let is_recovered = end.target.is_some_and(|target| target.recovered);
         Ok(Observation {
             value: u64::from(is_recovered),
             is_censored: false,

@@ -4,7 +4,7 @@
 use std::f64::consts::PI;
 use std::ops::Range;
 
-use crate::bits::{BitVector, Tally, WORD_BITS};
+use crate::bits::{BitVector, Tally};
 
 use super::block::Block;
 use super::catalogue::Setup;
@@ -181,20 +181,20 @@ impl Ballot {
         self.awaits
     }
 
-    /// For each word of the weights, the mask of the coordinates in which at least half of the batch
-    /// differs from `weights`.
-    pub fn outvoted(&mut self, weights: &BitVector) -> impl Iterator<Item = u64> {
+    /// Flips every coordinate in which at least half of the batch differs from `weights`; whether any.
+    pub fn flip_outvoted(&mut self, weights: &mut BitVector) -> bool {
         // With c ones of m: 2 c >= m where the weight is -1, and 2 (m - c) >= m where it is +1.
-        let (most, half) = ((self.size / 2) as u32, self.size.div_ceil(2) as u32);
-        let words = self.tally.counts().chunks(WORD_BITS).zip(weights.words());
-        words.map(move |(ones, weights)| {
-            let (mut few, mut many) = (0, 0);
-            for (j, &ones) in ones.iter().enumerate() {
-                few |= u64::from(ones <= most) << j;
-                many |= u64::from(ones >= half) << j;
-            }
-            weights & few | !weights & many
-        })
+        let half = self.size.div_ceil(2) as u32;
+        let may_tie = self.size.is_multiple_of(2);
+        let mut any = 0;
+        for (word, ones) in self.tally.compare(half).enumerate() {
+            let ties = if may_tie { ones.equal } else { 0 };
+            let before = weights.words()[word];
+            let outvoted = !before & ones.at_least | before & (!ones.at_least | ties);
+            weights.flip_masked(word, outvoted);
+            any |= outvoted;
+        }
+        any != 0
     }
 
     /// For each coordinate, the examples that differ from `weights` there.

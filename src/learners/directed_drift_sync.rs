@@ -27,7 +27,7 @@
 //! assert!(outcome.counts.mistakes < 5);
 //! ```
 
-use crate::bits::{BitVector, WORD_BITS};
+use crate::bits::BitVector;
 
 use super::ballot::{Ballot, BatchDrift, batch_size};
 use super::catalogue::{DefaultStop, Entry, Guarantee};
@@ -59,14 +59,9 @@ pub static ENTRY: Entry = Entry {
 };
 
 fn flip_outvoted(weights: &mut BitVector, ballot: &mut Ballot, _: &mut Generator) -> Update {
-    let outvoted: Vec<u64> = ballot.outvoted(weights).collect();
-    let mut update = Update::Unchanged;
-    for (word, mut mask) in outvoted.into_iter().enumerate() {
-        while mask != 0 {
-            weights.flip(word * WORD_BITS + mask.trailing_zeros() as usize);
-            mask &= mask - 1;
-            update = Update::Changed;
-        }
+    if ballot.flip_outvoted(weights) {
+        Update::Changed
+    } else {
+        Update::Unchanged
     }
-    update
 }

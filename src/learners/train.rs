@@ -47,6 +47,51 @@ pub fn train_from(
     state: Option<&[u8]>,
     run: &Run,
 ) -> Result<Outcome, Interrupt> {
+    learn(task, input, state, run, |reason, train_loop, source| {
+        let reported = report(task, input, reason, train_loop, source);
+        if reported == Err(Interrupt::Suspended) {
+            train_loop.hand_over(None);
+        }
+        reported
+    })
+}
+
+/// What an experiment asks of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// Why it ended.
+    pub reason: Reason,
+    /// What was counted.
+    pub counts: Counts,
+    /// How near the truth it came; none where there is no known truth.
+    pub target: Option<Recovery>,
+}
+
+/// As [`train`], of which no more is wanted than its end: no example is read again to report on it.
+///
+/// # Errors
+/// As for [`train`].
+///
+/// # Panics
+/// As for [`train`].
+pub fn train_to_end(task: &Task, input: Input<'_>, run: &Run) -> Result<End, Interrupt> {
+    learn(task, input, None, run, |reason, train_loop, _| {
+        Ok(End {
+            reason,
+            counts: train_loop.course.counts,
+            target: recovery(&train_loop.rule.hypothesis(), input),
+        })
+    })
+}
+
+/// Learns, and reports on it.
+fn learn<R>(
+    task: &Task,
+    input: Input<'_>,
+    state: Option<&[u8]>,
+    run: &Run,
+    report: impl FnOnce(Reason, &mut TrainLoop<'_>, &Source<'_>) -> Result<R, Interrupt>,
+) -> Result<R, Interrupt> {
     let (mut rule, random) = task::build(task, input).expect("a checked task");
     let needs_sample = rule.order() != Order::Cyclic && input.examples().is_some();
     let materialised = match input {
@@ -87,11 +132,7 @@ pub fn train_from(
         Shown::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
         Shown::AtRest(sample) => train_loop.run_sample(sample)?,
     };
-    let reported = report(task, input, reason, &mut train_loop, &source);
-    if reported == Err(Interrupt::Suspended) {
-        train_loop.hand_over(None);
-    }
-    reported
+    report(reason, &mut train_loop, &source)
 }
 
 /// A run before its first example.

@@ -10,6 +10,8 @@
 //! Source of the adder tree: W. Mula, N. Kurz, D. Lemire, "Faster population counts using AVX2
 //! instructions", The Computer Journal 61(1), 2018, there for whole words (Harley and Seal).
 
+use std::array::from_fn;
+use std::mem::swap;
 use std::ops::Range;
 
 use super::kernels::{Kernels, kernels, multiversioned};
@@ -35,8 +37,6 @@ pub struct Tally {
     levels: Vec<Level>,
     /// The planes carried from one level to the next; room only.
     carries: Vec<Plane>,
-    /// The digits of one word; room only.
-    digits: Digits,
 }
 
 /// How the counts of the 64 coordinates of a word compare with a number: a bit each.
@@ -77,7 +77,6 @@ impl Tally {
             low: vec![[[0; LANES]; 3]; words],
             levels: Vec::new(),
             carries: vec![[0; LANES]; words],
-            digits: Digits::default(),
         }
     }
 
@@ -132,7 +131,7 @@ impl Tally {
             add_planes(&mut level.sums, &level.waiting, &mut self.carries);
         }
         match self.levels.get_mut(level) {
-            Some(level) => level.waiting.copy_from_slice(&self.carries),
+            Some(level) => swap(&mut level.waiting, &mut self.carries),
             None => self.levels.push(Level {
                 sums: vec![[0; LANES]; self.carries.len()],
                 waiting: self.carries.clone(),
@@ -158,8 +157,7 @@ impl Tally {
             if is_drained {
                 compare_counts(self.counts.chunks(WORD_BITS).nth(word), number)
             } else {
-                self.gather_digits(word);
-                compare_digits(&mut self.digits.sums, &self.digits.waiting, number)
+                compare_digits(self.planes(word), number)
             }
         })
     }
@@ -179,9 +177,8 @@ impl Tally {
             return;
         }
         for word in 0..self.low.len() {
-            self.gather_digits(word);
             let mut drained = [0; WORD_BITS];
-            expand_digits(&mut self.digits.sums, &self.digits.waiting, &mut drained);
+            expand_digits(self.planes(word), &mut drained);
             let counts = self.counts[word * WORD_BITS..].iter_mut();
             for (count, drained) in counts.zip(drained) {
                 *count += drained;
@@ -191,19 +188,12 @@ impl Tally {
         self.clear_planes();
     }
 
-    /// Collects the planes of one word.
-    fn gather_digits(&mut self, word: usize) {
-        let Digits { sums, waiting } = &mut self.digits;
-        sums.clear();
-        sums.extend(self.low[word]);
-        waiting.clear();
-        waiting.resize(sums.len(), [0; LANES]);
-        for (place, level) in self.levels.iter().enumerate() {
-            sums.push(level.sums[word]);
-            waiting.push(match self.blocks >> place & 1 {
-                1 => level.waiting[word],
-                _ => [0; LANES],
-            });
+    fn planes(&self, word: usize) -> Planes<'_> {
+        Planes {
+            word,
+            low: &self.low[word],
+            levels: &self.levels,
+            blocks: self.blocks,
         }
     }
 
@@ -219,12 +209,85 @@ impl Tally {
     }
 }
 
-/// The planes of one word, of 1, 2, 4, ..: what was summed, and what waits to be.
-#[derive(Clone, Debug, Default)]
-struct Digits {
-    sums: Vec<Plane>,
-    waiting: Vec<Plane>,
+/// The planes of one word.
+#[derive(Clone, Copy)]
+struct Planes<'t> {
+    word: usize,
+    low: &'t [Plane; 3],
+    levels: &'t [Level],
+    blocks: u32,
 }
+
+impl Planes<'_> {
+    /// Calls `take` with each digit of the 64 counts, of 1, 2, 4, .., a bit for each coordinate: what
+    /// was summed, and what waits to be, over all lanes. Returns how many digits there are.
+    #[inline(always)]
+    fn for_each_digit(self, mut take: impl FnMut(usize, u64)) -> usize {
+        const NONE: Plane = [0; LANES];
+        let mut carries = [NONE; 4];
+        let mut place = 0;
+        for plane in self.low {
+            take(place, add_lanes(&mut carries, plane, &NONE));
+            place += 1;
+        }
+        for (level, planes) in self.levels.iter().enumerate() {
+            let is_waiting = self.blocks >> level & 1 == 1;
+            let waiting = if is_waiting {
+                &planes.waiting[self.word]
+            } else {
+                &NONE
+            };
+            take(
+                place,
+                add_lanes(&mut carries, &planes.sums[self.word], waiting),
+            );
+            place += 1;
+        }
+        // What the last of each of the four additions carried.
+        for _ in 0..carries.len() {
+            take(place, add_lanes(&mut carries, &NONE, &NONE));
+            place += 1;
+        }
+        place
+    }
+}
+
+/// One digit of a plane, of what waits, and of what the digit before carried. Half of the lanes are
+/// added to the other half, three times; the lanes are kept eight, since a part of what was just
+/// written is slow to read. Functions and not closures: only those are compiled for the instruction
+/// set of their caller.
+#[inline(always)]
+fn add_lanes(carries: &mut [Plane; 4], plane: &Plane, waiting: &Plane) -> u64 {
+    let [last, four, two, one] = carries;
+    let sum = add_three_planes(plane, waiting, last);
+    let sum = add_three_planes(&sum, &turned::<4>(&sum), four);
+    let sum = add_three_planes(&sum, &turned::<2>(&sum), two);
+    let sum = add_three_planes(&sum, &turned::<1>(&sum), one);
+    sum[0]
+}
+
+/// The lanes from lane `BY` on, and then those before it.
+#[inline(always)]
+fn turned<const BY: usize>(plane: &Plane) -> Plane {
+    let mut turned = [0; LANES];
+    for lane in 0..LANES {
+        turned[lane] = plane[(lane + BY) % LANES];
+    }
+    turned
+}
+
+/// The sum of three planes, the carry in the place of the third.
+#[inline(always)]
+fn add_three_planes(a: &Plane, b: &Plane, c: &mut Plane) -> Plane {
+    let mut sum = [0; LANES];
+    for lane in 0..LANES {
+        (sum[lane], c[lane]) = add_three(a[lane], b[lane], c[lane]);
+    }
+    sum
+}
+
+/// More digits than there are: three, 32 levels, and what four additions carry.
+const DIGITS_MAX: usize = 3 + 32 + 4;
 
 /// What [`compare_digits`] finds, of the counts of one word.
 fn compare_counts(counts: Option<&[u32]>, number: u32) -> Comparison {
@@ -285,10 +348,7 @@ multiversioned! {
         }
         let columns = words.as_chunks::<BLOCK_ROWS>().0;
         for ((column, low), carry) in columns.iter().zip(low).zip(carries) {
-            let mut rows = *column;
-            for (row, chosen) in rows.iter_mut().zip(&chosen) {
-                *row &= chosen;
-            }
+            let rows = from_fn(|row| column[row] & chosen[row]);
             add_column(&rows, low, carry);
         }
     }
@@ -306,13 +366,14 @@ multiversioned! {
 
 multiversioned! {
     /// The 64 counts of one word.
-    fn expand_digits(sums: &mut Vec<Plane>, waiting: &[Plane], counts: &mut [u32; WORD_BITS]) {
-        add_up(sums, waiting);
+    fn expand_digits(planes: Planes<'_>, counts: &mut [u32; WORD_BITS]) {
+        let mut digits = [0; DIGITS_MAX];
+        let used = planes.for_each_digit(|place, digit| digits[place] = digit);
         // From the highest digit down, so that each step doubles what is there. Digits past the
         // 32nd are zero, since no more than `u32::MAX` rows are in.
         let (low, high) = counts.split_at_mut(32);
-        for plane in sums.iter().rev() {
-            let (bits_low, bits_high) = (plane[0] as u32, (plane[0] >> 32) as u32);
+        for &digit in digits[..used].iter().rev() {
+            let (bits_low, bits_high) = (digit as u32, (digit >> 32) as u32);
             for (j, (low, high)) in low.iter_mut().zip(&mut *high).enumerate() {
                 *low = *low << 1 | bits_low >> j & 1;
                 *high = *high << 1 | bits_high >> j & 1;
@@ -323,44 +384,20 @@ multiversioned! {
 
 multiversioned! {
     /// How the 64 counts of one word compare with `number`.
-    fn compare_digits(sums: &mut Vec<Plane>, waiting: &[Plane], number: u32) -> Comparison {
-        add_up(sums, waiting);
+    fn compare_digits(planes: Planes<'_>, number: u32) -> Comparison {
+        let number = u64::from(number);
         let (mut at_least, mut equal) = (u64::MAX, u64::MAX);
         // From the lowest digit up: a higher one decides, unless both have the same.
-        for (place, plane) in sums.iter().enumerate() {
-            let ours = plane[0];
-            let its = (u64::from(number) >> place & 1).wrapping_neg();
-            at_least = ours & !its | !(ours ^ its) & at_least;
-            equal &= !(ours ^ its);
+        let used = planes.for_each_digit(|place, digit| {
+            let other = (number >> place & 1).wrapping_neg();
+            at_least = digit & !other | !(digit ^ other) & at_least;
+            equal &= !(digit ^ other);
+        });
+        if number >> used == 0 {
+            Comparison { at_least, equal }
+        } else {
+            Comparison { at_least: 0, equal: 0 }
         }
-        if u64::from(number) >> sums.len() != 0 {
-            return Comparison { at_least: 0, equal: 0 };
-        }
-        Comparison { at_least, equal }
-    }
-}
-
-/// Adds what waits to the sums, and then the lanes of the sums: the digits of the 64 counts are left
-/// in lane 0.
-#[inline(always)]
-fn add_up(sums: &mut Vec<Plane>, waiting: &[Plane]) {
-    let mut carry = [0; LANES];
-    for (plane, waiting) in sums.iter_mut().zip(waiting) {
-        for lane in 0..LANES {
-            (plane[lane], carry[lane]) = add_three(plane[lane], waiting[lane], carry[lane]);
-        }
-    }
-    sums.push(carry);
-    // Half of the lanes are added to the other half, three times.
-    for half in [4, 2, 1] {
-        let mut carry = [0; LANES];
-        for plane in sums.iter_mut() {
-            for lane in 0..half {
-                (plane[lane], carry[lane]) =
-                    add_three(plane[lane], plane[lane + half], carry[lane]);
-            }
-        }
-        sums.push(carry);
     }
 }
 

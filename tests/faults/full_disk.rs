@@ -23,6 +23,9 @@ use crate::service::{
 /// Lines that the program may log for each time that its disk fills up, whatever is asked of it.
 const LOG_LINES_MAX: usize = 10;
 
+/// For more rows there is no room between others, in a log that a full disk keeps from growing.
+const ROWS_BETWEEN_MAX: usize = 100;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn full_disk() {
     let scale = Scale::from_environment();
@@ -43,11 +46,11 @@ async fn full_disk() {
         let mut there = Stock::fill(client, &mut kept, round).await;
         until_full(client, &disk, &mut there, &mut tally, &mut random).await;
         let begun = Instant::now();
-        refused(client, &mut tally).await;
+        refused(client, &mut there, &mut tally).await;
         read(client, &there, &kept).await;
         cancel_and_delete(client, &there, &mut tally).await;
         assert_eq!(tally.overtaken, 0, "the one worker was busy");
-        refused(client, &mut tally).await;
+        refused(client, &mut there, &mut tally).await;
         read(client, &there, &kept).await;
         tally.full_seconds += begun.elapsed().as_secs_f64();
         disk.make_room();
@@ -225,13 +228,21 @@ async fn until_full(
     }
 }
 
-/// Nothing new is taken in that needs room; for a row there may be some between others.
-async fn refused(client: Client, tally: &mut Tally) {
+/// Nothing new is taken in that needs room; for a few rows there may be some between others.
+async fn refused(client: Client, there: &mut Stock, tally: &mut Tally) {
     let with_data = train(
         json!({"name": "perceptron"}),
         json!({"labelled": {"examples": [
         {"x": "111", "y": 1}, {"x": "000", "y": -1}]}}),
     );
+    for _ in 0..ROWS_BETWEEN_MAX {
+        let answer = client.post("/v1/jobs", &with_data, None).await.unwrap();
+        if answer.status == 507 {
+            break;
+        }
+        let path = answer.expect(202).header("location").unwrap().to_owned();
+        there.queued.push(path);
+    }
     for answer in [
         client.post("/v1/jobs", &with_data, None).await.unwrap(),
         upload(client, 1_024).await,

@@ -97,7 +97,7 @@ async fn measured(what: &str, client: Client, p99_max: Duration) {
     assert!(scale.of(true, p99 <= p99_max), "{what}: p99 is {p99:?}");
 }
 
-/// Jobs that end only when they are stopped, of every kind of loop that a job computes in.
+/// Jobs that end only when they are stopped, or not for seconds, of every kind of loop that a job computes in.
 async fn endless_jobs(client: Client) -> Vec<(&'static str, Value)> {
     let noisy = |n: u32, count: u32| {
         json!({"generated": {"n": n, "target": {"binary_weights": {}}, "sampling": "uniform",
@@ -112,6 +112,8 @@ async fn endless_jobs(client: Client) -> Vec<(&'static str, Value)> {
         job
     };
     let random_order = json!({"order": "random"});
+    // All conjunctions would separate whatever has no contradiction.
+    let linear = json!({"kernel": {"conjunctions": "monotone", "max_literals": 1}});
     vec![
         ("directed-drift", long_job(1)),
         ("directed-drift-async, n = 1,048,576", {
@@ -130,19 +132,19 @@ async fn endless_jobs(client: Client) -> Vec<(&'static str, Value)> {
         ),
         (
             "kernel-perceptron, 5,000 x 64",
-            endlessly("kernel-perceptron", json!({}), noisy(64, 5_000)),
+            endlessly("kernel-perceptron", linear, noisy(64, 5_000)),
         ),
         (
             "winnow, 2,000 x 1,000",
             endlessly("winnow", json!({}), noisy(1_000, 2_000)),
         ),
         (
-            "amp, 6,000 x 4,001",
-            endlessly("amp", json!({}), noisy(4_001, 6_000)),
+            "amp, 18,000 x 12,001",
+            endlessly("amp", json!({}), noisy(12_001, 18_000)),
         ),
         (
-            "separability, 1,200 x 300",
-            json!({"separability": {"data": noisy(300, 1_200)}}),
+            "separability, 6,000 x 1,500",
+            json!({"separability": {"data": noisy(1_500, 6_000)}}),
         ),
         (
             "maximum margin, 40,000 x 512 stored",

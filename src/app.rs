@@ -48,6 +48,9 @@ pub enum StartError {
         directory: String,
         source: StoreError,
     },
+    /// There is no embedded database where one was looked for.
+    #[error("--data-dir {directory}: there is no store here")]
+    NoStore { directory: String },
     /// The setting names no database.
     #[error("--database-url: {0}")]
     DatabaseUrl(String),

@@ -3,7 +3,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 use std::error::Error;
-use std::io::{Read, Write};
+use std::io::{IsTerminal, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::ExitCode;
@@ -76,6 +76,7 @@ fn log_to_stderr(settings: &Settings) -> Result<(), Box<dyn Error>> {
         .map_err(|error| format!("--log {}: {error}", settings.log))?;
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
+        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
     match settings.log_format {
         LogFormat::Text => builder.init(),

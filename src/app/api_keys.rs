@@ -6,7 +6,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::config::{NewKey, Settings};
 use crate::records::{ApiKey, ApiKeyId, Clock, KeyQuotas, SecretDigest};
 
-use super::stores::open_beside;
+use super::stores::{open_beside, open_existing};
 use super::{StartError, SystemClock, entropy, ids};
 
 /// Makes an API key; the key and its secret, which is kept nowhere.
@@ -42,7 +42,7 @@ pub async fn create_key(settings: &Settings, new: NewKey) -> Result<(ApiKey, Str
 /// # Errors
 /// When the store cannot be opened, with the setting at fault, or does not answer.
 pub async fn keys(settings: &Settings) -> Result<Vec<ApiKey>, StartError> {
-    let (store, _data_dir) = open_beside(settings).await?;
+    let (store, _data_dir) = open_existing(settings).await?;
     let keys = store.api_keys().await;
     store.close().await;
     keys.map_err(StartError::Keys)
@@ -53,7 +53,7 @@ pub async fn keys(settings: &Settings) -> Result<Vec<ApiKey>, StartError> {
 /// # Errors
 /// When the store cannot be opened, with the setting at fault, or does not answer.
 pub async fn revoke_key(settings: &Settings, id: ApiKeyId) -> Result<bool, StartError> {
-    let (store, _data_dir) = open_beside(settings).await?;
+    let (store, _data_dir) = open_existing(settings).await?;
     let revoked = store.revoke_api_key(id, SystemClock.now()).await;
     store.close().await;
     revoked.map_err(StartError::Keys)

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::config::Settings;
+use crate::config::{Role, Settings};
 use crate::jobs::Ids;
 use crate::storage::blobs::opening::OpeningError;
 use crate::storage::blobs::unfinished;
@@ -26,6 +26,9 @@ pub(super) async fn open_store(
     let opened = tokio::task::spawn_blocking(move || DataDir::open(&path)).await;
     let opened = opened.map_err(|error| named(StoreError::Other(error.into())))?;
     let mut data_dir = opened.map_err(named)?;
+    if let Place::Postgres(url) = &place {
+        tracing::info!(database = %url, "records are kept in a shared database");
+    }
     let store = open_database(settings, &place, &data_dir).await?;
     // Others may share a database without living in this directory, and the directory from other
     // machines: their leases are theirs until they run out, and so is what they are writing.
@@ -57,7 +60,6 @@ async fn open_database(
             Ok(Arc::new(store.limited(quotas)))
         }
         Place::Postgres(url) => {
-            tracing::info!(database = %url, "records are kept in a shared database");
             let opened = postgres::open(url).await;
             let store = opened.map_err(|source| StartError::Database {
                 shown: url.to_string(),
@@ -77,6 +79,12 @@ pub(super) fn open_blobs(
     let bucket = match place {
         BlobPlace::DataDir => {
             let opened = Blobs::local(&data_dir.blobs_path());
+            if settings.role != Role::All {
+                tracing::warn!(
+                    directory = %data_dir.blobs_path().display(),
+                    "without --blob-url, every process over this database must share this directory"
+                );
+            }
             return opened.map_err(|source| of_data_dir(settings, source));
         }
         BlobPlace::Folder(directory) => {
@@ -140,6 +148,18 @@ pub(super) async fn open_beside(
     data_dir.share().map_err(named)?;
     let store = open_database(settings, &place, &data_dir).await?;
     Ok((store, data_dir))
+}
+
+/// As [`open_beside`], where there is nothing to be done in a store that is made for it.
+pub(super) async fn open_existing(
+    settings: &Settings,
+) -> Result<(Arc<dyn Store>, DataDir), StartError> {
+    let directory = &settings.data_dir;
+    if matches!(place(settings)?, Place::Sqlite) && !DataDir::holds_database(directory) {
+        let directory = directory.display().to_string();
+        return Err(StartError::NoStore { directory });
+    }
+    open_beside(settings).await
 }
 
 fn unusable_blobs(settings: &Settings, source: OpeningError) -> StartError {

@@ -20,8 +20,8 @@ pub enum ExperimentError {
     TooManyPoints { points: u64, limit: u64 },
     /// It would take too long.
     #[error(
-        "this is estimated to take {seconds:.0} seconds of one core, more than \
-         experiment_seconds_max: {limit:.0}"
+        "this is estimated to take {} of one core, more than experiment_seconds_max: {limit:.0}",
+        length(*.seconds)
     )]
     TooCostly { seconds: f64, limit: f64 },
 }
@@ -39,6 +39,16 @@ impl ExperimentError {
             Self::Parameter { pointer, .. } => pointer,
             Self::TooManyPoints { .. } | Self::TooCostly { .. } => "",
         }
+    }
+}
+
+/// A time in seconds; in years where nobody would wait for it.
+fn length(seconds: f64) -> String {
+    const YEAR: f64 = 31_557_600.0;
+    match seconds / YEAR {
+        years if years < 1.0 => format!("{seconds:.0} seconds"),
+        years if years < 1e6 => format!("{years:.0} years"),
+        years => format!("{years:.0e} years"),
     }
 }
 

@@ -254,7 +254,7 @@ impl Cell {
         let mistakes = (0.5 * n + small).min(mistakes_max as f64);
         let examples = mistakes * self.batch_size as f64;
         let words = libm::ceil(n / 64.0);
-        5e-6 + mistakes * (3e-7 + 3e-9 * n) + examples * (5e-10 + 6e-10 * words)
+        3e-6 + mistakes * (1e-7 + 2.7e-9 * n) + examples * (7e-10 + 5e-10 * words)
     }
 
     /// Its point, once there are runs.

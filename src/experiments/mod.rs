@@ -54,6 +54,12 @@ pub trait Design: Debug + Send + Sync {
     /// The points of its grid, in an order of its own.
     fn points(&self) -> Vec<PointPlan>;
 
+    /// From which point the seeds of a point's runs follow: its own, unless what is drawn for another
+    /// is to be drawn for it too, run by run.
+    fn drawn_as(&self, point: usize) -> usize {
+        point
+    }
+
     /// One run at a point, by the number of the latter.
     ///
     /// # Errors
@@ -122,7 +128,8 @@ impl Experiment {
         number: u64,
         run: &Run,
     ) -> Result<Observation, Interrupt> {
-        let seed = Seed(seed).child(point as u64).child(number);
+        let drawn_as = self.design.drawn_as(point) as u64;
+        let seed = Seed(seed).child(drawn_as).child(number);
         let observed = self.design.observe(point, seed, run)?;
         // A run that was told to stop may have ended anyhow: what it came to says nothing.
         run.stop.raised().map_or(Ok(observed), Err)

@@ -14,6 +14,9 @@ pub const PARTS_MAX: u32 = 200;
 /// What a part should take, in nanoseconds: long beside what it takes to hand one out.
 const PART_NANOSECONDS: u128 = 100_000_000;
 
+/// The longest that a run is taken to be, some 40 billion years: so that all add up.
+const RUN_NANOSECONDS_MAX: u128 = 1 << 90;
+
 /// A grid and its cuts.
 #[derive(Clone, Debug)]
 pub struct Parts {
@@ -37,8 +40,8 @@ impl Parts {
         let mut start = 0;
         let mut points = Vec::with_capacity(plans.len());
         for plan in plans {
-            // The cast keeps what is too long at the largest number there is.
-            let nanoseconds_a_run = u128::from((plan.seconds_a_run * 1e9) as u64).max(1);
+            let nanoseconds_a_run = (plan.seconds_a_run * 1e9) as u128;
+            let nanoseconds_a_run = nanoseconds_a_run.clamp(1, RUN_NANOSECONDS_MAX);
             points.push(Stretch {
                 runs: plan.runs,
                 nanoseconds_a_run,

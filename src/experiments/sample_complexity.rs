@@ -236,6 +236,12 @@ impl Design for SampleComplexity {
         (0..learners.len() * self.places()).map(plan).collect()
     }
 
+    /// All learners learn from the same examples: a learner that begins as another does and goes on
+    /// where that gives up is then never seen below it.
+    fn drawn_as(&self, point: usize) -> usize {
+        point % self.places()
+    }
+
     fn observe(&self, point: usize, seed: Seed, run: &Run) -> Result<Observation, Interrupt> {
         let (task, plan) = self.run(point, seed);
         let end = train_to_end(&task, Input::Generated(&plan), run)?;

@@ -64,7 +64,12 @@ impl DataBody {
     /// 415 for anything else.
     pub fn json(app: &App, request: Request) -> Result<Self, Problem> {
         if media_type(request.headers()) != Some(Format::Json) {
-            let detail = "This body is application/json.";
+            let detail = match given(request.headers()) {
+                Some(given) => {
+                    format!("The body is one of Content-Type application/json, and not {given:?}.")
+                }
+                None => "The body needs a Content-Type, which is application/json.".to_owned(),
+            };
             return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
         }
         Self::new(app, request)

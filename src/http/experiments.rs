@@ -1,6 +1,7 @@
 //! Experiments: as a task of a job, as ready-made figures, and what they look like.
 
 use axum::Json;
+use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -42,7 +43,7 @@ pub struct ExperimentRequest {
 }
 
 /// Parameters of a ready-made figure that are to be others.
-#[derive(Deserialize, ToSchema)]
+#[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FigureRequest {
     /// Of every random choice; drawn, and reported, when absent.
@@ -125,9 +126,10 @@ pub async fn list(_: NoQuery) -> Json<FigureList> {
 
 /// Runs the experiment behind a ready-made figure, as a job.
 ///
-/// With `Prefer: wait=S` the answer waits up to S seconds for the end of the job.
+/// Without a body it is the figure as it is listed. With `Prefer: wait=S` the answer waits up to S
+/// seconds for the end of the job.
 #[utoipa::path(post, path = "/v1/experiments/{figure}", tag = "experiments",
-    request_body = FigureRequest,
+    request_body = Option<FigureRequest>,
     params(("figure" = String, Path, description = "The figure's name"),
         ("Prefer" = Option<String>, Header, description = "`wait=S`, at most 60 seconds"),
         KeyHeader),
@@ -145,7 +147,10 @@ pub async fn run(
     let figure = Figure::find(&name).ok_or_else(|| Problem::not_found("figure"))?;
     let wait = Wait::from(prefer);
     let make = async |request, key| {
-        let request: FigureRequest = read_json(&app, request).await?;
+        let request = match has_body(&request) {
+            true => read_json(&app, request).await?,
+            false => FigureRequest::default(),
+        };
         let experiment = figure.spec_with(&request.params).map_err(unlike)?;
         let job = AskedJob {
             asked: Asked {
@@ -163,6 +168,10 @@ pub async fn run(
     };
     let replay = |record| replay(app.clone(), owner.clone(), wait, record);
     once(&app, &owner, request, make, replay).await
+}
+
+fn has_body(request: &Request) -> bool {
+    request.headers().contains_key(header::CONTENT_TYPE) || !request.body().is_end_stream()
 }
 
 /// Parameters that are not of their kind.

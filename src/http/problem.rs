@@ -140,6 +140,12 @@ impl Problem {
         self
     }
 
+    /// The same with another sentence.
+    #[must_use]
+    pub fn about(self, detail: String) -> Self {
+        Self { detail, ..self }
+    }
+
     /// A problem with one query parameter or header.
     pub fn parameter(code: Code, name: &str, detail: impl Into<String>) -> Self {
         let detail = detail.into();

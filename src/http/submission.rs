@@ -10,6 +10,7 @@ use crate::jobs::{
     Allowance, JobSample, JobsError, LoadedModel, NewJob, ReadError, ResolveError, resolve,
 };
 use crate::learners::task::TaskError;
+use crate::records::grid::GridCell;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;
 use crate::records::{DatasetId, KeyClaim, Owner, Priority};
@@ -170,7 +171,10 @@ fn check_fields(app: &App, fields: &JobFields, at: &impl Whereabouts) -> Result<
         && seconds > seconds_max
     {
         let detail = format!("{seconds} seconds are more than seconds_max: {seconds_max}.");
-        let field = match fields.spec.task {
+        let field = match &fields.spec.task {
+            TaskSpec::Grid(grid) if grid.over.contains_key("stop.max_seconds") => {
+                at.job("grid/over/stop.max_seconds", detail.clone())
+            }
             TaskSpec::Train(_) | TaskSpec::Grid(_) => at.stop("max_seconds", detail.clone()),
             _ => at.task("max_seconds", detail.clone()),
         };
@@ -225,6 +229,56 @@ pub trait Whereabouts {
     fn data(&self, detail: String) -> FieldError;
 }
 
+/// Places of one training of a grid: what it has from the grid is named there.
+struct CellPlace<'a> {
+    cell: &'a GridCell,
+    grid: &'a dyn Whereabouts,
+}
+
+impl CellPlace<'_> {
+    fn of(
+        &self,
+        field: &str,
+        detail: String,
+        elsewhere: impl FnOnce(String) -> FieldError,
+    ) -> FieldError {
+        match self.cell.pointer(field) {
+            Some(pointer) => self.grid.job(&format!("grid/over{pointer}"), detail),
+            None => elsewhere(detail),
+        }
+    }
+}
+
+impl Whereabouts for CellPlace<'_> {
+    fn job(&self, field: &str, detail: String) -> FieldError {
+        self.grid.job(field, detail)
+    }
+
+    fn learner(&self, detail: String) -> FieldError {
+        self.of("learner.name", detail, |detail| self.grid.learner(detail))
+    }
+
+    fn learner_parameter(&self, name: &str, detail: String) -> FieldError {
+        self.of(&format!("learner.params.{name}"), detail, |detail| {
+            self.grid.learner_parameter(name, detail)
+        })
+    }
+
+    fn stop(&self, field: &str, detail: String) -> FieldError {
+        self.of(&format!("stop.{field}"), detail, |detail| {
+            self.grid.stop(field, detail)
+        })
+    }
+
+    fn task(&self, field: &str, detail: String) -> FieldError {
+        self.of(field, detail, |detail| self.grid.task(field, detail))
+    }
+
+    fn data(&self, detail: String) -> FieldError {
+        self.grid.data(detail)
+    }
+}
+
 /// Work that cannot run, placed in its request.
 pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
     let summary = error.to_string();
@@ -265,44 +319,53 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
             let field = at.job(&format!("grid/over{}", error.pointer), summary.clone());
             Problem::new(Code::INVALID_PARAMETER, summary).with(field)
         }
-        ResolveError::Cell { error, .. } => {
-            // By its own code; the field at fault stands below `over`.
-            let code = unresolvable(*error, at).code();
-            let field = at.job("grid/over", summary.clone());
-            Problem::new(code, summary).with(field)
+        ResolveError::Cell { cell, error } => {
+            let at = CellPlace {
+                cell: &cell,
+                grid: at,
+            };
+            unresolvable(*error, &at).about(summary)
         }
         ResolveError::OtherParts { .. } | ResolveError::Damaged(_) => {
             Problem::new(Code::INTERNAL, summary)
         }
-        ResolveError::Task(TaskError::WrongData(detail)) => {
+        ResolveError::Task(error) => unfit(error, at),
+    }
+}
+
+/// A task that does not fit its data, placed in its request.
+fn unfit(error: TaskError, at: &impl Whereabouts) -> Problem {
+    let summary = error.to_string();
+    match error {
+        TaskError::WrongData(detail) => {
             let field = at.data(detail.clone());
             Problem::new(Code::WRONG_DATA, detail).with(field)
         }
-        ResolveError::Task(TaskError::Intractable(detail)) => {
+        TaskError::Intractable(detail) => {
             let field = at.data(detail.clone());
             Problem::new(Code::INTRACTABLE, detail).with(field)
         }
-        ResolveError::Task(TaskError::NotOnLine(detail)) => {
+        TaskError::NotOnLine(detail) => {
             let field = at.learner(detail.clone());
             Problem::new(Code::NOT_ON_LINE, detail).with(field)
         }
-        ResolveError::Task(TaskError::WrongStart(detail)) => {
+        TaskError::WrongStart(detail) => {
             let field = at.task("warm_start", detail.clone());
             Problem::new(Code::WRONG_START, detail).with(field)
         }
-        ResolveError::Task(TaskError::WrongStop { field, detail }) => {
+        TaskError::WrongStop { field, detail } => {
             let field = at.stop(field, detail.clone());
             Problem::new(Code::WRONG_STOP, detail).with(field)
         }
-        ResolveError::Task(TaskError::Parameter(error)) => {
+        TaskError::Parameter(error) => {
             let field = at.learner_parameter(&error.name, error.detail);
             Problem::new(Code::WRONG_DATA, summary).with(field)
         }
-        ResolveError::Task(TaskError::Holdout(detail)) => {
+        TaskError::Holdout(detail) => {
             let field = at.task("holdout", detail.clone());
             Problem::new(Code::WRONG_DATA, detail).with(field)
         }
-        ResolveError::Task(TaskError::Unread(_)) => Problem::new(Code::INTERNAL, summary),
-        ResolveError::Task(TaskError::TooLarge { .. }) => Problem::new(Code::TOO_LARGE, summary),
+        TaskError::Unread(_) => Problem::new(Code::INTERNAL, summary),
+        TaskError::TooLarge { .. } => Problem::new(Code::TOO_LARGE, summary),
     }
 }

@@ -53,10 +53,10 @@ impl GridJob {
                 let job = job.with(&cell.train, None, &data.names)?;
                 job.check(input, allowance)
             };
-            check().map_err(|error| ResolveError::Cell {
-                over: json(&cell.over).to_string(),
-                error: Box::new(error),
-            })?;
+            if let Err(error) = check() {
+                let (cell, error) = (Box::new(cell), Box::new(error));
+                return Err(ResolveError::Cell { cell, error });
+            }
         }
         Ok(())
     }

@@ -18,11 +18,8 @@ const INTERVAL: Duration = Duration::from_secs(600);
 /// Jobs removed in one transaction.
 const BATCH: u32 = 500;
 
-/// A blob is written before its record: a younger one may belong to a job or a dataset that is just
-/// being stored.
-const ORPHAN_AGE_MS: i64 = 3_600_000;
-
-/// No upload that goes on began, or was last written to, so long ago.
+/// No upload that goes on began, or was last written to, so long ago. Neither did one whose blob is
+/// there and whose record is not, which is written after it.
 const UNFINISHED_AGE_MS: i64 = 86_400_000;
 
 impl Jobs {
@@ -84,7 +81,7 @@ impl Jobs {
         let mut blobs = self.blobs.list("jobs").await?;
         blobs.extend(self.blobs.list("datasets").await?);
         blobs.extend(self.blobs.list(PROBES).await?);
-        let oldest = self.ids.now().milliseconds() - ORPHAN_AGE_MS;
+        let oldest = self.ids.now().milliseconds() - UNFINISHED_AGE_MS;
         let mut used = HashSet::new();
         let mut after: Option<String> = None;
         loop {

@@ -15,7 +15,7 @@ use crate::learners::run::{Interrupt, Run, StopFlag};
 use crate::learners::stopping::Sampling;
 use crate::learners::task::{Input, TaskError};
 use crate::learners::train::train_from;
-use crate::records::grid::{GridError, GridResult};
+use crate::records::grid::{GridCell, GridError, GridResult};
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::{Job, PartOutcome};
 
@@ -134,9 +134,9 @@ pub enum ResolveError {
     #[error(transparent)]
     Grid(#[from] GridError),
     /// A training of a grid that cannot run.
-    #[error("with {over}: {error}")]
+    #[error("with {}: {error}", .cell.shown())]
     Cell {
-        over: String,
+        cell: Box<GridCell>,
         error: Box<ResolveError>,
     },
     /// What is stored of the parts does not read.

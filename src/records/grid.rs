@@ -1,6 +1,6 @@
 //! A grid: one training over the product of lists of values, and what came of it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -41,6 +41,33 @@ pub struct GridCell {
     pub train: TrainSpec,
     /// Its seed, where the grid says so.
     pub seed: Option<u64>,
+    /// The places of its values in their lists.
+    places: BTreeMap<String, usize>,
+}
+
+/// The most characters of what was replaced in a training that a sentence about it holds.
+const SHOWN_MAX: usize = 200;
+
+impl GridCell {
+    /// Where the value stands that a field of the training has from the grid, as a JSON pointer below
+    /// `over`: the field's own, or that of the field that it is a part of.
+    pub fn pointer(&self, field: &str) -> Option<String> {
+        let is_part = |of: &str| {
+            let below = field.strip_prefix(of);
+            below.is_some_and(|below| below.is_empty() || below.starts_with('.'))
+        };
+        let (own, place) = self.places.iter().find(|(own, _)| is_part(own))?;
+        Some(pointer(own, Some(*place)))
+    }
+
+    /// What was replaced, in a sentence.
+    pub fn shown(&self) -> String {
+        let text = Value::from(self.over.clone()).to_string();
+        match text.char_indices().nth(SHOWN_MAX) {
+            None => text,
+            Some((end, _)) => format!("{} ..", &text[..end]),
+        }
+    }
 }
 
 /// Why there is no such grid.
@@ -57,8 +84,8 @@ impl GridSpec {
     /// How many trainings it has.
     ///
     /// # Errors
-    /// None at all, more than [`TRAININGS_MAX`], of more bytes than parts may have together, or over too
-    /// many fields.
+    /// None at all, more than [`TRAININGS_MAX`], of more bytes than parts may have together, one twice, or
+    /// over too many fields.
     pub fn trainings(&self) -> Result<u32, GridError> {
         let whole = |detail| GridError {
             pointer: String::new(),
@@ -78,6 +105,18 @@ impl GridSpec {
                 pointer: pointer(field, None),
                 detail: "give at least one value".to_owned(),
             });
+        }
+        for (field, values) in &self.over {
+            let mut seen = HashSet::new();
+            let again = values
+                .iter()
+                .position(|value| !seen.insert(value.to_string()));
+            if let Some(place) = again {
+                return Err(GridError {
+                    pointer: pointer(field, Some(place)),
+                    detail: "this value is in the list already".to_owned(),
+                });
+            }
         }
         let lengths = self.over.values().map(|values| values.len() as u64);
         let count = lengths.fold(1_u64, u64::saturating_mul);
@@ -122,6 +161,7 @@ impl GridSpec {
             over: Map::new(),
             train: self.train.clone(),
             seed: None,
+            places: BTreeMap::new(),
         };
         for (field, place) in places.into_iter().rev() {
             let value = self.over[field].get(place).unwrap_or(&Value::Null);
@@ -131,6 +171,7 @@ impl GridSpec {
                 detail,
             })?;
             cell.over.insert(field.clone(), value.clone());
+            cell.places.insert(field.clone(), place);
         }
         Ok(cell)
     }
@@ -303,7 +344,8 @@ mod tests {
         for (over, pointer) in [
             (json!({}), ""),
             (json!({"seed": []}), "/seed"),
-            (json!({"seed": vec![1; 101], "holdout": vec![0.5; 100]}), ""),
+            (json!({"seed": (0..10_001).collect::<Vec<_>>()}), ""),
+            (json!({"holdout": [0.5], "seed": [1, 2, 1]}), "/seed/2"),
         ] {
             assert_eq!(grid(over).trainings().unwrap_err().pointer, pointer);
         }
@@ -317,6 +359,27 @@ mod tests {
         ] {
             assert_eq!(grid(over).cell(0).unwrap_err().pointer, pointer);
         }
+    }
+
+    #[test]
+    fn what_a_field_has_from_the_grid_is_pointed_at() {
+        let spec =
+            grid(json!({"learner.params.kernel": [{}, {"max_literals": 1}], "seed": [1, 2]}));
+        let cell = spec.cell(2).unwrap();
+        let pointer = |field| cell.pointer(field);
+        let own = Some("/learner.params.kernel/1".to_owned());
+        assert_eq!(pointer("learner.params.kernel"), own);
+        assert_eq!(pointer("learner.params.kernel.max_literals"), own);
+        assert_eq!(pointer("seed"), Some("/seed/0".to_owned()));
+        assert_eq!(pointer("learner.params.kernels"), None);
+        assert_eq!(pointer("learner.name"), None);
+    }
+
+    #[test]
+    fn a_long_training_is_shown_in_short() {
+        let spec = grid(json!({"learner.params.initial": ["\u{e9}".repeat(1_000)]}));
+        let shown = spec.cell(0).unwrap().shown();
+        assert_eq!(shown.chars().count(), SHOWN_MAX + 3, "{shown}");
     }
 
     #[test]

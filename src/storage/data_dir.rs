@@ -90,6 +90,12 @@ impl DataDir {
         self.path.join(DATABASE)
     }
 
+    /// Whether there is an embedded database in a directory, which need not be one of ours.
+    #[must_use]
+    pub fn holds_database(path: &Path) -> bool {
+        path.join(DATABASE).exists()
+    }
+
     /// The directory of the local blobs.
     #[must_use]
     pub fn blobs_path(&self) -> PathBuf {

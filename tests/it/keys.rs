@@ -106,6 +106,11 @@ async fn keys_are_made_and_revoked_beside_a_service_over_postgres() {
 #[test]
 fn what_cannot_be_done_is_said() {
     let directory = tempfile::tempdir().unwrap();
+    let made = program()
+        .args(["migrate", "--data-dir"])
+        .arg(directory.path())
+        .output();
+    said(&made.unwrap());
     let nobody = "key_018bcfe568007000b333333333333333";
     for (command, reason) in [
         (vec!["revoke", nobody], "there is no key"),
@@ -146,4 +151,21 @@ async fn no_log_line_of_a_service_tells_a_secret() {
             .any(|window| window == text.as_bytes())
     };
     assert!(holds(&id) && !holds(&secret));
+}
+
+#[test]
+fn no_store_is_made_to_list_or_revoke_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let absent = directory.path().join("absent");
+    let id = "key_018bcfe568017000b333333333333333";
+    for command in [&["list"][..], &["revoke", id]] {
+        let refused = keys(&absent, &[], command);
+        assert!(!refused.status.success(), "{command:?}");
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert!(
+            said.contains("--data-dir") && said.contains("no store"),
+            "{said}"
+        );
+        assert!(!absent.exists());
+    }
 }

@@ -156,7 +156,7 @@ fn the_requests_of_the_readme_are_answered_as_it_says() {
             other => panic!("a request is followed by ```{other}"),
         }
     }
-    assert_eq!(requests, 21);
+    assert_eq!(requests, 23);
 }
 
 #[test]

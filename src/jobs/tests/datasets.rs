@@ -42,7 +42,7 @@ impl Rig {
 
     /// Makes every blob that is there look older than a sweep spares.
     fn age_blobs(&self) {
-        let long_ago = std::time::UNIX_EPOCH - Duration::from_secs(7_200);
+        let long_ago = std::time::UNIX_EPOCH - Duration::from_secs(2 * 86_400);
         let mut waiting = vec![self.directory.path().join("blobs")];
         while let Some(path) = waiting.pop() {
             if path.is_dir() {

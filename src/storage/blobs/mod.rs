@@ -143,18 +143,22 @@ impl Blobs {
         Ok(())
     }
 
-    /// Stores a blob where there is none. In an object store, not all of which can be asked for that,
-    /// in place of what was there.
+    /// Stores a blob where there is none: of several at once, one. In an object store that cannot be
+    /// asked for that, one that comes in the same moment takes its place.
     async fn put_first(&self, key: &str, bytes: Bytes) -> Result<(), StoreError> {
-        let mode = match self.home {
-            Home::Folder(_) => PutMode::Create,
-            Home::Bucket { .. } => PutMode::Overwrite,
-        };
         let path = parsed(key)?;
-        match self.store.put_opts(&path, bytes.into(), mode.into()).await {
-            Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => Ok(()),
-            Err(error) => Err(self.error(error)),
+        let put = |mode: PutMode| {
+            self.store
+                .put_opts(&path, bytes.clone().into(), mode.into())
+        };
+        match put(PutMode::Create).await {
+            Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => return Ok(()),
+            // Not every object store knows of conditions.
+            Err(_) if matches!(self.home, Home::Bucket { .. }) && !self.has(key).await? => {}
+            Err(error) => return Err(self.error(error)),
         }
+        let put = put(PutMode::Overwrite).await;
+        put.map(|_| ()).map_err(|error| self.error(error))
     }
 
     /// Whether there is such a blob.

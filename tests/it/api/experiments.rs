@@ -300,3 +300,18 @@ async fn what_cannot_be_run_is_refused_at_its_place() {
     let listed = service.get("/v1/jobs").await.expect(200).json();
     assert_eq!(listed["items"], json!([]));
 }
+
+#[tokio::test]
+async fn a_figure_needs_no_body() {
+    let service = Service::idle(&[]).await;
+    let path = "/v1/experiments/cover-figure-1";
+    let asked = service.send(request("POST", path, &[], "")).await;
+    let job = asked.expect(202).json();
+    assert_eq!(job["task"], "experiment");
+    // A body of another kind is none that is left out.
+    let headers = [("content-type", "text/csv")];
+    let refused = service.send(request("POST", path, &headers, "1,2")).await;
+    assert!(refused.problem(415).contains("media-type"));
+    let refused = service.send(request("POST", path, &[], "{}")).await;
+    assert_eq!(refused.status, 415);
+}

@@ -95,11 +95,26 @@ async fn a_grid_that_cannot_run_is_refused_at_its_place() {
         (long, "", "invalid-parameter"),
         (json!({"data": [1]}), "/data/0", "invalid-parameter"),
         (
-            json!({"learner.params.alpha": [3]}),
-            "",
+            json!({"learner.params.order": ["cyclic", "upwards"]}),
+            "/learner.params.order/1",
             "invalid-parameter",
         ),
-        (json!({"learner.name": ["nobody"]}), "", "unknown-learner"),
+        (
+            json!({"learner.params.alpha": [3]}),
+            "/learner.params.alpha/0",
+            "invalid-parameter",
+        ),
+        (
+            json!({"seed": [1, 2], "learner.name": ["perceptron", "nobody"]}),
+            "/learner.name/1",
+            "unknown-learner",
+        ),
+        (
+            json!({"stop.max_seconds": [1, 1e9]}),
+            "/stop.max_seconds",
+            "out-of-range",
+        ),
+        (json!({"seed": [4, 4]}), "/seed/1", "invalid-parameter"),
     ] {
         let refused = service.post_json("/v1/jobs", &grid(over.clone())).await;
         assert!(refused.status.is_client_error(), "{over}");

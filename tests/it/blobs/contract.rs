@@ -259,6 +259,25 @@ async fn a_place_that_will_do_is_found_good_and_left_as_it_was(Place { blobs, pl
     assert!(blobs.belong(&place, &one, "fifth").await.is_err());
 }
 
+async fn of_databases_that_come_at_once_one_gets_a_place(Place { blobs, place, .. }: Place) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut databases = Vec::new();
+    for name in ["one", "two", "three", "four"] {
+        let store = halfspace::storage::sqlite::open(&directory.path().join(name)).await;
+        databases.push((name, store.unwrap()));
+    }
+    let (blobs, place) = (&blobs, &place);
+    let together = databases
+        .iter()
+        .map(|(name, store)| async move { blobs.belong(place, store, name).await.is_ok() });
+    let belong = futures_util::future::join_all(together).await;
+    assert_eq!(belong.iter().filter(|&&is_its_own| is_its_own).count(), 1);
+    for ((name, store), was_its_own) in databases.iter().zip(belong) {
+        let is_its_own = blobs.belong(place, store, name).await.is_ok();
+        assert_eq!(is_its_own, was_its_own, "{name}");
+    }
+}
+
 async fn a_sweep_takes_what_nobody_names_and_is_old(
     Place {
         blobs, directory, ..
@@ -290,7 +309,7 @@ async fn a_sweep_takes_what_nobody_names_and_is_old(
     for key in orphans {
         assert!(blobs.get(key).await.unwrap().is_some(), "{key}");
     }
-    clock.advance_milliseconds(7_200_000);
+    clock.advance_milliseconds(2 * 86_400_000);
     jobs.sweep().await.unwrap();
     for key in orphans {
         assert_eq!(blobs.get(key).await.unwrap(), None, "{key}");
@@ -327,5 +346,6 @@ over_both! {
     uploads_of_who_is_gone_are_removed_by_age
     keys_stay_inside
     a_place_that_will_do_is_found_good_and_left_as_it_was
+    of_databases_that_come_at_once_one_gets_a_place
     a_sweep_takes_what_nobody_names_and_is_old
 }

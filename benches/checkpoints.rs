@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 
 const ROUNDS: usize = 3;
 
-/// A job is tried with so many examples first, to see how many take the time.
-const PROBED: u64 = 20_000;
+/// A job is tried with so many examples first, and then with more, to see how many take the time.
+const PROBED: u64 = 5_000;
 
 fn main() -> Result<()> {
     let seconds = std::env::args().find_map(|text| text.parse().ok());
@@ -31,16 +31,20 @@ fn main() -> Result<()> {
     for (name, job) in jobs(&[&without, &with])? {
         let [plain, mut kept] = job;
         let mut plain = plain;
-        let probed = without.run(&plain)?["seconds"].as_f64().unwrap_or(1.0);
-        // The work of a kernel grows with the square of the examples, at first.
-        let ratio = match name.starts_with("kernel") {
-            true => (seconds / probed).sqrt(),
-            false => seconds / probed,
-        };
-        let tried = plain["train"]["stop"]["max_examples"].as_f64();
-        let examples = (tried.unwrap_or(PROBED as f64) * ratio) as u64;
-        for job in [&mut plain, &mut kept] {
-            job["train"]["stop"]["max_examples"] = json!(examples);
+        let mut examples = PROBED;
+        loop {
+            for job in [&mut plain, &mut kept] {
+                job["train"]["stop"]["max_examples"] = json!(examples);
+            }
+            let took = without.run(&plain)?["seconds"].as_f64().unwrap_or(seconds);
+            if took >= 0.8 * seconds {
+                break;
+            }
+            // A short run says little of a long one, and the work of a kernel grows with the square.
+            let longer = (seconds / took).clamp(1.1, 20.0);
+            let is_kernel = name.starts_with("kernel");
+            let longer = if is_kernel { longer.sqrt() } else { longer };
+            examples = (examples as f64 * longer) as u64;
         }
         let (count, bytes) = with.checkpoints()?;
         let mut least = [f64::INFINITY; 2];
@@ -96,8 +100,7 @@ fn jobs(programs: &[&Program; 2]) -> Result<Vec<(&'static str, [Value; 2])>> {
     };
     let noise = json!({"generated": {"n": 256, "target": {"binary_weights": {}},
         "sampling": "uniform", "count": 200_000, "noise": 0.5}});
-    let mut kernel = job("kernel-perceptron", json!({}), noise);
-    kernel["train"]["stop"]["max_examples"] = json!(PROBED / 5);
+    let kernel = job("kernel-perceptron", json!({}), noise);
     let wide = json!({"generated": {"n": 1_000_000, "target": {"binary_weights": {}},
         "sampling": "uniform-positive"}});
     let wide = job("directed-drift", json!({}), wide);

@@ -22,20 +22,20 @@ const KILL_MS: std::ops::RangeInclusive<u64> = 500..=2_500;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn event_streams_over_postgres() {
     if let Some(database) = TestDatabase::new().await {
-        event_streams("PostgreSQL", &database.url(), 60).await;
+        event_streams("PostgreSQL", &database.url(), (96, 60)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn event_streams_over_sqlite() {
-    event_streams("SQLite", "sqlite", 240).await;
+    event_streams("SQLite", "sqlite", (24, 230)).await;
 }
 
-/// In the long form of so many seconds, in which all write more than 10,000 events: a job shows its
-/// progress twice a second, where its worker comes to write that often.
-async fn event_streams(backend: &str, database_url: &str, seconds: u32) {
+/// In the long form so many jobs of so many seconds, which write more than 10,000 events: each shows its
+/// progress twice a second, unless there are more of them than the database takes in.
+async fn event_streams(backend: &str, database_url: &str, long: (usize, u32)) {
     let scale = Scale::from_environment();
-    let (jobs, seconds, kills) = scale.of((24, 4, 2), (96, seconds, 20));
+    let ((jobs, seconds), kills) = scale.of(((24, 4), 2), (long, 20));
     let directory = tempfile::tempdir().unwrap();
     let start = |role, workers: &str| {
         let settings = ["--database-url", database_url, "--role", role, "--workers"];
@@ -80,7 +80,8 @@ async fn event_streams(backend: &str, database_url: &str, seconds: u32) {
         all.events.extend(followed.events);
     }
     assert!(all.cuts > jobs, "nothing was cut: {} times", all.cuts);
-    assert!(all.events.len() >= scale.of(jobs, 10_000), "few events");
+    let events = all.events.len();
+    assert!(events >= scale.of(jobs, 10_000), "{events} events are few");
     let counts = format!(
         "{} events of {jobs} jobs: 0 gaps, 0 duplicates; {} streams cut and resumed elsewhere, {} broken \
          by {kills} kills of a replica",

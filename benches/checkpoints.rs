@@ -17,6 +17,7 @@ const ROUNDS: usize = 3;
 
 /// A job is tried with so many examples first, and then with more, to see how many take the time.
 const PROBED: u64 = 5_000;
+const TRIES_MAX: u32 = 20;
 
 fn main() -> Result<()> {
     let seconds = std::env::args().find_map(|text| text.parse().ok());
@@ -29,10 +30,9 @@ fn main() -> Result<()> {
         "", "without, s", "with, s", "ratio", "checkpoints", "bytes each"
     );
     for (name, job) in jobs(&[&without, &with])? {
-        let [plain, mut kept] = job;
-        let mut plain = plain;
+        let [mut plain, mut kept] = job;
         let mut examples = PROBED;
-        loop {
+        for _ in 0..TRIES_MAX {
             for job in [&mut plain, &mut kept] {
                 job["train"]["stop"]["max_examples"] = json!(examples);
             }

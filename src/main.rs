@@ -74,10 +74,12 @@ fn run(command: Command, settings: &Settings) -> Result<(), Box<dyn Error>> {
 fn log_to_stderr(settings: &Settings) -> Result<(), Box<dyn Error>> {
     let filter = EnvFilter::try_new(&settings.log)
         .map_err(|error| format!("--log {}: {error}", settings.log))?;
-    let builder = tracing_subscriber::fmt()
+    let mut builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr);
+    if !std::io::stderr().is_terminal() {
+        builder = builder.with_ansi(false);
+    }
     match settings.log_format {
         LogFormat::Text => builder.init(),
         LogFormat::Json => builder.json().init(),

@@ -79,7 +79,7 @@ pub(super) fn open_blobs(
     let bucket = match place {
         BlobPlace::DataDir => {
             let opened = Blobs::local(&data_dir.blobs_path());
-            if settings.role != Role::All {
+            if settings.role != Role::All && matches!(self::place(settings)?, Place::Postgres(_)) {
                 tracing::warn!(
                     directory = %data_dir.blobs_path().display(),
                     "without --blob-url, every process over this database must share this directory"
@@ -155,7 +155,11 @@ pub(super) async fn open_existing(
     settings: &Settings,
 ) -> Result<(Arc<dyn Store>, DataDir), StartError> {
     let directory = &settings.data_dir;
-    if matches!(place(settings)?, Place::Sqlite) && !DataDir::holds_database(directory) {
+    let holds_database = || {
+        let holds = DataDir::holds_database(directory);
+        holds.map_err(|source| of_data_dir(settings, source))
+    };
+    if matches!(place(settings)?, Place::Sqlite) && !holds_database()? {
         let directory = directory.display().to_string();
         return Err(StartError::NoStore { directory });
     }

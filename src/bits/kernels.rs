@@ -53,9 +53,9 @@ pub(crate) static SWITCH: std::sync::Mutex<()> = std::sync::Mutex::new(());
 mod tests {
     use super::*;
     use crate::bits::{
-        BLOCK_ROWS, BitMatrix, BlockBuffer, ColumnWeights, Lanes, Tally, add_column_sums,
-        add_selected, add_signed, disagreements, disagreements_all, first_over, intersections,
-        pack_ascii, row_sums, rows_over, select_bit, selected_sum,
+        BLOCK_ROWS, BitMatrix, BlockBuffer, ColumnWeights, Comparison, Lanes, Tally,
+        add_column_sums, add_selected, add_signed, disagreements, disagreements_all, first_over,
+        intersections, pack_ascii, row_sums, rows_over, select_bit, selected_sum,
     };
 
     /// What every public kernel makes of one random block.
@@ -77,6 +77,7 @@ mod tests {
         let mut tally = Tally::new(n);
         tally.add(block, 0..rows);
         tally.add(block, rows / 3..rows / 2);
+        let compared: Vec<Comparison> = tally.compare(rows as u32 / 2).collect();
         let mut weights: Vec<i64> = (0..n as i64).collect();
         add_selected(&mut weights, &row, 7);
         add_signed(&mut weights, &row, 1_000);
@@ -89,6 +90,7 @@ mod tests {
                 .chain(tally.counts())
                 .map(|&count| u64::from(count)),
         );
+        results.extend(compared.iter().flat_map(|one| [one.at_least, one.equal]));
         results.extend(weights.iter().map(|weight| weight.cast_unsigned()));
         let narrow: Vec<i32> = (0..n as i32).map(|j| j * j - 999).collect();
         let (mut columns, mut signed) = (ColumnWeights::new(n), [0; BLOCK_ROWS]);

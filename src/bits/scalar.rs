@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::difference::drawn_below;
-use super::{BLOCK_ROWS, BitBlock, WORD_BITS};
+use super::{BLOCK_ROWS, BitBlock, Comparison, WORD_BITS};
 
 fn bit(words: &[u64], j: usize) -> u64 {
     words[j / WORD_BITS] >> (j % WORD_BITS) & 1
@@ -70,6 +70,23 @@ pub fn tally(block: BitBlock, rows: Range<usize>, counts: &mut [u32]) {
         for (j, count) in counts.iter_mut().enumerate() {
             *count += (block.word(j / WORD_BITS, row) >> (j % WORD_BITS) & 1) as u32;
         }
+    }
+}
+
+/// How the counts of one word compare with a number; counts that there are not are 0.
+pub fn compare(counts: Option<&[u32]>, number: u32) -> Comparison {
+    let count = |j| {
+        counts
+            .and_then(|counts| counts.get(j))
+            .copied()
+            .unwrap_or(0)
+    };
+    let mask = |is_so: &dyn Fn(u32) -> bool| {
+        (0..WORD_BITS).fold(0, |mask, j| mask | u64::from(is_so(count(j))) << j)
+    };
+    Comparison {
+        at_least: mask(&|count| count >= number),
+        equal: mask(&|count| count == number),
     }
 }
 

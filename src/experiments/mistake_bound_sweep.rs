@@ -104,7 +104,7 @@ struct Cell {
     n: usize,
     entry: &'static Entry,
     parameters: Parameters,
-    /// Examples a batch.
+    /// Examples a batch; where that is the learner's own size, the largest that one has by default.
     batch_size: u64,
     /// Its expected mistakes, where no run is needed.
     exact: Option<f64>,
@@ -222,7 +222,7 @@ fn add_cells(
         let parameters = Parameters::from_json(entry.parameters, &object);
         let parameters = parameters.expect("a batch size in the range that was checked");
         let batch_size = size.unwrap_or(if has_batches {
-            libm::ceil(2.0 * batch_unit(n)) as u64
+            (libm::ceil(2.0 * batch_unit(n)) as u64).max(1)
         } else {
             1
         });

@@ -1,7 +1,7 @@
 //! Experiments: grids of seeded runs, measured with intervals, beside the curves that theory gives.
 //!
 //! An [`Experiment`] is cut into parts of about equal cost, which anybody may compute in any order:
-//! the seed of each run follows from the experiment's seed, its point of the grid and its number, and
+//! the seed of each run follows from the experiment's seed, the point it is drawn for and its number, and
 //! what a part comes to are whole numbers that add up. So a result depends neither on the parts nor
 //! on who computed them. Where there is an exact analysis, it stands in place of runs.
 //!

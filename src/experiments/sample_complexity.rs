@@ -181,7 +181,10 @@ impl SampleComplexity {
 
 impl SampleComplexity {
     fn notes(&self) -> Vec<String> {
-        let mut notes = vec!["Shares with Wilson's intervals of 95 %.".to_owned()];
+        let mut notes = vec![
+            "Shares with Wilson's intervals of 95 %.".to_owned(),
+            "The learners learn from the same examples, run by run.".to_owned(),
+        ];
         let count = self.question.learners.len();
         if (0..count).any(|at| self.label(at).ends_with(')')) {
             let note =
@@ -236,8 +239,9 @@ impl Design for SampleComplexity {
         (0..learners.len() * self.places()).map(plan).collect()
     }
 
-    /// All learners learn from the same examples: a learner that begins as another does and goes on
-    /// where that gives up is then never seen below it.
+    /// All learners of half-space data learn from the same examples (and so do all of labelled data, and
+    /// at odd n these from the same as those): a learner that begins as another does and goes on where
+    /// that gives up is then never seen below it.
     fn drawn_as(&self, point: usize) -> usize {
         point % self.places()
     }

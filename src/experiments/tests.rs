@@ -238,7 +238,7 @@ fn who_searches_finds_hidden_weights_in_few_examples_and_nobody_in_too_few() {
     let marks: Vec<f64> = found.marks.iter().map(|mark| mark.x).collect();
     assert_eq!(marks, [1.245, 1.493]);
     assert_eq!(found.series[1].label, "sbpi, n = 51");
-    assert_eq!(found.notes.len(), 1);
+    assert_eq!(found.notes.len(), 2);
 }
 
 #[test]
@@ -283,7 +283,7 @@ fn learners_of_one_name_are_told_apart_by_their_places() {
     let found = outcome(design.expect("in range")).chart;
     let labels: Vec<&str> = found.series.iter().map(|one| one.label.as_str()).collect();
     assert_eq!(labels, ["amp, n = 5", "sbpi (2), n = 5", "sbpi (3), n = 5"]);
-    assert!(found.notes[1].contains("place"));
+    assert!(found.notes[2].contains("place"));
 }
 
 /// Runs that are said to be long and are none: a seed's last digits.

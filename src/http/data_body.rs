@@ -66,7 +66,7 @@ impl DataBody {
         if media_type(request.headers()) != Some(Format::Json) {
             let detail = match given(request.headers()) {
                 Some(given) => {
-                    format!("The body is one of Content-Type application/json, and not {given:?}.")
+                    format!("The body must be application/json, and not {given:?}.")
                 }
                 None => "The body needs a Content-Type, which is application/json.".to_owned(),
             };

@@ -146,10 +146,10 @@ pub async fn run(
 ) -> Result<Response, Problem> {
     let figure = Figure::find(&name).ok_or_else(|| Problem::not_found("figure"))?;
     let wait = Wait::from(prefer);
-    let make = async |request, key| {
-        let request = match has_body(&request) {
-            true => read_json(&app, request).await?,
-            false => FigureRequest::default(),
+    let make = async |request: Request, key| {
+        let request: FigureRequest = match request.body().is_end_stream() {
+            true => FigureRequest::default(),
+            false => read_json(&app, request).await?,
         };
         let experiment = figure.spec_with(&request.params).map_err(unlike)?;
         let job = AskedJob {
@@ -168,10 +168,6 @@ pub async fn run(
     };
     let replay = |record| replay(app.clone(), owner.clone(), wait, record);
     once(&app, &owner, request, make, replay).await
-}
-
-fn has_body(request: &Request) -> bool {
-    request.headers().contains_key(header::CONTENT_TYPE) || !request.body().is_end_stream()
 }
 
 /// Parameters that are not of their kind.

@@ -46,6 +46,7 @@ pub fn text(document: OpenApi, limits: &Limits) -> String {
             let operations = operations.as_object_mut();
             for (method, operation) in operations.into_iter().flatten() {
                 complete_parameters(operation, limits.n_max);
+                refuse_null(operation);
                 declare_replays(operation);
                 declare_key(path, operation);
                 declare_problems(path, method, operation);
@@ -88,6 +89,18 @@ fn complete_schemas(document: &mut Value, n_max: u64) {
         "oneOf": experiments.into_iter().flatten().map(with_seed).collect::<Vec<_>>()});
     schemas["FieldError"] = schema_of::<FieldError>();
     schemas["Problem"] = schema_of::<ProblemDocument>();
+}
+
+/// A body that may be left out may not be null.
+fn refuse_null(operation: &mut Value) {
+    let schema = operation.pointer_mut("/requestBody/content/application~1json/schema");
+    if let Some(schema) = schema
+        && let Some(choices) = schema["oneOf"].as_array()
+        && let [body, null] = choices.as_slice()
+        && *null == json!({"type": "null"})
+    {
+        *schema = body.clone();
+    }
 }
 
 /// Says what the query parameters that spell out `stop` and the reading of a body may be.

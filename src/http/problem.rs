@@ -140,9 +140,9 @@ impl Problem {
         self
     }
 
-    /// The same with another sentence.
+    /// The same, said in other words.
     #[must_use]
-    pub fn about(self, detail: String) -> Self {
+    pub fn with_detail(self, detail: String) -> Self {
         Self { detail, ..self }
     }
 

@@ -172,10 +172,11 @@ fn check_fields(app: &App, fields: &JobFields, at: &impl Whereabouts) -> Result<
     {
         let detail = format!("{seconds} seconds are more than seconds_max: {seconds_max}.");
         let field = match &fields.spec.task {
-            TaskSpec::Grid(grid) if grid.over.contains_key("stop.max_seconds") => {
-                at.job("grid/over/stop.max_seconds", detail.clone())
-            }
-            TaskSpec::Train(_) | TaskSpec::Grid(_) => at.stop("max_seconds", detail.clone()),
+            TaskSpec::Grid(grid) => match grid.longer_than(seconds_max) {
+                Some(pointer) => at.job(&format!("grid/over{pointer}"), detail.clone()),
+                None => at.stop("max_seconds", detail.clone()),
+            },
+            TaskSpec::Train(_) => at.stop("max_seconds", detail.clone()),
             _ => at.task("max_seconds", detail.clone()),
         };
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
@@ -324,7 +325,7 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
                 cell: &cell,
                 grid: at,
             };
-            unresolvable(*error, &at).about(summary)
+            unresolvable(*error, &at).with_detail(summary)
         }
         ResolveError::OtherParts { .. } | ResolveError::Damaged(_) => {
             Problem::new(Code::INTERNAL, summary)

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::learners::random::Seed;
-use crate::learners::task::Input;
+use crate::learners::task::{Input, TaskError};
 use crate::records::grid::{GridError, GridResult, GridSpec};
 use crate::records::job::PARTS_REQUEST_BYTES_MAX;
 use crate::records::task::DataSpec;
@@ -54,6 +54,10 @@ impl GridJob {
                 job.check(input, allowance)
             };
             if let Err(error) = check() {
+                if let ResolveError::Task(TaskError::Unread(_)) = error {
+                    // Nothing is known of the training: the examples could not be read just now.
+                    return Err(error);
+                }
                 let (cell, error) = (Box::new(cell), Box::new(error));
                 return Err(ResolveError::Cell { cell, error });
             }

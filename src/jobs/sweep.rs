@@ -18,8 +18,8 @@ const INTERVAL: Duration = Duration::from_secs(600);
 /// Jobs removed in one transaction.
 const BATCH: u32 = 500;
 
-/// No upload that goes on began, or was last written to, so long ago. Neither did one whose blob is
-/// there and whose record is not, which is written after it.
+/// No upload that goes on began, or was last written to, so long ago. A record is written after its
+/// blob: a blob this old without one is nobody's.
 const UNFINISHED_AGE_MS: i64 = 86_400_000;
 
 impl Jobs {

@@ -191,6 +191,7 @@ impl Ballot {
             let ties = if may_tie { ones.equal } else { 0 };
             let before = weights.words()[word];
             let outvoted = !before & ones.at_least | before & (!ones.at_least | ties);
+            // Past the last coordinate there are no votes, and half of a batch is one at least.
             weights.flip_masked(word, outvoted);
             any |= outvoted;
         }
@@ -209,5 +210,68 @@ impl Ballot {
                 u64::from(ones)
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::BitMatrix;
+    use crate::learners::block::BlockFeatures;
+
+    /// The weights that a batch of half-space examples leaves, interrupted after the first of them or not.
+    fn after(weights: &str, batch: &[&str], is_interrupted: bool) -> String {
+        let vector = |text: &str| BitVector::from_bit_string(text.as_bytes()).expect("bits");
+        let mut weights = vector(weights);
+        let mut matrix = BitMatrix::new(weights.n());
+        for example in batch {
+            matrix.push_row(vector(example).words());
+        }
+        let block = Block {
+            features: BlockFeatures::Boolean(matrix.block(0)),
+            positives: 0,
+            reflected: 0,
+        };
+        let fresh = || Ballot::new(matrix.n(), batch.len() as u64);
+        let mut ballot = fresh();
+        ballot.open(&block, 0);
+        if is_interrupted {
+            let mut written = SnapshotWriter::of_at_most(1 << 10);
+            ballot.snapshot(&mut written);
+            let bytes = written.finish();
+            ballot = fresh();
+            ballot
+                .restore(&mut SnapshotReader::new(&bytes))
+                .expect("a snapshot");
+        }
+        ballot.add(&block, 1..batch.len());
+        ballot.flip_outvoted(&mut weights);
+        weights.to_bit_string()
+    }
+
+    #[test]
+    fn half_of_a_batch_is_enough_whatever_the_weight() {
+        let wide = |text: &str| format!("{text}{}", "0".repeat(63));
+        for (weights, batch, expected) in [
+            // One of two differs in each coordinate: a tie, which flips.
+            ("10", vec!["11", "00"], "01"),
+            // None differs in the first, both in the second.
+            ("10", vec!["11", "11"], "11"),
+            // One of three is too few, two are enough.
+            ("10", vec!["11", "10", "00"], "10"),
+            ("10", vec!["01", "01", "10"], "01"),
+            // Alone it decides.
+            ("10", vec!["01"], "01"),
+            ("01", vec!["00", "00", "11", "11"], "10"),
+        ] {
+            let expected = (expected.to_owned(), wide(expected));
+            for is_interrupted in [false, batch.len() > 1] {
+                let narrow = after(weights, &batch, is_interrupted);
+                let batch: Vec<String> = batch.iter().map(|text| wide(text)).collect();
+                let batch: Vec<&str> = batch.iter().map(String::as_str).collect();
+                let found = (narrow, after(&wide(weights), &batch, is_interrupted));
+                assert_eq!(found, expected, "{weights}, {batch:?}");
+            }
+        }
     }
 }

@@ -59,8 +59,6 @@ pub fn train_from(
 /// What an experiment asks of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Why it ended.
-    pub reason: Reason,
     /// What was counted.
     pub counts: Counts,
     /// How near the truth it came; none where there is no known truth.
@@ -75,22 +73,21 @@ pub struct End {
 /// # Panics
 /// As for [`train`].
 pub fn train_to_end(task: &Task, input: Input<'_>, run: &Run) -> Result<End, Interrupt> {
-    learn(task, input, None, run, |reason, train_loop, _| {
+    learn(task, input, None, run, |_, train_loop, _| {
         Ok(End {
-            reason,
             counts: train_loop.course.counts,
             target: recovery(&train_loop.rule.hypothesis(), input),
         })
     })
 }
 
-/// Learns, and reports on it.
+/// Learns, and makes of the end what `finish` does.
 fn learn<R>(
     task: &Task,
     input: Input<'_>,
     state: Option<&[u8]>,
     run: &Run,
-    report: impl FnOnce(Reason, &mut TrainLoop<'_>, &Source<'_>) -> Result<R, Interrupt>,
+    finish: impl FnOnce(Reason, &mut TrainLoop<'_>, &Source<'_>) -> Result<R, Interrupt>,
 ) -> Result<R, Interrupt> {
     let (mut rule, random) = task::build(task, input).expect("a checked task");
     let needs_sample = rule.order() != Order::Cyclic && input.examples().is_some();
@@ -132,7 +129,7 @@ fn learn<R>(
         Shown::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
         Shown::AtRest(sample) => train_loop.run_sample(sample)?,
     };
-    report(reason, &mut train_loop, &source)
+    finish(reason, &mut train_loop, &source)
 }
 
 /// A run before its first example.

@@ -20,6 +20,9 @@ const PATH_NAMES_MAX: usize = 8;
 /// The most fields that a grid is over: each is replaced by itself, in every training.
 const FIELDS_MAX: usize = 32;
 
+/// The field that limits how long a training computes.
+const MAX_SECONDS: &str = "stop.max_seconds";
+
 /// What may be replaced in a training.
 const FIELDS: &str = "`seed`, `holdout`, `learner.name`, or below `learner.params` or `stop`";
 
@@ -56,13 +59,14 @@ impl GridCell {
             let below = field.strip_prefix(of);
             below.is_some_and(|below| below.is_empty() || below.starts_with('.'))
         };
-        let (own, place) = self.places.iter().find(|(own, _)| is_part(own))?;
+        // Of two, the longer one was replaced last.
+        let (own, place) = self.places.iter().rfind(|(own, _)| is_part(own))?;
         Some(pointer(own, Some(*place)))
     }
 
-    /// What was replaced, in a sentence.
+    /// What was replaced, as JSON that is cut where it gets long.
     pub fn shown(&self) -> String {
-        let text = Value::from(self.over.clone()).to_string();
+        let text = serde_json::to_string(&self.over).unwrap_or_default();
         match text.char_indices().nth(SHOWN_MAX) {
             None => text,
             Some((end, _)) => format!("{} ..", &text[..end]),
@@ -106,6 +110,7 @@ impl GridSpec {
                 detail: "give at least one value".to_owned(),
             });
         }
+        // Two equal trainings would be told apart by nothing, and one of them be the best by chance.
         for (field, values) in &self.over {
             let mut seen = HashSet::new();
             let again = values
@@ -178,13 +183,20 @@ impl GridSpec {
 
     /// The longest that one of its trainings may compute, in seconds, if the client said so.
     pub fn seconds_max(&self) -> Option<Seconds> {
-        let values = self.over.get("stop.max_seconds");
-        let seconds = values.into_iter().flatten().filter_map(Value::as_f64);
+        let Some(values) = self.over.get(MAX_SECONDS) else {
+            return self.train.stop.max_seconds;
+        };
+        let seconds = values.iter().filter_map(Value::as_f64);
         let seconds = seconds.filter_map(|seconds| Seconds::try_from(seconds).ok());
-        let own = self.train.stop.max_seconds;
-        seconds
-            .chain(own)
-            .max_by(|one, other| one.get().total_cmp(&other.get()))
+        seconds.max_by(|one, other| one.get().total_cmp(&other.get()))
+    }
+
+    /// Where the first limit of more seconds than these stands, as a JSON pointer below `over`, if the
+    /// grid is over limits of seconds.
+    pub fn longer_than(&self, seconds_max: f64) -> Option<String> {
+        let values = self.over.get(MAX_SECONDS)?;
+        let is_longer = |value: &Value| value.as_f64().is_some_and(|seconds| seconds > seconds_max);
+        Some(pointer(MAX_SECONDS, values.iter().position(is_longer)))
     }
 }
 
@@ -373,6 +385,27 @@ mod tests {
         assert_eq!(pointer("seed"), Some("/seed/0".to_owned()));
         assert_eq!(pointer("learner.params.kernels"), None);
         assert_eq!(pointer("learner.name"), None);
+        let (kernel, literals) = (
+            "learner.params.kernel",
+            "learner.params.kernel.max_literals",
+        );
+        let cell = grid(json!({kernel: [{}], literals: [1]})).cell(0).unwrap();
+        assert_eq!(cell.pointer(literals), Some(format!("/{literals}/0")));
+        assert_eq!(cell.pointer(kernel), Some(format!("/{kernel}/0")));
+    }
+
+    #[test]
+    fn limits_of_seconds_take_the_place_of_the_one_of_the_training() {
+        let mut spec = grid(json!({"stop.max_seconds": [1, 50, 2]}));
+        spec.train.stop.max_seconds = Seconds::try_from(1e6).ok();
+        assert_eq!(spec.seconds_max().map(|seconds| seconds.get()), Some(50.0));
+        assert_eq!(
+            spec.longer_than(9.0),
+            Some("/stop.max_seconds/1".to_owned())
+        );
+        spec.over.clear();
+        assert_eq!(spec.seconds_max().map(|seconds| seconds.get()), Some(1e6));
+        assert_eq!(spec.longer_than(9.0), None);
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// A job of this moment that waits to be computed by itself, and of which nothing else is known.
+    /// A job that waits to be computed by itself, and of which nothing else is known.
     pub fn queued(
         id: JobId,
         owner: Owner,

@@ -90,10 +90,12 @@ impl DataDir {
         self.path.join(DATABASE)
     }
 
-    /// Whether there is an embedded database in a directory, which need not be one of ours.
-    #[must_use]
-    pub fn holds_database(path: &Path) -> bool {
-        path.join(DATABASE).exists()
+    /// Whether there is an embedded database in a directory, which is left as it is.
+    ///
+    /// # Errors
+    /// When one cannot tell.
+    pub fn holds_database(path: &Path) -> Result<bool, StoreError> {
+        Ok(path.join(DATABASE).try_exists()?)
     }
 
     /// The directory of the local blobs.

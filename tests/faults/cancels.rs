@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::scale::{Scale, report};
-use crate::service::{Client, Program, TestDatabase, ended_once, endless, long_job, train};
+use crate::service::{
+    Client, PATIENCE, Program, TestDatabase, ended_once, endless, long_job, train,
+};
 
 /// What is promised of the same process, and of another.
 const SAME_P99: Duration = Duration::from_millis(250);
@@ -67,7 +69,7 @@ async fn measured(what: &str, client: Client, p99_max: Duration) {
     let repetitions = scale.of(1, 40);
     let mut random = Generator::seed_from_u64(scale.seed());
     let mut all = Vec::new();
-    for (kind, mut job) in endless_jobs(client).await {
+    for (kind, mut job) in long_jobs(client).await {
         let mut times = Vec::new();
         for seed in 0..repetitions {
             let task = job.as_object_mut().unwrap().values_mut().next().unwrap();
@@ -98,7 +100,7 @@ async fn measured(what: &str, client: Client, p99_max: Duration) {
 }
 
 /// Jobs that end only when they are stopped, or not for seconds, of every kind of loop that a job computes in.
-async fn endless_jobs(client: Client) -> Vec<(&'static str, Value)> {
+async fn long_jobs(client: Client) -> Vec<(&'static str, Value)> {
     let noisy = |n: u32, count: u32| {
         json!({"generated": {"n": n, "target": {"binary_weights": {}}, "sampling": "uniform",
             "count": count, "noise": 0.3}})
@@ -154,13 +156,15 @@ async fn endless_jobs(client: Client) -> Vec<(&'static str, Value)> {
 }
 
 async fn until_ended(client: Client, path: &str) -> Value {
-    loop {
+    let deadline = Instant::now() + PATIENCE;
+    while Instant::now() < deadline {
         let job = client.get(path).await.expect(200).json();
         if is_ended(&job) {
             return job;
         }
         sleep(LOOK).await;
     }
+    panic!("{path} does not end");
 }
 
 fn is_ended(job: &Value) -> bool {

@@ -153,8 +153,8 @@ impl Blobs {
         };
         match put(PutMode::Create).await {
             Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => return Ok(()),
-            // Not every object store knows of conditions.
-            Err(_) if matches!(self.home, Home::Bucket { .. }) && !self.has(key).await? => {}
+            // Not every object store knows of conditions; any other failure may have stored it.
+            Err(error) if s3::is_not_implemented(&error) && !self.has(key).await? => {}
             Err(error) => return Err(self.error(error)),
         }
         let put = put(PutMode::Overwrite).await;

@@ -261,6 +261,12 @@ pub(super) fn store_error(error: object_store::Error) -> StoreError {
     }
 }
 
+/// Whether the store does not know what it was asked to do, and did nothing.
+pub(super) fn is_not_implemented(error: &object_store::Error) -> bool {
+    let is_named = || element(&with_cause(error), "Code") == Some("NotImplemented");
+    matches!(error, object_store::Error::NotImplemented { .. }) || is_named()
+}
+
 /// An error, and what lies at the bottom of it: that a connection was refused, say.
 fn with_cause(error: &dyn Error) -> String {
     let text = error.to_string();

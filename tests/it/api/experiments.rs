@@ -308,6 +308,16 @@ async fn a_figure_needs_no_body() {
     let asked = service.send(request("POST", path, &[], "")).await;
     let job = asked.expect(202).json();
     assert_eq!(job["task"], "experiment");
+    let headers = [("content-type", "application/json")];
+    let asked = service.send(request("POST", path, &headers, "")).await;
+    asked.expect(202);
+    let keyed = [("idempotency-key", "once")];
+    let [first, again] = [(); 2].map(|()| request("POST", path, &keyed, ""));
+    let first = service.send(first).await.expect(202).json();
+    assert_eq!(
+        service.send(again).await.expect(202).json()["id"],
+        first["id"]
+    );
     // A body of another kind is none that is left out.
     let headers = [("content-type", "text/csv")];
     let refused = service.send(request("POST", path, &headers, "1,2")).await;

@@ -111,7 +111,7 @@ async fn a_grid_that_cannot_run_is_refused_at_its_place() {
         ),
         (
             json!({"stop.max_seconds": [1, 1e9]}),
-            "/stop.max_seconds",
+            "/stop.max_seconds/1",
             "out-of-range",
         ),
         (json!({"seed": [4, 4]}), "/seed/1", "invalid-parameter"),

@@ -91,11 +91,6 @@ async fn serve(settings: &Settings) -> Result<(), Box<dyn Error>> {
     // Both come first: a signal during the start is then not lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
-    let listener = app::listen(settings).await?;
-    let service = Service::open(settings).await?;
-    let address = listener.local_addr()?;
-    // Whoever started it may have stopped reading; it serves all the same.
-    let _ = welcome(address, settings.role);
     let stop = CancellationToken::new();
     let signalled = stop.clone();
     tokio::spawn(async move {
@@ -105,6 +100,15 @@ async fn serve(settings: &Settings) -> Result<(), Box<dyn Error>> {
         }
         signalled.cancel();
     });
+    let listener = app::listen(settings).await?;
+    let service = tokio::select! {
+        opened = Service::open(settings) => opened?,
+        // What it opens may be long in answering, and nothing is lost with it.
+        () = stop.cancelled() => return Ok(()),
+    };
+    let address = listener.local_addr()?;
+    // Whoever started it may have stopped reading; it serves all the same.
+    let _ = welcome(address, settings.role);
     let connections_max = settings.limits().connections_max;
     service.run(listener, connections_max, stop).await;
     Ok(())
@@ -221,18 +225,21 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
 /// Asks `/livez` of the service that these settings would start.
 fn healthcheck(listen: SocketAddr) -> Result<(), Box<dyn Error>> {
     let address = reachable(listen);
-    let mut stream = TcpStream::connect_timeout(&address, HEALTH_PATIENCE)?;
-    stream.set_read_timeout(Some(HEALTH_PATIENCE))?;
-    stream.set_write_timeout(Some(HEALTH_PATIENCE))?;
-    write!(
-        stream,
-        "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
-    )?;
-    let mut head = [0; 12];
-    stream.read_exact(&mut head)?;
-    if &head == b"HTTP/1.1 200" {
-        Ok(())
-    } else {
-        Err(format!("{address} is not alive").into())
+    let ask = || {
+        let mut stream = TcpStream::connect_timeout(&address, HEALTH_PATIENCE)?;
+        stream.set_read_timeout(Some(HEALTH_PATIENCE))?;
+        stream.set_write_timeout(Some(HEALTH_PATIENCE))?;
+        write!(
+            stream,
+            "GET /livez HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        )?;
+        let mut head = [0; 12];
+        stream.read_exact(&mut head)?;
+        Ok::<_, std::io::Error>(head)
+    };
+    match ask() {
+        Ok(head) if &head == b"HTTP/1.1 200" => Ok(()),
+        Ok(_) => Err(format!("{address} is not alive").into()),
+        Err(error) => Err(format!("{address} does not answer: {error}").into()),
     }
 }

@@ -1,8 +1,11 @@
 //! How a grid of runs is cut into parts of about equal cost.
 //!
-//! All runs lie in one line, point after point, each as long as it is estimated to take; the line is
-//! cut into pieces of one length, each at the next beginning of a run. Whole nanoseconds, so that every
-//! machine cuts alike.
+//! Every point stretches over the whole way from the first part to the last, its runs at equal distances:
+//! each part takes the same share of each point, and costs what the others do, however wrong the estimates
+//! are; what is there so far tells of all points, and what is left is known from what was done. Where a
+//! point has fewer runs than there are parts, it matters where between two parts they stand: points begin
+//! their first distance one after the other, each after a share of it that is the estimated cost of those
+//! before. Whole numbers, so that every machine cuts alike.
 
 use std::ops::Range;
 
@@ -14,8 +17,8 @@ pub const PARTS_MAX: u32 = 200;
 /// What a part should take, in nanoseconds: long beside what it takes to hand one out.
 const PART_NANOSECONDS: u128 = 100_000_000;
 
-/// The longest that a run is taken to be, some 40 billion years: so that all add up.
-const RUN_NANOSECONDS_MAX: u128 = 1 << 90;
+/// The longest that a run is taken to be, some 600 years: so that all add up.
+const RUN_NANOSECONDS_MAX: u128 = 1 << 64;
 
 /// A grid and its cuts.
 #[derive(Clone, Debug)]
@@ -29,33 +32,36 @@ pub struct Parts {
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     runs: u64,
-    nanoseconds_a_run: u128,
-    /// Where they begin in the line.
-    start: u128,
+    /// Where the first of them stands, in 2^-32 of the distance between two.
+    phase: u64,
 }
+
+/// What [`Stretch::phase`] is a fraction of.
+const PHASES: u128 = 1 << 32;
 
 impl Parts {
     /// Cuts a grid.
     pub fn new(plans: &[PointPlan]) -> Self {
-        let mut start = 0;
-        let mut points = Vec::with_capacity(plans.len());
-        for plan in plans {
+        let cost = |plan: &PointPlan| {
             let nanoseconds_a_run = (plan.seconds_a_run * 1e9) as u128;
-            let nanoseconds_a_run = nanoseconds_a_run.clamp(1, RUN_NANOSECONDS_MAX);
-            points.push(Stretch {
-                runs: plan.runs,
-                nanoseconds_a_run,
-                start,
-            });
-            start += nanoseconds_a_run * u128::from(plan.runs);
-        }
+            nanoseconds_a_run.clamp(1, RUN_NANOSECONDS_MAX) * u128::from(plan.runs)
+        };
+        let nanoseconds: u128 = plans.iter().map(cost).sum();
+        let mut start = 0;
+        let stretch = |plan: &PointPlan| {
+            let phase = (start * PHASES / nanoseconds.max(1)) as u64;
+            start += cost(plan);
+            let runs = plan.runs;
+            Stretch { runs, phase }
+        };
+        let points = plans.iter().map(stretch).collect();
         let runs: u64 = plans.iter().map(|plan| plan.runs).sum();
         let most = runs.clamp(1, PARTS_MAX.into());
-        let count = (start / PART_NANOSECONDS).clamp(1, most.into()) as u32;
+        let count = (nanoseconds / PART_NANOSECONDS).clamp(1, most.into()) as u32;
         Self {
             points,
             count,
-            nanoseconds: start,
+            nanoseconds,
         }
     }
 
@@ -85,16 +91,15 @@ impl Parts {
     /// When there is no such part.
     pub fn slices(&self, part: u32) -> impl Iterator<Item = (usize, Range<u64>)> {
         assert!(part < self.count, "part {part} of {}", self.count);
-        let cut = |part: u32| self.nanoseconds * u128::from(part) / u128::from(self.count);
-        let (from, to) = (cut(part), cut(part + 1));
         let slices = self.points.iter().enumerate().map(move |(at, point)| {
-            // A run belongs to the part in which it begins.
-            let first = |place: u128| {
-                let within = place.saturating_sub(point.start);
-                let begun = within.div_ceil(point.nanoseconds_a_run);
-                begun.min(u128::from(point.runs)) as u64
+            // The first run that stands no less than so many parts of the way along.
+            let first = |part: u32| {
+                let parts = u128::from(self.count);
+                let place = u128::from(part) * u128::from(point.runs) * PHASES;
+                let behind = place.saturating_sub(u128::from(point.phase) * parts);
+                behind.div_ceil(parts * PHASES) as u64
             };
-            (at, first(from)..first(to))
+            (at, first(part)..first(part + 1))
         });
         slices.filter(|(_, runs)| !runs.is_empty())
     }
@@ -135,14 +140,41 @@ mod tests {
         fn parts_cost_about_the_same(plans in plans(1e-9..5.0)) {
             let parts = Parts::new(&plans);
             let share = parts.seconds() / f64::from(parts.count());
-            let longest = plans.iter().map(|plan| plan.seconds_a_run).fold(0.0, f64::max);
+            // Of each point a part has at most a run more, or less, than its share.
+            let odd: f64 = plans.iter().map(|plan| plan.seconds_a_run).sum();
             for part in 0..parts.count() {
                 let slices = parts.slices(part);
                 let seconds: f64 = slices
                     .map(|(at, runs)| (runs.end - runs.start) as f64 * plans[at].seconds_a_run)
                     .sum();
-                prop_assert!((seconds - share).abs() <= longest * 1.001 + 1e-3);
+                prop_assert!((seconds - share).abs() <= odd * 1.001 + 1e-3);
             }
         }
+
+        #[test]
+        fn every_part_has_its_share_of_every_point(plans in plans(1e-9..5.0)) {
+            let parts = Parts::new(&plans);
+            for part in 0..parts.count() {
+                let mut taken = vec![0; plans.len()];
+                parts.slices(part).for_each(|(at, runs)| taken[at] = runs.end - runs.start);
+                for (taken, plan) in taken.iter().zip(&plans) {
+                    let share = plan.runs / u64::from(parts.count());
+                    prop_assert!((share..=share + 1).contains(taken));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn points_of_one_run_are_dealt_by_their_cost() {
+        let plan = |seconds_a_run| PointPlan {
+            runs: 1,
+            seconds_a_run,
+        };
+        let parts = Parts::new(&[1.0, 1.0, 2.0, 4.0, 8.0].map(plan));
+        let found: Vec<Vec<usize>> = (0..parts.count())
+            .map(|part| parts.slices(part).map(|(at, _)| at).collect())
+            .collect();
+        assert_eq!(found, [vec![0, 1, 2], vec![3], vec![4], vec![], vec![]]);
     }
 }

@@ -94,6 +94,15 @@ impl SampleComplexity {
 
     /// That a learner can run at each of its points, and answers with weights that have signs.
     fn check_learner(&self, at: usize, learner: &Learner) -> Result<(), ExperimentError> {
+        let is_same = |other: &Learner| {
+            std::ptr::eq(other.entry, learner.entry) && other.parameters == learner.parameters
+        };
+        if let Some(first) = self.question.learners[..at].iter().position(is_same) {
+            return Err(ExperimentError::parameter(
+                format!("/learners/{at}"),
+                format!("the same as at {first}; give each once"),
+            ));
+        }
         let refused = |below: &str, detail: String| {
             Err(ExperimentError::parameter(
                 format!("/learners/{at}{below}"),

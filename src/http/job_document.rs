@@ -109,7 +109,10 @@ impl From<Job> for JobDocument {
             created_at: job.created_at,
             started_at: job.started_at,
             finished_at: job.finished_at,
-            progress: job.progress,
+            progress: Progress {
+                seconds_left: job.progress.seconds_left.filter(|_| !job.status.is_ended()),
+                ..job.progress
+            },
             result: job.result,
             error: job.error,
             callback: job.callback,

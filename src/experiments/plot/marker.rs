@@ -11,7 +11,16 @@ const COLOURS: [&str; 6] = [
 const SHAPES: usize = 5;
 
 /// The dashes of theory.
-const DASHES: [&str; 6] = ["7 4", "2 3", "10 3 2 3", "4 2", "12 5", "1 5"];
+const DASHES: [&str; 8] = [
+    "7 4",
+    "2 3",
+    "10 3 2 3",
+    "4 2",
+    "12 5",
+    "1 5",
+    "14 3 2 3 2 3",
+    "6 2 1 2",
+];
 
 /// The dashes of marks.
 const MARKS: [&str; 3] = [

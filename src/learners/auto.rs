@@ -1,7 +1,8 @@
 //! One learner after another for binary weights, until one finds some that are consistent: message
-//! passing first, which needs the fewest examples of hidden weights; then a rule that learns from one
-//! example at a time, from several starts; then message passing that is reinforced, for random
-//! labels. The first begins as it would alone, so that what it finds is found here.
+//! passing first, which needs the fewest examples of hidden weights, and again reinforced a little, which
+//! finds some that it misses where examples are barely enough; then a rule that learns from one example at
+//! a time, from several starts; then message passing that is reinforced more, for random labels. The first
+//! begins as it would alone, so that what it finds is found here.
 //!
 //! ```
 //! use halfspace::learners::catalogue::find;
@@ -30,7 +31,7 @@ use super::block::Block;
 use super::catalogue::{DefaultStop, Entry, Guarantee, Setup};
 use super::directed_drift::{DATA, read_weights};
 use super::hypothesis::Hypothesis;
-use super::message_passing::MessagePassing;
+use super::message_passing::{Budget, MessagePassing};
 use super::planted;
 use super::random::{Generator, Purpose, Seed};
 use super::reinforced_amp::RHO;
@@ -45,6 +46,15 @@ use super::train_loop::Reason;
 /// Starts of the rule that learns from one example at a time, and its passes from each.
 const STARTS: u64 = 5;
 const PASSES: u64 = 200;
+
+/// How little message passing is reinforced first, and how long. Measured at n = 1001 and 1.5 examples a
+/// weight: this finds 51 of 80 hidden weights by itself, four times faster than message passing without
+/// finds 37. More starts find few more.
+const RHO_SLOW: f64 = 0.0005;
+const BUDGET_SLOW: Budget = Budget {
+    restarts: 3,
+    ..BUDGET
+};
 
 /// The catalogue's entry.
 pub static ENTRY: Entry = Entry {
@@ -73,6 +83,7 @@ pub static ENTRY: Entry = Entry {
 /// What is under way.
 enum Stage {
     Passing(MessagePassing),
+    ReinforcedSlowly(MessagePassing),
     /// So many passes are left from this start, and so many starts.
     OnLine {
         rule: Sbpi,
@@ -99,6 +110,10 @@ fn on_line(n: usize, starts: u64, random: &mut Generator) -> Stage {
     }
 }
 
+fn reinforced_slowly(n: usize, random: &mut Generator) -> MessagePassing {
+    MessagePassing::new(n, Some(RHO_SLOW), BUDGET_SLOW, random)
+}
+
 fn sbpi(n: usize, random: &mut Generator) -> Sbpi {
     Sbpi::new(n, REINFORCEMENT_DEFAULT, Order::Shuffled, random)
 }
@@ -115,14 +130,14 @@ impl Auto {
 
     fn rule(&self) -> &dyn Rule {
         match &self.stage {
-            Stage::Passing(rule) | Stage::Reinforced(rule) => rule,
+            Stage::Passing(rule) | Stage::ReinforcedSlowly(rule) | Stage::Reinforced(rule) => rule,
             Stage::OnLine { rule, .. } => rule,
         }
     }
 
     fn rule_mut(&mut self) -> &mut dyn Rule {
         match &mut self.stage {
-            Stage::Passing(rule) | Stage::Reinforced(rule) => rule,
+            Stage::Passing(rule) | Stage::ReinforcedSlowly(rule) | Stage::Reinforced(rule) => rule,
             Stage::OnLine { rule, .. } => rule,
         }
     }
@@ -168,13 +183,13 @@ impl Rule for Auto {
 
     fn search(&mut self, random: &mut Generator) -> Update {
         let update = self.rule_mut().search(random);
-        if !matches!(
-            (&self.stage, update),
-            (Stage::Passing(_), Update::Refused(_))
-        ) {
-            return update;
-        }
-        self.stage = on_line(self.n, STARTS - 1, random);
+        self.stage = match (&self.stage, update) {
+            (Stage::Passing(_), Update::Refused(_)) => {
+                Stage::ReinforcedSlowly(reinforced_slowly(self.n, random))
+            }
+            (Stage::ReinforcedSlowly(_), Update::Refused(_)) => on_line(self.n, STARTS - 1, random),
+            _ => return update,
+        };
         Update::Changed
     }
 
@@ -221,6 +236,7 @@ impl Rule for Auto {
         }
         match &self.stage {
             Stage::Passing(_) => snapshot.number(0),
+            Stage::ReinforcedSlowly(_) => snapshot.number(3),
             Stage::OnLine { passes, starts, .. } => snapshot.numbers([1, *passes, *starts]),
             Stage::Reinforced(_) => snapshot.number(2),
         }
@@ -248,6 +264,7 @@ impl Rule for Auto {
                 starts: snapshot.number()?,
             },
             2 => Stage::Reinforced(MessagePassing::new(n, Some(RHO), BUDGET, &mut random)),
+            3 => Stage::ReinforcedSlowly(reinforced_slowly(n, &mut random)),
             _ => return Err(SnapshotError),
         };
         self.rule_mut().restore(snapshot)
@@ -274,6 +291,18 @@ mod tests {
             assert_eq!(alone.termination.reason, Reason::Consistent);
             assert_eq!(first, alone);
         }
+    }
+
+    /// Of weights that barely enough examples give away, one of the later stages finds some.
+    #[test]
+    fn it_finds_hidden_weights_that_its_first_stage_misses() {
+        let is_found = |entry, seed| {
+            let outcome = hidden(entry, &json!({}), (101, Some(162)), seed);
+            outcome.target.is_some_and(|target| target.recovered)
+        };
+        let missed = (1..=12).filter(|&seed| !is_found(&amp::ENTRY, seed));
+        let found = missed.filter(|&seed| is_found(&ENTRY, seed)).count();
+        assert!(found >= 1, "{found}");
     }
 
     /// The first stage does not learn random labels; one of the others does.

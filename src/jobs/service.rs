@@ -23,6 +23,10 @@ use super::sessions::Sessions;
 /// How often a waiter looks at the store, since other processes change it too.
 const POLL: Duration = Duration::from_millis(500);
 
+/// How long the deletion of a blob may take whose record is gone: a client waits for it, and the sweep
+/// takes what stays.
+const FORGET_PATIENCE: Duration = Duration::from_secs(2);
+
 /// What can be set of the jobs of a process.
 #[derive(Clone, Debug)]
 pub struct JobsConfig {
@@ -312,10 +316,11 @@ impl Jobs {
 
     /// Deletes the data of a job that needs them no more. A blob that stays is swept later.
     pub(super) async fn forget_data(&self, key: Option<&str>) {
-        if let Some(key) = key
-            && let Err(error) = self.blobs.delete(key).await
-        {
-            tracing::warn!(key, %error, "the data of an ended job stay for now");
+        let Some(key) = key else { return };
+        let deleted = tokio::time::timeout(FORGET_PATIENCE, self.blobs.delete(key)).await;
+        let silent = |_| StoreError::unavailable("it does not answer");
+        if let Err(error) = deleted.map_err(silent).flatten() {
+            tracing::warn!(key, %error, "data that nobody names stay until they are swept");
         }
     }
 

@@ -11,7 +11,9 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
 use crate::scale::{Scale, report};
-use crate::service::{Client, Event, Program, TestDatabase, assert_ended_once, endless, train};
+use crate::service::{
+    Client, Event, PATIENCE, Program, TestDatabase, assert_ended_once, endless, train,
+};
 
 /// A stream is cut after so many milliseconds.
 const CUT_MS: std::ops::RangeInclusive<u64> = 50..=500;
@@ -55,7 +57,10 @@ async fn event_streams(backend: &str, database_url: &str, long: (usize, u32)) {
     let (tell, addresses) = watch::channel(at_first);
     let following = paths.iter().enumerate().map(|(number, path)| {
         let random = Generator::seed_from_u64(scale.seed() + number as u64);
-        tokio::spawn(follow(path.clone(), addresses.clone(), random))
+        let followed = follow(path.clone(), addresses.clone(), random);
+        // A job that does not end is given up some time after its own limit.
+        let patience = Duration::from_secs(u64::from(seconds)) + 4 * PATIENCE;
+        tokio::spawn(timeout(patience, followed))
     });
     let following: Vec<_> = following.collect();
     let mut random = Generator::seed_from_u64(scale.seed());
@@ -71,7 +76,7 @@ async fn event_streams(backend: &str, database_url: &str, long: (usize, u32)) {
     }
     let mut all = Followed::default();
     for (path, followed) in paths.iter().zip(join_all(following).await) {
-        let followed = followed.unwrap();
+        let followed = followed.unwrap().expect("the last event in time");
         assert_ended_once(&followed.events);
         let stored = replicas[0].client().events(path).await;
         assert_eq!(followed.events, stored, "{path}: as it is told afterwards");

@@ -7,11 +7,11 @@ use futures_util::future::join_all;
 use halfspace::learners::random::Generator;
 use rand::{RngExt, SeedableRng};
 use serde_json::json;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::files::files_below;
 use crate::scale::{Scale, report};
-use crate::service::{Answer, Client, Program, TestDatabase, short_job, until};
+use crate::service::{Answer, Client, PATIENCE, Program, TestDatabase, short_job, until};
 
 const CLIENTS: usize = 64;
 
@@ -134,7 +134,9 @@ async fn send(client: Client, key: &str, body: &str, waits: bool) -> Answer {
 /// Asks until the answer is a job: in flight means to ask again.
 async fn until_told(client: Client, key: &str, body: &str, waits: bool) -> Told {
     let mut told = Told::default();
+    let deadline = Instant::now() + PATIENCE;
     loop {
+        assert!(Instant::now() < deadline, "{key} stays in flight");
         let answer = send(client, key, body, waits).await;
         if answer.status == 409 {
             assert_eq!(answer.problem(409), "idempotency-in-flight", "{key}");

@@ -149,6 +149,7 @@ async fn without_the_store_uploads_are_refused_and_the_rest_goes_on() {
     let program = Program::start(directory.path(), &borrowed(&settings));
     let client = program.client();
     let dataset = upload(client).await.expect(201).id();
+    let another = upload(client).await.expect(201).id();
     let path = format!("/v1/datasets/{dataset}");
     let trained = async || {
         let answer = client
@@ -192,6 +193,14 @@ async fn without_the_store_uploads_are_refused_and_the_rest_goes_on() {
     // The row goes; its blob is swept later.
     let gone = client.send("DELETE", &path, &[], b"").await.unwrap();
     gone.expect(204);
+    client.get(&path).await.expect(404);
+    // It does not wait for a store that is silent as long as what needs it does.
+    proxy.turn(Way::Swallow);
+    let path = format!("/v1/datasets/{another}");
+    tokio::select! {
+        uploaded = upload(client) => panic!("first: {}", uploaded.text()),
+        gone = client.send("DELETE", &path, &[], b"") => gone.unwrap().expect(204),
+    };
     client.get(&path).await.expect(404);
 
     proxy.turn(Way::Forward);

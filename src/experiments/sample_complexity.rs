@@ -17,7 +17,9 @@ use crate::learners::stopping::Sampling;
 use crate::learners::task::{self, Input, Task, TaskError};
 use crate::learners::train::{train, train_to_end};
 
-use super::error::{check_grid, check_list, check_not_empty, check_number, check_reals};
+use super::error::{
+    check_distinct, check_grid, check_list, check_not_empty, check_number, check_reals,
+};
 use super::outcome::{Axis, Chart, Mark, Point, Scale, Series};
 use super::tally::{Observation, PointTally};
 use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
@@ -44,6 +46,12 @@ pub struct Learner {
     pub entry: &'static Entry,
     /// Its parameters.
     pub parameters: Parameters,
+}
+
+impl PartialEq for Learner {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.entry, other.entry) && self.parameters == other.parameters
+    }
 }
 
 /// What is asked.
@@ -82,6 +90,7 @@ impl SampleComplexity {
         check_grid(&[n.len(), learners.len(), ratios.len()])?;
         check_list("n", n, 1..=FEATURES_MAX)?;
         check_not_empty("learners", learners.len())?;
+        check_distinct("learners", learners)?;
         check_reals("examples_per_dimension", ratios, (0.0, RATIO_MAX))?;
         check_number("runs", question.runs, 1..=RUNS_MAX)?;
         check_number("max_passes", question.max_passes, 1..=PASSES_MAX)?;
@@ -94,15 +103,6 @@ impl SampleComplexity {
 
     /// That a learner can run at each of its points, and answers with weights that have signs.
     fn check_learner(&self, at: usize, learner: &Learner) -> Result<(), ExperimentError> {
-        let is_same = |other: &Learner| {
-            std::ptr::eq(other.entry, learner.entry) && other.parameters == learner.parameters
-        };
-        if let Some(first) = self.question.learners[..at].iter().position(is_same) {
-            return Err(ExperimentError::parameter(
-                format!("/learners/{at}"),
-                format!("the same as at {first}; give each once"),
-            ));
-        }
         let refused = |below: &str, detail: String| {
             Err(ExperimentError::parameter(
                 format!("/learners/{at}{below}"),
@@ -154,13 +154,19 @@ impl SampleComplexity {
 
     /// What a learner is called, by its place in the list: where another has its name, the place too.
     fn label(&self, at: usize) -> String {
+        let name = self.question.learners[at].entry.name;
+        if self.shares_name(at) {
+            format!("{name} ({})", at + 1)
+        } else {
+            name.to_owned()
+        }
+    }
+
+    fn shares_name(&self, at: usize) -> bool {
         let learners = &self.question.learners;
         let name = learners[at].entry.name;
         let named_so = learners.iter().filter(|other| other.entry.name == name);
-        match named_so.count() {
-            1 => name.to_owned(),
-            _ => format!("{name} ({})", at + 1),
-        }
+        named_so.count() > 1
     }
 
     /// One run at a point.
@@ -186,16 +192,14 @@ impl SampleComplexity {
         };
         (task, plan)
     }
-}
 
-impl SampleComplexity {
     fn notes(&self) -> Vec<String> {
         let mut notes = vec![
             "Shares with Wilson's intervals of 95 %.".to_owned(),
             "The learners learn from the same examples, run by run.".to_owned(),
         ];
         let count = self.question.learners.len();
-        if (0..count).any(|at| self.label(at).ends_with(')')) {
+        if (0..count).any(|at| self.shares_name(at)) {
             let note =
                 "The number after a learner's name is its place among those asked for, from 1.";
             notes.push(note.to_owned());

@@ -25,7 +25,7 @@ use crate::learners::train_loop::Reason;
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Priority, Status, Timestamp};
-use crate::storage::{Blobs, ClaimTerms, Store, sqlite};
+use crate::storage::{Blobs, Claim, ClaimTerms, Store, sqlite};
 
 /// Longer than any of these tests should take.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -72,6 +72,17 @@ impl Rig {
     async fn queued_endless(&self) -> Job {
         let new = new_train(endless(3_600.0));
         self.jobs.submit(new, Duration::ZERO).await.unwrap()
+    }
+
+    /// The next job in the queue, claimed for this process as a worker does.
+    async fn claim(&self, lease_seconds: u32, attempts_max: u32) -> Claim {
+        let terms = ClaimTerms {
+            lease_seconds,
+            attempts_max,
+        };
+        let now = self.jobs.ids().now();
+        let claim = self.store.claim_job(&self.jobs.worker, &terms, now).await;
+        claim.unwrap().unwrap()
     }
 
     /// Has the next writes fail, see [`Faulty`].
@@ -277,13 +288,7 @@ async fn the_data_of_a_job_that_may_be_stored_stay() {
     rig.fail(2);
     let new = new_train(json!({"max_passes": 3}));
     assert!(rig.jobs.submit(new, Duration::ZERO).await.is_err());
-    let terms = ClaimTerms {
-        lease_seconds: 0,
-        attempts_max: 5,
-    };
-    let now = rig.jobs.ids().now();
-    let claim = rig.store.claim_job(&rig.jobs.worker, &terms, now).await;
-    let job = claim.unwrap().unwrap().job;
+    let job = rig.claim(0, 5).await.job;
     assert!(rig.blob(&job).exists());
     rig.jobs.start();
     assert_eq!(rig.ended(job.id).await.status, Status::Succeeded);
@@ -323,17 +328,10 @@ async fn a_cancel_while_the_data_are_read_is_obeyed() {
     })
     .await;
     let id = rig.queued_endless().await.id;
-    let terms = ClaimTerms {
-        lease_seconds: 3_600,
-        attempts_max: 5,
-    };
     let leased_at = tokio::time::Instant::now();
-    let now = rig.jobs.ids().now();
-    let claim = rig.store.claim_job(&rig.jobs.worker, &terms, now).await;
+    let claim = rig.claim(3_600, 5).await;
     let permit = Arc::clone(&rig.jobs.permits).try_acquire_owned().unwrap();
-    let run = rig
-        .jobs
-        .run_claim(claim.unwrap().unwrap(), leased_at, permit);
+    let run = rig.jobs.run_claim(claim, leased_at, permit);
     let owner = Owner::anonymous();
     // The first is polled first, and comes to reading its data.
     let both = async { tokio::join!(biased; run, rig.jobs.cancel(&owner, id)) };

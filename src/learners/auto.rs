@@ -110,8 +110,13 @@ fn on_line(n: usize, starts: u64, random: &mut Generator) -> Stage {
     }
 }
 
-fn reinforced_slowly(n: usize, random: &mut Generator) -> MessagePassing {
-    MessagePassing::new(n, Some(RHO_SLOW), BUDGET_SLOW, random)
+fn reinforced_slowly(n: usize, random: &mut Generator) -> Stage {
+    let search = MessagePassing::new(n, Some(RHO_SLOW), BUDGET_SLOW, random);
+    Stage::ReinforcedSlowly(search)
+}
+
+fn reinforced(n: usize, random: &mut Generator) -> Stage {
+    Stage::Reinforced(MessagePassing::new(n, Some(RHO), BUDGET, random))
 }
 
 fn sbpi(n: usize, random: &mut Generator) -> Sbpi {
@@ -184,9 +189,7 @@ impl Rule for Auto {
     fn search(&mut self, random: &mut Generator) -> Update {
         let update = self.rule_mut().search(random);
         self.stage = match (&self.stage, update) {
-            (Stage::Passing(_), Update::Refused(_)) => {
-                Stage::ReinforcedSlowly(reinforced_slowly(self.n, random))
-            }
+            (Stage::Passing(_), Update::Refused(_)) => reinforced_slowly(self.n, random),
             (Stage::ReinforcedSlowly(_), Update::Refused(_)) => on_line(self.n, STARTS - 1, random),
             _ => return update,
         };
@@ -199,10 +202,7 @@ impl Rule for Auto {
         };
         *passes -= 1;
         match (*passes, *starts) {
-            (0, 0) => {
-                let search = MessagePassing::new(self.n, Some(RHO), BUDGET, random);
-                self.stage = Stage::Reinforced(search);
-            }
+            (0, 0) => self.stage = reinforced(self.n, random),
             (0, starts) => self.stage = on_line(self.n, starts - 1, random),
             _ => {}
         }
@@ -263,8 +263,8 @@ impl Rule for Auto {
                 passes: snapshot.number()?,
                 starts: snapshot.number()?,
             },
-            2 => Stage::Reinforced(MessagePassing::new(n, Some(RHO), BUDGET, &mut random)),
-            3 => Stage::ReinforcedSlowly(reinforced_slowly(n, &mut random)),
+            2 => reinforced(n, &mut random),
+            3 => reinforced_slowly(n, &mut random),
             _ => return Err(SnapshotError),
         };
         self.rule_mut().restore(snapshot)

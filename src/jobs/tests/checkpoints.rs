@@ -51,14 +51,9 @@ async fn a_job_goes_on_though_its_checkpoints_find_no_room() {
 async fn a_damaged_checkpoint_makes_a_job_begin_from_the_beginning() {
     let rig = Rig::new(often()).await;
     let id = rig.queued().await.id;
-    let terms = ClaimTerms {
-        lease_seconds: 3_600,
-        attempts_max: 5,
-    };
-    let now = rig.jobs.ids().now();
-    let claim = rig.store.claim_job(&rig.jobs.worker, &terms, now).await;
-    let lease = claim.unwrap().unwrap().lease;
+    let lease = rig.claim(3_600, 5).await.lease;
     rig.store.save_checkpoint(&lease, b"damaged").await.unwrap();
+    let now = rig.jobs.ids().now();
     rig.store.requeue_job(&lease, now).await.unwrap();
     rig.jobs.start();
     let job = rig.ended(id).await;
@@ -76,14 +71,9 @@ async fn a_checkpoint_that_cannot_be_read_does_not_poison_its_job() {
     })
     .await;
     let id = rig.queued().await.id;
-    let terms = ClaimTerms {
-        lease_seconds: 3_600,
-        attempts_max,
-    };
-    let now = rig.jobs.ids().now();
-    let claim = rig.store.claim_job(&rig.jobs.worker, &terms, now).await;
-    let lease = claim.unwrap().unwrap().lease;
+    let lease = rig.claim(3_600, attempts_max).await.lease;
     rig.store.save_checkpoint(&lease, b"state").await.unwrap();
+    let now = rig.jobs.ids().now();
     rig.store.requeue_job(&lease, now).await.unwrap();
     rig.store.forgets_checkpoints.store(true, Ordering::SeqCst);
     rig.jobs.start();

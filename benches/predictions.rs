@@ -192,7 +192,7 @@ async fn start_service(directory: &Path, stop: CancellationToken) -> Outcome<Soc
     let service = Service::open(&settings).await?;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    tokio::spawn(service.run(listener, 64, stop));
+    tokio::spawn(service.run(listener, None, stop));
     Ok(address)
 }
 

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use halfspace::records::{Job, JobId, Owner, Progress, Status, Timestamp};
 use halfspace::storage::{
-    Claim, ClaimTerms, Fenced, JobEnd, PostgresUrl, Store, WorkerId, postgres, sqlite,
+    Claim, ClaimTerms, Fenced, JobEnd, PostgresUrl, Requeue, Spent, Store, WorkerId, postgres,
+    sqlite,
 };
 use serde_json::json;
 use sqlx::{ConnectOptions, Connection};
@@ -34,7 +35,7 @@ const FILLERS: u32 = 8;
 
 const TERMS: ClaimTerms = ClaimTerms {
     lease_seconds: 3_600,
-    attempts_max: 5,
+    memory_bytes_max: u64::MAX,
 };
 
 #[tokio::main]
@@ -203,7 +204,9 @@ async fn claims(store: &dyn Store) -> Outcome<Claims> {
         let begun = Instant::now();
         let claim = claim(store).await.ok_or("the queue is empty")?;
         times.push(begun.elapsed());
-        store.requeue_job(&claim.lease, now()).await?;
+        store
+            .requeue_job(&claim.lease, &Requeue::default(), now())
+            .await?;
     }
     times.sort_unstable();
     let at = |share: usize| times[times.len() * share / 100].as_secs_f64() * 1e6;
@@ -236,6 +239,7 @@ async fn finish(store: &dyn Store, claim: &Claim) {
         progress: Progress::default(),
         model: None,
         trace: None,
+        spent: Spent::default(),
     };
     let finished = store.finish_job(&claim.lease, &end).await;
     assert_eq!(finished.expect("the store works"), Fenced::Done);

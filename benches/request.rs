@@ -131,7 +131,7 @@ async fn start_service(
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
     // One training makes the job and the model that are then committed alone.
-    tokio::spawn(service.run(listener, 16, stop));
+    tokio::spawn(service.run(listener, None, stop));
     tokio::task::spawn_blocking(move || {
         let mut client = Client::connect(address, TRAIN).expect("a connection");
         client.post().expect("a job");

@@ -1,8 +1,12 @@
 //! The composition root: settings in, a running service out, and its orderly end.
 
 mod api_keys;
+mod check;
+pub mod logging;
+mod operations;
 mod stores;
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -11,25 +15,35 @@ use axum::Router;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rand::rngs::{StdRng, SysRng};
 use rand::{SeedableRng, TryRng};
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio_util::sync::CancellationToken;
 
 use crate::callbacks::client::DELIVERY_LIMIT;
 use crate::callbacks::{Allowed, CallbackClient, Signer, system_roots};
 use crate::config::{Role, Settings};
-use crate::http::{self, App, Doorkeeper, InFlight, ServeLimits};
+use crate::http::{self, App, Authenticator, InFlight, Origins, Permits, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
 use crate::records::{Clock, Timestamp};
 use crate::storage::backup::{self, Backup, BackupError};
 use crate::storage::blobs::opening::OpeningError;
-use crate::storage::{BlobPlace, DataDir, Place, StoreError};
+use crate::storage::{BlobPlace, DataDir, KeyLookup, Place, StoreError};
 
 pub use api_keys::{create_key, keys, revoke_key};
+pub use check::check;
+pub use operations::Operations;
 use stores::{check_blobs, open_beside, open_blobs, open_store};
 
 /// How long jobs may take to be written back when the service stops.
 const JOBS_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Open files besides connections: the store, blobs that are read, callbacks.
+const OTHER_FILES: u64 = 256;
+
+/// Connections that the kernel holds until they are accepted.
+const BACKLOG: u32 = 4096;
+
+/// Bytes of answers that the kernel holds for one client.
+const SEND_BUFFER_BYTES: u32 = 256 * 1024;
 
 /// How often metrics are put in order; without it their memory grows.
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
@@ -82,6 +96,15 @@ pub enum StartError {
         address: String,
         source: std::io::Error,
     },
+    /// The second address cannot be listened on.
+    #[error("--ops-listen {address}: {source}")]
+    OpsListen {
+        address: String,
+        source: std::io::Error,
+    },
+    /// The setting names no origins.
+    #[error("--cors-origins: {0}")]
+    CorsOrigins(String),
     /// The system gives no random numbers.
     #[error("the system gives no random numbers: {0}")]
     Random(String),
@@ -97,13 +120,26 @@ pub enum StartError {
 pub struct Service {
     jobs: Arc<Jobs>,
     router: Router,
+    operations_router: Router,
+    /// Whether anybody may send requests: no API key was made.
+    is_open: bool,
+    serve_limits: ServeLimits,
     // Held as long as the service lives: it tells other processes that somebody is here.
     _data_dir: DataDir,
 }
 
 /// The system's clock.
 #[derive(Debug)]
-struct SystemClock;
+struct SystemClock {
+    begun: tokio::time::Instant,
+}
+
+impl SystemClock {
+    fn start() -> Self {
+        let begun = tokio::time::Instant::now();
+        Self { begun }
+    }
+}
 
 impl Clock for SystemClock {
     // The one place that reads the time of day.
@@ -112,6 +148,10 @@ impl Clock for SystemClock {
         let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let milliseconds = since_epoch.map_or(0, |since| since.as_millis());
         Timestamp::from_milliseconds(i64::try_from(milliseconds).unwrap_or(i64::MAX))
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
     }
 }
 
@@ -126,6 +166,11 @@ impl Service {
         let (store, data_dir) = open_store(settings, &ids).await?;
         let blobs = open_blobs(settings, &blob_place, &data_dir)?;
         check_blobs(settings, &blob_place, &blobs, &*store, &ids).await?;
+        let is_open = matches!(
+            store.find_api_key(None).await.map_err(StartError::Keys)?,
+            KeyLookup::NoKeys
+        );
+        let origins = origins(settings, is_open)?;
         let jobs = Jobs::new(
             store,
             blobs,
@@ -134,27 +179,31 @@ impl Service {
             callbacks(settings),
         );
         let limits = settings.limits();
-        let permits = |limit: u64| {
-            let permits = usize::try_from(limit).unwrap_or(Semaphore::MAX_PERMITS);
-            Arc::new(Semaphore::new(permits))
-        };
         let app = App {
             jobs: Arc::clone(&jobs),
-            uploads: permits(limits.uploads_max),
-            streams: permits(limits.streams_max),
-            doorkeeper: Doorkeeper::default(),
+            permits: Permits::new(&limits),
+            authenticator: Authenticator::new(Arc::clone(jobs.store())),
             in_flight: InFlight::default(),
-            constructions: permits(limits.constructions_max),
             limits: Arc::new(limits),
             scratch: data_dir.scratch(),
             allowed_hosts: allowed_hosts(settings),
+            origins,
+            runtime: tokio::runtime::Handle::current(),
             metrics: metrics_handle()?,
         };
+        let operations_router = http::operations_router(app.clone());
         Ok(Self {
             jobs,
             router: match settings.role {
                 Role::All | Role::Api => http::router(app),
-                Role::Worker => http::operations_router(app),
+                Role::Worker => operations_router.clone(),
+            },
+            operations_router,
+            is_open,
+            serve_limits: ServeLimits {
+                connections_max: settings.limits().connections_max,
+                trusted_proxies: settings.trusted_proxies.clone(),
+                ..ServeLimits::default()
             },
             _data_dir: data_dir,
         })
@@ -170,9 +219,19 @@ impl Service {
         &self.jobs
     }
 
+    /// Whether anybody may send requests, because no API key was made.
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
     /// Answers and computes until `stop`; then gives running jobs back to the queue, lets answers
     /// end, and closes the store.
-    pub async fn run(self, listener: TcpListener, connections_max: u64, stop: CancellationToken) {
+    pub async fn run(
+        self,
+        listener: TcpListener,
+        operations: Option<Operations>,
+        stop: CancellationToken,
+    ) {
         self.jobs.start();
         let upkeep = tokio::spawn(keep_metrics());
         let jobs = Arc::clone(&self.jobs);
@@ -183,15 +242,35 @@ impl Service {
                 tracing::warn!("some jobs are not written back; their leases will run out");
             }
         };
-        let limits = ServeLimits {
-            connections_max,
-            ..ServeLimits::default()
-        };
-        let served = http::serve(listener, self.router.clone(), limits, stop.clone());
+        // Probes are answered until everything else has ended.
+        let operations_stop = CancellationToken::new();
+        let operations = operations.map(|operations| {
+            let router = self.operations_router.clone();
+            operations.serve(router, operations_stop.clone())
+        });
+        if let Some(Err(error)) = &operations {
+            tracing::error!(%error, "no thread for --ops-listen");
+        }
+        let served = http::serve(
+            listener,
+            self.router.clone(),
+            self.serve_limits,
+            stop.clone(),
+        );
         tokio::join!(stopped, served);
+        operations_stop.cancel();
         upkeep.abort();
         self.jobs.store().close().await;
     }
+}
+
+/// Threads that may block: the default number, and one for each body whose client may block the
+/// reader waiting.
+pub fn blocking_threads(settings: &Settings) -> usize {
+    const USUAL: u64 = 512;
+    let limits = settings.limits();
+    let readers = limits.uploads_max.saturating_add(limits.streams_max);
+    usize::try_from(USUAL.saturating_add(readers)).unwrap_or(usize::MAX)
 }
 
 /// Brings the schema up to date.
@@ -226,7 +305,7 @@ pub async fn backup(settings: &Settings, target: &Path) -> Result<Backup, Backup
 
 fn ids() -> Result<Ids, StartError> {
     let generator = StdRng::from_seed(entropy()?);
-    Ok(Ids::new(Arc::new(SystemClock), generator))
+    Ok(Ids::new(Arc::new(SystemClock::start()), generator))
 }
 
 /// 256 bits that nobody can foresee: the one place that asks the system for any.
@@ -269,6 +348,17 @@ fn allowed_hosts(settings: &Settings) -> Option<Arc<[String]>> {
     address.is_loopback().then(|| all.collect())
 }
 
+/// The origins of web pages that are served.
+fn origins(settings: &Settings, is_open: bool) -> Result<Origins, StartError> {
+    let origins = Origins::parse(&settings.cors_origins).map_err(StartError::CorsOrigins)?;
+    if origins == Origins::All && !is_open {
+        let detail =
+            "`*` stands for any web page, and this store has API keys: name the origins instead";
+        return Err(StartError::CorsOrigins(detail.to_owned()));
+    }
+    Ok(origins)
+}
+
 /// The process's one recorder of metrics.
 fn metrics_handle() -> Result<PrometheusHandle, StartError> {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
@@ -300,10 +390,62 @@ async fn keep_metrics() {
 ///
 /// # Errors
 /// When the address cannot be listened on.
-pub async fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
-    let bound = TcpListener::bind(settings.listen).await;
-    bound.map_err(|source| StartError::Listen {
+pub fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
+    let listening = || {
+        let socket = match settings.listen {
+            SocketAddr::V4(_) => TcpSocket::new_v4(),
+            SocketAddr::V6(_) => TcpSocket::new_v6(),
+        }?;
+        socket.set_reuseaddr(true)?;
+        // Accepted connections inherit the size. This bounds the kernel memory of a client that does not read.
+        socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
+        socket.bind(settings.listen)?;
+        socket.listen(BACKLOG)
+    };
+    listening().map_err(|source| StartError::Listen {
         address: settings.listen.to_string(),
         source,
     })
+}
+
+/// Listens on the second address of the settings, where there is one.
+///
+/// # Errors
+/// When the address cannot be listened on.
+pub fn listen_for_operations(settings: &Settings) -> Result<Option<Operations>, StartError> {
+    let Some(address) = settings.ops_listen else {
+        return Ok(None);
+    };
+    let listening = Operations::listen(address);
+    listening.map(Some).map_err(|source| StartError::OpsListen {
+        address: address.to_string(),
+        source,
+    })
+}
+
+/// Raises the limit on open files as far as the system lets the process. A connection needs a file.
+pub fn raise_open_files(settings: &Settings) {
+    #[cfg(target_os = "linux")]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let limit = getrlimit(Resource::Nofile);
+        let raised = Rlimit {
+            current: limit.maximum,
+            maximum: limit.maximum,
+        };
+        if let Err(error) = setrlimit(Resource::Nofile, raised) {
+            tracing::warn!(%error, "the limit on open files stays as it is");
+        }
+        let (needed, files) = (
+            settings.limits().connections_max + OTHER_FILES,
+            limit.maximum,
+        );
+        if files.is_some_and(|files| files < needed) {
+            tracing::warn!(
+                files,
+                needed,
+                "the system allows fewer open files than --connections-max needs"
+            );
+        }
+    }
 }

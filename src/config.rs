@@ -1,17 +1,22 @@
 //! Every setting: its flag, environment variable, default and check, in one place.
 
+mod given;
+
 use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::callbacks::{Network, Secret};
 use crate::http::limits::Limits;
 use crate::records::ApiKeyId;
+use crate::records::schedule::Weight;
 use crate::storage::{BlobUrl, DatabaseUrl, Hidden, S3Access};
+
+pub use given::{early_log_format, given_settings, names_listen, unknown_variable};
 
 /// No limit is larger: twice as much can still be counted.
 const COUNT_MAX: u64 = 1 << 62;
@@ -40,6 +45,13 @@ pub enum Command {
     Backup {
         /// The directory of the copy, which is not there yet or empty.
         directory: PathBuf,
+    },
+    /// Compares every record and blob of the store with the stored digests, also while others serve the
+    /// store. Exit status 0: no damage; 1: damage; 2: the store cannot be checked.
+    Check {
+        /// Prints JSON: one line per damage, then the summary.
+        #[arg(long)]
+        json: bool,
     },
     /// Makes, lists and revokes API keys, also while others serve.
     #[command(subcommand)]
@@ -80,17 +92,33 @@ pub struct NewKey {
     /// Sessions; as the settings of the service say when left out.
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub sessions: Option<u64>,
+    /// The weight among the keys: a key of weight 2 gets twice the computing of a key of weight 1. From
+    /// 0.01 to 100.
+    #[arg(long, default_value = "1", value_parser = weight)]
+    pub weight: Weight,
     /// Gives the key all that was made while no key was needed, which nobody else can reach.
     #[arg(long)]
     pub adopt_anonymous: bool,
 }
 
-fn short_name(text: &str) -> Result<String, String> {
-    let is_plain = !text.chars().any(char::is_control);
-    if is_plain && (1..=256).contains(&text.chars().count()) {
-        return Ok(text.to_owned());
+/// The addresses of a proxy. A network of every address names none.
+fn proxies(text: &str) -> Result<Network, String> {
+    let network = text.parse::<Network>().map_err(|error| error.to_string())?;
+    if network.is_everything() {
+        return Err("this network is every address, and would lift the limit for all".to_owned());
     }
-    Err("a name has 1 to 256 characters, on one line".to_owned())
+    Ok(network)
+}
+
+fn weight(text: &str) -> Result<Weight, String> {
+    let number = text.parse::<f64>().map_err(|error| error.to_string())?;
+    Weight::try_from(number).map_err(|error| error.to_string())
+}
+
+fn short_name(text: &str) -> Result<String, String> {
+    let is_short = (1..=256).contains(&text.chars().count());
+    let name = (is_short && !text.contains(char::is_control)).then(|| text.to_owned());
+    name.ok_or_else(|| "a name has 1 to 256 characters, on one line".to_owned())
 }
 
 /// What can be set.
@@ -160,6 +188,23 @@ pub struct Settings {
         global = true
     )]
     pub allowed_hosts: Vec<String>,
+    /// Origins of web pages, such as `https://example.com`, that may send requests and read answers, or
+    /// `*` for all while no API key is made.
+    #[arg(
+        long,
+        env = "HALFSPACE_CORS_ORIGINS",
+        value_delimiter = ',',
+        global = true
+    )]
+    pub cors_origins: Vec<String>,
+    /// Addresses and networks of proxies, such as `10.0.0.7` or `10.0.0.0/8`. They may hold any number of
+    /// connections; any other address holds at most half of them.
+    #[arg(long, env = "HALFSPACE_TRUSTED_PROXIES", value_delimiter = ',', global = true,
+        value_parser = proxies)]
+    pub trusted_proxies: Vec<Network>,
+    /// A second address for `/livez`, `/readyz`, `/metrics` and `/version` alone, with a separate thread.
+    #[arg(long, env = "HALFSPACE_OPS_LISTEN", global = true)]
+    pub ops_listen: Option<SocketAddr>,
     /// Secrets that sign callbacks, `whsec_` and 24 to 64 bytes in base64; none are sent without one.
     #[arg(long, env = "HALFSPACE_CALLBACK_SECRET", hide_env_values = true, value_delimiter = ',',
         global = true, value_parser = SecretParser)]
@@ -268,6 +313,14 @@ pub struct LimitSettings {
     /// Bytes of a decompressed JSON body.
     #[arg(long, env = "HALFSPACE_JSON_BODY_BYTES_MAX", default_value_t = 256 << 20, global = true)]
     pub json_body_bytes_max: u64,
+    /// Bytes that one byte of a compressed body may become on average.
+    #[arg(long, env = "HALFSPACE_DECOMPRESSION_RATIO_MAX", default_value_t = 1000, global = true,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    pub decompression_ratio_max: u64,
+    /// Bytes that any compressed body may become at any ratio.
+    #[arg(long, env = "HALFSPACE_DECOMPRESSED_BYTES_FREE", default_value_t = 16 << 20,
+        global = true)]
+    pub decompressed_bytes_free: u64,
     /// Nested arrays and objects in JSON.
     #[arg(long, env = "HALFSPACE_JSON_DEPTH_MAX", default_value_t = 32, global = true,
         value_parser = clap::value_parser!(u32).range(8..=100))]
@@ -282,8 +335,7 @@ pub struct LimitSettings {
     /// Bytes of the packed data of a job, and of its state beside them.
     #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = 1 << 30, global = true)]
     pub state_bytes_max: u64,
-    /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts as it needs
-    /// them, so that data larger than memory train.
+    /// Bytes of stored data that a job holds in memory as a whole; larger data are read in parts.
     #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX", default_value_t = 64 << 20, global = true)]
     pub resident_bytes_max: u64,
     /// Bytes on disk of the blobs that were fetched from an object store to be read.
@@ -313,8 +365,7 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_STORED_BYTES_PER_KEY_MAX", default_value_t = 1 << 38,
         global = true, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub stored_bytes_per_key_max: u64,
-    /// Larger bodies read at once; each may take as much memory as the limit of state bytes says,
-    /// but that of a dataset.
+    /// Concurrent large bodies, shared by all keys. Each may use the limit of state bytes in memory.
     #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
         value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub uploads_max: u64,
@@ -322,10 +373,18 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_UPLOAD_MEMORY_BYTES_MAX", default_value_t = 16 << 20,
         global = true)]
     pub upload_memory_bytes_max: u64,
-    /// Bodies predicted line by line at once.
+    /// Concurrent predictions line by line, shared by all keys.
     #[arg(long, env = "HALFSPACE_STREAMS_MAX", default_value_t = 64, global = true,
         value_parser = clap::value_parser!(u64).range(1..=400))]
     pub streams_max: u64,
+    /// Concurrent event streams, shared by all keys.
+    #[arg(long, env = "HALFSPACE_EVENT_STREAMS_MAX", default_value_t = 256, global = true,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub event_streams_max: u64,
+    /// Concurrent event streams of one key.
+    #[arg(long, env = "HALFSPACE_EVENT_STREAMS_PER_KEY_MAX", default_value_t = 64, global = true,
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub event_streams_per_key_max: u64,
     /// Sessions of one key.
     #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
@@ -342,7 +401,7 @@ pub struct LimitSettings {
     #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = 60.0, global = true,
         value_parser = positive)]
     pub answer_seconds_max: f64,
-    /// Attempts after which a job that never ended fails.
+    /// Deaths of processes after which a job that ran alone in each of them fails; attempts to read the data.
     #[arg(long, env = "HALFSPACE_ATTEMPTS_MAX", default_value_t = 5, global = true,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub attempts_max: u32,
@@ -405,6 +464,8 @@ impl Settings {
             n_max: set.n_max,
             body_bytes_max: set.body_bytes_max,
             json_body_bytes_max: set.json_body_bytes_max,
+            decompression_ratio_max: set.decompression_ratio_max,
+            decompressed_bytes_free: set.decompressed_bytes_free,
             json_depth_max: set.json_depth_max,
             line_bytes_max: set.line_bytes_max,
             dataset_bytes_max: set.dataset_bytes_max,
@@ -419,6 +480,8 @@ impl Settings {
             uploads_max: set.uploads_max,
             upload_memory_bytes_max: set.upload_memory_bytes_max,
             streams_max: set.streams_max,
+            event_streams_max: set.event_streams_max,
+            event_streams_per_key_max: set.event_streams_per_key_max,
             sessions_max: set.sessions_max,
             session_idle_seconds: set.session_idle_seconds,
             connections_max: set.connections_max,
@@ -429,19 +492,10 @@ impl Settings {
     }
 }
 
-/// The first environment variable that looks like a setting and is none, of those given.
-pub fn unknown_variable(names: impl IntoIterator<Item = String>) -> Option<String> {
-    let command = CommandLine::command();
-    let known: Vec<_> = command
-        .get_arguments()
-        .filter_map(|argument| argument.get_env())
-        .collect();
-    let mut names = names.into_iter();
-    names.find(|name| name.starts_with("HALFSPACE_") && !known.iter().any(|k| *k == name.as_str()))
-}
-
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]
@@ -481,6 +535,15 @@ mod tests {
                 ["halfspace", "--callback-allow", "10.0.0.1/8"],
                 "10.0.0.0/8",
             ),
+            (
+                ["halfspace", "--trusted-proxies", "proxy.example"],
+                "--trusted-proxies",
+            ),
+            (
+                ["halfspace", "--trusted-proxies", "0.0.0.0/0"],
+                "--trusted-proxies",
+            ),
+            (["halfspace", "--ops-listen", "9000"], "--ops-listen"),
         ] {
             let error = CommandLine::try_parse_from(line).expect_err("a bad setting");
             assert!(error.to_string().contains(named), "{error}");

@@ -1,55 +1,93 @@
-//! The command line: serve | migrate | backup | keys | openapi | healthcheck.
+//! The command line: serve | migrate | backup | check | keys | openapi | healthcheck.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 use std::error::Error;
-use std::io::{IsTerminal, Read, Write};
+use std::io::{Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{ArgMatches, CommandFactory, FromArgMatches};
+use halfspace::app::logging::{log_to_stderr, tell_fatal};
 use halfspace::app::{self, Service};
 use halfspace::bits::{Kernels, use_kernels};
 use halfspace::config::{
-    Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, Role, Settings, unknown_variable,
+    Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, Role, Settings, early_log_format,
+    given_settings, names_listen, unknown_variable,
 };
+use halfspace::jobs::CheckNews;
 use halfspace::records::KeyQuotas;
+use halfspace::records::schedule::Weight;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::EnvFilter;
 
 /// How long the blocking pool may take to see its stop flags.
 const POOL_PATIENCE: Duration = Duration::from_secs(1);
+
+/// The file in the data directory that tells `halfspace healthcheck` the address of the service.
+const ADDRESS_FILE: &str = "address";
 
 /// How long a health check waits for each step.
 const HEALTH_PATIENCE: Duration = Duration::from_secs(3);
 
 fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args().collect();
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    // The settings that would say so are not read yet.
+    #[expect(clippy::disallowed_methods)]
+    let variable = std::env::var("HALFSPACE_LOG_FORMAT").ok();
+    let early = early_log_format(&arguments, variable.as_deref());
     if let Some(name) = unknown_variable(names) {
-        eprintln!("error: there is no setting {name}; see halfspace --help");
+        tell_fatal(
+            early,
+            &format!("there is no setting {name}; see halfspace --help"),
+        );
         return ExitCode::from(2);
     }
-    let line = CommandLine::parse();
-    match run(line.command.unwrap_or(Command::Serve), &line.settings) {
-        Ok(()) => ExitCode::SUCCESS,
+    let matches = match CommandLine::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) if early == LogFormat::Json && error.use_stderr() => {
+            tell_fatal(early, error.to_string().trim_end());
+            return ExitCode::from(2);
+        }
+        Err(error) => error.exit(),
+    };
+    let line = match CommandLine::from_arg_matches(&matches) {
+        Ok(line) => line,
+        Err(error) => error.exit(),
+    };
+    let command = line.command.unwrap_or(Command::Serve);
+    // Status 1 of a check means damage.
+    let failure = match command {
+        Command::Check { .. } => ExitCode::from(2),
+        _ => ExitCode::FAILURE,
+    };
+    match run(command, &line.settings, &matches) {
+        Ok(status) => status,
         Err(error) => {
-            eprintln!("error: {error}");
-            ExitCode::FAILURE
+            tell_fatal(line.settings.log_format, &error.to_string());
+            failure
         }
     }
 }
 
-fn run(command: Command, settings: &Settings) -> Result<(), Box<dyn Error>> {
+fn run(
+    command: Command,
+    settings: &Settings,
+    matches: &ArgMatches,
+) -> Result<ExitCode, Box<dyn Error>> {
     match command {
         Command::Openapi => {
             print!("{}", halfspace::http::document());
-            return Ok(());
+            return Ok(ExitCode::SUCCESS);
         }
-        Command::Healthcheck => return healthcheck(settings.listen),
-        Command::Serve | Command::Migrate | Command::Backup { .. } | Command::Keys(_) => {}
+        Command::Healthcheck => {
+            healthcheck(served_address(settings, matches))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        _ => {}
     }
     log_to_stderr(settings)?;
     use_kernels(match settings.kernels {
@@ -58,36 +96,23 @@ fn run(command: Command, settings: &Settings) -> Result<(), Box<dyn Error>> {
     });
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
+        .max_blocking_threads(app::blocking_threads(settings))
         .build()?;
     let result = runtime.block_on(async {
         match command {
-            Command::Migrate => Ok(app::migrate(settings).await?),
-            Command::Backup { directory } => backup(settings, &directory).await,
-            Command::Keys(command) => keys(settings, command).await,
-            _ => serve(settings).await,
+            Command::Migrate => app::migrate(settings).await?,
+            Command::Backup { directory } => backup(settings, &directory).await?,
+            Command::Check { json } => return check(settings, json).await,
+            Command::Keys(command) => keys(settings, command).await?,
+            _ => serve(settings, &given_settings(matches)).await?,
         }
+        Ok(ExitCode::SUCCESS)
     });
     runtime.shutdown_timeout(POOL_PATIENCE);
     result
 }
 
-fn log_to_stderr(settings: &Settings) -> Result<(), Box<dyn Error>> {
-    let filter = EnvFilter::try_new(&settings.log)
-        .map_err(|error| format!("--log {}: {error}", settings.log))?;
-    let mut builder = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr);
-    if !std::io::stderr().is_terminal() {
-        builder = builder.with_ansi(false);
-    }
-    match settings.log_format {
-        LogFormat::Text => builder.init(),
-        LogFormat::Json => builder.json().init(),
-    }
-    Ok(())
-}
-
-async fn serve(settings: &Settings) -> Result<(), Box<dyn Error>> {
+async fn serve(settings: &Settings, given: &[String]) -> Result<(), Box<dyn Error>> {
     // Both come first: a signal during the start is then not lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
@@ -100,18 +125,67 @@ async fn serve(settings: &Settings) -> Result<(), Box<dyn Error>> {
         }
         signalled.cancel();
     });
-    let listener = app::listen(settings).await?;
+    app::raise_open_files(settings);
+    let listener = app::listen(settings)?;
+    let operations = app::listen_for_operations(settings)?;
     let service = tokio::select! {
         opened = Service::open(settings) => opened?,
         // What it opens may be long in answering, and nothing is lost with it.
         () = stop.cancelled() => return Ok(()),
     };
     let address = listener.local_addr()?;
-    // Whoever started it may have stopped reading; it serves all the same.
-    let _ = welcome(address, settings.role);
-    let connections_max = settings.limits().connections_max;
-    service.run(listener, connections_max, stop).await;
+    let probed = match &operations {
+        Some(operations) => operations.address()?,
+        None => address,
+    };
+    tell_start(settings, address, probed, service.is_open(), given);
+    let told = settings.data_dir.join(ADDRESS_FILE);
+    if let Err(error) = std::fs::write(&told, probed.to_string()) {
+        tracing::warn!(%error, "`halfspace healthcheck` will not find this address");
+    }
+    service.run(listener, operations, stop).await;
+    let _ = std::fs::remove_file(&told);
     Ok(())
+}
+
+/// Tells a person and the log of the start.
+fn tell_start(
+    settings: &Settings,
+    address: SocketAddr,
+    probed: SocketAddr,
+    is_open: bool,
+    given: &[String],
+) {
+    tracing::info!(
+        version = env!("CARGO_PKG_VERSION"),
+        address = %address,
+        operations = %probed,
+        workers = settings.workers(),
+        settings = given.join(" "),
+        open_to_everybody = is_open,
+        "halfspace serves"
+    );
+    if is_open && settings.role != Role::Worker && !address.ip().is_loopback() {
+        tracing::warn!(
+            address = %address,
+            "open to everybody on the network: no API key was made; make one with `halfspace keys create`"
+        );
+    }
+    if settings.log_format == LogFormat::Text {
+        // The reader may have closed the pipe. The service starts all the same.
+        let _ = welcome(address, settings.role);
+    }
+}
+
+/// The address of the service that a health check is about: the one that the command line names, else
+/// the one that serves this data directory, else that of the settings.
+fn served_address(settings: &Settings, matches: &ArgMatches) -> SocketAddr {
+    let told = || std::fs::read_to_string(settings.data_dir.join(ADDRESS_FILE)).ok();
+    let told = || told()?.parse().ok();
+    match names_listen(matches) {
+        true => settings.listen,
+        false => told().unwrap_or(settings.listen),
+    }
 }
 
 /// Copies the store and says what the copy holds.
@@ -143,6 +217,37 @@ async fn backup(settings: &Settings, directory: &Path) -> Result<(), Box<dyn Err
     Ok(())
 }
 
+/// Checks the store. Damage and summary go to standard output, progress to standard error.
+async fn check(settings: &Settings, json: bool) -> Result<ExitCode, Box<dyn Error>> {
+    let mut out = std::io::stdout();
+    let mut tell = |news: CheckNews| {
+        // The reader may have closed the pipe. The exit status is right all the same.
+        let _ = match news {
+            CheckNews::Progress(text) => writeln!(std::io::stderr(), "{text}"),
+            CheckNews::Damage(damage) if json => {
+                writeln!(out, "{}", serde_json::json!({"damage": damage}))
+            }
+            CheckNews::Damage(damage) => {
+                writeln!(
+                    out,
+                    "damaged: {} {}: {}",
+                    damage.kind, damage.id, damage.detail
+                )
+            }
+        };
+    };
+    let summary = app::check(settings, &mut tell).await?;
+    if json {
+        writeln!(out, "{}", serde_json::json!({"summary": summary}))?;
+    } else {
+        writeln!(out, "{summary}")?;
+    }
+    Ok(match summary.damages {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    })
+}
+
 /// Does what is asked with API keys, and says what came of it.
 async fn keys(settings: &Settings, command: KeysCommand) -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout();
@@ -161,9 +266,13 @@ async fn keys(settings: &Settings, command: KeysCommand) -> Result<(), Box<dyn E
                     None => "in force".to_owned(),
                 };
                 let quotas = limits(&key.quotas);
+                let weight = match key.weight {
+                    weight if weight == Weight::default() => String::new(),
+                    weight => format!("  weight {}", weight.get()),
+                };
                 writeln!(
                     out,
-                    "{}  made {}  {state}{quotas}  {}",
+                    "{}  made {}  {state}{quotas}{weight}  {}",
                     key.id, key.created_at, key.name
                 )?;
             }

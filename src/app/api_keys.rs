@@ -26,6 +26,7 @@ pub async fn create_key(settings: &Settings, new: NewKey) -> Result<(ApiKey, Str
             stored_bytes_max: new.bytes,
             sessions_max: new.sessions,
         },
+        weight: new.weight,
     };
     let (store, _data_dir) = open_beside(settings).await?;
     let digest = SecretDigest::of(&secret);
@@ -54,7 +55,7 @@ pub async fn keys(settings: &Settings) -> Result<Vec<ApiKey>, StartError> {
 /// When the store cannot be opened, with the setting at fault, or does not answer.
 pub async fn revoke_key(settings: &Settings, id: ApiKeyId) -> Result<bool, StartError> {
     let (store, _data_dir) = open_existing(settings).await?;
-    let revoked = store.revoke_api_key(id, SystemClock.now()).await;
+    let revoked = store.revoke_api_key(id, SystemClock::start().now()).await;
     store.close().await;
     revoked.map_err(StartError::Keys)
 }

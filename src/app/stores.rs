@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::{Role, Settings};
-use crate::jobs::Ids;
+use crate::jobs::{Ids, Jobs};
 use crate::storage::blobs::opening::OpeningError;
 use crate::storage::blobs::unfinished;
 use crate::storage::{BlobPlace, Blobs, DataDir, Place, Store, StoreError, postgres, sqlite};
@@ -33,7 +33,9 @@ pub(super) async fn open_store(
     // Others may share a database without living in this directory, and the directory from other
     // machines: their leases are theirs until they run out, and so is what they are writing.
     if data_dir.alone() && matches!(place, Place::Sqlite) {
-        let released = store.release_all_leases(ids.now()).await.map_err(named)?;
+        let terms = Jobs::release_terms(settings.limits.attempts_max);
+        let released = store.release_all_leases(&terms, ids.now()).await;
+        let released = released.map_err(named)?;
         if released > 0 {
             tracing::info!(released, "jobs of a process that is gone are queued again");
         }
@@ -100,8 +102,8 @@ pub(super) fn open_blobs(
     let limits = settings.limits();
     let blob_bytes_max = limits.dataset_bytes_max.max(limits.state_bytes_max);
     let cache_bytes_max = settings.limits.blob_cache_bytes_max;
-    // A blob has a header besides.
-    if cache_bytes_max <= blob_bytes_max {
+    // A blob has a header besides, and checks, which take at most a thirty-second.
+    if cache_bytes_max <= blob_bytes_max.saturating_add(blob_bytes_max / 32) {
         return Err(StartError::BlobCache {
             cache_bytes_max,
             blob_bytes_max,
@@ -160,23 +162,27 @@ pub(super) async fn open_existing(
         holds.map_err(|source| of_data_dir(settings, source))
     };
     if matches!(place(settings)?, Place::Sqlite) && !holds_database()? {
-        let directory = directory.display().to_string();
-        return Err(StartError::NoStore { directory });
+        return Err(no_store(settings));
     }
     open_beside(settings).await
 }
 
-fn unusable_blobs(settings: &Settings, source: OpeningError) -> StartError {
+pub(super) fn no_store(settings: &Settings) -> StartError {
+    let directory = settings.data_dir.display().to_string();
+    StartError::NoStore { directory }
+}
+
+pub(super) fn unusable_blobs(settings: &Settings, source: OpeningError) -> StartError {
     let shown = settings.blob_url.to_string();
     StartError::Blobs { shown, source }
 }
 
-fn place(settings: &Settings) -> Result<Place, StartError> {
+pub(super) fn place(settings: &Settings) -> Result<Place, StartError> {
     let place = settings.database_url.place();
     place.map_err(StartError::DatabaseUrl)
 }
 
-fn of_data_dir(settings: &Settings, source: StoreError) -> StartError {
+pub(super) fn of_data_dir(settings: &Settings, source: StoreError) -> StartError {
     StartError::DataDir {
         directory: settings.data_dir.display().to_string(),
         source,

@@ -84,7 +84,7 @@ pub enum ParseNetworkError {
     #[error("the address has bits beyond its first {prefix}; the network is {network}")]
     HostBits { prefix: u8, network: Network },
     /// It is IPv4 within IPv6, which is dialled as IPv4.
-    #[error("an IPv4-mapped address is dialled as IPv4: write the network as IPv4")]
+    #[error("an IPv4-mapped address counts as IPv4: write the network as IPv4")]
     Mapped,
 }
 
@@ -104,6 +104,12 @@ impl Network {
             address: IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0)),
             prefix,
         }
+    }
+
+    /// Whether this network has every address of the family.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.prefix == 0
     }
 
     /// Whether the address is of this network. No IPv4 network has an IPv6 address, or the reverse.

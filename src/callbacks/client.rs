@@ -21,7 +21,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
@@ -68,6 +68,9 @@ pub enum DeliveryError {
         address: SocketAddr,
         source: io::Error,
     },
+    /// Nobody there took the connection in time.
+    #[error("no connection within {} ms", .limit.as_millis())]
+    Undialled { limit: Duration },
     /// No encrypted connection came about: an unknown or wrong certificate, for one.
     #[error("TLS: {0}")]
     Tls(io::Error),
@@ -93,6 +96,19 @@ pub enum DeliveryError {
 }
 
 impl DeliveryError {
+    /// Whether no connection was made. The client learns no more about the failure, because the reason would
+    /// reveal names and ports of a network that the client cannot reach.
+    #[must_use]
+    pub fn is_before_connection(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused(_)
+                | Self::Unresolved { .. }
+                | Self::Connect { .. }
+                | Self::Undialled { .. }
+        )
+    }
+
     /// Whether another attempt is pointless.
     #[must_use]
     pub fn is_final(&self) -> bool {
@@ -163,9 +179,11 @@ impl CallbackClient {
         now: Timestamp,
     ) -> Result<(), DeliveryError> {
         let request = self.request(url, id, body, now);
-        let exchange = timeout(self.limit, self.exchange(url, request));
         let limit = self.limit;
-        let exchanged = exchange.await;
+        let deadline = Instant::now() + limit;
+        let dialled = timeout_at(deadline, self.dial(url)).await;
+        let stream = dialled.map_err(|_| DeliveryError::Undialled { limit })??;
+        let exchanged = timeout_at(deadline, self.exchange(stream, url, request)).await;
         let (status, headers) = exchanged.map_err(|_| DeliveryError::TimedOut { limit })??;
         judged(status, &headers, now)
     }
@@ -201,10 +219,10 @@ impl CallbackClient {
 
     async fn exchange(
         &self,
+        stream: TcpStream,
         url: &CallbackUrl,
         request: Request<Full<Bytes>>,
     ) -> Result<(StatusCode, HeaderMap), DeliveryError> {
-        let stream = self.dial(url).await?;
         if !url.is_encrypted() {
             return answer(stream, request).await;
         }
@@ -218,7 +236,7 @@ impl CallbackClient {
         let found = resolved(url).await?;
         let addresses = permitted(found, &self.allowed)?;
         let limit = self.limit / u32::try_from(addresses.len()).unwrap_or(1).max(1);
-        let mut failure = DeliveryError::TimedOut { limit: self.limit };
+        let mut failure = DeliveryError::Undialled { limit: self.limit };
         for address in addresses {
             match timeout(limit, TcpStream::connect(address)).await {
                 Ok(Ok(stream)) => return Ok(stream),

@@ -56,7 +56,7 @@ pub fn attempt(
                 is_clean = false;
                 updates_since[first + row] += 1;
                 let amount = if block.is_positive(row) { 1.0 } else { -1.0 };
-                if !weights.add(&block, row, amount, &mut scratch) {
+                if !weights.add(&block, row, (amount, 1.0), &mut scratch) {
                     return Ok(Ending::Unfinished(hardest(&updates_since)));
                 }
             }

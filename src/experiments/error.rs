@@ -121,6 +121,8 @@ pub fn check_between(
 
 /// That nothing stands in a list twice: its series would have one name, or its points one place.
 pub fn check_distinct<T: PartialEq>(name: &str, list: &[T]) -> Result<(), ExperimentError> {
+    // Each value is at least one point, so there are few, and each is compared with all before.
+    check_grid(&[list.len()])?;
     for (at, one) in list.iter().enumerate() {
         if let Some(first) = list[..at].iter().position(|other| other == one) {
             let detail = format!("the same as at {first}; give each once");

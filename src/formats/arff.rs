@@ -8,6 +8,8 @@
 
 use std::io::Read;
 
+use crate::bits::{WORD_BITS, words_for};
+
 use super::arff_header::{self, Attribute, AttributeKind, Nominal};
 use super::arff_scanner::{Misplaced, Scanner, Word};
 use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
@@ -32,6 +34,10 @@ pub(super) fn parse(
     let builder = SampleBuilder::dense(&options.limits, Some(table.n), spool)?;
     let mut builder = builder.of_kind(options.values)?;
     while let Some(line) = lines.next_line()? {
+        if line.text.is_empty() {
+            lines.pass_empty_lines(u64::MAX);
+            continue;
+        }
         let read = table.read_row(line, &mut builder);
         read.map_err(|(offset, fault)| fault.at(line.number, offset))?;
     }
@@ -47,6 +53,10 @@ struct Table {
     class: Option<Class>,
     /// How many features the attributes make.
     n: usize,
+    /// The index of each attribute's first feature, and n. The class has no features.
+    first_features: Vec<usize>,
+    /// The features of the row `{}`, packed.
+    absent: Vec<u64>,
 }
 
 /// The attribute that holds the labels.
@@ -130,20 +140,32 @@ impl Table {
         let index = class_index(&attributes, options.labels.as_ref())?;
         let class = index.map(|index| Class::new(index, &attributes[index]));
         let class = class.transpose()?;
-        let features = attributes.iter().enumerate();
-        let features = features.filter(|(place, _)| Some(*place) != index);
-        let n = features
-            .map(|(_, attribute)| attribute.kind.features())
-            .sum();
+        let mut n = 0;
+        let mut first_features = vec![0];
+        for (place, attribute) in attributes.iter().enumerate() {
+            if Some(place) != index {
+                n += attribute.kind.features();
+            }
+            first_features.push(n);
+        }
         if n == 0 {
             let detail = "There is no attribute but the class; data need at least one feature.";
             return Err(Fault::new(FormatErrorKind::EmptyData, detail).into());
         }
         options.check_n(n)?;
+        let mut absent = vec![0; words_for(n)];
+        for (place, attribute) in attributes.iter().enumerate() {
+            if Some(place) != index && matches!(attribute.kind, AttributeKind::Nominal(_)) {
+                let feature = first_features[place];
+                absent[feature / WORD_BITS] |= 1 << (feature % WORD_BITS);
+            }
+        }
         Ok(Self {
             attributes,
             class,
             n,
+            first_features,
+            absent,
         })
     }
 
@@ -306,21 +328,27 @@ impl Row<'_> {
     /// Gives the attributes before `end` the value 0, which is a nominal one's first; the row
     /// began at `start`.
     fn give_absent(&mut self, end: usize, start: usize) -> Result<(), Misplaced> {
-        let mut zeros = 0;
-        while self.next < end {
-            match self.table.attributes[self.next].kind {
-                AttributeKind::Numeric if self.class().is_none() => {
-                    zeros += 1;
-                    self.next += 1;
-                }
-                AttributeKind::Numeric => self.put(Value::Number(0.0), start)?,
-                AttributeKind::Nominal(_) => {
-                    self.zeros(std::mem::take(&mut zeros), start)?;
-                    self.put(Value::Declared(0), start)?;
-                }
-            }
+        let class = self.table.class.as_ref().map(|class| class.index);
+        if let Some(class) = class.filter(|class| (self.next..end).contains(class)) {
+            self.give_absent_features(class, start)?;
+            let value = match self.table.attributes[class].kind {
+                AttributeKind::Numeric => Value::Number(0.0),
+                AttributeKind::Nominal(_) => Value::Declared(0),
+            };
+            self.put(value, start)?;
         }
-        self.zeros(zeros, start)
+        self.give_absent_features(end, start)
+    }
+
+    /// The same where the class is not among the attributes. The cost is per word, since `{}` may
+    /// stand for a million attributes.
+    fn give_absent_features(&mut self, end: usize, start: usize) -> Result<(), Misplaced> {
+        let firsts = &self.table.first_features;
+        let features = firsts[self.next]..firsts[end];
+        self.next = end;
+        let became_real = self.builder.bits_at(&self.table.absent, features);
+        self.note(became_real.map_err(|fault| (start, fault))?, start);
+        Ok(())
     }
 
     /// The class, when its value comes next.

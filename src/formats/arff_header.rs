@@ -110,6 +110,7 @@ pub(super) fn read<R: Read>(
     while let Some(line) = lines.next_line()? {
         let mut scanner = Scanner::new(line.text);
         if scanner.peek().is_none() {
+            lines.pass_empty_lines(u64::MAX);
             continue;
         }
         let declared = header.declare(&mut scanner, line.number, limits);

@@ -1,31 +1,31 @@
 //! Some rows of stored data, read by position.
 //!
-//! Boolean rows lie interleaved, so the blocks that hold them are read whole: 64 rows of bits are
-//! small. Real rows lie one after the other and can be large, so exactly those asked for are read.
+//! Units are read whole, so that their checks can be compared. Long real rows are units of their own
+//! and can be large, so exactly those asked for are read; else the blocks that hold the rows are.
 
 use std::ops::Range;
 
-use crate::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
+use crate::bits::{BLOCK_ROWS, BitVector};
 use crate::learners::block::row_mask;
 use crate::learners::data::{Data, Features, Labels, RealMatrix};
 
-use super::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
-
-const WORD_BYTES: usize = size_of::<u64>();
+use super::blocks::{BlocksError, LabelsKind, Recorded, end_unit, read_rows};
+use super::layout::Layout;
+use super::words::WordReader;
 
 /// The rows of stored data that are wanted, and where they lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowRange {
-    header: BlocksHeader,
+    layout: Layout,
     rows: Range<usize>,
 }
 
 impl RowRange {
     /// At most `count` rows from row `first` on, from 0; none when there are no such rows.
-    pub fn new(header: BlocksHeader, first: usize, count: usize) -> Option<Self> {
-        let end = first.saturating_add(count).min(header.rows);
+    pub fn new(layout: Layout, first: usize, count: usize) -> Option<Self> {
+        let end = first.saturating_add(count).min(layout.header().rows);
         (first < end).then_some(Self {
-            header,
+            layout,
             rows: first..end,
         })
     }
@@ -38,24 +38,21 @@ impl RowRange {
     /// The bytes of the stored data that hold the rows, to be given to [`Self::read`] in this
     /// order; `None` past 64 bits.
     pub fn pieces(&self) -> Option<Vec<Range<u64>>> {
+        let layout = &self.layout;
+        if !layout.is_by_rows() {
+            let last = (self.rows.end - 1) / BLOCK_ROWS;
+            let start = layout.block_offset(self.rows.start / BLOCK_ROWS)?;
+            let range = start..layout.block_end(last)?;
+            return Some(Vec::from([range]));
+        }
         let mut pieces = Vec::new();
         for (block, rows) in self.blocks() {
-            let start = self.header.block_offset(block)?;
-            let row_bytes = match self.header.kind {
-                RowsKind::Boolean => self.boolean_bytes(),
-                RowsKind::Real => self.header.n.checked_mul(WORD_BYTES)?,
-            } as u64;
-            let (features, labels_at) = match self.header.kind {
-                RowsKind::Boolean => (start..start + row_bytes, start + row_bytes),
-                RowsKind::Real => {
-                    let held = (self.header.rows - block * BLOCK_ROWS).min(BLOCK_ROWS) as u64;
-                    let at = |row: usize| start + row as u64 * row_bytes;
-                    (at(rows.start)..at(rows.end), start + held * row_bytes)
-                }
-            };
-            pieces.push(features);
-            if self.header.labels == LabelsKind::Labelled {
-                pieces.push(labels_at..labels_at + WORD_BYTES as u64);
+            let start = layout.block_offset(block)?;
+            let at = |row: usize| start + row as u64 * layout.row_bytes();
+            pieces.push(at(rows.start)..at(rows.end));
+            if layout.header().labels == LabelsKind::Labelled {
+                let end = layout.block_end(block)?;
+                pieces.push(end - layout.labels_bytes()..end);
             }
         }
         Some(pieces)
@@ -64,40 +61,58 @@ impl RowRange {
     /// The rows out of their pieces.
     ///
     /// # Errors
-    /// When the pieces are not what [`Self::pieces`] asked for, or hold what cannot have been
-    /// written.
+    /// When the pieces are not what [`Self::pieces`] asked for, or are not as they were written.
     pub fn read(&self, pieces: &[impl AsRef<[u8]>]) -> Result<Data, BlocksError> {
-        let mut pieces = pieces.iter().map(AsRef::as_ref);
-        let mut next = |bytes: usize| match pieces.next() {
-            Some(piece) if piece.len() == bytes => Ok(words(piece)),
-            _ => Err(BlocksError::Truncated),
+        self.read_recorded(pieces, &mut Recorded::Nowhere)
+    }
+
+    pub(super) fn read_recorded(
+        &self,
+        pieces: &[impl AsRef<[u8]>],
+        recorded: &mut Recorded<'_>,
+    ) -> Result<Data, BlocksError> {
+        let pieces = pieces.iter().map(AsRef::as_ref);
+        if self.layout.is_by_rows() {
+            return self.read_each(pieces, recorded);
+        }
+        let Range { start, end } = self.rows;
+        let first = start - start % BLOCK_ROWS;
+        let blocks = first
+            ..end
+                .next_multiple_of(BLOCK_ROWS)
+                .min(self.layout.header().rows);
+        let piece = pieces.last().unwrap_or_default();
+        let mut words = WordReader::with_crc(piece);
+        let data = read_rows(&self.layout, blocks, &mut words, recorded)?;
+        Ok(data.rows(start - first..end - first))
+    }
+
+    /// Real rows, each of which has its check.
+    fn read_each<'a>(
+        &self,
+        mut pieces: impl Iterator<Item = &'a [u8]>,
+        recorded: &mut Recorded<'_>,
+    ) -> Result<Data, BlocksError> {
+        let layout = &self.layout;
+        let header = layout.header();
+        let mut next = || {
+            let piece = pieces.next().ok_or(BlocksError::Truncated);
+            piece.map(WordReader::with_crc)
         };
-        let n = self.header.n;
-        let mut matrix = BitMatrix::new(n);
         let mut values = Vec::new();
         let mut labels = BitVector::zeros(self.rows());
         let mut done = 0;
         for (block, rows) in self.blocks() {
-            match self.header.kind {
-                RowsKind::Boolean => {
-                    let words = next(self.boolean_bytes())?;
-                    let block = BitMatrix::from_block_words(n, BLOCK_ROWS, words);
-                    let block = block.ok_or(BlocksError::StrayBits)?;
-                    let mut row_words = vec![0; words_for(n)];
-                    for row in rows.clone() {
-                        block.block(0).copy_row(row, &mut row_words);
-                        matrix.push_row(&row_words);
-                    }
-                }
-                RowsKind::Real => {
-                    let words = next(rows.len() * n * WORD_BYTES)?;
-                    values.extend(words.into_iter().map(f64::from_bits));
-                }
+            let mut words = next()?;
+            for place in rows.clone() {
+                words.read(header.n, &mut values, f64::from_bits)?;
+                end_unit(layout, layout.unit(block, place), &mut words, recorded)?;
             }
-            if self.header.labels == LabelsKind::Labelled {
-                let word = next(WORD_BYTES)?[0];
-                let held = (self.header.rows - block * BLOCK_ROWS).min(BLOCK_ROWS);
-                if word & !row_mask(held) != 0 {
+            if header.labels == LabelsKind::Labelled {
+                let mut words = next()?;
+                let word = words.word()?;
+                end_unit(layout, layout.labels_unit(block), &mut words, recorded)?;
+                if word & !row_mask(layout.rows_of(block)) != 0 {
                     return Err(BlocksError::StrayBits);
                 }
                 for row in rows.clone() {
@@ -106,18 +121,15 @@ impl RowRange {
             }
             done += rows.len();
         }
-        let features = match self.header.kind {
-            RowsKind::Boolean => Features::Boolean(matrix),
-            RowsKind::Real if !values.iter().all(|value| value.is_finite()) => {
-                return Err(BlocksError::NotFinite);
-            }
-            RowsKind::Real => Features::Real(RealMatrix::from_values(n, values)),
-        };
-        let labels = match self.header.labels {
+        if !values.iter().all(|value| value.is_finite()) {
+            return Err(BlocksError::NotFinite);
+        }
+        let labels = match header.labels {
             LabelsKind::HalfSpace => Labels::HalfSpace,
             LabelsKind::Labelled => Labels::Labelled(labels),
             LabelsKind::Unlabelled => Labels::Unlabelled,
         };
+        let features = Features::Real(RealMatrix::from_values(header.n, values));
         Ok(Data::new(features, labels))
     }
 
@@ -130,25 +142,18 @@ impl RowRange {
             (block, from..(end - first).min(BLOCK_ROWS))
         })
     }
-
-    /// Bytes of the features of a block of Boolean rows.
-    fn boolean_bytes(&self) -> usize {
-        words_for(self.header.n) * BLOCK_ROWS * WORD_BYTES
-    }
-}
-
-fn words(bytes: &[u8]) -> Vec<u64> {
-    let (longs, _) = bytes.as_chunks::<WORD_BYTES>();
-    longs.iter().map(|&long| u64::from_le_bytes(long)).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::write_blocks;
+    use super::super::blocks::{BlockWriter, RowsKind};
+    use super::super::parts::for_each_part;
+    use super::super::{BlocksHeader, write_blocks};
     use super::*;
+    use crate::bits::BitMatrix;
 
     /// Distinct rows, 150 of them: two whole blocks and a part.
-    fn sample(kind: RowsKind, labels: LabelsKind) -> Data {
+    fn sample(kind: RowsKind, n: usize, labels: LabelsKind) -> Data {
         let rows = 150;
         let features = match kind {
             RowsKind::Boolean => {
@@ -157,8 +162,9 @@ mod tests {
                 Features::Boolean(matrix)
             }
             RowsKind::Real => {
-                let values = (0..rows * 3).map(|value| value as f64 / 4.0).collect();
-                Features::Real(RealMatrix::from_values(3, values))
+                let count = rows * n as u64;
+                let values = (0..count).map(|value| value as f64 / 4.0).collect();
+                Features::Real(RealMatrix::from_values(n, values))
             }
         };
         let labels = match labels {
@@ -171,6 +177,20 @@ mod tests {
             }
         };
         Data::new(features, labels)
+    }
+
+    /// One for each way in which units are made.
+    fn samples() -> Vec<Data> {
+        let cases = [
+            (RowsKind::Boolean, 70, LabelsKind::Labelled),
+            (RowsKind::Boolean, 70, LabelsKind::HalfSpace),
+            (RowsKind::Real, 3, LabelsKind::Labelled),
+            (RowsKind::Real, 3, LabelsKind::Unlabelled),
+            (RowsKind::Real, 65, LabelsKind::Labelled),
+            (RowsKind::Real, 65, LabelsKind::Unlabelled),
+        ];
+        let sample = |(kind, n, labels)| sample(kind, n, labels);
+        cases.into_iter().map(sample).collect()
     }
 
     /// Rows and labels one by one, to compare a part with the whole.
@@ -190,17 +210,10 @@ mod tests {
 
     #[test]
     fn every_range_is_the_part_of_the_whole() {
-        let cases = [
-            (RowsKind::Boolean, LabelsKind::Labelled),
-            (RowsKind::Boolean, LabelsKind::HalfSpace),
-            (RowsKind::Real, LabelsKind::Labelled),
-            (RowsKind::Real, LabelsKind::Unlabelled),
-        ];
-        for (kind, labels) in cases {
-            let data = sample(kind, labels);
+        for data in samples() {
             let mut stored = Vec::new();
             write_blocks(&data, &mut stored).unwrap();
-            let header = BlocksHeader::read(stored.as_slice()).unwrap();
+            let header = Layout::read(stored.as_slice()).unwrap();
             let whole = spelled(&data);
             for (first, count) in [(0, 150), (0, 1), (63, 2), (64, 64), (10, 130), (149, 9)] {
                 let range = RowRange::new(header, first, count).unwrap();
@@ -210,15 +223,72 @@ mod tests {
                     .map(|piece| &stored[piece.start as usize..piece.end as usize])
                     .collect();
                 let part = spelled(&range.read(&pieces).unwrap());
-                assert_eq!(
-                    part,
-                    whole[first..(first + count).min(150)],
-                    "{kind:?} {first}"
-                );
+                assert_eq!(part, whole[first..(first + count).min(150)], "{first}");
                 assert!(range.read(&pieces[1..]).is_err());
             }
             assert_eq!(RowRange::new(header, 150, 1), None);
             assert_eq!(RowRange::new(header, 3, 0), None);
+        }
+    }
+
+    /// Every bit of every piece is data, or the check of data.
+    #[test]
+    fn a_flipped_bit_is_found_by_whoever_reads_its_rows() {
+        for data in samples() {
+            let mut stored = Vec::new();
+            write_blocks(&data, &mut stored).unwrap();
+            let layout = Layout::read(stored.as_slice()).unwrap();
+            let range = RowRange::new(layout, 70, 3).unwrap();
+            for piece in range.pieces().unwrap() {
+                for at in piece {
+                    stored[at as usize] ^= 1 << (at % 8);
+                    let pieces = range.pieces().unwrap();
+                    let pieces = pieces
+                        .iter()
+                        .map(|p| &stored[p.start as usize..p.end as usize]);
+                    let found = range.read(&pieces.collect::<Vec<_>>());
+                    let found = found.map(|_| ()).map_err(|error| error.to_string());
+                    let error = found.expect_err("a flipped bit");
+                    assert!(error.contains("rows ") || error.contains("bit"), "{error}");
+                    stored[at as usize] ^= 1 << (at % 8);
+                }
+            }
+        }
+    }
+
+    /// A block in the place of another is whole, and not what was written there.
+    #[test]
+    fn blocks_in_each_others_places_are_found() {
+        for data in samples() {
+            let mut stored = Vec::new();
+            write_blocks(&data, &mut stored).unwrap();
+            let layout = Layout::read(stored.as_slice()).unwrap();
+            let start = layout.block_offset(0).unwrap() as usize;
+            let bytes = layout.block_bytes().unwrap() as usize;
+            let (one, other) = stored[start..start + 2 * bytes].split_at_mut(bytes);
+            one.swap_with_slice(other);
+            let found = super::super::read_blocks(stored.as_slice());
+            assert!(matches!(found, Err(BlocksError::Check { .. })), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn data_without_checks_are_read_still() {
+        for data in samples() {
+            let mut stored = Vec::new();
+            let layout = Layout::unchecked(BlocksHeader::of(&data));
+            let mut blocks = BlockWriter::of(layout, &mut stored).unwrap();
+            for_each_part(&data, |part| blocks.push(&part)).unwrap();
+            blocks.finish().unwrap();
+            assert_eq!(stored.len() as u64, layout.stored_bytes().unwrap());
+            assert_eq!(super::super::read_blocks(stored.as_slice()).unwrap(), data);
+            let range = RowRange::new(layout, 60, 9).unwrap();
+            let pieces = range.pieces().unwrap();
+            let pieces = pieces
+                .iter()
+                .map(|p| &stored[p.start as usize..p.end as usize]);
+            let part = range.read(&pieces.collect::<Vec<_>>()).unwrap();
+            assert_eq!(spelled(&part), spelled(&data)[60..69]);
         }
     }
 }

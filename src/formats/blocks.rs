@@ -1,14 +1,9 @@
-//! The stored form of data: the learners' own layout on disk.
+//! The stored form of data: the learners' own layout on disk, written and read a block at a time.
 //!
-//! All integers are little-endian. A header of 40 bytes: the magic `halfspac`, the version (4
-//! bytes), the kind of the rows and of the labels (1 byte each), 2 zero bytes, n and the number of
-//! rows (8 bytes each), and the bytes of a whole block (8). Then blocks of 64 rows, the last with
-//! what is left: Boolean rows as packed words, word-major, all 64 rows of them even in the last
-//! block; real rows as doubles, row by row, only those that exist; then, when labelled, one word
-//! whose bit `r` is the label of the block's row `r`. So every block but the last is of one size,
-//! and block `i` stands at `40 + i * block_bytes`: data larger than memory are read by position.
+//! [`super::layout`] says where everything stands.
 
 use std::io::{self, ErrorKind, Read, Write};
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -17,12 +12,9 @@ use utoipa::ToSchema;
 use crate::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
 use crate::learners::data::{Data, Features, Labels, RealMatrix};
 
+use super::layout::Layout;
 use super::parts::{Part, for_each_part};
 use super::words::{WordReader, WordWriter};
-
-const MAGIC: &[u8; 8] = b"halfspac";
-const VERSION: u32 = 1;
-const WORD_BYTES: usize = size_of::<u64>();
 
 /// What the rows hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -87,9 +79,9 @@ pub enum BlocksError {
     #[error("these are no stored data: the magic is missing")]
     Magic,
     /// The version is not one that is read here.
-    #[error("the stored data are of version {0}; version {VERSION} is read here")]
+    #[error("the stored data are of version {0}, which is not read here")]
     Version(u32),
-    /// The header contradicts itself.
+    /// The header is damaged or contradicts itself.
     #[error("the header of the stored data is damaged: {0}")]
     Header(&'static str),
     /// The data end before the last row.
@@ -104,6 +96,18 @@ pub enum BlocksError {
     /// A real value is infinite or no number.
     #[error("a value of the stored data is not finite")]
     NotFinite,
+    /// Some rows are not those that were written.
+    #[error(
+        "the stored data are damaged in rows {} to {}, from byte {offset} on: their check is another",
+        .rows.start + 1,
+        .rows.end
+    )]
+    Check {
+        /// The rows, counted from 0.
+        rows: Range<usize>,
+        /// Where their block stands.
+        offset: u64,
+    },
     /// The digest is another than the one recorded.
     #[error("the stored data do not have the digest that was recorded")]
     Digest,
@@ -135,9 +139,6 @@ pub struct BlocksHeader {
 }
 
 impl BlocksHeader {
-    /// Bytes of the header, and so where the first block stands.
-    pub const BYTES: usize = 40;
-
     /// The header of data in memory.
     pub fn of(data: &Data) -> Self {
         Self {
@@ -153,100 +154,9 @@ impl BlocksHeader {
         self.rows.div_ceil(BLOCK_ROWS)
     }
 
-    /// Bytes of every block but the last, which may be shorter when the rows are real; `None`
-    /// when they pass 64 bits.
-    pub fn block_bytes(&self) -> Option<u64> {
-        self.bytes_of_block(BLOCK_ROWS)
-    }
-
-    /// Bytes of a block of so many rows.
-    fn bytes_of_block(&self, rows: usize) -> Option<u64> {
-        let words = match self.kind {
-            RowsKind::Boolean => words_for(self.n).checked_mul(BLOCK_ROWS)?,
-            RowsKind::Real => self.n.checked_mul(rows)?,
-        };
-        let label = u64::from(self.labels == LabelsKind::Labelled);
-        let words = (words as u64).checked_add(label)?;
-        words.checked_mul(WORD_BYTES as u64)
-    }
-
-    /// Where block `index` stands; `None` past 64 bits.
-    pub fn block_offset(&self, index: usize) -> Option<u64> {
-        let before = self.block_bytes()?.checked_mul(index as u64)?;
-        before.checked_add(Self::BYTES as u64)
-    }
-
-    /// Bytes of the stored data, header and all; `None` past 64 bits.
+    /// Bytes of the stored form; `None` past 64 bits.
     pub fn stored_bytes(&self) -> Option<u64> {
-        let last = self.blocks() - 1;
-        let last_bytes = self.bytes_of_block(self.rows - last * BLOCK_ROWS)?;
-        self.block_offset(last)?.checked_add(last_bytes)
-    }
-
-    /// Reads and checks a header.
-    ///
-    /// # Errors
-    /// When it is cut off, of another version, or contradicts itself.
-    pub fn read(mut from: impl Read) -> Result<Self, BlocksError> {
-        let mut bytes = [0; Self::BYTES];
-        from.read_exact(&mut bytes)?;
-        let long = |at: usize| {
-            let mut eight = [0; WORD_BYTES];
-            eight.copy_from_slice(&bytes[at..at + WORD_BYTES]);
-            u64::from_le_bytes(eight)
-        };
-        if bytes[..8] != *MAGIC {
-            return Err(BlocksError::Magic);
-        }
-        let version = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]);
-        if version != VERSION {
-            return Err(BlocksError::Version(version));
-        }
-        let kind = match bytes[12] {
-            0 => RowsKind::Boolean,
-            1 => RowsKind::Real,
-            _ => return Err(BlocksError::Header("the kind of the rows")),
-        };
-        let labels = match bytes[13] {
-            0 => LabelsKind::HalfSpace,
-            1 => LabelsKind::Labelled,
-            2 => LabelsKind::Unlabelled,
-            _ => return Err(BlocksError::Header("the kind of the labels")),
-        };
-        if bytes[14..16] != [0, 0] {
-            return Err(BlocksError::Header("the bytes kept zero"));
-        }
-        let count = |at, what| match usize::try_from(long(at)) {
-            Ok(count) if count > 0 => Ok(count),
-            _ => Err(BlocksError::Header(what)),
-        };
-        let header = Self {
-            kind,
-            labels,
-            n: count(16, "n")?,
-            rows: count(24, "the number of rows")?,
-        };
-        if header.block_bytes() != Some(long(32)) || header.block_offset(header.blocks()).is_none()
-        {
-            return Err(BlocksError::Header("the size of a block"));
-        }
-        Ok(header)
-    }
-
-    /// Writes the header.
-    ///
-    /// # Errors
-    /// When the target does, or a block passes 64 bits.
-    pub fn write(&self, mut to: impl Write) -> Result<(), BlocksError> {
-        let too_large = BlocksError::Header("the size of a block");
-        let block_bytes = self.block_bytes().ok_or(too_large)?;
-        to.write_all(MAGIC)?;
-        to.write_all(&VERSION.to_le_bytes())?;
-        to.write_all(&[self.kind.code(), self.labels.code(), 0, 0])?;
-        for long in [self.n as u64, self.rows as u64, block_bytes] {
-            to.write_all(&long.to_le_bytes())?;
-        }
-        Ok(())
+        Layout::new(*self).ok()?.stored_bytes()
     }
 }
 
@@ -262,9 +172,9 @@ pub fn write_blocks(data: &Data, to: impl Write) -> Result<(), BlocksError> {
 
 /// Writes the stored form of rows, a part at a time: the one writer of it.
 pub(super) struct BlockWriter<W> {
+    layout: Layout,
     words: WordWriter<W>,
-    rows: usize,
-    /// Of the real rows so far: blocks of Boolean rows come whole.
+    /// Of those before.
     rows_written: usize,
     labels: u64,
 }
@@ -274,11 +184,15 @@ impl<W: Write> BlockWriter<W> {
     ///
     /// # Errors
     /// When the target does, or a block passes 64 bits.
-    pub(super) fn new(header: BlocksHeader, mut to: W) -> Result<Self, BlocksError> {
-        header.write(&mut to)?;
+    pub(super) fn new(header: BlocksHeader, to: W) -> Result<Self, BlocksError> {
+        Self::of(Layout::new(header)?, to)
+    }
+
+    pub(super) fn of(layout: Layout, mut to: W) -> Result<Self, BlocksError> {
+        layout.write(&mut to)?;
         Ok(Self {
-            words: WordWriter::new(to),
-            rows: header.rows,
+            layout,
+            words: WordWriter::with_crc(to),
             rows_written: 0,
             labels: 0,
         })
@@ -289,23 +203,46 @@ impl<W: Write> BlockWriter<W> {
     /// # Errors
     /// When the target does.
     pub(super) fn push(&mut self, part: &Part<'_>) -> Result<(), BlocksError> {
+        let block = self.rows_written / BLOCK_ROWS;
         match part {
-            Part::Block(block, labels) => {
-                self.words.write(block.words().iter().copied())?;
+            Part::Block(rows, labels) => {
+                self.words.write(rows.words().iter().copied())?;
                 self.words.write(labels.iter().copied())?;
+                self.rows_written += rows.rows();
+                self.end_unit(self.layout.unit(block, 0))?;
             }
             Part::Row(values, label) => {
                 self.words
                     .write(values.iter().map(|value| value.to_bits()))?;
                 let place = self.rows_written % BLOCK_ROWS;
                 self.rows_written += 1;
-                let Some(label) = label else { return Ok(()) };
-                self.labels |= u64::from(*label) << place;
-                if place + 1 == BLOCK_ROWS || self.rows_written == self.rows {
-                    self.words.write([std::mem::take(&mut self.labels)])?;
+                if let Some(label) = label {
+                    self.labels |= u64::from(*label) << place;
+                }
+                let is_by_rows = self.layout.is_by_rows();
+                if is_by_rows {
+                    self.end_unit(self.layout.unit(block, place))?;
+                }
+                if place + 1 == self.layout.rows_of(block) {
+                    if label.is_some() {
+                        self.words.write([std::mem::take(&mut self.labels)])?;
+                    }
+                    match (is_by_rows, label) {
+                        (false, _) => self.end_unit(self.layout.unit(block, 0))?,
+                        (true, Some(_)) => self.end_unit(self.layout.labels_unit(block))?,
+                        (true, None) => {}
+                    }
                 }
             }
         }
+        Ok(())
+    }
+
+    fn end_unit(&mut self, unit: usize) -> io::Result<()> {
+        let crc = self.words.take_crc();
+        self.words.write(self.layout.check_of(unit, crc))?;
+        // A check is no part of the next unit.
+        self.words.take_crc();
         Ok(())
     }
 
@@ -319,49 +256,118 @@ impl<W: Write> BlockWriter<W> {
     }
 }
 
+/// The CRCs that units without checks are compared with.
+#[derive(Debug)]
+pub(super) enum Recorded<'a> {
+    /// Nothing.
+    Nowhere,
+    /// These, by unit number.
+    Known(&'a [u64]),
+    /// The read itself collects them.
+    Collected(&'a mut [u64]),
+}
+
 /// Reads what [`write_blocks`] wrote, to the end of the source.
 ///
 /// # Errors
 /// For anything that it cannot have written; memory grows only with what is there, whatever the
 /// header promises.
 pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
-    let header = BlocksHeader::read(&mut from)?;
-    let mut words = WordReader::new(from);
-    let data = read_rows(&header, &mut words)?;
+    let layout = Layout::read(&mut from)?;
+    let mut words = WordReader::with_crc(from);
+    let rows = 0..layout.header().rows;
+    let data = read_rows(&layout, rows, &mut words, &mut Recorded::Nowhere)?;
     if !words.ends()? {
         return Err(BlocksError::Trailing);
     }
     Ok(data)
 }
 
-/// Reads as many blocks as the header has rows for.
+/// Reads whole blocks, and checks each unit.
 pub(super) fn read_rows(
-    header: &BlocksHeader,
+    layout: &Layout,
+    rows: Range<usize>,
     words: &mut WordReader<impl Read>,
+    recorded: &mut Recorded<'_>,
 ) -> Result<Data, BlocksError> {
+    let header = layout.header();
     let mut features: Vec<u64> = Vec::new();
     let mut values: Vec<f64> = Vec::new();
     let mut labels = Vec::new();
-    for block in 0..header.blocks() {
-        let rows = (header.rows - block * BLOCK_ROWS).min(BLOCK_ROWS);
+    for block in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
+        let held = layout.rows_of(block);
         match header.kind {
             RowsKind::Boolean => {
                 let count = words_for(header.n) * BLOCK_ROWS;
                 words.read(count, &mut features, |word| word)?;
             }
-            RowsKind::Real => words.read(rows * header.n, &mut values, f64::from_bits)?,
+            RowsKind::Real if layout.is_by_rows() => {
+                for place in 0..held {
+                    words.read(header.n, &mut values, f64::from_bits)?;
+                    end_unit(layout, layout.unit(block, place), words, recorded)?;
+                }
+            }
+            RowsKind::Real => words.read(held * header.n, &mut values, f64::from_bits)?,
         }
         if header.labels == LabelsKind::Labelled {
             words.read(1, &mut labels, |word| word)?;
-            let stray = |word: &u64| rows < BLOCK_ROWS && word >> rows != 0;
+            let stray = |word: &u64| held < BLOCK_ROWS && word >> held != 0;
+            if layout.is_by_rows() {
+                end_unit(layout, layout.labels_unit(block), words, recorded)?;
+            }
             if labels.last().is_some_and(stray) {
                 return Err(BlocksError::StrayBits);
             }
         }
+        if !layout.is_by_rows() {
+            end_unit(layout, layout.unit(block, 0), words, recorded)?;
+        }
     }
+    data_of(header, rows.len(), features, values, labels)
+}
+
+/// Compares the check of the unit that was read last.
+pub(super) fn end_unit(
+    layout: &Layout,
+    unit: usize,
+    words: &mut WordReader<impl Read>,
+    recorded: &mut Recorded<'_>,
+) -> Result<(), BlocksError> {
+    let crc = words.take_crc();
+    let is_good = match layout.check_of(unit, crc) {
+        Some(check) => {
+            let found = words.word()?;
+            words.take_crc();
+            found == check
+        }
+        None => match recorded {
+            Recorded::Nowhere => true,
+            Recorded::Known(known) => known.get(unit) == Some(&crc),
+            Recorded::Collected(collected) => {
+                if let Some(place) = collected.get_mut(unit) {
+                    *place = crc;
+                }
+                true
+            }
+        },
+    };
+    if is_good {
+        return Ok(());
+    }
+    Err(layout.damage_of(unit))
+}
+
+/// Whole blocks that were read, as data.
+fn data_of(
+    header: &BlocksHeader,
+    rows: usize,
+    features: Vec<u64>,
+    values: Vec<f64>,
+    labels: Vec<u64>,
+) -> Result<Data, BlocksError> {
     let features = match header.kind {
         RowsKind::Boolean => {
-            let matrix = BitMatrix::from_block_words(header.n, header.rows, features);
+            let matrix = BitMatrix::from_block_words(header.n, rows, features);
             Features::Boolean(matrix.ok_or(BlocksError::StrayBits)?)
         }
         RowsKind::Real if !values.iter().all(|value| value.is_finite()) => {
@@ -371,7 +377,7 @@ pub(super) fn read_rows(
     };
     let labels = match header.labels {
         LabelsKind::HalfSpace => Labels::HalfSpace,
-        LabelsKind::Labelled => Labels::Labelled(BitVector::from_words(header.rows, labels)),
+        LabelsKind::Labelled => Labels::Labelled(BitVector::from_words(rows, labels)),
         LabelsKind::Unlabelled => Labels::Unlabelled,
     };
     Ok(Data::new(features, labels))

@@ -1,4 +1,5 @@
-//! Content codings: compressed bodies as plain streams, with one limit on what comes out.
+//! Content codings: compressed bodies as plain streams. Limits bound the decompressed bytes, their
+//! ratio to the compressed bytes, and frames without content.
 
 use std::io::{self, BufReader, ErrorKind, Read};
 
@@ -13,6 +14,12 @@ const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
 /// Bytes asked of the source at once.
 const READ_BYTES: usize = 64 * 1024;
+
+/// Compressed bytes that need not decompress to anything.
+const FRAME_BYTES_FREE: u64 = 1 << 20;
+
+/// Compressed bytes per decompressed byte. A gzip member that holds one byte has 21.
+const FRAME_RATIO_MAX: u64 = 32;
 
 /// How a body is compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,15 +54,22 @@ impl ContentCoding {
     }
 }
 
-/// A body with its coding undone; ends with an error once the limit is passed.
+/// A body with its coding undone; ends with an error once a limit is passed.
 ///
 /// Its errors are `io::Error`s that `FormatError::from` turns to what they are: `TooLarge`,
 /// `Truncated`, `BadCoding`, or the source's own.
 pub struct Decoder<R: Read> {
     coded: Coded<R>,
     passed: u64,
-    bytes_max: u64,
-    limit_name: &'static str,
+    limits: DecoderLimits,
+}
+
+/// The limits of [`Limits`] that hold for a body as a whole.
+struct DecoderLimits {
+    body_bytes_max: u64,
+    body_limit_name: &'static str,
+    decompression_ratio_max: u64,
+    decompressed_bytes_free: u64,
 }
 
 enum Coded<R: Read> {
@@ -64,7 +78,9 @@ enum Coded<R: Read> {
     Zstd(Box<ZstdDecoder<'static, BufReader<Source<R>>>>),
 }
 
-/// Undoes a coding; at most `limits.body_bytes_max` bytes come out.
+/// Decompresses a body: at most `limits.body_bytes_max` bytes and, beyond
+/// `limits.decompressed_bytes_free`, at most `limits.decompression_ratio_max` bytes per compressed
+/// byte.
 ///
 /// # Errors
 /// When the decompressor cannot be set up.
@@ -73,7 +89,16 @@ pub fn decoder<R: Read>(
     reader: R,
     limits: &Limits,
 ) -> Result<Decoder<R>, FormatError> {
-    let source = |reader| BufReader::with_capacity(READ_BYTES, Source { reader });
+    let source = |reader| {
+        let source = Source {
+            reader,
+            read: 0,
+            passed: 0,
+            body_bytes_max: limits.body_bytes_max,
+            body_limit_name: limits.body_limit_name,
+        };
+        BufReader::with_capacity(READ_BYTES, source)
+    };
     let coded = match coding {
         ContentCoding::Identity => Coded::Identity(reader),
         ContentCoding::Gzip => Coded::Gzip(Box::new(MultiGzDecoder::new(source(reader)))),
@@ -86,8 +111,12 @@ pub fn decoder<R: Read>(
     Ok(Decoder {
         coded,
         passed: 0,
-        bytes_max: limits.body_bytes_max,
-        limit_name: limits.body_limit_name,
+        limits: DecoderLimits {
+            body_bytes_max: limits.body_bytes_max,
+            body_limit_name: limits.body_limit_name,
+            decompression_ratio_max: limits.decompression_ratio_max,
+            decompressed_bytes_free: limits.decompressed_bytes_free,
+        },
     })
 }
 
@@ -95,15 +124,59 @@ impl<R: Read> Read for Decoder<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = match &mut self.coded {
             Coded::Identity(reader) => reader.read(buffer)?,
-            Coded::Gzip(decoder) => decoder.read(buffer).map_err(|e| explain(e, "gzip"))?,
-            Coded::Zstd(decoder) => decoder.read(buffer).map_err(|e| explain(e, "zstd"))?,
+            Coded::Gzip(decoder) => {
+                decoder.get_mut().get_mut().passed = self.passed;
+                decoder.read(buffer).map_err(|e| explain(e, "gzip"))?
+            }
+            Coded::Zstd(decoder) => {
+                decoder.get_mut().get_mut().passed = self.passed;
+                decoder.read(buffer).map_err(|e| explain(e, "zstd"))?
+            }
         };
         self.passed += read as u64;
-        if self.passed > self.bytes_max {
-            let what = "The body is too large (counted after decompression)";
-            return Err(Fault::too_large(what, self.limit_name, self.bytes_max).into_io());
-        }
+        self.check().map_err(Fault::into_io)?;
         Ok(read)
+    }
+}
+
+impl<R: Read> Decoder<R> {
+    fn check(&self) -> Result<(), Fault> {
+        let limits = &self.limits;
+        if self.passed > limits.body_bytes_max {
+            let what = "The body is too large (counted after decompression)";
+            let (name, limit) = (limits.body_limit_name, limits.body_bytes_max);
+            return Err(Fault::too_large(what, name, limit));
+        }
+        let Some(consumed) = self.coded.consumed() else {
+            return Ok(());
+        };
+        let ratio_max = limits.decompression_ratio_max;
+        let is_free = self.passed <= limits.decompressed_bytes_free;
+        if is_free || self.passed <= consumed.saturating_mul(ratio_max) {
+            return Ok(());
+        }
+        let what = format!(
+            "{consumed} compressed bytes hold {} and more; beyond {} bytes that is more than is \
+             decompressed",
+            self.passed, limits.decompressed_bytes_free
+        );
+        Err(Fault::too_large(
+            &what,
+            "decompression_ratio_max",
+            ratio_max,
+        ))
+    }
+}
+
+impl<R: Read> Coded<R> {
+    /// Compressed bytes that were decompressed; none where nothing is compressed.
+    fn consumed(&self) -> Option<u64> {
+        let source = match self {
+            Self::Identity(_) => return None,
+            Self::Gzip(decoder) => decoder.get_ref(),
+            Self::Zstd(decoder) => decoder.get_ref(),
+        };
+        Some(source.get_ref().read - source.buffer().len() as u64)
     }
 }
 
@@ -130,10 +203,15 @@ fn explain(error: io::Error, coding: &str) -> io::Error {
     fault.into_io()
 }
 
-/// Marks errors of the compressed body's source, so that a connection that breaks is not taken
-/// for a body that was cut off.
+/// Counts the compressed bytes, and marks errors of their source, so that a connection that breaks
+/// is not taken for a body that was cut off.
 struct Source<R> {
     reader: R,
+    read: u64,
+    /// Bytes that came out of those read before.
+    passed: u64,
+    body_bytes_max: u64,
+    body_limit_name: &'static str,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -142,11 +220,38 @@ struct SourceError(io::Error);
 
 impl<R: Read> Read for Source<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.reader
+        let read = self
+            .reader
             .read(buffer)
             .map_err(|error| match error.kind() {
                 ErrorKind::Interrupted => error,
                 kind => io::Error::new(kind, SourceError(error)),
-            })
+            })?;
+        self.read += read as u64;
+        let checked = self.check();
+        checked.map_err(|fault| io::Error::other(SourceError(fault.into_io())))?;
+        Ok(read)
+    }
+}
+
+impl<R> Source<R> {
+    /// Bounds the compressed bytes, since frames may be empty.
+    fn check(&self) -> Result<(), Fault> {
+        let read = self.read.saturating_sub(FRAME_BYTES_FREE);
+        let limit = self.body_bytes_max;
+        // Compression makes random bytes longer, by less than that.
+        if read > limit.saturating_add(limit / 256) {
+            let what = "The compressed body is too long";
+            return Err(Fault::too_large(what, self.body_limit_name, limit));
+        }
+        if read / FRAME_RATIO_MAX > self.passed {
+            let detail = format!(
+                "The compressed body is made of frames that hold next to nothing: {} bytes of them \
+                 hold {}.",
+                self.read, self.passed
+            );
+            return Err(Fault::new(FormatErrorKind::BadCoding, detail));
+        }
+        Ok(())
     }
 }

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::io::Read;
 use std::ops::Range;
 
+use csv_core::ReadRecordResult;
 use memchr::memchr;
 
 use super::error::{Fault, FormatError, FormatErrorKind, Place};
@@ -34,10 +35,11 @@ pub(super) fn parse(
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
     let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
     let mut builder = builder.of_kind(options.values)?;
-    let mut fields = Fields::default();
+    let mut fields = Fields::new();
     let mut table: Option<Table> = None;
     while let Some(line) = lines.next_line()? {
         if line.text.trim_ascii().is_empty() {
+            lines.pass_empty_lines(u64::MAX);
             continue;
         }
         let placed = |(offset, fault): Misplaced| fault.at(line.number, offset);
@@ -64,17 +66,30 @@ pub(super) fn parse(
 }
 
 /// The fields of one line; the buffers are reused.
-#[derive(Default)]
 struct Fields {
-    /// The fields' text when the line has quotes; otherwise they are slices of the line.
-    unquoted: csv::ByteRecord,
     quoted: bool,
+    reader: csv_core::Reader,
+    /// The fields' text when the line has quotes; otherwise they are slices of the line.
+    unquoted: Vec<u8>,
+    /// Where in that text each field ends.
+    ends: Vec<usize>,
     line: Vec<u8>,
     /// Where each field stands in the line, quotes included.
     ranges: Vec<Range<usize>>,
 }
 
 impl Fields {
+    fn new() -> Self {
+        Self {
+            quoted: false,
+            reader: csv_core::Reader::new(),
+            unquoted: Vec::new(),
+            ends: Vec::new(),
+            line: Vec::new(),
+            ranges: Vec::new(),
+        }
+    }
+
     /// Splits a line of at most `n_max` fields and a label: what a field costs is more than a comma.
     fn split(&mut self, line: &[u8], n_max: usize) -> Result<(), Misplaced> {
         self.line.clear();
@@ -97,7 +112,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Splits a line with quotes: the dialect is the csv crate's, the places are counted here.
+    /// Splits a line with quotes: the dialect is that of `csv_core`, the places are counted here.
     fn split_quoted(&mut self, n_max: usize) -> Result<(), Misplaced> {
         let mut start = 0;
         let mut quoted = false;
@@ -121,15 +136,35 @@ impl Fields {
         if quoted {
             return fail(opened, "The quote is not closed on this line.");
         }
-        let mut reader = csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .from_reader(self.line.as_slice());
-        let read = reader.read_byte_record(&mut self.unquoted);
-        if !matches!(read, Ok(true)) || self.unquoted.len() != self.ranges.len() {
+        if !self.unquote() {
             return fail(0, "A quote stands inside a field; quote whole fields.");
         }
         Ok(())
+    }
+
+    /// Reads the fields' text; false when there are others than were counted.
+    fn unquote(&mut self) -> bool {
+        // Without its quotes no field is longer.
+        self.unquoted.resize(self.line.len(), 0);
+        self.ends.resize(self.ranges.len(), 0);
+        self.reader.reset();
+        let (mut read, mut written, mut ended) = (0, 0, 0);
+        loop {
+            let (result, bytes, text, fields) = self.reader.read_record(
+                &self.line[read..],
+                &mut self.unquoted[written..],
+                &mut self.ends[ended..],
+            );
+            read += bytes;
+            written += text;
+            ended += fields;
+            match result {
+                // The end is told by nothing more.
+                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::Record => return ended == self.ranges.len(),
+                _ => return false,
+            }
+        }
     }
 
     /// Refuses the field after the comma at `at` when there are enough.
@@ -147,7 +182,10 @@ impl Fields {
 
     fn get(&self, index: usize) -> &[u8] {
         let field = match self.quoted {
-            true => &self.unquoted[index],
+            true => {
+                let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
+                &self.unquoted[start..self.ends[index]]
+            }
             false => &self.line[self.ranges[index].clone()],
         };
         match field {

@@ -114,6 +114,8 @@ pub enum FormatErrorKind {
     Io,
     /// The source has no more bytes for now, and is not at its end.
     NotYet,
+    /// The stored form of the examples is larger than what was reserved for it.
+    NotReserved,
     /// The examples could not be kept while they were read.
     Spool(io::ErrorKind),
 }
@@ -146,6 +148,7 @@ impl FormatErrorKind {
             Self::UnknownCoding => "unknown-coding",
             Self::Io => "io",
             Self::NotYet => "not-yet",
+            Self::NotReserved => "too-many-bytes",
             Self::Spool(_) => "spool",
         }
     }
@@ -183,6 +186,17 @@ impl Fault {
     pub(crate) fn too_large(what: &str, limit: &'static str, value: u64) -> Self {
         let kind = FormatErrorKind::TooLarge { limit, value };
         Self::new(kind, format!("{what}; the limit {limit} is {value}."))
+    }
+
+    /// A character of a bit string that is none of its two.
+    pub(crate) fn bad_bit(text: &[u8], at: usize) -> Self {
+        let rest = String::from_utf8_lossy(&text[at..text.len().min(at + 4)]);
+        let shown = rest.chars().next().unwrap_or_default();
+        let detail = format!(
+            "`{}` is no bit; a bit string is made of 0 and 1.",
+            shown.escape_debug()
+        );
+        Self::new(FormatErrorKind::BadBit, detail)
     }
 
     /// The error at a line and a byte offset (from 0) in it.

@@ -4,11 +4,11 @@
 use std::io::Write;
 
 use crate::learners::data::Data;
+use crate::learners::repetitions::{RepetitionCounter, RepetitionCounts};
 
-use super::blocks::{BlockWriter, BlocksError, BlocksHeader};
+use super::blocks::{BlockWriter, BlocksError, BlocksHeader, LabelsKind};
 use super::digest::RowsDigest;
 use super::parts::{Part, for_each_part};
-use super::repetitions::{RepetitionCounter, RepetitionCounts};
 use super::spool::SpooledRows;
 
 /// Examples that were read.
@@ -50,7 +50,8 @@ impl Gathered {
         let header = self.header();
         let mut blocks = BlockWriter::new(header, to)?;
         let mut digest = RowsDigest::new(&header);
-        let mut repetitions = RepetitionCounter::new(&header, examples_max);
+        let is_labelled = header.labels == LabelsKind::Labelled;
+        let mut repetitions = RepetitionCounter::new(header.rows, is_labelled, examples_max);
         let mut labelled_positive = 0;
         let mut bytes = Vec::new();
         self.for_each_part(|part| {

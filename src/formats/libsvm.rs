@@ -42,8 +42,12 @@ pub(super) fn parse(
     while let Some(line) = lines.next_line()? {
         let start = skip_blanks(line.text, 0);
         if at_end(line.text, start) {
-            if start == line.text.len() && !labelled {
-                blank.get_or_insert(line.number);
+            // Lines are skipped after a blank one only: the first blank line must be seen.
+            if start == line.text.len() {
+                if !labelled {
+                    blank.get_or_insert(line.number);
+                }
+                lines.pass_empty_lines(u64::MAX);
             }
             continue;
         }

@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Read};
 use memchr::{memchr, memrchr};
 
 use super::error::{Fault, FormatError, Place};
+use super::lines::empty_lines;
 use super::{Format, Options, Parsed, parse};
 
 /// Bytes asked of the source at once.
@@ -74,6 +75,11 @@ impl<R: Read> LineSteps<R> {
                     return Ok(None);
                 }
                 return parse(Format::Ndjson, [].as_slice(), &self.options).map(|_| None);
+            }
+            let (bytes, lines) = empty_lines(&self.waiting[self.read..self.whole], u64::MAX);
+            if bytes > 0 {
+                self.pass(self.read + bytes, lines);
+                continue;
             }
             let is_single = self.read < self.singly_until;
             let end = self.end_of(if is_single { 1 } else { STEP_LINES_MAX });

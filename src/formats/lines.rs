@@ -93,6 +93,21 @@ impl<R: Read> LineReader<R> {
         }))
     }
 
+    /// Skips empty lines in the buffer, at most `lines_max`, and counts them.
+    ///
+    /// Call this after an empty line: a run of millions costs little then.
+    pub(super) fn pass_empty_lines(&mut self, lines_max: u64) {
+        let (bytes, lines) = empty_lines(&self.buffer[self.start..self.end], lines_max);
+        self.start += bytes;
+        self.number += lines;
+        self.searched = self.searched.saturating_sub(bytes);
+    }
+
+    /// The number of the last line that was returned or skipped.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
     fn check_length(&self, length: usize) -> Result<(), FormatError> {
         if length <= self.line_bytes_max {
             return Ok(());
@@ -123,6 +138,45 @@ impl<R: Read> LineReader<R> {
             return Ok(());
         }
     }
+}
+
+/// Counts the empty lines at the start of a text, at most `lines_max`: their bytes and their number.
+/// A carriage return at the end of the text is not counted, since its line feed is not there yet.
+pub(super) fn empty_lines(text: &[u8], lines_max: u64) -> (usize, u64) {
+    const UNIX: [u8; 64] = [b'\n'; 64];
+    const DOS: [u8; 64] = {
+        let mut lines = [b'\n'; 64];
+        let mut at = 0;
+        while at < lines.len() {
+            lines[at] = b'\r';
+            at += 2;
+        }
+        lines
+    };
+    let (mut at, mut lines) = (0, 0);
+    while lines < lines_max {
+        let left = lines_max - lines;
+        match text[at..].first_chunk::<64>() {
+            Some(chunk) if left >= 64 && *chunk == UNIX => {
+                at += 64;
+                lines += 64;
+                continue;
+            }
+            Some(chunk) if left >= 32 && *chunk == DOS => {
+                at += 64;
+                lines += 32;
+                continue;
+            }
+            _ => {}
+        }
+        match &text[at..] {
+            [b'\n', ..] => at += 1,
+            [b'\r', b'\n', ..] => at += 2,
+            _ => break,
+        }
+        lines += 1;
+    }
+    (at, lines)
 }
 
 #[cfg(test)]
@@ -160,6 +214,49 @@ mod tests {
                     .eq(1..=read.len() as u64)
             );
         }
+    }
+
+    #[test]
+    fn empty_lines_are_counted_however_many_are_passed_over() {
+        for (line, chunk) in [("\n", 64), ("\r\n", 32)] {
+            for count in [0, 1, 31, 32, 33, 63, 64, 65, 200, 1000] {
+                let text = line.repeat(count) + "\rx\n";
+                let expected = (line.len() * count, count as u64);
+                assert_eq!(empty_lines(text.as_bytes(), u64::MAX), expected);
+                for lines_max in [0, 1, chunk - 1, chunk, chunk + 1] {
+                    let lines = lines_max.min(count);
+                    let passed = empty_lines(text.as_bytes(), lines_max as u64);
+                    assert_eq!(passed, (line.len() * lines, lines as u64));
+                }
+            }
+        }
+        // A carriage return whose line feed is still to come may be the begin of a line.
+        assert_eq!(empty_lines(b"\n\r\n\n\r", u64::MAX), (4, 3));
+    }
+
+    #[test]
+    fn numbers_are_those_of_lines_read_one_by_one() {
+        let mut body = b"\n".repeat(3 * READ_BYTES);
+        body.extend(b"\r\n".repeat(READ_BYTES));
+        body.extend(b"a\n\n\nb");
+        let expected: Vec<_> = lines(&body, 100)
+            .expect("short lines")
+            .into_iter()
+            .filter(|(_, text)| !text.is_empty())
+            .collect();
+        let mut reader = LineReader::new(body.as_slice(), 100);
+        let (mut found, mut empty) = (Vec::new(), 0);
+        while let Some(line) = reader.next_line().expect("short lines") {
+            if line.text.is_empty() {
+                empty += 1;
+                reader.pass_empty_lines(u64::MAX);
+            } else {
+                found.push((line.number, line.text.to_vec()));
+            }
+        }
+        assert_eq!(found, expected);
+        // One a read, and those before `b`.
+        assert!(empty < 40, "{empty}");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod content_coding;
 mod csv;
 mod digest;
 mod error;
+mod extent;
 mod gathered;
 mod generated;
 pub mod json;
@@ -25,6 +26,7 @@ mod json_depth;
 mod json_examples;
 mod json_scope;
 mod labels;
+mod layout;
 mod libsvm;
 mod line_steps;
 mod lines;
@@ -35,7 +37,7 @@ mod numbers;
 mod octets;
 mod packed;
 mod parts;
-mod repetitions;
+mod read_at;
 mod row_reader;
 mod rows;
 mod sample_builder;
@@ -50,20 +52,23 @@ mod write_examples;
 
 use std::io::Read;
 
+pub use crate::learners::repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use block_range::RowRange;
 pub use blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind, read_blocks, write_blocks};
 pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use digest::digest;
 pub use error::{FormatError, FormatErrorKind, Place};
+pub use extent::{Extent, extent};
 pub use gathered::{Gathered, Stored};
 pub use generated::{GeneratedSpec, Sampling};
 pub use json_data::{Assume, DataForm};
+pub use layout::Layout;
 pub use line_steps::{LineStep, LineSteps};
 pub use ndjson::{NdjsonPortions, Portion, Supply};
 pub use packed::BitOrder;
-pub use repetitions::{EXAMPLES_MAX, RepetitionCounts};
-pub use spool::{Spool, SpoolFile};
-pub use stored_examples::{Buffers, ReadAt, StoredExamples};
+pub use read_at::ReadAt;
+pub use spool::{NotReserved, Spool, SpoolFile};
+pub use stored_examples::{Buffers, StoredExamples};
 pub use target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
 pub use tensor::{TensorList, read_tensor_octets};
 pub use tensor_datatype::Datatype;
@@ -208,6 +213,10 @@ pub struct Limits {
     pub body_bytes_max: u64,
     /// What the limit of a body is called where it was set.
     pub body_limit_name: &'static str,
+    /// Bytes that one byte of a compressed body may become on average.
+    pub decompression_ratio_max: u64,
+    /// Decompressed bytes up to which that ratio is not looked at.
+    pub decompressed_bytes_free: u64,
     /// Nested arrays and objects in JSON.
     pub json_depth_max: usize,
 }
@@ -221,6 +230,8 @@ impl Default for Limits {
             state_limit_name: "state_bytes_max",
             body_bytes_max: 4 << 30,
             body_limit_name: "body_bytes_max",
+            decompression_ratio_max: 1000,
+            decompressed_bytes_free: 16 << 20,
             json_depth_max: 32,
         }
     }

@@ -68,7 +68,7 @@ pub(super) fn parse(
     let mut portions = NdjsonPortions::begin(reader, options, spool)?;
     // No body is as long.
     portions.lines.source().left = u64::MAX;
-    while portions.read_line()? {
+    while portions.read_line(u64::MAX)? {
         // Nobody will ask.
         portions.lines_of_examples.clear();
     }
@@ -161,8 +161,9 @@ impl<R: Read> NdjsonPortions<R> {
     /// What is wrong with a line, with its place. The examples before it can still be taken.
     pub fn read(&mut self, lines_max: u64) -> Result<Supply, FormatError> {
         self.lines.source().left = PORTION_BYTES;
-        for _ in 0..lines_max {
-            match self.read_line() {
+        let last = self.read.saturating_add(lines_max);
+        while self.read < last {
+            match self.read_line(last) {
                 Ok(true) => {}
                 Ok(false) => return Ok(Supply::End),
                 Err(error) if error.kind == FormatErrorKind::NotYet => {
@@ -199,8 +200,8 @@ impl<R: Read> NdjsonPortions<R> {
         Ok(Some(Portion { parsed, lines }))
     }
 
-    /// Reads a line; false at the end.
-    fn read_line(&mut self) -> Result<bool, FormatError> {
+    /// Reads a line and, if it is blank, empty ones after it up to line `last`; false at the end.
+    fn read_line(&mut self, last: u64) -> Result<bool, FormatError> {
         let Some(line) = self.lines.next_line()? else {
             return Ok(false);
         };
@@ -208,6 +209,8 @@ impl<R: Read> NdjsonPortions<R> {
         let text = line.text.trim_ascii_end();
         let start = text.len() - text.trim_ascii_start().len();
         let Some(&byte) = text.get(start) else {
+            self.lines.pass_empty_lines(last - self.read);
+            self.read = self.lines.number();
             return Ok(true);
         };
         self.lines_of_examples.push(line.number);

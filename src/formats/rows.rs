@@ -4,6 +4,8 @@
 //! [`SampleBuilder`](super::sample_builder::SampleBuilder)'s, and what becomes of more rows than
 //! memory has room for is [`Store`](super::store::Store)'s.
 
+use std::ops::Range;
+
 use crate::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS, words_for};
 use crate::learners::data::{Features, RealMatrix};
 
@@ -178,6 +180,16 @@ pub(super) fn real_bytes(rows: usize, n: usize) -> u64 {
 /// What so many packed rows take, whole blocks, in bytes.
 pub(super) fn packed_bytes(rows: usize, n: usize) -> u64 {
     (words_for(n) * rows.next_multiple_of(BLOCK_ROWS) * size_of::<u64>()) as u64
+}
+
+/// The words that some bits of a row stand in, each with the mask of those bits.
+pub(super) fn words_of(bits: &Range<usize>) -> impl Iterator<Item = (usize, u64)> + use<> {
+    let Range { start, end } = *bits;
+    (start / WORD_BITS..end.div_ceil(WORD_BITS)).map(move |at| {
+        let before = start.saturating_sub(at * WORD_BITS);
+        let after = ((at + 1) * WORD_BITS).saturating_sub(end);
+        (at, (u64::MAX << before) & (u64::MAX >> after))
+    })
 }
 
 /// Value `j` of a row, from the words of the two planes that it stands in.

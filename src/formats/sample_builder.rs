@@ -4,9 +4,11 @@
 //! Every reader feeds this; it alone owns the rules on values, labels, lengths and limits. It does
 //! not know where values stand, so its faults carry no place: readers add it.
 
+mod bit_runs;
+
 use std::io;
 
-use crate::bits::{WORD_BITS, pack_ascii, words_for};
+use crate::bits::{WORD_BITS, words_for};
 
 use super::error::{Fault, FormatErrorKind, Place};
 use super::gathered::Gathered;
@@ -113,58 +115,6 @@ impl SampleBuilder {
         Ok(rest)
     }
 
-    /// Gives the whole row as a bit string.
-    ///
-    /// Answers the position of the bit that made the data real, if one did.
-    ///
-    /// # Errors
-    /// The fault and the position (from 0) in the text of what is wrong.
-    pub(super) fn bits(&mut self, text: &[u8]) -> Result<Option<usize>, (usize, Fault)> {
-        check_n(text.len(), &self.limits).map_err(|fault| (self.limits.n_max, fault))?;
-        self.row.filled = text.len();
-        self.check_length().map_err(|fault| (0, fault))?;
-        if self.packed() {
-            self.row.ones.resize(words_for(text.len()), 0);
-            pack_ascii(text, &mut self.row.ones).map_err(|at| (at, bad_bit(text, at)))?;
-            let ones: u32 = self.row.ones.iter().map(|word| word.count_ones()).sum();
-            if ones as usize == text.len() {
-                return Ok(None);
-            }
-            if !self.minus_seen {
-                self.zero_seen = true;
-                return Ok(None);
-            }
-            let zero = text.iter().position(|&byte| byte == b'0');
-            let became = self.become_real(0);
-            became.map_err(|fault| (zero.unwrap_or_default(), fault))?;
-            self.real_bits(text)?;
-            return Ok(zero);
-        }
-        self.real_bits(text)?;
-        Ok(None)
-    }
-
-    /// Gives a whole row of a fixed n as packed words, and ends it.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub(super) fn packed_row(&mut self, words: &[u64], label: Option<bool>) -> Result<(), Fault> {
-        debug_assert!(!self.sparse && self.packed() && words.len() == words_for(self.n));
-        self.row.ones.clear();
-        self.row.ones.extend_from_slice(words);
-        self.row.filled = self.n;
-        self.end_row(label)
-    }
-
-    fn real_bits(&mut self, text: &[u8]) -> Result<(), (usize, Fault)> {
-        if let Some(at) = text.iter().position(|byte| !b"01".contains(byte)) {
-            return Err((at, bad_bit(text, at)));
-        }
-        let values = text.iter().map(|&byte| f64::from(byte - b'0'));
-        self.row.real.extend(values);
-        Ok(())
-    }
-
     /// Gives the next value of a dense row. Answers whether it made the data real.
     ///
     /// # Errors
@@ -183,32 +133,6 @@ impl SampleBuilder {
             self.row.ones.resize(words_for(n), 0);
         }
         self.put(index, value)
-    }
-
-    /// Gives the next `count` values of a dense row of a fixed n, all 0. Answers whether they made
-    /// the data real.
-    ///
-    /// # Errors
-    /// When a limit is passed.
-    pub(super) fn zeros(&mut self, count: usize) -> Result<bool, Fault> {
-        debug_assert!(!self.sparse && self.row.filled + count <= self.n);
-        if count == 0 {
-            return Ok(false);
-        }
-        let index = self.row.filled;
-        let turns_real = self.packed() && self.minus_seen;
-        if turns_real {
-            self.become_real(index)?;
-        }
-        self.row.filled += count;
-        if self.packed() {
-            // The bits of a row not yet written are 0.
-            self.zero_seen = true;
-            self.row.ones.resize(words_for(self.n), 0);
-        } else {
-            self.row.real.resize(index + count, 0.0);
-        }
-        Ok(turns_real)
     }
 
     /// Writes 1 at an index (from 0) of a sparse row, where that needs no thought; answers
@@ -385,17 +309,20 @@ impl SampleBuilder {
                           all 0/1, or all -1/1, throughout.";
             return Err(Fault::new(FormatErrorKind::NotBoolean, detail));
         }
-        self.check_bytes(self.rows(), real_bytes(self.rows(), self.n))?;
+        let (rows, n) = (self.rows(), self.n);
+        self.check_bytes(rows, n, real_bytes(rows, n))?;
         let low = self.low();
         self.store.become_real(self.n, low).map_err(unspooled)?;
         self.row.become_real(filled, low);
         Ok(())
     }
 
-    /// Makes room for bit `index` in every packed row. The width grows by a quarter at least, so
-    /// that a body whose largest index creeps up is not copied for each word.
+    /// Makes room for bit `index` in every packed row, if that is within the limit: a row may be
+    /// the first long one after many short ones.
     fn widen(&mut self, index: usize) -> Result<(), Fault> {
         let width = words_for(index + 1);
+        let rows = self.rows() + 1;
+        self.check_bytes(rows, index + 1, self.store.bytes(rows, index + 1))?;
         self.store.widen(width).map_err(unspooled)?;
         self.row.ones.resize(width, 0);
         self.row.settable = (width * WORD_BITS).min(self.limits.n_max);
@@ -405,16 +332,19 @@ impl SampleBuilder {
     /// Moves the row to the store.
     fn commit(&mut self, label: Option<bool>) -> Result<(), Fault> {
         let rows = self.rows() + 1;
-        self.check_bytes(rows, self.store.bytes(rows, self.n))?;
+        self.check_bytes(rows, self.n, self.store.bytes(rows, self.n))?;
         self.store.push(&mut self.row, label).map_err(unspooled)
     }
 
-    fn check_bytes(&self, rows: usize, bytes: u64) -> Result<(), Fault> {
+    /// Checks that so many rows may take so many bytes.
+    fn check_bytes(&mut self, rows: usize, n: usize, bytes: u64) -> Result<(), Fault> {
         let limit = self.limits.state_bytes_max;
         if bytes <= limit {
-            return Ok(());
+            let reserved = self.store.reserve(bytes);
+            let detail = "The examples are more than may be stored.";
+            return reserved.map_err(|_| Fault::new(FormatErrorKind::NotReserved, detail));
         }
-        let what = format!("{rows} examples of {} features take {bytes} bytes", self.n);
+        let what = format!("{rows} examples of {n} features take {bytes} bytes");
         Err(Fault::too_large(&what, self.limits.state_limit_name, limit))
     }
 }
@@ -435,14 +365,4 @@ fn check_n(n: usize, limits: &Limits) -> Result<(), Fault> {
         "n_max",
         limit,
     ))
-}
-
-fn bad_bit(text: &[u8], at: usize) -> Fault {
-    let rest = String::from_utf8_lossy(&text[at..text.len().min(at + 4)]);
-    let shown = rest.chars().next().unwrap_or_default();
-    let detail = format!(
-        "`{}` is no bit; a bit string is made of 0 and 1.",
-        shown.escape_debug()
-    );
-    Fault::new(FormatErrorKind::BadBit, detail)
 }

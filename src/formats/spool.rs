@@ -24,10 +24,20 @@ pub trait SpoolFile: Read + Write + Seek + Send {}
 
 impl<F: Read + Write + Seek + Send> SpoolFile for F {}
 
+/// Reserves bytes for the whole stored form, and returns the bytes reserved.
+type Reserve = dyn FnMut(u64) -> Result<u64, NotReserved> + Send;
+
+/// The stored form may not grow further. The caller's closure knows the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotReserved;
+
 /// Where rows go that memory has no room for.
 pub struct Spool {
     /// Bytes that rows may take in memory.
     pub(super) memory_bytes_max: u64,
+    reserve: Option<Box<Reserve>>,
+    /// Bytes of the stored form that were reserved.
+    reserved: u64,
     open: Box<dyn Fn() -> io::Result<Box<dyn SpoolFile>> + Send>,
     /// None before the first rows.
     words: Option<WordWriter<Box<dyn SpoolFile>>>,
@@ -42,9 +52,38 @@ impl Spool {
     ) -> Self {
         Self {
             memory_bytes_max,
+            reserve: None,
+            reserved: 0,
             open: Box::new(move || Ok(Box::new(open()?))),
             words: None,
         }
+    }
+
+    /// Limits the stored form to the bytes that `reserve` grants. `reserve` is called with the bytes
+    /// of the stored form before rows are spooled, and never for rows that stay in memory.
+    #[must_use]
+    pub fn reserving(
+        mut self,
+        reserve: impl FnMut(u64) -> Result<u64, NotReserved> + Send + 'static,
+    ) -> Self {
+        self.reserve = Some(Box::new(reserve));
+        self
+    }
+
+    /// Reserves bytes for the stored form, once rows of that size may be spooled.
+    ///
+    /// # Errors
+    /// When that is refused.
+    pub(super) fn reserve(&mut self, bytes: u64) -> Result<(), NotReserved> {
+        // In memory rows may take up to twice as many bytes as stored.
+        let may_spill = bytes > self.memory_bytes_max / 2;
+        if let Some(reserve) = &mut self.reserve
+            && may_spill
+            && bytes > self.reserved
+        {
+            self.reserved = reserve(bytes)?;
+        }
+        Ok(())
     }
 
     /// Whether it was never written to.

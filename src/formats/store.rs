@@ -13,7 +13,7 @@ use super::blocks::{BlocksHeader, LabelsKind, RowsKind};
 use super::gathered::Gathered;
 use super::labels::LabelBits;
 use super::rows::{Held, Row, packed_bytes, real_bytes};
-use super::spool::Spool;
+use super::spool::{NotReserved, Spool};
 
 /// Real rows of different lengths stand together in the spool only up to so many values, zeros
 /// between them included.
@@ -72,6 +72,15 @@ impl Store {
             Held::Packed { .. } => packed_bytes(rows, n),
             Held::Real { .. } => real_bytes(rows, n),
         }
+    }
+
+    /// Reserves bytes for the stored form of the rows, where there is a spool.
+    ///
+    /// # Errors
+    /// When that is refused.
+    pub(super) fn reserve(&mut self, bytes: u64) -> Result<(), NotReserved> {
+        let spool = self.spool.as_mut();
+        spool.map_or(Ok(()), |spool| spool.reserve(bytes))
     }
 
     /// Appends the row and empties it.

@@ -5,14 +5,15 @@
 //! memory once they were read. A block that cannot have been written, or cannot be read, ends the
 //! reading for good; what was wrong is told by [`StoredExamples::failure`].
 //!
+//! Every read compares checks. Data of version 1 have none: [`StoredExamples::verify`] compares their
+//! digest and keeps the CRC of each unit, 8 bytes a unit. Later reads are compared with these CRCs.
+//!
 //! Where the bytes are is not known here: [`ReadAt`] gets them.
 
 use std::fmt;
-use std::io::{self, BufReader, Read};
+use std::io::BufReader;
 use std::ops::Range;
-use std::sync::OnceLock;
-
-use bytes::Bytes;
+use std::sync::{Arc, OnceLock};
 
 use crate::bits::BLOCK_ROWS;
 use crate::learners::data::Data;
@@ -20,8 +21,10 @@ use crate::learners::examples::{Examples, LabelKind, ReadRows, Rows, Shape};
 use crate::learners::run::{Interrupt, StopFlag};
 
 use super::block_range::RowRange;
-use super::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind, read_rows};
+use super::blocks::{BlocksError, BlocksHeader, LabelsKind, Recorded, RowsKind, read_rows};
 use super::digest::RowsDigest;
+use super::layout::Layout;
+use super::read_at::{ReadAt, ReadFrom};
 use super::words::WordReader;
 
 /// A row so near behind the last one is taken to be read in order.
@@ -29,21 +32,6 @@ const NEAR_ROWS: usize = 8 * BLOCK_ROWS;
 
 /// Bytes asked of the source at once.
 const READ_BYTES: usize = 256 * 1024;
-
-/// Bytes that can be read anywhere, by several readers at once.
-pub trait ReadAt: fmt::Debug + Send + Sync {
-    /// Fills the buffer from `offset` on.
-    ///
-    /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`] when they end before.
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
-
-    /// How many there are.
-    ///
-    /// # Errors
-    /// When that cannot be found out.
-    fn bytes(&self) -> io::Result<u64>;
-}
 
 /// How much of stored examples is held in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,11 +45,13 @@ pub struct Buffers {
 /// Examples in their stored form.
 pub struct StoredExamples {
     source: Box<dyn ReadAt>,
-    header: BlocksHeader,
+    layout: Layout,
     sha256: [u8; 32],
     buffers: Buffers,
     stop: StopFlag,
     whole: OnceLock<Data>,
+    /// The CRCs of units without checks. Set when the digest was compared.
+    crcs: OnceLock<Arc<[u64]>>,
     failure: OnceLock<BlocksError>,
 }
 
@@ -77,10 +67,10 @@ impl StoredExamples {
         buffers: Buffers,
         stop: StopFlag,
     ) -> Result<Self, BlocksError> {
-        let mut first = [0; BlocksHeader::BYTES];
+        let mut first = [0; Layout::HEAD_BYTES_MAX];
         source.read_exact_at(&mut first, 0)?;
-        let header = BlocksHeader::read(&first[..])?;
-        let expected = header.stored_bytes().ok_or(BlocksError::Truncated)?;
+        let layout = Layout::read(&first[..])?;
+        let expected = layout.stored_bytes().ok_or(BlocksError::Truncated)?;
         match source.bytes().map_err(BlocksError::Io)? {
             found if found < expected => return Err(BlocksError::Truncated),
             found if found > expected => return Err(BlocksError::Trailing),
@@ -88,18 +78,59 @@ impl StoredExamples {
         }
         Ok(Self {
             source,
-            header,
+            layout,
             sha256,
             buffers,
             stop,
             whole: OnceLock::new(),
+            crcs: OnceLock::new(),
             failure: OnceLock::new(),
         })
     }
 
     /// What the first bytes say.
     pub fn header(&self) -> &BlocksHeader {
-        &self.header
+        self.layout.header()
+    }
+
+    /// Whether units are stored with checks.
+    pub fn is_checked(&self) -> bool {
+        self.layout.is_checked()
+    }
+
+    /// The CRCs that [`Self::verify`] computed of data without checks, for further readers of the same
+    /// data.
+    pub fn known(&self) -> Option<&Arc<[u64]>> {
+        self.crcs.get()
+    }
+
+    /// Takes over the CRCs of another reader of the same data.
+    pub fn know(&self, crcs: Arc<[u64]>) {
+        if crcs.len() == self.layout.units() {
+            // If they are set already, they are equal.
+            let _ = self.crcs.set(crcs);
+        }
+    }
+
+    /// At most `count` examples from example `first` on, from 0; none when there are no such
+    /// examples. Data without checks are verified first.
+    ///
+    /// # Errors
+    /// As for [`Self::verify`].
+    pub fn part(
+        &self,
+        first: usize,
+        count: usize,
+        stop: &StopFlag,
+    ) -> Result<Option<Data>, Interrupt> {
+        if !self.is_checked() && self.crcs.get().is_none() {
+            self.verify(stop)?;
+        }
+        let Some(range) = RowRange::new(self.layout, first, count) else {
+            return Ok(None);
+        };
+        let read = self.read_range(&range, &mut self.recorded());
+        read.map(Some).map_err(|error| self.failed(error))
     }
 
     /// What made the examples unreadable, once a reader said so.
@@ -115,17 +146,18 @@ impl StoredExamples {
         if self.shape().memory_bytes() <= self.buffers.whole_bytes_max {
             return self.whole(stop).map(|_| ());
         }
-        let mut digest = RowsDigest::new(&self.header);
+        let mut digest = RowsDigest::new(self.header());
+        let mut crcs = self.room_for_crcs();
         let mut first = 0;
-        while first < self.header.rows {
+        while first < self.header().rows {
             if let Some(interrupt) = stop.raised() {
                 return Err(interrupt);
             }
-            let window = self.read(self.window(first))?;
+            let window = self.read_into(self.window(first), &mut crcs)?;
             first += window.examples();
             digest.add(&window);
         }
-        self.compare(digest)
+        self.compare(digest, crcs)
     }
 
     /// All examples in memory, whatever their size, their digest compared.
@@ -139,18 +171,77 @@ impl StoredExamples {
         if let Some(data) = self.whole.get() {
             return Ok(data);
         }
-        let data = self.read(0..self.header.rows)?;
-        let mut digest = RowsDigest::new(&self.header);
+        let mut crcs = self.room_for_crcs();
+        let data = self.read_into(0..self.header().rows, &mut crcs)?;
+        let mut digest = RowsDigest::new(self.header());
         digest.add(&data);
-        self.compare(digest)?;
+        self.compare(digest, crcs)?;
         Ok(self.whole.get_or_init(|| data))
     }
 
-    fn compare(&self, digest: RowsDigest) -> Result<(), Interrupt> {
-        if digest.finish() == self.sha256 {
-            Ok(())
-        } else {
-            Err(self.failed(BlocksError::Digest))
+    /// Every damaged block, at most `count_max` of them. The digest is compared if no block is damaged
+    /// and `with_digest` is set. `see` receives the number of bytes read.
+    pub fn damages(
+        &self,
+        with_digest: bool,
+        count_max: usize,
+        see: &mut dyn FnMut(u64),
+    ) -> Vec<BlocksError> {
+        let mut digest = RowsDigest::new(self.header());
+        let (mut damages, mut row) = (Vec::new(), 0);
+        while row < self.header().rows && damages.len() < count_max {
+            let mut rows = self.blocks_from(row);
+            let mut read = self.read_blocks(rows.clone(), &mut Recorded::Nowhere);
+            if read.is_err() {
+                // Find the damaged block.
+                rows.end = (row + BLOCK_ROWS).min(rows.end);
+                read = self.read_blocks(rows.clone(), &mut Recorded::Nowhere);
+            }
+            match read {
+                Ok(data) => digest.add(&data),
+                Err(damage) => damages.push(damage),
+            }
+            let bytes = self.layout.block_bytes().unwrap_or(0);
+            see(bytes.saturating_mul(rows.len().div_ceil(BLOCK_ROWS) as u64));
+            row = rows.end;
+        }
+        if damages.is_empty() && with_digest && digest.finish() != self.sha256 {
+            damages.push(BlocksError::Digest);
+        }
+        damages
+    }
+
+    /// The rows of whole blocks from this row's on, as many as are read at once.
+    fn blocks_from(&self, row: usize) -> Range<usize> {
+        let block_bytes = self.layout.block_bytes().unwrap_or(u64::MAX);
+        let blocks = (self.buffers.window_bytes / block_bytes).max(1);
+        let blocks = usize::try_from(blocks).unwrap_or(usize::MAX);
+        let block = row / BLOCK_ROWS;
+        let end = block.saturating_add(blocks).saturating_mul(BLOCK_ROWS);
+        block * BLOCK_ROWS..end.min(self.header().rows)
+    }
+
+    /// A place for the CRC of each unit without a check.
+    fn room_for_crcs(&self) -> Vec<u64> {
+        match self.is_checked() {
+            true => Vec::new(),
+            false => vec![0; self.layout.units()],
+        }
+    }
+
+    fn compare(&self, digest: RowsDigest, crcs: Vec<u64>) -> Result<(), Interrupt> {
+        if digest.finish() != self.sha256 {
+            return Err(self.failed(BlocksError::Digest));
+        }
+        self.know(crcs.into());
+        Ok(())
+    }
+
+    /// The CRCs that units without checks are compared with.
+    fn recorded(&self) -> Recorded<'_> {
+        match self.crcs.get() {
+            Some(crcs) => Recorded::Known(crcs),
+            None => Recorded::Nowhere,
         }
     }
 
@@ -163,71 +254,80 @@ impl StoredExamples {
     /// The rows that are read at once when `row` is read in order: whole blocks from its own on, or
     /// some of one block of long real rows.
     fn window(&self, row: usize) -> Range<usize> {
-        let header = &self.header;
+        let header = self.header();
         let bytes = self.buffers.window_bytes;
-        let block_bytes = header.block_bytes().unwrap_or(u64::MAX);
-        let block = row / BLOCK_ROWS;
-        if header.kind == RowsKind::Real && block_bytes > bytes {
-            let rows = bytes / (header.n as u64 * 8);
+        let block_bytes = self.layout.block_bytes().unwrap_or(u64::MAX);
+        if self.layout.is_by_rows() && block_bytes > bytes {
+            let rows = bytes / self.layout.row_bytes();
             let rows = rows.clamp(1, BLOCK_ROWS as u64) as usize;
-            let end = (row + rows).min((block + 1) * BLOCK_ROWS);
+            let end = (row + rows).min((row / BLOCK_ROWS + 1) * BLOCK_ROWS);
             return row..end.min(header.rows);
         }
-        let blocks = usize::try_from((bytes / block_bytes).max(1)).unwrap_or(usize::MAX);
-        let end = block.saturating_add(blocks).saturating_mul(BLOCK_ROWS);
-        block * BLOCK_ROWS..end.min(header.rows)
+        self.blocks_from(row)
     }
 
-    /// The rows of one block of bits, or a real row, that hold this row.
+    /// The rows of one block, or a long real row, that hold this row.
     fn single(&self, row: usize) -> Range<usize> {
-        match self.header.kind {
-            RowsKind::Boolean => {
-                let first = row - row % BLOCK_ROWS;
-                first..(first + BLOCK_ROWS).min(self.header.rows)
-            }
-            RowsKind::Real => row..row + 1,
+        if self.layout.is_by_rows() {
+            return row..row + 1;
         }
+        let first = row - row % BLOCK_ROWS;
+        first..(first + BLOCK_ROWS).min(self.header().rows)
     }
 
-    /// Reads rows: whole blocks, or some of one block of real ones.
+    /// Reads rows: whole blocks, or some of one block of long real ones.
     fn read(&self, rows: Range<usize>) -> Result<Data, Interrupt> {
+        self.read_rows(rows, &mut self.recorded())
+    }
+
+    /// As [`Self::read`]; collects the CRCs of units without checks.
+    fn read_into(&self, rows: Range<usize>, crcs: &mut [u64]) -> Result<Data, Interrupt> {
+        self.read_rows(rows, &mut Recorded::Collected(crcs))
+    }
+
+    fn read_rows(
+        &self,
+        rows: Range<usize>,
+        recorded: &mut Recorded<'_>,
+    ) -> Result<Data, Interrupt> {
         if self.stop.raised() >= Some(Interrupt::Suspended) {
             return Err(Interrupt::Suspended);
         }
         let is_whole = rows.start.is_multiple_of(BLOCK_ROWS)
-            && (rows.end.is_multiple_of(BLOCK_ROWS) || rows.end == self.header.rows);
+            && (rows.end.is_multiple_of(BLOCK_ROWS) || rows.end == self.header().rows);
         let read = if is_whole {
-            self.read_blocks(rows)
+            self.read_blocks(rows, recorded)
         } else {
-            self.read_part(rows)
+            let range = RowRange::new(self.layout, rows.start, rows.len());
+            let range = range.ok_or(BlocksError::Truncated);
+            range.and_then(|range| self.read_range(&range, recorded))
         };
         read.map_err(|error| self.failed(error))
     }
 
-    fn read_blocks(&self, rows: Range<usize>) -> Result<Data, BlocksError> {
-        let part = BlocksHeader {
-            rows: rows.len(),
-            ..self.header
-        };
-        let offset = self.header.block_offset(rows.start / BLOCK_ROWS);
-        let bytes = part.stored_bytes();
-        let (Some(offset), Some(bytes)) = (offset, bytes) else {
+    fn read_blocks(
+        &self,
+        rows: Range<usize>,
+        recorded: &mut Recorded<'_>,
+    ) -> Result<Data, BlocksError> {
+        let last = (rows.end - 1) / BLOCK_ROWS;
+        let offset = self.layout.block_offset(rows.start / BLOCK_ROWS);
+        let (Some(offset), Some(end)) = (offset, self.layout.block_end(last)) else {
             return Err(BlocksError::Truncated);
         };
-        let left = bytes - BlocksHeader::BYTES as u64;
-        let read = ReadFrom {
-            source: &*self.source,
-            offset,
-            left,
-        };
+        let left = end - offset;
+        let read = ReadFrom::new(&*self.source, offset, left);
         let at_once = usize::try_from(left).map_or(READ_BYTES, |left| left.min(READ_BYTES));
         let buffered = BufReader::with_capacity(at_once, read);
-        read_rows(&part, &mut WordReader::new(buffered))
+        let mut words = WordReader::with_crc(buffered);
+        read_rows(&self.layout, rows, &mut words, recorded)
     }
 
-    fn read_part(&self, rows: Range<usize>) -> Result<Data, BlocksError> {
-        let range = RowRange::new(self.header, rows.start, rows.len());
-        let range = range.ok_or(BlocksError::Truncated)?;
+    fn read_range(
+        &self,
+        range: &RowRange,
+        recorded: &mut Recorded<'_>,
+    ) -> Result<Data, BlocksError> {
         let places = range.pieces().ok_or(BlocksError::Truncated)?;
         let mut pieces = Vec::with_capacity(places.len());
         for place in places {
@@ -236,17 +336,18 @@ impl StoredExamples {
             self.source.read_exact_at(&mut piece, place.start)?;
             pieces.push(piece);
         }
-        range.read(&pieces)
+        range.read_recorded(&pieces, recorded)
     }
 }
 
 impl Examples for StoredExamples {
     fn shape(&self) -> Shape {
+        let header = self.header();
         Shape {
-            n: self.header.n,
-            examples: self.header.rows,
-            is_real: self.header.kind == RowsKind::Real,
-            labels: match self.header.labels {
+            n: header.n,
+            examples: header.rows,
+            is_real: header.kind == RowsKind::Real,
+            labels: match header.labels {
                 LabelsKind::HalfSpace => LabelKind::HalfSpace,
                 LabelsKind::Labelled => LabelKind::Labelled,
                 LabelsKind::Unlabelled => LabelKind::Unlabelled,
@@ -275,7 +376,7 @@ impl fmt::Debug for StoredExamples {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StoredExamples")
             .field("source", &self.source)
-            .field("header", &self.header)
+            .field("layout", &self.layout)
             .finish_non_exhaustive()
     }
 }
@@ -343,38 +444,5 @@ impl ReadRows for StoredReader<'_> {
             Self::moved(self.stored, &mut self.single, single, row)?
         };
         Ok(Rows::with(&found.rows, row - found.first))
-    }
-}
-
-/// Some bytes as a stream.
-struct ReadFrom<'a> {
-    source: &'a dyn ReadAt,
-    offset: u64,
-    left: u64,
-}
-
-impl Read for ReadFrom<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
-        let length = buffer.len().min(left);
-        self.source
-            .read_exact_at(&mut buffer[..length], self.offset)?;
-        self.offset += length as u64;
-        self.left -= length as u64;
-        Ok(length)
-    }
-}
-
-impl ReadAt for Bytes {
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        let start = usize::try_from(offset).unwrap_or(usize::MAX);
-        let end = start.saturating_add(buffer.len());
-        let found = self.get(start..end).ok_or(io::ErrorKind::UnexpectedEof)?;
-        buffer.copy_from_slice(found);
-        Ok(())
-    }
-
-    fn bytes(&self) -> io::Result<u64> {
-        Ok(self.len() as u64)
     }
 }

@@ -2,21 +2,65 @@
 
 use std::io::{self, ErrorKind, Read, Write};
 
+use crc_fast::{CrcAlgorithm, Digest};
+
 const WORD_BYTES: usize = size_of::<u64>();
 
 /// Bytes read or written at once.
 const CHUNK_BYTES: usize = 64 * 1024;
 
+/// The CRC-64/NVME of the bytes that pass by, where anybody asks for it.
+struct Crc(Option<Digest>);
+
+impl Crc {
+    fn wanted() -> Self {
+        Self(Some(Digest::new(CrcAlgorithm::Crc64Nvme)))
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        if let Some(digest) = &mut self.0 {
+            digest.update(bytes);
+        }
+    }
+
+    /// That of the bytes since it was last taken.
+    fn take(&mut self) -> u64 {
+        self.0.as_mut().map_or(0, Digest::finalize_reset)
+    }
+}
+
 /// Writes words as bytes.
 pub(super) struct WordWriter<W> {
     to: W,
     chunk: Vec<u8>,
+    crc: Crc,
+    /// Bytes of the chunk that the CRC has seen.
+    seen: usize,
 }
 
 impl<W: Write> WordWriter<W> {
     pub(super) fn new(to: W) -> Self {
-        let chunk = Vec::with_capacity(CHUNK_BYTES);
-        Self { to, chunk }
+        Self {
+            to,
+            chunk: Vec::with_capacity(CHUNK_BYTES),
+            crc: Crc(None),
+            seen: 0,
+        }
+    }
+
+    /// One that knows the CRC of the words.
+    pub(super) fn with_crc(to: W) -> Self {
+        Self {
+            crc: Crc::wanted(),
+            ..Self::new(to)
+        }
+    }
+
+    /// The CRC of the words since it was last taken.
+    pub(super) fn take_crc(&mut self) -> u64 {
+        self.crc.add(&self.chunk[self.seen..]);
+        self.seen = self.chunk.len();
+        self.crc.take()
     }
 
     /// # Errors
@@ -24,8 +68,10 @@ impl<W: Write> WordWriter<W> {
     pub(super) fn write(&mut self, words: impl IntoIterator<Item = u64>) -> io::Result<()> {
         for word in words {
             if self.chunk.len() == CHUNK_BYTES {
+                self.crc.add(&self.chunk[self.seen..]);
                 self.to.write_all(&self.chunk)?;
                 self.chunk.clear();
+                self.seen = 0;
             }
             self.chunk.extend_from_slice(&word.to_le_bytes());
         }
@@ -47,12 +93,40 @@ impl<W: Write> WordWriter<W> {
 pub(super) struct WordReader<R> {
     from: R,
     chunk: Vec<u8>,
+    crc: Crc,
 }
 
 impl<R: Read> WordReader<R> {
     pub(super) fn new(from: R) -> Self {
-        let chunk = Vec::new();
-        Self { from, chunk }
+        Self {
+            from,
+            chunk: Vec::new(),
+            crc: Crc(None),
+        }
+    }
+
+    /// One that knows the CRC of the words.
+    pub(super) fn with_crc(from: R) -> Self {
+        Self {
+            crc: Crc::wanted(),
+            ..Self::new(from)
+        }
+    }
+
+    /// The CRC of the words since it was last taken.
+    pub(super) fn take_crc(&mut self) -> u64 {
+        self.crc.take()
+    }
+
+    /// The next word.
+    ///
+    /// # Errors
+    /// When the source does, or ends before.
+    pub(super) fn word(&mut self) -> io::Result<u64> {
+        let mut word = [0; WORD_BYTES];
+        self.from.read_exact(&mut word)?;
+        self.crc.add(&word);
+        Ok(u64::from_le_bytes(word))
     }
 
     /// Appends the next `count` words, each as `make` has it.
@@ -73,6 +147,7 @@ impl<R: Read> WordReader<R> {
             }
             let chunk = &mut self.chunk[..words * WORD_BYTES];
             self.from.read_exact(chunk)?;
+            self.crc.add(chunk);
             let (longs, _) = chunk.as_chunks::<WORD_BYTES>();
             to.extend(longs.iter().map(|&bytes| make(u64::from_le_bytes(bytes))));
             left -= words;

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::formats::{LineSteps, Options, Parsed, StoredExamples};
+use crate::formats::{Format, LineSteps, Options, Parsed, StoredExamples};
 use crate::jobs::LoadedModel;
 use crate::learners::examples::Examples;
 use crate::learners::hypothesis::Decision;
@@ -21,6 +21,10 @@ use super::limits::Limits;
 use super::model_examples::{Whence, fit, fit_stored, misnamed, unread};
 use super::predictions_text::{Document, push_line};
 use super::problem::{Code, Problem};
+use super::work::Work;
+
+/// Bytes that the answer to a small body in lines may take.
+const LINES_OF_SMALL_BODY: u64 = 8 << 20;
 
 /// A model that answers.
 pub struct Answering {
@@ -82,6 +86,21 @@ impl Answering {
     pub fn is_light(&self) -> bool {
         let hypothesis = &self.model.hypothesis;
         self.is_document() && hypothesis.words_of_work() <= hypothesis.n() as u64
+    }
+
+    /// How much work the examples of a body are. Lines of a small body all wait for a client that does
+    /// not read them, unless very few bytes may.
+    pub fn work(&self, format: Format) -> Work {
+        let hypothesis = &self.model.hypothesis;
+        let few = !self.is_document() && self.limits.prediction_bytes_max < LINES_OF_SMALL_BODY;
+        Work {
+            format,
+            n: Some(hypothesis.n()),
+            words_each: match few {
+                true => u64::MAX,
+                false => hypothesis.words_of_work(),
+            },
+        }
     }
 
     /// Predicts lines as they come in, in the blocking pool.

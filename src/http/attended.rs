@@ -47,7 +47,7 @@ pub fn interrupted(limits: &Limits, interrupt: Interrupt) -> Problem {
             Problem::new(Code::STOPPING, "Nobody waits for the answer any more.")
         }
         Interrupt::Unreadable => {
-            Problem::new(Code::INTERNAL, "The stored examples could not be read.")
+            Problem::new(Code::DATA_CORRUPT, "The stored examples could not be read.")
         }
     }
 }

@@ -1,30 +1,35 @@
 //! Request bodies: from frames on a socket to a blocking reader, decompressed, limited, timed.
 
+use std::collections::VecDeque;
 use std::io::{self, Read};
-use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::{Body, BodyDataStream};
+use axum::body::{Body, BodyDataStream, HttpBody};
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
-use tokio::time::Instant;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::formats::{self, ContentCoding, FormatError};
+use crate::records::Owner;
 
 use super::App;
+use super::permits::OwnerPermit;
 use super::problem::{Code, Problem};
-
-/// How long a body waits until another has been read.
-const PERMIT_PATIENCE: Duration = Duration::from_secs(5);
+use super::work::{SMALL_WORDS_MAX, Work};
 
 /// Frames that may wait between the socket and the parser.
 const FRAMES_WAITING: usize = 8;
 
-/// A body no longer than this, uncompressed, is collected and parsed on the spot
-/// when that is little work.
-const SMALL_BYTES_MAX: u64 = 64 * 1024;
+/// A body no longer than this is collected before the parser starts. Such a body needs no permit when
+/// uncompressed and little work.
+pub const SMALL_BYTES_MAX: u64 = 64 * 1024;
+
+/// How long a small body is collected if the answer may begin before the end of the body. A client that
+/// reads each answer before sending more waits so long once.
+const COLLECTED_WITHIN: Duration = Duration::from_millis(100);
 
 /// A body must bring [`WINDOW_BYTES_MIN`] bytes in each window, or end in it.
 pub const WINDOW: Duration = Duration::from_secs(30);
@@ -37,47 +42,55 @@ pub const WINDOW_BYTES_MIN: u64 = 30 * 16 * 1024;
 pub enum Effort {
     /// A small multiple of its bytes.
     AsItsBytes,
+    /// At most this, for a body that is small.
+    Bounded(Work),
     /// Possibly much for few bytes.
     Unknown,
     /// As much as its client likes, which may go on for long; but little of it is held at a time.
-    Streamed,
+    /// At most this, for a body that is small and comes at once.
+    Streamed(Work),
 }
 
-/// Reads a body as a stream in the blocking pool, or a small one of little effort on the spot.
+/// Reads a body as a stream in the blocking pool, under a permit of the owner. A small body of little
+/// effort needs no permit, and is read on the spot when the effort is proportional to the bytes.
 ///
 /// `parse` gets the decompressed bytes, of which there are at most `limits.body_bytes_max`.
 ///
 /// With what was read comes the permit under which it was, to be held as long as there is as much
-/// work with it; a small body needs none.
+/// work with it.
 ///
 /// # Errors
 /// What `parse` says; a body that is too long, too slow, wrongly compressed or cut off.
 pub async fn read<T: Send + 'static>(
     app: &App,
-    headers: &HeaderMap,
+    parts: &Parts,
     body: Body,
     limits: &formats::Limits,
     effort: Effort,
     parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
-) -> Result<(T, Option<OwnedSemaphorePermit>), Problem> {
-    let coding = content_coding(headers)?;
-    let length = declared_length(headers);
-    let mut frames = Frames::new(body);
-    if coding == ContentCoding::Identity {
-        if length.is_some_and(|length| length > limits.body_bytes_max) {
-            let (name, limit) = (limits.body_limit_name, limits.body_bytes_max);
-            let detail = format!("The body is longer than {name} allows: {limit} bytes.");
-            return Err(Problem::new(Code::TOO_LARGE, detail));
-        }
-        let is_small = length.is_some_and(|length| length <= SMALL_BYTES_MAX);
-        if is_small && effort == Effort::AsItsBytes {
-            let bytes = frames.collect().await?;
-            return Ok((parse(&mut bytes.reader())?, None));
-        }
+) -> Result<(T, Option<OwnerPermit>), Problem> {
+    let coding = content_coding(&parts.headers)?;
+    let length = declared_length(&parts.headers).or(body.size_hint().exact());
+    if coding == ContentCoding::Identity
+        && length.is_some_and(|length| length > limits.body_bytes_max)
+    {
+        let (name, limit) = (limits.body_limit_name, limits.body_bytes_max);
+        let detail = format!("The body is longer than {name} allows: {limit} bytes.");
+        return Err(Problem::new(Code::TOO_LARGE, detail));
     }
+    let mut frames = Frames::new(body);
+    // A slow body holds neither a permit nor a thread before more than a small body has arrived.
+    let is_whole = frames.begin(length, effort).await?;
+    let work = match effort {
+        _ if !is_whole || coding != ContentCoding::Identity => None,
+        Effort::AsItsBytes => return Ok((parse(&mut frames.gathered().reader())?, None)),
+        Effort::Bounded(work) | Effort::Streamed(work) => Some(work.words(&frames.gathered())),
+        Effort::Unknown => None,
+    };
     let permit = match effort {
-        Effort::AsItsBytes | Effort::Unknown => permit(app).await?,
-        Effort::Streamed => stream_permit(app)?,
+        _ if work.is_some_and(|words| words <= SMALL_WORDS_MAX) => None,
+        Effort::Streamed(_) => Some(app.permits.streams.try_take(&owner(parts)?)?),
+        _ => Some(app.permits.uploads.take(&owner(parts)?).await?),
     };
     // The time until here was not the client's.
     frames.window_began = Instant::now();
@@ -89,7 +102,7 @@ pub async fn read<T: Send + 'static>(
         let parsed = parse(&mut decoder)?;
         // A parser may stop before the end of the coding; damage there is damage too.
         io::copy(&mut decoder, &mut io::sink()).map_err(FormatError::from)?;
-        Ok::<_, Problem>((parsed, Some(permit)))
+        Ok::<_, Problem>((parsed, permit))
     });
     let fed = frames.feed(sender).await;
     let parsed = parsed.await;
@@ -98,12 +111,18 @@ pub async fn read<T: Send + 'static>(
     parsed
 }
 
-/// Computes in the blocking pool, under a permit, what is as much work as reading a large body.
+/// The owner of the request.
+fn owner(parts: &Parts) -> Result<Owner, Problem> {
+    let owner = parts.extensions.get::<Owner>().cloned();
+    owner.ok_or_else(|| Problem::new(Code::INTERNAL, "Nobody asked whose the body is."))
+}
+
+/// Computes in the blocking pool, under a permit when the work equals that of a large body.
 ///
 /// # Errors
 /// What `work` says.
 pub async fn compute<T: Send + 'static>(
-    permit: OwnedSemaphorePermit,
+    permit: Option<OwnerPermit>,
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let done = tokio::task::spawn_blocking(move || {
@@ -112,36 +131,6 @@ pub async fn compute<T: Send + 'static>(
     });
     let defect = |_| Problem::new(Code::INTERNAL, "The computation met a defect.");
     done.await.map_err(defect)?
-}
-
-/// The right to hold as much as a large body, be it sent along or read from the store.
-///
-/// # Errors
-/// 503 when too many are held for too long.
-pub async fn permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
-    let permit = Arc::clone(&app.uploads).acquire_owned();
-    match tokio::time::timeout(PERMIT_PATIENCE, permit).await {
-        Ok(Ok(permit)) => Ok(permit),
-        _ => {
-            let limit = app.limits.uploads_max;
-            let detail = format!("{limit} bodies are being read, as many as uploads_max allows.");
-            Err(Problem::new(Code::QUEUE_FULL, detail))
-        }
-    }
-}
-
-/// The right to be answered line by line. Nobody knows when one is free again: nobody waits.
-///
-/// # Errors
-/// 503 when too many are held.
-pub fn stream_permit(app: &App) -> Result<OwnedSemaphorePermit, Problem> {
-    let permit = Arc::clone(&app.streams).try_acquire_owned();
-    permit.map_err(|_| {
-        let limit = app.limits.streams_max;
-        let detail =
-            format!("{limit} bodies are answered in lines, as many as streams_max allows.");
-        Problem::new(Code::QUEUE_FULL, detail)
-    })
 }
 
 /// How a body says that it is compressed.
@@ -172,6 +161,8 @@ struct Frames {
     stream: BodyDataStream,
     window_began: Instant,
     window_bytes: u64,
+    /// Frames that came in and were not handed on yet.
+    begun: VecDeque<Bytes>,
 }
 
 impl Frames {
@@ -180,13 +171,52 @@ impl Frames {
             stream: body.into_data_stream(),
             window_began: Instant::now(),
             window_bytes: 0,
+            begun: VecDeque::new(),
         }
+    }
+
+    /// Collects a body that may be small; whether the body is small and complete.
+    async fn begin(&mut self, length: Option<u64>, effort: Effort) -> Result<bool, Problem> {
+        let is_streamed = matches!(effort, Effort::Streamed(_));
+        match length {
+            Some(length) if length > SMALL_BYTES_MAX => Ok(false),
+            // A client that sends no length may wait for an answer to the lines so far.
+            None if is_streamed => Ok(false),
+            _ if is_streamed => {
+                let collected = timeout(COLLECTED_WITHIN, self.collect()).await;
+                collected.unwrap_or(Ok(false))
+            }
+            _ => self.collect().await,
+        }
+    }
+
+    /// Collects the beginning of a body; whether the body is complete. The bytes are kept when this is
+    /// dropped.
+    async fn collect(&mut self) -> Result<bool, Problem> {
+        let mut bytes = 0;
+        while bytes <= SMALL_BYTES_MAX {
+            let Some(frame) = self.next().await? else {
+                return Ok(true);
+            };
+            bytes += frame.len() as u64;
+            self.begun.push_back(frame);
+        }
+        Ok(false)
+    }
+
+    /// All that was collected.
+    fn gathered(&mut self) -> Bytes {
+        if self.begun.len() > 1 {
+            let all: Vec<u8> = self.begun.iter().flatten().copied().collect();
+            self.begun = VecDeque::from([all.into()]);
+        }
+        self.begun.front().cloned().unwrap_or_default()
     }
 
     /// The next frame; none at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         let deadline = self.window_began + WINDOW;
-        let Ok(frame) = tokio::time::timeout_at(deadline, self.stream.next()).await else {
+        let Ok(frame) = timeout_at(deadline, self.stream.next()).await else {
             let detail = "The body came in at less than 16 KiB a second.";
             return Err(Problem::new(Code::TIMEOUT, detail));
         };
@@ -201,28 +231,16 @@ impl Frames {
         Ok(Some(frame))
     }
 
-    /// All frames of a small body.
-    async fn collect(mut self) -> Result<Bytes, Problem> {
-        let Some(first) = self.next().await? else {
-            return Ok(Bytes::new());
-        };
-        let mut all = Vec::new();
-        while let Some(frame) = self.next().await? {
-            if all.is_empty() {
-                all.extend_from_slice(&first);
-            }
-            all.extend_from_slice(&frame);
-        }
-        Ok(if all.is_empty() { first } else { all.into() })
-    }
-
     /// Hands the frames to a parser until it has enough.
     async fn feed(&mut self, sender: mpsc::Sender<io::Result<Bytes>>) -> Result<(), Problem> {
         loop {
             // A parser that gives up does so at once, whenever the next frame comes.
-            let frame = tokio::select! {
-                frame = self.next() => frame,
-                () = sender.closed() => return Ok(()),
+            let frame = match self.begun.pop_front() {
+                Some(frame) => Ok(Some(frame)),
+                None => tokio::select! {
+                    frame = self.next() => frame,
+                    () = sender.closed() => return Ok(()),
+                },
             };
             let frame = match frame {
                 Ok(Some(frame)) if frame.is_empty() => continue,

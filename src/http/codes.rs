@@ -71,6 +71,10 @@ codes! {
     FOREIGN_HOST "foreign-host" 403 "The Host header names another host"
         "A service on a loopback address answers only to loopback names, so that no web page can \
          reach it by a name of its own. Allow a name with --allowed-hosts."
+    FOREIGN_ORIGIN "foreign-origin" 403 "A web page of another origin sent the request"
+        "Browsers state the origin of a page in the headers Origin and Sec-Fetch-Site. Requests that \
+         change something are accepted from pages of this service and of the origins in --cors-origins. \
+         Clients that are no browsers are unaffected."
     NOT_FOUND "not-found" 404 "There is nothing here"
         "The path names nothing that exists."
     METHOD_NOT_ALLOWED "method-not-allowed" 405 "The method is not for this path"
@@ -91,6 +95,11 @@ codes! {
     TOO_MANY_BYTES "too-many-bytes" 429 "You have stored as much as you may"
         "Delete datasets, models or sessions, which always works. GET /v1/limits tells the limit and \
          its use."
+    TOO_MANY_AT_ONCE "too-many-at-once" 429 "You do as much at once as your share allows"
+        "Of the permits of a process a key takes one only while it holds fewer than are free. Try again \
+         when one of your requests has ended. The detail names the limit, which GET /v1/limits tells."
+    TOO_MANY_STREAMS "too-many-streams" 429 "There are as many event streams as may be"
+        "Close one, or look at the job now and then: GET /v1/jobs/{id}. GET /v1/limits tells the limits."
     TOO_MANY_SESSIONS "too-many-sessions" 429 "There are as many sessions as may be"
         "Delete a session; models that were saved of it stay. GET /v1/limits tells the limit."
     STALE_POSITION "stale-position" 412 "The session stands at another position"
@@ -147,8 +156,16 @@ codes! {
     IDEMPOTENCY_MISMATCH "idempotency-mismatch" 422 "Another request was sent under this key"
         "A key stands for one request: path, query, Content-Type and body. A new request needs a new \
          key."
+    DATA_CORRUPT "data-corrupt" 500 "What is stored is damaged"
+        "A blob or a row is missing, cut off, or without the digest that it had when it was written. The \
+         log names it under the request id, and `halfspace check` names all that is damaged. Restore \
+         the thing from a backup or an export, or delete it."
     INTERNAL "internal" 500 "The service has a defect"
         "Nothing you did; the log has more under the request id."
+    TOO_MANY_CONNECTIONS "too-many-connections" 503 "The client's address holds too many connections"
+        "One address may hold half of the connections that the limit connections_max allows. Requests \
+         on this connection are refused, except /livez and /readyz. Close other connections, or ask the \
+         operator to name your proxy in --trusted-proxies."
     QUEUE_FULL "queue-full" 503 "The service has too much to do"
         "Try again after the seconds that Retry-After names."
     STORE_LIMIT "store-limit" 503 "The service has stored as much as it may"

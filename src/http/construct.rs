@@ -26,9 +26,6 @@ use super::submission::check_name;
 /// How long a construction may be sought.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// How long one waits until others are built.
-const TURN_PATIENCE: Duration = Duration::from_secs(5);
-
 /// Bytes of an example in JSON besides its bits: `{"x":"","y":-1},`.
 const EXAMPLE_BYTES: u64 = 16;
 
@@ -36,18 +33,13 @@ const EXAMPLE_BYTES: u64 = 16;
 /// client leaves, or it takes too long.
 ///
 /// # Errors
-/// What `build` says, or 503 when too many are being built.
+/// Those of `build`; why the owner gets no permit.
 pub async fn construct<T: Send + 'static>(
     app: &App,
+    owner: &Owner,
     build: impl FnOnce(&Run) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
-    let permit = Arc::clone(&app.constructions).acquire_owned();
-    let Ok(Ok(permit)) = tokio::time::timeout(TURN_PATIENCE, permit).await else {
-        let limit = app.limits.constructions_max;
-        let detail =
-            format!("{limit} constructions are being built, as many as constructions_max allows.");
-        return Err(Problem::new(Code::QUEUE_FULL, detail));
-    };
+    let permit = app.permits.constructions.take(owner).await?;
     let run = Arc::<Run>::default();
     let timed = Arc::clone(&run);
     let _timer = AbortOnDropHandle::new(tokio::spawn(async move {
@@ -140,7 +132,9 @@ impl Keep {
                 name: self.name,
                 parsed,
                 assume: None,
+                seed: None,
                 key,
+                reserved: None,
             };
             let id = self.app.jobs.store_dataset(new).await?.summary.id;
             let answer = told(raw(dataset_form(id).to_string())?);

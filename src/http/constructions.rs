@@ -190,7 +190,7 @@ async fn adversary_made(
     adversary::check(features, size).map_err(no_adversary)?;
     keep.check(examples, n)?;
     let seed = app.seed(request.seed);
-    let found = construct(&app, move |run| {
+    let found = construct(&app, &keep.owner, move |run| {
         adversary::build(features, size, seed, run).map_err(no_adversary)
     });
     let data = found.await?;
@@ -256,7 +256,9 @@ async fn counting_made(
     }
     keep.check(plan.examples(), plan.numbers().m.into())?;
     let building = plan.clone();
-    let found = construct(&app, move |run| building.build(run).map_err(interrupted));
+    let found = construct(&app, &keep.owner, move |run| {
+        building.build(run).map_err(interrupted)
+    });
     let Counting { data, query } = found.await?;
     let numbers = plan.numbers();
     let told = |data| CountingAnswer {

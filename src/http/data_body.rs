@@ -7,7 +7,6 @@ use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
-use tokio::sync::OwnedSemaphorePermit;
 use utoipa::ToSchema;
 
 use crate::formats::{self, BitOrder, Format, FormatError, Header, LabelsColumn, json};
@@ -16,7 +15,9 @@ use super::App;
 use super::body::{self, Effort};
 use super::idempotency::RequestDigest;
 use super::linger::{Returned, lend};
+use super::permits::OwnerPermit;
 use super::problem::{Code, Problem};
+use super::work::Work;
 
 /// A body of a known format, still to be read.
 pub struct DataBody {
@@ -75,12 +76,13 @@ impl DataBody {
         Self::new(app, request)
     }
 
-    /// How much work it is to take the body in: a sparse format makes much of a few bytes.
-    pub fn effort(&self) -> Effort {
+    /// How much work it is to take the body in, whose examples have `n` features where that is known:
+    /// a sparse format makes much of a few bytes.
+    pub fn effort(&self, n: Option<usize>) -> Effort {
         if self.format.is_dense() {
             Effort::AsItsBytes
         } else {
-            Effort::Unknown
+            Effort::Bounded(Work::reading(self.format, n))
         }
     }
 
@@ -130,7 +132,7 @@ impl DataBody {
         app: &App,
         effort: Effort,
         parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
-    ) -> Result<(T, Option<OwnedSemaphorePermit>), Problem> {
+    ) -> Result<(T, Option<OwnerPermit>), Problem> {
         let digest = self.parts.extensions.get::<RequestDigest>().cloned();
         let parse = move |reader: &mut dyn Read| {
             let Some(digest) = digest else {
@@ -142,15 +144,7 @@ impl DataBody {
             io::copy(&mut reader, &mut io::sink()).map_err(FormatError::from)?;
             Ok(parsed)
         };
-        body::read(
-            app,
-            &self.parts.headers,
-            self.body,
-            &self.limits,
-            effort,
-            parse,
-        )
-        .await
+        body::read(app, &self.parts, self.body, &self.limits, effort, parse).await
     }
 }
 
@@ -163,7 +157,7 @@ pub async fn read_json<T: DeserializeOwned + Send + 'static>(
     request: Request,
 ) -> Result<T, Problem> {
     let body = DataBody::json(app, request)?;
-    let (effort, limits) = (body.effort(), body.limits.clone());
+    let (effort, limits) = (Effort::AsItsBytes, body.limits.clone());
     let read = body.read(app, effort, move |reader| {
         Ok(json::from_reader::<T>(reader, &limits)?)
     });

@@ -5,24 +5,23 @@ use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
-use tokio::sync::OwnedSemaphorePermit;
 use utoipa::ToSchema;
 
 use crate::formats::{
-    self, Assume, DataForm, Format, Header, LabelsKind, Options, Parsed, Place, RowsKind, Spool,
-    UnlabelledMeans, json,
+    self, Assume, DataForm, Format, FormatErrorKind, Header, LabelsKind, NotReserved, Options,
+    Parsed, Place, RowsKind, Spool, UnlabelledMeans, json,
 };
-use crate::jobs::{JobsError, NewDataset};
+use crate::jobs::{JobsError, NewDataset, Reservation};
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::train::SeedNumber;
 use crate::records::{Dataset, DatasetId, DatasetSummary, KeyRecord, Owner, Timestamp};
-use crate::storage::Usage;
 
-use super::body::Effort;
+use super::body::{self, Effort};
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
 use super::extract::{Caller, NoQuery, PageQuery, PathId, Query, page, query_pairs};
 use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
+use super::permits::OwnerPermit;
 use super::problem::{Code, FieldError, Problem, placed};
 use super::submission::check_name;
 use super::{App, data_schema};
@@ -38,6 +37,9 @@ pub struct DatasetRequest {
     data: DataForm,
     /// Of generated data, and of no other; drawn when absent.
     seed: Option<SeedNumber>,
+    /// The seed, once examples were drawn from it.
+    #[serde(skip)]
+    drawn_from: Option<u64>,
 }
 
 /// A dataset in a list.
@@ -53,8 +55,10 @@ pub struct DatasetItem {
     values: RowsKind,
     /// What a 0 bit was sent as, 0 or -1; null for real data.
     zero_bit_value: Option<i8>,
-    /// What was declared of the distribution of the examples.
+    /// The distribution of the examples: the declared one, or that of clean generated examples.
     assume: Option<Assume>,
+    /// The seed that generated examples were drawn from.
+    seed: Option<u64>,
     /// How many examples.
     examples: u64,
     /// How many are positive; null for unlabelled data.
@@ -115,6 +119,7 @@ impl From<DatasetSummary> for DatasetItem {
             values: dataset.values,
             zero_bit_value: is_boolean.then_some(dataset.zero_bit_value),
             assume: dataset.assume,
+            seed: dataset.seed,
             examples: dataset.examples,
             positives: dataset.positives,
             negatives,
@@ -176,14 +181,10 @@ pub async fn create(
 
 async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Response, NotMade> {
     let body = DataBody::new(&app, request)?;
-    let least = Usage {
-        stored_bytes: body.stored_least(),
-        ..Usage::default()
-    };
-    app.jobs.check_room(&owner, &least).await?;
+    let reserved = app.jobs.reserve(&owner, body.stored_least()).await?;
     let (mut new, permit) = match body.format {
-        Format::Json => read_json(&app, owner, body).await?,
-        _ => read_lines(&app, owner, body).await?,
+        Format::Json => read_json(&app, owner, body, reserved).await?,
+        _ => read_lines(&app, owner, body, reserved).await?,
     };
     check_assume(&new)?;
     new.key = key.claim();
@@ -210,10 +211,15 @@ fn created(dataset: Dataset) -> Response {
 }
 
 /// What is to be stored, and the permit under which it was read.
-type Read = (NewDataset, Option<OwnedSemaphorePermit>);
+type Read = (NewDataset, Option<OwnerPermit>);
 
 /// Reads a body that is the data; the query says the rest.
-async fn read_lines(app: &App, owner: Owner, mut body: DataBody) -> Result<Read, Problem> {
+async fn read_lines(
+    app: &App,
+    owner: Owner,
+    mut body: DataBody,
+    reserved: Reservation,
+) -> Result<Read, Problem> {
     body.limits = app.limits.of_datasets();
     let (name, options) = line_options(body.parts.uri.query(), &body.limits)?;
     check_name(app, name.as_deref(), |detail| {
@@ -221,12 +227,18 @@ async fn read_lines(app: &App, owner: Owner, mut body: DataBody) -> Result<Read,
     })?;
     // Before it is spooled: what is left of a full disk is kept for others.
     app.jobs.store().demand_room().await?;
-    let (format, effort, assume) = (body.format, body.effort(), options.assume);
+    let (format, effort, assume) = (body.format, body.effort(options.n), options.assume);
     let scratch = app.scratch.clone();
-    let spool = Spool::new(app.limits.upload_memory_bytes_max, move || scratch.file());
+    let held = reserved.clone();
+    let spool = Spool::new(app.limits.upload_memory_bytes_max, move || scratch.file())
+        .reserving(move |bytes| held.grow_to(bytes).map_err(|_| NotReserved));
+    let held = reserved.clone();
     let read = body.read_held(app, effort, move |reader| {
-        let parsed = formats::gather(format, reader, &options, spool)?;
-        Ok(parsed)
+        let gathered = formats::gather(format, reader, &options, spool);
+        gathered.map_err(|error| match held.refusal() {
+            Some(over) if error.kind == FormatErrorKind::NotReserved => over.into(),
+            _ => error.into(),
+        })
     });
     let (parsed, permit) = read.await?;
     let new = NewDataset {
@@ -234,42 +246,42 @@ async fn read_lines(app: &App, owner: Owner, mut body: DataBody) -> Result<Read,
         name,
         parsed,
         assume,
+        seed: None,
         key: None,
+        reserved: Some(reserved),
     };
     Ok((new, permit))
 }
 
 /// Reads the JSON form, whose fields stand in for the query.
-async fn read_json(app: &App, owner: Owner, body: DataBody) -> Result<Read, Problem> {
+async fn read_json(
+    app: &App,
+    owner: Owner,
+    body: DataBody,
+    reserved: Reservation,
+) -> Result<Read, Problem> {
     if let Some((name, _)) = query_pairs(body.parts.uri.query())?.first() {
         let detail = "a JSON body has this among its fields, or not at all";
         return Err(Problem::parameter(Code::INVALID_PARAMETER, name, detail));
     }
     let limits = body.limits.clone();
-    let fresh = app.jobs.ids().seed();
-    let state_bytes_max = app.limits.state_bytes_max;
-    // A few bytes of a plan may stand for many examples.
-    let read = body.read_held(app, Effort::Unknown, move |reader| {
-        let mut request = json::from_reader::<DatasetRequest>(reader, &limits)?;
-        if let DataForm::Generated(spec) = &request.data {
-            let seed = request.seed.map_or(fresh, SeedNumber::get);
-            let data = crate::jobs::draw(spec, seed, state_bytes_max).map_err(|detail| {
-                let place = Place::Pointer("/data/generated/count".to_owned());
-                let field = placed(Some(place), detail.clone());
-                Problem::new(Code::WRONG_DATA, detail).with(field)
-            })?;
-            request.data = DataForm::Sample {
-                parsed: Parsed::of(data),
-                assume: None,
-            };
-        } else if request.seed.is_some() {
+    let read = body.read_held(app, Effort::AsItsBytes, move |reader| {
+        let request = json::from_reader::<DatasetRequest>(reader, &limits)?;
+        if request.seed.is_some() && !matches!(request.data, DataForm::Generated(_)) {
             let detail = "A seed is for generated data; of these nothing is drawn.";
             let field = FieldError::at_pointer("/seed", detail.to_owned());
             return Err(Problem::new(Code::WRONG_DATA, detail).with(field));
         }
         Ok(request)
     });
-    let (DatasetRequest { name, data, .. }, permit) = read.await?;
+    let (request, permit) = read.await?;
+    let (request, permit) = drawn(app, &owner, request, permit).await?;
+    let DatasetRequest {
+        name,
+        data,
+        drawn_from: seed,
+        ..
+    } = request;
     let at = |pointer: &str, detail: String| placed(Some(Place::Pointer(pointer.into())), detail);
     check_name(app, name.as_deref(), |detail| at("/name", detail))?;
     let refuse = |pointer: &str, detail: &str| {
@@ -283,11 +295,13 @@ async fn read_json(app: &App, owner: Owner, body: DataBody) -> Result<Read, Prob
                 name,
                 parsed: parsed.into(),
                 assume,
+                seed,
                 key: None,
+                reserved: Some(reserved),
             };
             Ok((new, permit))
         }
-        DataForm::Generated(_) => unreachable!("drawn where the body was read"),
+        DataForm::Generated(_) => unreachable!("`drawn` has drawn the examples"),
         DataForm::Dataset { .. } => refuse(
             "/data/dataset",
             "This is a dataset already; send examples to store another.",
@@ -295,8 +309,45 @@ async fn read_json(app: &App, owner: Owner, body: DataBody) -> Result<Read, Prob
     }
 }
 
+/// Draws the examples of a plan, a few bytes of which may stand for many, under a permit.
+async fn drawn(
+    app: &App,
+    owner: &Owner,
+    mut request: DatasetRequest,
+    permit: Option<OwnerPermit>,
+) -> Result<(DatasetRequest, Option<OwnerPermit>), Problem> {
+    let DataForm::Generated(spec) = request.data else {
+        return Ok((request, permit));
+    };
+    let permit = match permit {
+        Some(permit) => permit,
+        None => app.permits.uploads.take(owner).await?,
+    };
+    let fresh = app.jobs.ids().seed();
+    let seed = request.seed.map_or(fresh, SeedNumber::get);
+    let state_bytes_max = app.limits.state_bytes_max;
+    let draw = move || {
+        let data = crate::jobs::draw(&spec, seed, state_bytes_max).map_err(|detail| {
+            let place = Place::Pointer("/data/generated/count".to_owned());
+            let field = placed(Some(place), detail.clone());
+            Problem::new(Code::WRONG_DATA, detail).with(field)
+        })?;
+        Ok((data, permit))
+    };
+    let ((data, assume), permit) = body::compute(None, draw).await?;
+    request.data = DataForm::Sample {
+        parsed: Parsed::of(data),
+        assume,
+    };
+    request.drawn_from = Some(seed);
+    Ok((request, Some(permit)))
+}
+
 /// The name, and how a body in a line format is to be read.
-fn line_options(
+///
+/// # Errors
+/// Parameters that there are not, or that cannot be.
+pub fn line_options(
     query: Option<&str>,
     limits: &formats::Limits,
 ) -> Result<(Option<String>, Options), Problem> {

@@ -1,17 +1,29 @@
-//! What surrounds every exchange: the request id, the problem document, the log line, the metrics.
+//! The layers around every exchange: request id, problem document, safe headers, hosts, the reserve.
 
 use std::any::Any;
 
-use axum::extract::{MatchedPath, Request, State};
-use axum::http::{HeaderName, HeaderValue, Method, header};
+use axum::extract::{Request, State};
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tokio::time::Instant;
 
 use super::App;
 use super::problem::{Code, Problem};
+use super::request_line::RequestLine;
+use super::serve::Place;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// No answer loads or runs anything.
+const POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
+
+/// The API reference loads local files, and its script has one style.
+const DOCS_POLICY: &str = "default-src 'self'; img-src 'self' blob: data:; object-src 'none'; \
+                           style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; \
+                           base-uri 'none'; frame-ancestors 'none'";
+
+/// The paths that a connection of the reserve may ask for.
+const RESERVE_PATHS: [&str; 2] = ["/livez", "/readyz"];
 
 /// The longest id of a client that is taken over.
 const REQUEST_ID_LENGTH_MAX: usize = 64;
@@ -22,56 +34,39 @@ pub struct RequestId(pub String);
 
 /// Names the request, lets it be answered, and completes the answer.
 pub async fn envelop(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    let begun = Instant::now();
     let id = request_id(&app, &request);
     request.extensions_mut().insert(RequestId(id.clone()));
-    let method = request.method().clone();
+    let line = RequestLine::begin(&id, &mut request);
     let path = request.uri().path().to_owned();
     let mut response = next.run(request).await;
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        line.refused(&problem);
         response = complete(&problem, response, &path, &id);
     }
-    let status = response.status().as_u16();
-    let seconds = begun.elapsed().as_secs_f64();
-    tracing::debug!(%method, path, status, seconds, request_id = id, "answered");
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID, value);
     }
-    let nosniff = HeaderValue::from_static("nosniff");
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
-    response
-}
-
-/// Counts and times the exchanges of each route. Stands inside the router, which knows the route.
-pub async fn measure(request: Request, next: Next) -> Response {
-    let begun = Instant::now();
-    let route = request.extensions().get::<MatchedPath>();
-    let route = route.map_or("unmatched", MatchedPath::as_str).to_owned();
-    let method = method_label(request.method()).to_owned();
-    let response = next.run(request).await;
-    let status = response.status().as_u16().to_string();
-    let labels = [("method", method), ("route", route), ("status", status)];
-    metrics::histogram!("halfspace_http_request_seconds", &labels)
-        .record(begun.elapsed().as_secs_f64());
-    response
-}
-
-/// The method, if it is a standard one: a label takes few values, and a client may name any method.
-fn method_label(method: &Method) -> &str {
-    const KNOWN: [Method; 7] = [
-        Method::GET,
-        Method::HEAD,
-        Method::POST,
-        Method::PUT,
-        Method::DELETE,
-        Method::OPTIONS,
-        Method::PATCH,
-    ];
-    match KNOWN.contains(method) {
-        true => method.as_str(),
-        false => "other",
+    for (name, value) in safe_headers(&path) {
+        headers
+            .entry(name)
+            .or_insert(HeaderValue::from_static(value));
     }
+    line.follow(response)
+}
+
+/// The headers that keep browsers from keeping, guessing at, running or framing an answer.
+fn safe_headers(path: &str) -> impl Iterator<Item = (HeaderName, &'static str)> {
+    let is_docs = path == "/docs" || path.starts_with("/docs/");
+    let policy = if is_docs { DOCS_POLICY } else { POLICY };
+    // Answers are the caller's own. The files of the API reference are everybody's.
+    let cache = (!is_docs).then_some((header::CACHE_CONTROL, "no-store"));
+    let always = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::CONTENT_SECURITY_POLICY, policy),
+    ];
+    always.into_iter().chain(cache)
 }
 
 /// The client's own id where it is short and plain, else a new one.
@@ -98,12 +93,32 @@ pub fn panicked(_: Box<dyn Any + Send>) -> Response {
     Problem::new(Code::INTERNAL, "The request met a defect of the service.").into_response()
 }
 
-/// On a loopback listener, refuses requests that a foreign name led here (DNS rebinding).
+/// Refuses all but probes on a connection of the reserve.
+pub async fn check_place(State(app): State<App>, request: Request, next: Next) -> Response {
+    let is_reserve = request.extensions().get::<Place>() == Some(&Place::Reserve);
+    if !is_reserve || RESERVE_PATHS.contains(&request.uri().path()) {
+        return next.run(request).await;
+    }
+    let limit = app.limits.connections_max;
+    let detail = format!(
+        "Requests of this address are being answered on half of the {limit} connections that \
+         connections_max allows."
+    );
+    Problem::new(Code::TOO_MANY_CONNECTIONS, detail).into_response()
+}
+
+/// Refuses two Host headers and, on a loopback listener, requests that a foreign name led here (DNS
+/// rebinding).
 pub async fn check_host(State(app): State<App>, request: Request, next: Next) -> Response {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let (header, second) = (hosts.next(), hosts.next());
+    if second.is_some() {
+        let detail = "A request has one Host header.";
+        return Problem::parameter(Code::INVALID_PARAMETER, "Host", detail).into_response();
+    }
     let Some(allowed) = &app.allowed_hosts else {
         return next.run(request).await;
     };
-    let header = request.headers().get(header::HOST);
     let authority = header.and_then(|value| value.to_str().ok()).or_else(|| {
         request
             .uri()
@@ -114,11 +129,12 @@ pub async fn check_host(State(app): State<App>, request: Request, next: Next) ->
     if allowed.iter().any(|name| name.eq_ignore_ascii_case(host)) {
         return next.run(request).await;
     }
-    let detail = "This service listens on a loopback address and answers only to loopback names.";
+    let detail = "This service listens on a loopback address and answers only to loopback names and those in \
+                  --allowed-hosts.";
     Problem::parameter(Code::FOREIGN_HOST, "Host", detail).into_response()
 }
 
-/// The host without its port.
+/// The host without the port.
 fn host_name(authority: &str) -> &str {
     match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),

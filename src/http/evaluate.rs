@@ -25,6 +25,7 @@ use super::model_examples::{
     Examples, Purpose, Whence, examples, fit, fit_stored, misnamed, model_in_path, options, unread,
 };
 use super::problem::{Code, Problem};
+use super::work::Work;
 
 /// Counts the examples in the body that a model gets right and wrong, and names the first wrong
 /// ones.
@@ -59,6 +60,11 @@ pub async fn evaluate(
     let (format, query) = (body.format, body.parts.uri.query());
     let n = model.hypothesis.n();
     let options = options(query, format, n, Purpose::Evaluate, &body.limits)?;
+    let effort = Effort::Bounded(Work {
+        format,
+        n: Some(n),
+        words_each: model.hypothesis.words_of_work(),
+    });
     let attended = Attended::default();
     let held = Held {
         id,
@@ -69,7 +75,7 @@ pub async fn evaluate(
             ..Run::default()
         },
     };
-    let read = body.read(&app, Effort::Unknown, move |reader| {
+    let read = body.read(&app, effort, move |reader| {
         match examples(formats::read(format, reader, &options)?)? {
             Examples::Sent(parsed) => held.against_sent(&parsed).map(Answered::Done),
             Examples::Stored(dataset) => Ok(Answered::NotYet(Box::new(held), dataset)),
@@ -78,7 +84,7 @@ pub async fn evaluate(
     let result = match read.await? {
         Answered::Done(result) => result,
         Answered::NotYet(held, dataset) => {
-            let permit = body::permit(&app).await?;
+            let permit = Some(app.permits.uploads.take(&owner).await?);
             let (dataset, stored) = stored_examples(&app, &owner, &dataset, "").await?;
             body::compute(permit, move || held.against_stored(&dataset, &stored)).await?
         }

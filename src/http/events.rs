@@ -17,6 +17,7 @@ use crate::records::{Event, EventKind, JobId, Owner};
 
 use super::App;
 use super::extract::{Caller, NoQuery, PathId};
+use super::permits::OwnerPermit;
 use super::problem::{Code, Problem};
 
 /// Events read from the store at once.
@@ -25,7 +26,7 @@ const BATCH: u32 = 100;
 /// Follows a job: `status`, `progress` and, last, `result` events, each with an id.
 ///
 /// `Last-Event-ID` resumes after that event. The stream ends with the result, or when the service
-/// stops: then reconnect.
+/// stops: then reconnect. A key may follow `event_streams_per_key_max` jobs at once.
 #[utoipa::path(get, path = "/v1/jobs/{id}/events", tag = "jobs",
     params(("id" = JobId, Path, description = "The job"),
         ("Last-Event-ID" = Option<u64>, Header, description = "The last event seen")),
@@ -39,6 +40,7 @@ pub async fn events(
     headers: HeaderMap,
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, Problem> {
     let last = last_event_id(&headers)?;
+    let permit = app.permits.event_streams.try_take(&owner)?;
     // Subscribing comes before the first look: nothing that happens in between is missed.
     let changes = app.jobs.subscribe();
     app.jobs.job(&owner, id).await?;
@@ -50,6 +52,7 @@ pub async fn events(
         changes,
         ready: VecDeque::new(),
         is_over: false,
+        _permit: permit,
     };
     let events = stream::unfold(follower, |mut follower| async {
         let event = follower.next().await?;
@@ -85,6 +88,7 @@ struct Follower {
     changes: broadcast::Receiver<JobId>,
     ready: VecDeque<Event>,
     is_over: bool,
+    _permit: OwnerPermit,
 }
 
 impl Follower {

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
+use crate::bits::BLOCK_ROWS;
 use crate::formats::{self, TextFormat};
 use crate::records::id::DatasetKind;
 use crate::records::{DatasetId, DatasetSummary};
@@ -15,6 +16,7 @@ use super::body;
 use super::datasets::in_path;
 use super::extract::{Caller, PathId, Query, accepted};
 use super::problem::{Code, Problem};
+use super::work::SMALL_WORDS_MAX;
 
 /// Examples a page when nothing is said.
 const LIMIT_DEFAULT: u32 = 100;
@@ -91,7 +93,12 @@ pub async fn examples(
     let dataset = app.jobs.dataset(&owner, id).await.map_err(in_path)?.summary;
     let offset = query.offset.unwrap_or(0);
     let limit = page_limit(&app, &dataset, query.limit)?;
-    let permit = body::permit(&app).await?;
+    // A row is read with its block.
+    let rows = u64::from(limit).max(BLOCK_ROWS as u64);
+    let permit = match rows.saturating_mul(dataset.n) <= SMALL_WORDS_MAX {
+        true => None,
+        false => Some(app.permits.uploads.take(&owner).await?),
+    };
     // An offset past every address is past the end.
     let first = usize::try_from(offset).unwrap_or(usize::MAX);
     let read = app.jobs.read_examples(&dataset, first, limit as usize);

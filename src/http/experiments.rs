@@ -223,5 +223,6 @@ async fn outcome(app: &App, job: &Job) -> Result<Outcome, Problem> {
         let outcome = outcome_so_far(&spec, &parts);
         outcome.map_err(|error| Problem::new(Code::INTERNAL, error.to_string()))
     };
-    body::compute(body::permit(app).await?, gather).await
+    let permit = app.permits.uploads.take(&job.owner).await?;
+    body::compute(Some(permit), gather).await
 }

@@ -1,5 +1,6 @@
 //! What handlers take from a request, with errors that are problems.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use axum::extract::{FromRequestParts, OptionalFromRequestParts, Path};
@@ -16,6 +17,9 @@ use super::problem::{Code, Problem};
 
 /// The longest that a client may ask to wait.
 pub const WAIT_SECONDS_MAX: u64 = 60;
+
+/// Pairs in a query, at most: all of them are held, and each is compared.
+pub const QUERY_PAIRS_MAX: u64 = 1_000;
 
 /// Whose request this is, as [`super::keys`] found out.
 pub struct Caller(pub Owner);
@@ -99,11 +103,17 @@ impl<S: Sync> FromRequestParts<S> for NoQuery {
 /// The pairs of a query string, decoded; a name given twice is refused, and so is U+0000.
 ///
 /// # Errors
-/// The name at fault.
+/// The name at fault, or more pairs than [`QUERY_PAIRS_MAX`].
 pub fn query_pairs(query: Option<&str>) -> Result<Vec<(String, String)>, Problem> {
+    let query = query.unwrap_or_default().as_bytes();
+    if form_urlencoded::parse(query).count() as u64 > QUERY_PAIRS_MAX {
+        let detail = format!("The URL has more pairs than query_pairs_max: {QUERY_PAIRS_MAX}.");
+        return Err(Problem::new(Code::INVALID_PARAMETER, detail));
+    }
     let mut pairs: Vec<(String, String)> = Vec::new();
-    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
-        if pairs.iter().any(|(known, _)| *known == name) {
+    let mut names = HashSet::new();
+    for (name, value) in form_urlencoded::parse(query) {
+        if !names.insert(name.clone()) {
             let detail = "given twice";
             return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
         }
@@ -233,5 +243,21 @@ mod tests {
         assert!(query_pairs(Some("a=x%00")).is_err());
         let pairs = query_pairs(Some("a=1&b=%20x")).expect("pairs");
         assert_eq!(pairs[1], ("b".to_owned(), " x".to_owned()));
+    }
+
+    #[test]
+    fn a_query_has_so_many_pairs() {
+        let query = |pairs: u64| {
+            let pairs = (0..pairs).map(|number| format!("name{number}=1"));
+            pairs.collect::<Vec<_>>().join("&")
+        };
+        let most = query(QUERY_PAIRS_MAX);
+        let read = query_pairs(Some(&most)).expect("as many as may be");
+        assert_eq!(read.len() as u64, QUERY_PAIRS_MAX);
+        let refused = query_pairs(Some(&query(QUERY_PAIRS_MAX + 1))).expect_err("too many");
+        let detail = refused.document("/", "").detail;
+        assert!(detail.contains("query_pairs_max: 1000"), "{detail}");
+        // Nothing between two separators is no pair.
+        assert!(query_pairs(Some(&"&".repeat(60_000))).is_ok());
     }
 }

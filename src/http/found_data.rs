@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::formats::{DataForm, Parsed, Place, StoredExamples, digest};
 use crate::jobs::JobsError;
 use crate::learners::run::StopFlag;
+use crate::records::dataset::Repetitions;
 use crate::records::task::DataSpec;
 use crate::records::{Dataset, DatasetId, Names, Owner};
 
@@ -86,6 +87,14 @@ pub async fn find_data(
                     assume: assume.or(summary.assume),
                     zero_bit_value: summary.zero_bit_value,
                     names,
+                    seed: summary.seed,
+                    repetitions: match summary.repetitions {
+                        Repetitions::Counted {
+                            duplicates,
+                            contradictions,
+                        } => Some((duplicates, contradictions.unwrap_or(0))),
+                        Repetitions::Uncounted(_) => None,
+                    },
                     ..DataSpec::default()
                 },
                 sample: Some(FoundSample::Stored(examples)),

@@ -114,7 +114,7 @@ async fn digest_body(app: &App, request: Request, digest: RequestDigest) -> Resu
     // The longest that any of these requests may have.
     let limits = app.limits.of_datasets();
     let effort = Effort::AsItsBytes;
-    let read = body::read(app, &parts.headers, body, &limits, effort, move |reader| {
+    let read = body::read(app, &parts, body, &limits, effort, move |reader| {
         let read = io::copy(&mut digest.over(reader), &mut io::sink());
         Ok(read.map(|_| ()).map_err(FormatError::from)?)
     });

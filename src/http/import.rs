@@ -12,7 +12,7 @@ use crate::jobs::{ImportError, check_import};
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::model_file::{Claim, FORMAT, ModelFile, unknown_member};
 use crate::records::names::{NAMES_BYTES_MAX, is_short};
-use crate::records::train::ModelDocument;
+use crate::records::train::{ModelDocument, SeedNumber};
 use crate::records::{KeyRecord, Model, Owner};
 
 use super::App;
@@ -82,7 +82,10 @@ fn refused(code: Code, pointer: &str, detail: String) -> Problem {
 }
 
 /// Name, learner and document of a file in which everything fits.
-fn checked(
+///
+/// # Errors
+/// Fields that are refused.
+pub fn checked(
     reader: &mut dyn Read,
     limits: &formats::Limits,
 ) -> Result<(Option<String>, String, ModelDocument), Problem> {
@@ -118,6 +121,9 @@ fn checked(
         updates: file.updates,
         passes: file.passes,
         held_out: file.held_out,
+        data_seeds: file
+            .data_seeds
+            .map(|seeds| seeds.into_iter().map(SeedNumber::get).collect()),
         warm_start: file.warm_start,
         features: file.features,
         classes: file.classes,

@@ -23,6 +23,7 @@ use super::inference::{PathVersion, VERSION};
 use super::model_examples::{Whence, fit, model_in_path};
 use super::problem::{Code, FieldError, Problem};
 use super::submission::check_name;
+use super::work::Work;
 
 /// How many bytes of the body are JSON; the tensors follow it.
 pub const JSON_LENGTH: HeaderName = HeaderName::from_static("inference-header-content-length");
@@ -88,10 +89,15 @@ async fn answer(
         let detail = "This body is application/json, or application/octet-stream.";
         return Err(Problem::new(Code::UNSUPPORTED_MEDIA_TYPE, detail));
     }
+    let effort = Effort::Bounded(Work {
+        format: body.format,
+        n: Some(model.hypothesis.n()),
+        words_each: model.hypothesis.words_of_work(),
+    });
     let checks = app.clone();
     let attended = Attended::default();
     let stop = attended.stop();
-    let read = body.read(app, Effort::Unknown, move |reader| {
+    let read = body.read(app, effort, move |reader| {
         let mut reader = InferenceReader {
             reader,
             json_length,

@@ -36,6 +36,8 @@ pub struct JobDocument {
     data_sha256: Option<String>,
     /// The dataset that the data are; it may be gone when the job has ended.
     dataset: Option<DatasetId>,
+    /// The place of a queued job; only in the answer about this job alone.
+    pub queue: Option<QueueDocument>,
     /// Attempts begun, less those handed back unharmed.
     attempt: u32,
     created_at: Timestamp,
@@ -54,6 +56,15 @@ pub struct JobDocument {
     parent: Option<JobId>,
     /// Its number among the parts of that job, from 0.
     part: Option<u32>,
+}
+
+/// The place of a job in the queue.
+#[derive(Serialize, ToSchema)]
+#[schema(as = QueuePlace)]
+pub struct QueueDocument {
+    /// Queued jobs of the same key that go before it, counted to 1,000.
+    #[schema(maximum = 1_000)]
+    pub ahead: u32,
 }
 
 /// The parts of a job.
@@ -75,7 +86,7 @@ struct PartsDocument {
     reason = "only its schema is used; results are stored as they are shown"
 )]
 enum JobResult {
-    Train(TrainResult),
+    Train(Box<TrainResult>),
     Separability(SeparabilityResult),
     MaximumMargin(MaximumMarginResult),
     VersionSpace(VersionSpaceResult),
@@ -105,6 +116,7 @@ impl From<Job> for JobDocument {
             seed: job.seed,
             data_sha256: job.data_sha256,
             dataset: job.dataset,
+            queue: None,
             attempt: job.attempt,
             created_at: job.created_at,
             started_at: job.started_at,

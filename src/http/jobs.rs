@@ -17,11 +17,12 @@ use crate::records::{Job, JobId, KeyRecord, Owner, Priority, Status};
 use crate::storage::JobFilter;
 
 use super::App;
+use super::body::Effort;
 use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
 use super::found_data::{find_data, sha256};
 use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
-use super::job_document::JobDocument;
+use super::job_document::{JobDocument, QueueDocument};
 use super::json_place::JsonPlace;
 use super::problem::Problem;
 use super::submission::{JobFields, find_model, new_job};
@@ -55,6 +56,9 @@ pub struct ListQuery {
     /// The parts of this job; without it, jobs that are no parts.
     parent: Option<JobId>,
 }
+
+/// Jobs ahead of a queued job are counted so far.
+const AHEAD_MAX: u32 = 1_000;
 
 /// Makes a job.
 ///
@@ -185,7 +189,7 @@ pub async fn replay(
 /// Reads a job request and digests its data.
 async fn read_request(app: &App, request: Request) -> Result<AskedJob, Problem> {
     let body = DataBody::json(app, request)?;
-    let (effort, limits) = (body.effort(), body.limits.clone());
+    let (effort, limits) = (Effort::AsItsBytes, body.limits.clone());
     body.read(app, effort, move |reader| {
         let mut request: JobRequest = json::from_reader(reader, &limits)?;
         let asked = request.asked()?;
@@ -270,10 +274,15 @@ pub async fn get(
         None => app.jobs.job(&owner, id).await?,
         Some(wait) => app.jobs.wait(&owner, id, wait.0).await?,
     };
-    Ok(with_preference(
-        Json(JobDocument::from(job)).into_response(),
-        prefer,
-    ))
+    let queue = match job.status {
+        Status::Queued => Some(QueueDocument {
+            ahead: app.jobs.store().jobs_ahead(&job, AHEAD_MAX).await?,
+        }),
+        _ => None,
+    };
+    let mut document = JobDocument::from(job);
+    document.queue = queue;
+    Ok(with_preference(Json(document).into_response(), prefer))
 }
 
 /// Asks for the end of a job; what it has learnt is kept.

@@ -1,56 +1,114 @@
-//! Who asks: the API key of a request, and the owner that it speaks for.
+//! Authentication: the API key of a request and its owner, checked again while the request lasts.
 //!
-//! While no key was ever made the service is open, and everybody is [`Owner::anonymous`]. From then on
-//! what is below `/v1` and `/v2` needs a key. What is asked of the store is remembered for
-//! [`TRUSTED_FOR`]: so long may a key that was made or revoked elsewhere go unnoticed. Secrets are
-//! remembered, and looked up, by their digests only.
+//! The service is open until the first key is made: every caller is [`Owner::anonymous`]. From then on
+//! every path below `/v1` and `/v2` needs a key. The answer of the store about a key is trusted for
+//! [`TRUSTED_FOR`]. A request that lasts longer asks the store again, and one question serves all
+//! requests of the key. Secrets are looked up and remembered by their digests only.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, header};
+use axum::http::{Extensions, HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use tokio::time::Instant;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 
 use crate::records::{Owner, SecretDigest};
-use crate::storage::KeyLookup;
+use crate::storage::{KeyLookup, Store, StoreError};
 
 use super::App;
+use super::cut_off::{Exchange, while_in_force};
 use super::problem::{Code, Problem};
 
 /// How long an answer of the store about a key is trusted.
 const TRUSTED_FOR: Duration = Duration::from_secs(2);
 
-/// Keys that are remembered at once.
+/// How long a request continues while the store cannot confirm the key.
+const UNCONFIRMED_MAX: Duration = Duration::from_secs(60);
+
+/// Keys that are remembered at once, besides those of requests that last.
 const REMEMBERED_MAX: usize = 4_096;
 
 /// The longest text that is looked up as a secret.
 const SECRET_BYTES_MAX: usize = 256;
 
-/// What the store said of late.
-#[derive(Clone, Default)]
-pub struct Doorkeeper(Arc<Mutex<Remembered>>);
+const NO_KEY: &str = "A key is needed: `Authorization: Bearer <secret>`.";
+const UNKNOWN_KEY: &str = "The key is unknown or was revoked.";
 
-#[derive(Default)]
-struct Remembered {
-    /// Until when the service is taken to be open.
-    open_until: Option<Instant>,
-    /// Owners by their secrets, each until it is to be asked for again.
-    owners: HashMap<SecretDigest, (Owner, Instant)>,
+/// Asks the store about keys and remembers the answers. Clones share one memory.
+#[derive(Clone)]
+pub struct Authenticator(Arc<Shared>);
+
+struct Shared {
+    store: Arc<dyn Store>,
+    remembered: Mutex<Remembered>,
 }
 
-/// Finds out whose a request is and tells the handlers, or refuses it.
+/// Rights that the store confirmed of late.
+#[derive(Default)]
+struct Remembered {
+    /// That of everybody, while the service is open.
+    open: Option<Arc<Right>>,
+    /// Whether a key was ever made, as far as this process has heard.
+    has_keys: bool,
+    keys: HashMap<SecretDigest, Arc<Right>>,
+}
+
+/// The right of all requests of a key, or of every request to an open service.
+struct Right {
+    owner: Owner,
+    /// None for an open service.
+    digest: Option<SecretDigest>,
+    standing: Mutex<Standing>,
+    /// Told when the store was asked: one request asks for all.
+    heard: Notify,
+}
+
+#[derive(Clone)]
+struct Standing {
+    /// Time of the last question that the store confirmed.
+    confirmed_at: Instant,
+    /// Time of the next question.
+    ask_at: Instant,
+    is_asked: bool,
+    /// Why the right is over.
+    over: Option<Problem>,
+}
+
+/// The right of one request, which ends when the key is revoked.
+#[derive(Clone)]
+pub struct Access {
+    right: Arc<Right>,
+    authenticator: Authenticator,
+}
+
+/// Finds the owner of a request for the handlers, or refuses the request. A request is cut off when the key
+/// is revoked: before the answer by a problem, and within the answer by [`while_in_force`].
 pub async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    if needs_key(request.uri().path()) {
-        match app.doorkeeper.owner(&app, request.headers()).await {
-            Ok(owner) => request.extensions_mut().insert(owner),
-            Err(problem) => return problem.into_response(),
-        };
+    if !needs_key(request.uri().path()) {
+        return next.run(request).await;
     }
-    next.run(request).await
+    let access = match app.authenticator.access(request.headers()).await {
+        Ok(access) => access,
+        Err(problem) => return problem.into_response(),
+    };
+    let exchange = Exchange::of(&request);
+    exchange.facts().set_owner(&access.right.owner);
+    request.extensions_mut().insert(access.right.owner.clone());
+    request.extensions_mut().insert(access.clone());
+    let response = tokio::select! {
+        biased;
+        response = next.run(request) => response,
+        problem = access.ended() => {
+            exchange.facts().set_cut_off();
+            return problem.into_response();
+        }
+    };
+    while_in_force(response, access, exchange)
 }
 
 /// Whether what is at this path is anybody's business but the operator's.
@@ -62,67 +120,247 @@ pub fn needs_key(path: &str) -> bool {
     is_below("/v1") || is_below("/v2")
 }
 
-impl Doorkeeper {
-    async fn owner(&self, app: &App, headers: &HeaderMap) -> Result<Owner, Problem> {
+impl Authenticator {
+    /// Asks this store.
+    pub fn new(store: Arc<dyn Store>) -> Self {
+        let remembered = Mutex::default();
+        Self(Arc::new(Shared { store, remembered }))
+    }
+
+    /// The right of a request by its headers.
+    ///
+    /// # Errors
+    /// 401 without a key that is in force; those of the store.
+    async fn access(&self, headers: &HeaderMap) -> Result<Access, Problem> {
         let secret = secret(headers);
         let digest = secret.ok().map(SecretDigest::of);
         let asked = Instant::now();
-        if let Some(owner) = self.remembered(digest.as_ref(), asked) {
-            return Ok(owner);
-        }
-        let found = app.jobs.store().find_api_key(digest.as_ref()).await?;
-        let until = asked + TRUSTED_FOR;
-        let mut memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if !matches!(found, KeyLookup::NoKeys) {
-            memory.open_until = None;
-        }
-        match (found, digest) {
-            (KeyLookup::NoKeys, _) => {
-                memory.open_until = Some(until);
-                Ok(Owner::anonymous())
+        let trusted = self.remembered().trusted(digest.as_ref(), asked);
+        let right = match trusted {
+            Some(right) => right,
+            None => {
+                let found = self.0.store.find_api_key(digest.as_ref()).await?;
+                let confirmed = self.remembered().learn(found, digest.as_ref(), asked);
+                confirmed.ok_or_else(|| refused(secret.err().unwrap_or(UNKNOWN_KEY)))?
             }
-            (KeyLookup::Known(key), Some(digest)) => {
-                let owner = Owner::from(key.id);
-                memory.make_room(asked);
-                memory.owners.insert(digest, (owner.clone(), until));
-                Ok(owner)
+        };
+        Ok(Access {
+            right,
+            authenticator: self.clone(),
+        })
+    }
+
+    /// Whether the store has told this process of a key. The first request that is later than `TRUSTED_FOR`
+    /// after the first key was made learns of the key.
+    pub fn has_keys(&self) -> bool {
+        self.remembered().has_keys
+    }
+
+    fn remembered(&self) -> MutexGuard<'_, Remembered> {
+        let remembered = self.0.remembered.lock();
+        remembered.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Access {
+    /// The right of the request at hand.
+    ///
+    /// # Errors
+    /// A defect: the route has no authentication.
+    pub fn of(extensions: &Extensions) -> Result<Self, Problem> {
+        let access = extensions.get::<Self>().cloned();
+        access.ok_or_else(|| Problem::new(Code::INTERNAL, "Nobody asked whose the request is."))
+    }
+
+    /// Ends when the right does: at most [`TRUSTED_FOR`], and the time that the store takes to answer,
+    /// after the revocation.
+    pub async fn ended(&self) -> Problem {
+        loop {
+            let standing = self.right.standing().clone();
+            if let Some(problem) = standing.over {
+                return problem;
             }
-            (KeyLookup::Known(_) | KeyLookup::Unknown, _) => {
-                let wrong = "The key is unknown or was revoked.";
-                let detail = secret.err().unwrap_or(wrong);
-                Err(Problem::new(Code::UNAUTHORIZED, detail))
+            sleep_until(standing.ask_at).await;
+            // Before the question, so that no answer is missed.
+            let mut heard = pin!(self.right.heard.notified());
+            heard.as_mut().enable();
+            if self.is_asked() {
+                heard.await;
             }
         }
     }
 
-    fn remembered(&self, digest: Option<&SecretDigest>, now: Instant) -> Option<Owner> {
-        let memory = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if memory.open_until.is_some_and(|until| now < until) {
-            return Some(Owner::anonymous());
+    /// Asks the store when it is time to, unless another request of the key has; whether an answer is to
+    /// come. A separate task asks, because an answer whose client does not read is not polled, and
+    /// other requests of the key wait for the same question.
+    fn is_asked(&self) -> bool {
+        let asked = Instant::now();
+        {
+            let mut standing = self.right.standing();
+            if standing.over.is_some() || asked < standing.ask_at {
+                return false;
+            }
+            if std::mem::replace(&mut standing.is_asked, true) {
+                return true;
+            }
         }
-        let (owner, until) = memory.owners.get(digest?)?;
-        (now < *until).then(|| owner.clone())
+        let asking = Asking(Arc::clone(&self.right));
+        let store = Arc::clone(&self.authenticator.0.store);
+        tokio::spawn(async move {
+            let digest = asking.0.digest.as_ref();
+            let found = store.find_api_key(digest).await;
+            asking.0.standing().heard(found, digest.is_some(), asked);
+        });
+        true
+    }
+}
+
+/// A question to the store. Dropping the question wakes all that wait for the answer.
+struct Asking(Arc<Right>);
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.standing().is_asked = false;
+        self.0.heard.notify_waiters();
+    }
+}
+
+impl Right {
+    fn standing(&self) -> MutexGuard<'_, Standing> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a new request needs not ask the store.
+    fn is_trusted(&self, now: Instant) -> bool {
+        let standing = self.standing();
+        standing.over.is_none() && now < standing.confirmed_at + TRUSTED_FOR
+    }
+
+    /// Whether a request holds this right.
+    fn is_used(self: &Arc<Self>) -> bool {
+        Arc::strong_count(self) > 1
+    }
+}
+
+impl Standing {
+    /// Takes in the answer of the store about this right, or the error in its place.
+    fn heard(&mut self, found: Result<KeyLookup, StoreError>, is_key: bool, asked: Instant) {
+        match (found, is_key) {
+            (Ok(KeyLookup::Known(_)), true) | (Ok(KeyLookup::NoKeys), false) => self.confirm(asked),
+            (Ok(_), true) => self.over = Some(refused("The key was revoked.")),
+            (Ok(_), false) => self.over = Some(refused(NO_KEY)),
+            (Err(error), _) => {
+                tracing::warn!(%error, "the store does not say whether a key is in force");
+                self.ask_at = asked + TRUSTED_FOR;
+                if asked >= self.confirmed_at + UNCONFIRMED_MAX {
+                    self.over = Some(error.into());
+                }
+            }
+        }
+    }
+
+    fn confirm(&mut self, asked: Instant) {
+        // An earlier answer may come later.
+        self.confirmed_at = self.confirmed_at.max(asked);
+        self.ask_at = self.confirmed_at + TRUSTED_FOR;
     }
 }
 
 impl Remembered {
-    /// Forgets what is not trusted any more when there is much of it, and else everything.
-    fn make_room(&mut self, now: Instant) {
-        if self.owners.len() < REMEMBERED_MAX {
-            return;
+    /// A right that was confirmed of late.
+    fn trusted(&self, digest: Option<&SecretDigest>, now: Instant) -> Option<Arc<Right>> {
+        let is_trusted = |right: &&Arc<Right>| right.is_trusted(now);
+        let of_key = || self.keys.get(digest?).filter(is_trusted);
+        self.open
+            .as_ref()
+            .filter(is_trusted)
+            .or_else(of_key)
+            .cloned()
+    }
+
+    /// Takes in an answer of the store; the right, if the answer confirms one.
+    fn learn(
+        &mut self,
+        found: KeyLookup,
+        digest: Option<&SecretDigest>,
+        asked: Instant,
+    ) -> Option<Arc<Right>> {
+        let is_open = matches!(found, KeyLookup::NoKeys);
+        self.has_keys |= !is_open;
+        if let Some(open) = self.open.take_if(|_| !is_open) {
+            open.standing().over = Some(refused(NO_KEY));
         }
-        self.owners.retain(|_, (_, until)| now < *until);
-        if self.owners.len() >= REMEMBERED_MAX {
-            self.owners.clear();
+        match (found, digest) {
+            (KeyLookup::NoKeys, _) => {
+                let open = self.open.take();
+                let right = confirmed(open, asked, || Right::new(Owner::anonymous(), None, asked));
+                self.open = Some(Arc::clone(&right));
+                Some(right)
+            }
+            (KeyLookup::Known(key), Some(digest)) => {
+                let known = self.keys.remove(digest);
+                self.make_room(asked);
+                let new = || Right::new(Owner::from(key.id), Some(*digest), asked);
+                let right = confirmed(known, asked, new);
+                self.keys.insert(*digest, Arc::clone(&right));
+                Some(right)
+            }
+            (KeyLookup::Known(_) | KeyLookup::Unknown, _) => {
+                if let Some(known) = digest.and_then(|digest| self.keys.remove(digest)) {
+                    known.standing().over = Some(refused(UNKNOWN_KEY));
+                }
+                None
+            }
         }
     }
+
+    /// At [`REMEMBERED_MAX`] keys, forgets rights that are neither trusted nor used; if they are too few,
+    /// all that no request uses.
+    fn make_room(&mut self, now: Instant) {
+        if self.keys.len() < REMEMBERED_MAX {
+            return;
+        }
+        self.keys
+            .retain(|_, right| right.is_used() || right.is_trusted(now));
+        if self.keys.len() >= REMEMBERED_MAX {
+            self.keys.retain(|_, right| right.is_used());
+        }
+    }
+}
+
+impl Right {
+    fn new(owner: Owner, digest: Option<SecretDigest>, asked: Instant) -> Self {
+        Self {
+            owner,
+            digest,
+            standing: Mutex::new(Standing {
+                confirmed_at: asked,
+                ask_at: asked + TRUSTED_FOR,
+                is_asked: false,
+                over: None,
+            }),
+            heard: Notify::new(),
+        }
+    }
+}
+
+/// The right that was known, unless it is over, or a new one: confirmed.
+fn confirmed(known: Option<Arc<Right>>, asked: Instant, new: impl FnOnce() -> Right) -> Arc<Right> {
+    let alive = known.filter(|right| right.standing().over.is_none());
+    let right = alive.unwrap_or_else(|| Arc::new(new()));
+    right.standing().confirm(asked);
+    right
+}
+
+fn refused(detail: &str) -> Problem {
+    Problem::new(Code::UNAUTHORIZED, detail)
 }
 
 /// The secret of a request, or why there is none.
 fn secret(headers: &HeaderMap) -> Result<&str, &'static str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else {
-        return Err("A key is needed: `Authorization: Bearer <secret>`.");
+        return Err(NO_KEY);
     };
     if values.next().is_some() {
         return Err("There are two Authorization headers.");
@@ -140,6 +378,8 @@ fn secret(headers: &HeaderMap) -> Result<&str, &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::schedule::Weight;
+    use crate::records::{ApiKey, ApiKeyId, KeyQuotas, Timestamp};
     use axum::http::HeaderValue;
 
     #[test]
@@ -178,24 +418,88 @@ mod tests {
         assert!(read(&["Bearer a", "Bearer b"]).is_err());
     }
 
+    fn key(number: usize) -> KeyLookup {
+        KeyLookup::Known(ApiKey {
+            id: ApiKeyId::new(Timestamp::from_milliseconds(number as i64), [0; 10]),
+            name: String::new(),
+            created_at: Timestamp::from_milliseconds(0),
+            revoked_at: None,
+            quotas: KeyQuotas::default(),
+            weight: Weight::default(),
+        })
+    }
+
+    fn digest(number: usize) -> SecretDigest {
+        SecretDigest::of(&number.to_string())
+    }
+
     #[test]
     fn what_is_remembered_is_little_and_grows_old() {
-        let keeper = Doorkeeper::default();
+        let mut memory = Remembered::default();
         let now = Instant::now();
         let until = now + TRUSTED_FOR;
-        let digest = |number: usize| SecretDigest::of(&number.to_string());
-        {
-            let mut memory = keeper.0.lock().unwrap();
-            for number in 0..2 * REMEMBERED_MAX {
-                memory.make_room(now);
-                let owner = Owner::new(number.to_string());
-                memory.owners.insert(digest(number), (owner, until));
-                assert!(memory.owners.len() <= REMEMBERED_MAX);
-            }
+        let first = memory.learn(key(0), Some(&digest(0)), now);
+        for number in 1..2 * REMEMBERED_MAX {
+            assert!(
+                memory
+                    .learn(key(number), Some(&digest(number)), now)
+                    .is_some()
+            );
+            assert!(memory.keys.len() <= REMEMBERED_MAX + 1);
         }
         let last = digest(2 * REMEMBERED_MAX - 1);
-        assert!(keeper.remembered(Some(&last), now).is_some());
-        assert!(keeper.remembered(Some(&last), until).is_none());
-        assert!(keeper.remembered(None, now).is_none());
+        assert!(memory.trusted(Some(&last), now).is_some());
+        assert!(memory.trusted(Some(&last), until).is_none());
+        assert!(memory.trusted(None, now).is_none());
+        // The key of a long request stays, so that the store is asked once for both.
+        let again = memory.trusted(Some(&digest(0)), now);
+        assert!(Arc::ptr_eq(&again.unwrap(), &first.unwrap()));
+    }
+
+    #[test]
+    fn a_silent_store_ends_nothing_for_a_minute() {
+        let begun = Instant::now();
+        let right = Right::new(Owner::new("key_1"), Some(digest(1)), begun);
+        let silent = || Err(StoreError::unavailable("silence"));
+        let mut asked = begun;
+        while asked < begun + UNCONFIRMED_MAX {
+            right.standing().heard(silent(), true, asked);
+            assert!(right.standing().over.is_none());
+            asked = right.standing().ask_at;
+        }
+        right.standing().heard(silent(), true, asked);
+        let over = right.standing().over.clone().map(|problem| problem.code());
+        assert_eq!(over, Some(Code::UNAVAILABLE));
+        // An answer in between begins the minute anew.
+        let right = Right::new(Owner::new("key_1"), Some(digest(1)), begun);
+        right
+            .standing()
+            .heard(Ok(key(1)), true, begun + UNCONFIRMED_MAX);
+        right
+            .standing()
+            .heard(silent(), true, begun + UNCONFIRMED_MAX);
+        assert!(right.standing().over.is_none());
+        right.standing().heard(Ok(KeyLookup::Unknown), true, begun);
+        assert!(right.standing().over.is_some());
+    }
+
+    #[test]
+    fn the_first_key_ends_the_right_of_everybody() {
+        let mut memory = Remembered::default();
+        let now = Instant::now();
+        let open = memory.learn(KeyLookup::NoKeys, None, now).unwrap();
+        assert!(memory.trusted(None, now).is_some() && open.owner.is_anonymous());
+        assert!(memory.learn(key(1), Some(&digest(1)), now).is_some());
+        assert!(memory.trusted(None, now).is_none());
+        assert!(open.standing().over.is_some());
+        // An unknown key ends the requests that began under the key.
+        let right = memory.trusted(Some(&digest(1)), now).unwrap();
+        assert!(
+            memory
+                .learn(KeyLookup::Unknown, Some(&digest(1)), now)
+                .is_none()
+        );
+        assert!(right.standing().over.is_some());
+        assert!(memory.trusted(Some(&digest(1)), now).is_none());
     }
 }

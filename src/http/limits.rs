@@ -9,7 +9,7 @@ use crate::formats;
 use crate::storage::{Quotas, Usage};
 
 use super::App;
-use super::extract::{Caller, NoQuery, WAIT_SECONDS_MAX};
+use super::extract::{Caller, NoQuery, QUERY_PAIRS_MAX, WAIT_SECONDS_MAX};
 use super::problem::Problem;
 use super::session_examples::LINES_MAX;
 
@@ -22,6 +22,11 @@ pub struct Limits {
     pub body_bytes_max: u64,
     /// Bytes of a JSON body after decompression.
     pub json_body_bytes_max: u64,
+    /// Bytes that one byte of a compressed body may become on average, once the body has become more
+    /// than `decompressed_bytes_free`.
+    pub decompression_ratio_max: u64,
+    /// Bytes that any compressed body may become at any ratio.
+    pub decompressed_bytes_free: u64,
     /// Nested arrays and objects in JSON.
     pub json_depth_max: u32,
     /// Bytes in a line.
@@ -56,20 +61,27 @@ pub struct Limits {
     pub stored_bytes_max: u64,
     /// Bytes stored, of one key.
     pub stored_bytes_per_key_max: u64,
-    /// Larger bodies read at once; each may take as much memory as `state_bytes_max` says, but
-    /// that of a dataset.
+    /// Pairs in the query of a URL.
+    pub query_pairs_max: u64,
+    /// Concurrent large bodies of all keys. A key takes one more only while it has fewer than are free,
+    /// and so half of them at most; an open service, which has no keys, takes all. Each may use
+    /// `state_bytes_max` of memory, except for that of a dataset.
     pub uploads_max: u64,
     /// Bytes that the examples of a dataset take in memory while they come in; more wait on disk.
     pub upload_memory_bytes_max: u64,
-    /// Bodies predicted line by line at once.
+    /// Concurrent predictions line by line, shared out as `uploads_max` is.
     pub streams_max: u64,
+    /// Concurrent event streams, shared out as `uploads_max` is.
+    pub event_streams_max: u64,
+    /// Concurrent event streams of one key. On an open service only `event_streams_max` holds.
+    pub event_streams_per_key_max: u64,
     /// Sessions of one key.
     pub sessions_max: u64,
     /// Lines of one stream into a session.
     pub session_lines_max: u64,
     /// Seconds after which a stream into a session that brings nothing loses its turn.
     pub session_idle_seconds: u64,
-    /// Constructions built at once.
+    /// Concurrent constructions, shared out as `uploads_max` is.
     pub constructions_max: u64,
     /// Connections at once.
     pub connections_max: u64,
@@ -89,7 +101,7 @@ pub struct Limits {
     pub examples_page_bytes_max: u64,
     /// Points of a mistake curve.
     pub trace_points_max: u64,
-    /// Attempts after which a job that never ended fails.
+    /// Deaths of processes after which a job that ran alone in each of them fails; attempts to read the data.
     pub attempts_max: u32,
     /// Features for which the exact analysis of Directed Drift is worked out, and for which there
     /// is the stopping rule `exact`.
@@ -110,6 +122,8 @@ impl Default for Limits {
             n_max: 1 << 20,
             body_bytes_max: 4 << 30,
             json_body_bytes_max: 256 << 20,
+            decompression_ratio_max: 1000,
+            decompressed_bytes_free: 16 << 20,
             json_depth_max: 32,
             line_bytes_max: 32 << 20,
             dataset_bytes_max: 4 << 30,
@@ -125,9 +139,12 @@ impl Default for Limits {
             jobs_queued_per_key_max: 20_000,
             stored_bytes_max: 1 << 40,
             stored_bytes_per_key_max: 1 << 38,
+            query_pairs_max: QUERY_PAIRS_MAX,
             uploads_max: 8,
             upload_memory_bytes_max: 16 << 20,
             streams_max: 64,
+            event_streams_max: 256,
+            event_streams_per_key_max: 64,
             sessions_max: 10_000,
             session_lines_max: LINES_MAX,
             session_idle_seconds: 30,
@@ -177,6 +194,8 @@ impl Limits {
             state_limit_name: "state_bytes_max",
             body_bytes_max: self.body_bytes_max,
             body_limit_name: "body_bytes_max",
+            decompression_ratio_max: self.decompression_ratio_max,
+            decompressed_bytes_free: self.decompressed_bytes_free,
             json_depth_max: self.json_depth_max as usize,
         }
     }

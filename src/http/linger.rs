@@ -8,7 +8,7 @@ use std::time::Duration;
 use axum::Error;
 use axum::body::{Body, BodyDataStream, HttpBody};
 use axum::extract::Request;
-use axum::http::header;
+use axum::http::{StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use bytes::Bytes;
@@ -35,7 +35,10 @@ pub async fn linger(request: Request, next: Next) -> Response {
     });
     let response = next.run(request).await;
     let refused = response.status().is_client_error() || response.status().is_server_error();
-    if refused {
+    if response.status() == StatusCode::UNAUTHORIZED {
+        // A client whose key was revoked may continue to send for long.
+        tokio::spawn(returned.forget());
+    } else if refused {
         returned.forget().await;
     }
     response
@@ -75,6 +78,21 @@ pub async fn forget(mut frames: BodyDataStream) {
     let _ = tokio::time::timeout(LINGER, read_on).await;
 }
 
+/// The next frame of a body. The body is dropped at the end or after an error.
+pub fn poll_to_end(
+    body: &mut Option<Body>,
+    context: &mut Context<'_>,
+) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
+    let Some(open) = body else {
+        return Poll::Ready(None);
+    };
+    let polled = Pin::new(open).poll_frame(context);
+    if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
+        *body = None;
+    }
+    polled
+}
+
 /// A body that goes back when it is dropped before its end.
 struct Lent {
     /// None at the end.
@@ -90,14 +108,7 @@ impl HttpBody for Lent {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Error>>> {
-        let Some(body) = &mut self.body else {
-            return Poll::Ready(None);
-        };
-        let polled = Pin::new(body).poll_frame(context);
-        if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
-            self.body = None;
-        }
-        polled
+        poll_to_end(&mut self.body, context)
     }
 
     fn is_end_stream(&self) -> bool {

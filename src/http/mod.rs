@@ -10,6 +10,7 @@ mod body;
 mod codes;
 mod construct;
 mod constructions;
+mod cut_off;
 mod data_body;
 mod data_schema;
 mod datasets;
@@ -20,6 +21,8 @@ mod examples;
 mod experiments;
 mod extract;
 mod found_data;
+#[doc(hidden)]
+pub mod fuzzing;
 mod idempotency;
 mod import;
 mod infer;
@@ -37,9 +40,12 @@ mod model_examples;
 mod models;
 mod openapi;
 mod ops;
+mod origins;
+mod permits;
 mod predict;
 mod predictions_text;
 mod problem;
+mod request_line;
 mod serve;
 mod session_answers;
 mod session_documents;
@@ -51,6 +57,7 @@ mod tasks;
 mod theory;
 mod trace;
 mod train;
+mod work;
 
 use std::sync::Arc;
 
@@ -60,7 +67,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::Semaphore;
+use tokio::runtime::Handle;
 use tower_http::catch_panic::CatchPanicLayer;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
@@ -70,8 +77,10 @@ use crate::records::train::SeedNumber;
 use crate::storage::Scratch;
 
 pub use idempotency::InFlight;
-pub use keys::Doorkeeper;
+pub use keys::Authenticator;
 use limits::Limits;
+pub use origins::Origins;
+pub use permits::Permits;
 use problem::{Code, Problem};
 
 pub use serve::{ServeLimits, serve};
@@ -83,20 +92,20 @@ pub struct App {
     pub jobs: Arc<Jobs>,
     /// The limits in force.
     pub limits: Arc<Limits>,
-    /// One permit a body that is read in the blocking pool.
-    pub uploads: Arc<Semaphore>,
+    /// The permits for concurrent work.
+    pub permits: Permits,
     /// Room for what is read and not stored yet.
     pub scratch: Scratch,
-    /// One permit a body that is answered line by line while it comes in.
-    pub streams: Arc<Semaphore>,
-    /// One permit a construction.
-    pub constructions: Arc<Semaphore>,
     /// Who knows the API keys.
-    pub doorkeeper: Doorkeeper,
+    pub authenticator: Authenticator,
     /// The idempotency keys of requests that have no answer yet.
     pub in_flight: InFlight,
     /// The host names answered to; none for all.
     pub allowed_hosts: Option<Arc<[String]>>,
+    /// The origins of web pages that requests may come from.
+    pub origins: Origins,
+    /// The runtime of the store's connections, for routes that another runtime answers.
+    pub runtime: Handle,
     /// The text of `/metrics`.
     pub metrics: PrometheusHandle,
 }
@@ -190,11 +199,14 @@ pub fn operations_router(app: App) -> Router {
 
 /// The routes with what surrounds every exchange.
 fn enveloped(router: Router<App>, app: App) -> Router {
-    router
+    let router = router
         .fallback(async || Problem::not_found("path"))
         .method_not_allowed_fallback(method_not_allowed)
-        .layer(from_fn_with_state(app.clone(), keys::authenticate))
-        .layer(from_fn(envelope::measure))
+        .layer(from_fn_with_state(app.clone(), keys::authenticate));
+    app.origins
+        .guard(router, &app.authenticator)
+        .layer(from_fn(request_line::note_route))
+        .layer(from_fn_with_state(app.clone(), envelope::check_place))
         .layer(from_fn_with_state(app.clone(), envelope::check_host))
         .layer(from_fn(linger::linger))
         .layer(CatchPanicLayer::custom(envelope::panicked))

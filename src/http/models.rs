@@ -11,11 +11,11 @@ use crate::records::id::ModelKind;
 use crate::records::model_file::{FORMAT, digest};
 use crate::records::train::ModelDocument;
 use crate::records::{JobId, Model, ModelId, ModelSummary, Timestamp};
-use crate::storage::ModelFilter;
+use crate::storage::{ModelFilter, StoreError};
 
 use super::App;
 use super::extract::{Caller, NoQuery, PathId, Query, page};
-use super::problem::{Code, Problem};
+use super::problem::Problem;
 
 /// A model in a list.
 #[derive(Serialize, ToSchema)]
@@ -140,8 +140,7 @@ pub async fn get(
 /// # Errors
 /// When what is stored is damaged.
 pub fn document(model: &Model) -> Result<ModelDocument, Problem> {
-    ModelDocument::deserialize(&model.document)
-        .map_err(|_| Problem::new(Code::INTERNAL, "The stored model is damaged."))
+    ModelDocument::deserialize(&model.document).map_err(|error| StoreError::corrupt(error).into())
 }
 
 /// Deletes a model. A job that waits to evaluate it, or to begin from it, then fails as

@@ -199,6 +199,12 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
     if path.ends_with("/examples") {
         codes.push(Code::TOO_LARGE);
     }
+    // Permits by key limit pages of a dataset, figures, routes that read a body, and event
+    // streams.
+    let is_shared = ["/events", "/figure", "/examples"];
+    if has_body || is_shared.iter().any(|end| path.ends_with(end)) {
+        codes.push(Code::TOO_MANY_AT_ONCE);
+    }
     if has_body {
         codes.extend([
             Code::TIMEOUT,

@@ -1,5 +1,7 @@
 //! The routes that operators and their tools ask: alive, ready, metrics, version, documents.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{Html, IntoResponse, Response};
@@ -44,7 +46,10 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
     if app.jobs.stopping().is_cancelled() {
         return Err(Problem::new(Code::STOPPING, "The service is stopping."));
     }
-    app.jobs.store().ping().await?;
+    let jobs = Arc::clone(&app.jobs);
+    let asked = app.runtime.spawn(async move { jobs.store().ping().await });
+    let defect = |_| Problem::new(Code::INTERNAL, "The store was not asked.");
+    asked.await.map_err(defect)??;
     Ok(Json(Health { status: "ok" }))
 }
 

@@ -23,6 +23,7 @@ use super::data_body::{DataBody, Octets};
 use super::envelope::RequestId;
 use super::extract::{Caller, PathId, accepted};
 use super::found_data::stored_examples;
+use super::keys::Access;
 use super::model_examples::{Examples, Purpose, Whence, examples, model_in_path, options};
 use super::problem::Problem;
 
@@ -150,6 +151,7 @@ impl Asked {
         let (limits, stop) = (self.app.limits.clone(), attended.stop());
         let (writer, mut reader) = answer_lines(limits.prediction_bytes_max, attended);
         let answering = Answering::lines(model, &limits, stop, writer.clone());
+        let access = Access::of(&body.parts.extensions)?;
         let returned = body.lend();
         let path = body.parts.uri.path().to_owned();
         let request_id = body.parts.extensions.get::<RequestId>();
@@ -159,6 +161,7 @@ impl Asked {
             let predicted = tokio::select! {
                 predicted = self.predict(answering, body) => predicted.map(drop),
                 () = stopping.cancelled() => Err(JobsError::Stopping.into()),
+                problem = access.ended() => Err(problem),
             };
             match predicted {
                 Ok(()) => writer.end_whole(),
@@ -187,10 +190,11 @@ impl Asked {
         body: DataBody,
     ) -> Result<Answering, Problem> {
         let (format, options) = (body.format, self.options.clone());
+        let work = answering.work(format);
         let effort = match format {
-            _ if answering.is_light() => body.effort(),
-            Format::Ndjson => Effort::Streamed,
-            _ => Effort::Unknown,
+            _ if answering.is_light() => body.effort(work.n),
+            Format::Ndjson => Effort::Streamed(work),
+            _ => Effort::Bounded(work),
         };
         let read = body.read(&self.app, effort, move |reader| {
             if format == Format::Ndjson {
@@ -219,11 +223,11 @@ impl Asked {
     ) -> Result<Answering, Problem> {
         // Who reads lines may take long, and holds up nobody who uploads.
         let permit = match answering.is_document() {
-            true => body::permit(&self.app).await?,
-            false => body::stream_permit(&self.app)?,
+            true => self.app.permits.uploads.take(&self.owner).await?,
+            false => self.app.permits.streams.try_take(&self.owner)?,
         };
         let (dataset, stored) = stored_examples(&self.app, &self.owner, id, "").await?;
-        let predicted = body::compute(permit, move || {
+        let predicted = body::compute(Some(permit), move || {
             answering.take_stored(&dataset, &stored)?;
             Ok(answering)
         });

@@ -315,6 +315,10 @@ impl From<StoreError> for Problem {
             StoreError::Unavailable(_) => {
                 Self::new(Code::UNAVAILABLE, "The store does not answer now.")
             }
+            StoreError::Corrupt(_) => Self::new(
+                Code::DATA_CORRUPT,
+                "The request reads a damaged record or blob. `halfspace check` names it.",
+            ),
             _ => Self::new(Code::INTERNAL, "The store failed."),
         }
     }

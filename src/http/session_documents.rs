@@ -51,7 +51,8 @@ pub struct SessionAnswer {
     pub n: u64,
     /// What the features are.
     pub values: RowsKind,
-    /// What is declared of the distribution of the examples.
+    /// The declared distribution of the examples. Each example is compared with the declaration. After
+    /// a refutation no confidence is claimed.
     pub assume: Option<Assume>,
     /// Of every random choice.
     pub seed: u64,
@@ -69,6 +70,8 @@ pub struct SessionAnswer {
     pub run_length: u64,
     /// What was learnt; null when it is longer than 256 KiB: then save it as a model.
     pub hypothesis: Option<HypothesisDocument>,
+    /// Why no confidence is claimed, now or at the end, or why the rule's own claim is incomplete.
+    pub confidence_detail: Option<String>,
     /// How and why the session ended; null while it goes on.
     pub termination: Option<TerminationDocument>,
     pub created_at: Timestamp,
@@ -135,6 +138,7 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
         updates: counts.updates,
         run_length: session.run_length(),
         hypothesis: is_shown_inline(&hypothesis).then_some(hypothesis),
+        confidence_detail: session.confidence_detail().map(String::from),
         termination: session.end().map(|end| termination(session, end)),
         created_at: record.created_at,
     }
@@ -143,7 +147,7 @@ pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
 fn termination(session: &Session, end: &SessionEnd) -> TerminationDocument {
     let watch = session.watch();
     let (reason, detail) = match end {
-        SessionEnd::Confident => ("confident", None),
+        SessionEnd::Confident => ("confident", session.end_note()),
         SessionEnd::Limit(name) => ("limit", Some(name.clone())),
     };
     TerminationDocument {
@@ -154,6 +158,6 @@ fn termination(session: &Session, end: &SessionEnd) -> TerminationDocument {
         run_length: Some(session.run_length()),
         threshold: watch.map(|watch| watch.threshold()),
         detail,
-        confidence_detail: session.confidence_detail().map(str::to_owned),
+        confidence_detail: session.confidence_detail().map(String::from),
     }
 }

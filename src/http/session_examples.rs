@@ -9,7 +9,6 @@ use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
@@ -24,6 +23,7 @@ use super::data_body::{DataBody, Octets};
 use super::envelope::RequestId;
 use super::extract::{Caller, PathId};
 use super::model_examples::{Purpose, options};
+use super::permits::OwnerPermit;
 use super::problem::{Code, Problem, placed};
 use super::session_answers::{Answers, stream};
 use super::session_stream::{Feed, Late};
@@ -211,8 +211,8 @@ async fn read(
     app: &App,
     body: DataBody,
     options: Options,
-) -> Result<(Parsed, Option<OwnedSemaphorePermit>), Problem> {
-    let (format, effort) = (body.format, body.effort());
+) -> Result<(Parsed, Option<OwnerPermit>), Problem> {
+    let (format, effort) = (body.format, body.effort(options.n));
     let is_boolean = options.values == Some(formats::RowsKind::Boolean);
     let read = body.read_held(app, effort, move |reader| {
         formats::read(format, reader, &options).map_err(of_session)

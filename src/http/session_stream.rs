@@ -19,6 +19,7 @@ use super::App;
 use super::body::content_coding;
 use super::data_body::DataBody;
 use super::envelope::RequestId;
+use super::keys::Access;
 use super::linger;
 use super::problem::{Code, Problem, placed};
 use super::session_answers::Answers;
@@ -31,6 +32,7 @@ const STEP_FEATURES_MAX: u64 = 1 << 20;
 /// One stream.
 pub struct Feed {
     app: App,
+    access: Access,
     writer: SessionWriter,
     frames: BodyDataStream,
     /// To the source of `portions`; none once the body has ended.
@@ -73,6 +75,7 @@ impl Feed {
         answers: Answers,
     ) -> Result<Self, Problem> {
         let coding = content_coding(&body.parts.headers)?;
+        let access = Access::of(&body.parts.extensions)?;
         let (_, _, body) = body.into_parts();
         let (to_source, receiver) = mpsc::channel();
         let current = Bytes::new();
@@ -81,6 +84,7 @@ impl Feed {
         let n = options.n.unwrap_or(1).max(1) as u64;
         Ok(Self {
             app: app.clone(),
+            access,
             writer,
             frames: body.into_data_stream(),
             to_source: Some(to_source),
@@ -98,10 +102,14 @@ impl Feed {
         self
     }
 
-    /// Learns until the body ends or something is wrong, which is then the last line, or the answer
-    /// where there was none before.
+    /// Learns until the body ends, the key of the request is revoked, or something else is wrong, which
+    /// is then the last line, or the answer where there was none before.
     pub async fn run(mut self, late: Late) {
-        let fed = self.feed().await;
+        let access = self.access.clone();
+        let fed = tokio::select! {
+            fed = self.feed() => fed,
+            problem = access.ended() => Err(problem),
+        };
         let Self {
             writer,
             answers,

@@ -14,7 +14,7 @@ use crate::learners::task::TaskError;
 use crate::records::id::SessionKind;
 use crate::records::session::SessionSpec;
 use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};
-use crate::records::{KeyRecord, Model, Owner, SessionId};
+use crate::records::{KeyRecord, Model, Owner, SessionId, written};
 
 use super::App;
 use super::data_body::{Octets, read_json};
@@ -29,7 +29,7 @@ use super::submission::{Whereabouts, check_name, nested, unresolvable};
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRequest {
-    #[serde(deserialize_with = "json::object")]
+    #[serde(deserialize_with = "written::learner")]
     learner: LearnerSpec,
     /// Features an example.
     n: Positive,
@@ -164,6 +164,7 @@ async fn opened(app: App, owner: Owner, request: Request, key: Keyed) -> Result<
         assume: asked.assume,
         seed: app.seed(asked.seed),
         stop: asked.stop,
+        in_units: true,
     };
     let key = key.claim();
     let created = app.jobs.create_session(&owner, spec, key.as_ref());

@@ -91,19 +91,17 @@ pub async fn new_job<W: Whereabouts>(
         state_bytes: app.limits.state_bytes_max,
         seconds: app.jobs.config().seconds_default,
         experiment_seconds: app.limits.experiment_seconds_max,
+        is_accepted: false,
     };
     if let Some(model) = &fields.model {
         let fits = model.names.check(&fields.spec.data.names);
         fits.map_err(|detail| {
             Problem::new(Code::WRONG_DATA, detail.clone()).with(at.data(detail))
         })?;
-        if let TaskSpec::Train(train) = &mut fields.spec.task
-            && let Some(start) = &mut train.warm_start
-        {
-            start.is_fresh = model.is_fresh_to(fields.sha256.as_deref(), seed);
-        }
     }
-    let hypothesis = fields.model.map(|model| model.hypothesis);
+    let data = &mut fields.spec.data;
+    data.is_seed_drawn = fields.seed.is_none() && data.generated.is_some();
+    let model = fields.model;
     let stored = match &sample {
         Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
         _ => None,
@@ -115,13 +113,13 @@ pub async fn new_job<W: Whereabouts>(
             fields.spec.task,
             TaskSpec::Experiment(_) | TaskSpec::Grid(_)
         );
-    let resolved = if is_long {
-        let spec = fields.spec.clone();
-        let resolve = move || Ok(resolve(&spec, seed, sample, hypothesis, allowance));
-        body::compute(body::permit(app).await?, resolve).await?
-    } else {
-        resolve(&fields.spec, seed, sample, hypothesis, allowance)
+    let permit = match is_long {
+        true => Some(app.permits.uploads.take(&fields.owner).await?),
+        false => None,
     };
+    let spec = fields.spec.clone();
+    let resolve = move || Ok(resolve(&spec, seed, sample, model, allowance));
+    let resolved = body::compute(permit, resolve).await?;
     let work = resolved.map_err(|error| match (&error, stored) {
         (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {
             JobsError::from(ReadError::of(&stored)).into()

@@ -17,7 +17,7 @@ use crate::records::task::TaskSpec;
 use crate::records::train::{
     LearnerSpec, Seconds, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec,
 };
-use crate::records::{ModelId, Priority, bounded_json};
+use crate::records::{ModelId, Priority, written};
 
 use super::data_schema;
 use super::experiments::ExperimentRequest;
@@ -63,7 +63,7 @@ pub struct JobRequest {
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrainRequest {
-    #[serde(deserialize_with = "json::object")]
+    #[serde(deserialize_with = "written::learner")]
     learner: LearnerSpec,
     #[schema(schema_with = data_schema::reference)]
     data: DataForm,
@@ -164,7 +164,7 @@ pub struct GridRequest {
     train: TrainRequest,
     /// The values that fields of the training take: `seed`, `holdout`, `learner.name`, and what
     /// stands below `learner.params` and `stop`, with dots.
-    #[serde(deserialize_with = "bounded_json::object")]
+    #[serde(deserialize_with = "written::over")]
     #[schema(value_type = Object, example = json!({"seed": [1, 2, 3], "learner.params.eta": [1, 2]}))]
     over: Map<String, Value>,
 }
@@ -290,7 +290,8 @@ impl From<TrainRequest> for Asked {
                 stop: request.stop,
                 trace: request.trace,
                 holdout: request.holdout,
-                warm_start: request.warm_start.map(WarmStartSpec::of),
+                warm_start: request.warm_start.map(|model| WarmStartSpec { model }),
+                in_units: true,
             }),
             data: Some(request.data),
             seed: request.seed,

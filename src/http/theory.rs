@@ -234,7 +234,8 @@ impl From<FixedRule> for FixedRuleAnswer {
 pub struct StoppingQuery {
     /// Features an example.
     n: u64,
-    /// The confidence asked for, 0.99 when absent.
+    /// The confidence c asked for, 0.99 when absent. Of all runs started like this, at most 1 - c
+    /// claim c and are wrong. This is not the share among those that stopped.
     confidence: Option<f64>,
     /// How the examples are drawn, uniform-positive when absent.
     #[param(value_type = Option<String>)]
@@ -286,16 +287,16 @@ pub async fn stopping(
 #[schema(as = MistakeBound)]
 pub struct BoundAnswer {
     /// The bound; null where it is past f64.
-    bound: Option<f64>,
+    mistakes_at_most: Option<f64>,
     /// Its binary logarithm.
-    log2_bound: f64,
+    log2_mistakes_at_most: f64,
 }
 
 impl From<MistakeBound> for Json<BoundAnswer> {
     fn from(bound: MistakeBound) -> Self {
         Self(BoundAnswer {
-            bound: bound.value,
-            log2_bound: bound.log2,
+            mistakes_at_most: bound.value,
+            log2_mistakes_at_most: bound.log2,
         })
     }
 }

@@ -10,6 +10,7 @@ use crate::experiments::mistake_curve;
 use crate::records::id::JobKind;
 use crate::records::train::{TraceDocument, TrainResult};
 use crate::records::{Job, JobId};
+use crate::storage::StoreError;
 
 use super::App;
 use super::extract::{Caller, NoQuery, PathId, accepted};
@@ -48,7 +49,7 @@ pub async fn trace(
 
 fn read(trace: &[u8]) -> Result<TraceDocument, Problem> {
     let read = serde_json::from_slice::<TraceDocument>(trace);
-    read.map_err(|_| Problem::new(Code::INTERNAL, "The stored trace is damaged."))
+    read.map_err(|error| StoreError::corrupt(error).into())
 }
 
 fn csv(trace: &TraceDocument) -> String {
@@ -73,8 +74,8 @@ fn svg(trace: &TraceDocument, job: Job) -> String {
     // Without a verdict an assumption of the theorem is not met, and it bounds nothing.
     let bound = bound.and_then(|bound| {
         bound
-            .holds
-            .and(Some((bound.theorem.as_str(), bound.value?)))
+            .respected
+            .and(Some((bound.theorem.as_str(), bound.mistakes_at_most?)))
     });
     let places = trace
         .points

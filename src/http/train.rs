@@ -12,6 +12,7 @@ use crate::formats::{
 };
 use crate::jobs::learner;
 use crate::learners::catalogue::Entry;
+use crate::learners::parameters::insert_nested;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec};
 use crate::records::{ModelId, Owner, Priority};
@@ -53,7 +54,9 @@ const STOP_FIELDS: [&str; 6] = [
         ("holdout" = Option<f64>, Query, description = "The share of the examples that the \
             learner is not shown, and on which its errors are counted in the end"),
         ("name" = Option<String>, Query, description = "Free text"),
-        ("confidence" = Option<f64>, Query, description = "See `stop`"),
+        ("confidence" = Option<f64>, Query, description = "See `stop`. Of all runs started like \
+            this, at most 1 - c claim c and are wrong. This is not the share among those that \
+            stopped"),
         ("rule" = Option<String>, Query, description = "See `stop`"),
         ("max_passes" = Option<u64>, Query, description = "See `stop`"),
         ("max_mistakes" = Option<u64>, Query, description = "See `stop`"),
@@ -112,7 +115,8 @@ async fn made(
 ) -> Result<Response, NotMade> {
     let body = DataBody::new(&app, request)?;
     let query = TrainQuery::read(body.parts.uri.query(), entry)?;
-    let (format, effort, options) = (body.format, body.effort(), query.options(&body.limits));
+    let (format, effort) = (body.format, body.effort(query.n));
+    let options = query.options(&body.limits);
     let read = body.read(&app, effort, move |reader| {
         let form = formats::read(format, reader, &options)?;
         let sha256 = sha256(&form);
@@ -129,7 +133,8 @@ async fn made(
         stop: query.stop,
         trace: query.trace,
         holdout: query.holdout,
-        warm_start: query.warm_start.map(WarmStartSpec::of),
+        warm_start: query.warm_start.map(|model| WarmStartSpec { model }),
+        in_units: true,
     });
     let model = find_model(&app, &owner, &task, FieldError::at_parameter).await?;
     let fields = JobFields {
@@ -154,7 +159,7 @@ async fn made(
 }
 
 /// What the query of this route says.
-struct TrainQuery {
+pub struct TrainQuery {
     params: Map<String, Value>,
     stop: StopSpec,
     seed: Option<SeedNumber>,
@@ -173,7 +178,10 @@ struct TrainQuery {
 
 impl TrainQuery {
     /// Sorts the pairs: the service's own, and the learner's.
-    fn read(query: Option<&str>, entry: &Entry) -> Result<Self, Problem> {
+    ///
+    /// # Errors
+    /// Parameters that cannot be; those of learners are looked at later.
+    pub fn read(query: Option<&str>, entry: &Entry) -> Result<Self, Problem> {
         let mut stop = Map::new();
         let mut read = Self {
             params: Map::new(),
@@ -216,15 +224,20 @@ impl TrainQuery {
         Ok(read)
     }
 
-    /// The catalogue knows what the text of a parameter stands for; an unknown name goes on as it
-    /// is, to be refused with the names there are.
+    /// The catalogue knows the kind of each parameter. An unknown name stays unchanged and is refused later
+    /// with the list of known names. The dots of an unknown name, perhaps thousands, nest nothing.
     fn learner_parameter(&mut self, entry: &Entry, name: &str, text: &str) {
         let known = entry.parameters.iter().find(|known| known.name == name);
-        let value = known.map_or(json!(text), |known| known.kind.value_of_text(text));
-        crate::learners::parameters::insert_nested(&mut self.params, name, value);
+        match known.map(|known| known.kind.value_of_text(text)) {
+            Some(value) => insert_nested(&mut self.params, name, value),
+            None => {
+                self.params.insert(name.to_owned(), json!(text));
+            }
+        }
     }
 
-    fn options(&self, limits: &formats::Limits) -> Options {
+    /// How the body is to be read.
+    pub fn options(&self, limits: &formats::Limits) -> Options {
         Options {
             labels: self.labels.clone(),
             header: self.header,

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::certificates::maximum_margin::{self, NovikoffBound};
+use crate::certificates::maximum_margin::{self, MaximumMargin, NovikoffBound};
 use crate::certificates::separability::{
     self, Convention, Multiplier, Question, Separator, Verdict,
 };
@@ -283,16 +283,8 @@ fn margin_ending(
             let is_listed = optimum.support.len() <= SUPPORT_MAX;
             let listed = || optimum.support.iter().map(|&index| index as u64).collect();
             result.support = is_listed.then(listed);
-            let count = optimum.support.len();
-            result.detail = (!is_listed).then(|| format!("{count} examples lie at the margin"));
             result.bound = Some(bound(&optimum.bound));
-            result.detail = matches!(outcome, Outcome::Approximate(_)).then(|| {
-                format!(
-                    "the hyperplane separates, but is not proved to be the optimum: the largest \
-                     margin may exceed its own by {:e} relatively, and gamma by {:e}",
-                    optimum.relative_gap, optimum.bound.relative_gap
-                )
-            });
+            result.detail = margin_notes(matches!(outcome, Outcome::Approximate(_)), optimum);
             let made = margin_model(ids, job, spec, document);
             result.model = Some(made.id);
             model = Some(made);
@@ -325,13 +317,30 @@ fn margin_ending(
     }
 }
 
+/// The notes on a hyperplane that was found.
+fn margin_notes(is_approximate: bool, found: &MaximumMargin) -> Option<String> {
+    let count = found.support.len();
+    let unlisted = (count > SUPPORT_MAX).then(|| {
+        format!("{count} examples lie at the margin, of which at most {SUPPORT_MAX} are listed")
+    });
+    let approximate = is_approximate.then(|| {
+        format!(
+            "the hyperplane separates, but is not proved to be the optimum: the largest margin may \
+             exceed its own by {:e} relatively, and gamma by {:e}",
+            found.relative_gap, found.bound.relative_gap
+        )
+    });
+    let notes: Vec<_> = unlisted.into_iter().chain(approximate).collect();
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
 /// No perceptron was run beside it, so that there is nothing to hold.
 fn bound(novikoff: &NovikoffBound) -> BoundDocument {
     BoundDocument {
         theorem: "Novikoff".to_owned(),
-        value: Some(novikoff.value).filter(|value| value.is_finite()),
-        log2_value: None,
-        holds: None,
+        mistakes_at_most: Some(novikoff.value).filter(|value| value.is_finite()),
+        log2_mistakes_at_most: None,
+        respected: None,
         detail: Some(format!(
             "R = {} and gamma = {}, the coordinate of the bias included if there is one; a \
              perceptron from w = 0 makes at most R^2/gamma^2 mistakes",
@@ -365,6 +374,7 @@ fn margin_model(
         updates: 0,
         passes: 0,
         held_out: None,
+        data_seeds: None,
         warm_start: None,
         features: names.features,
         classes: names.classes,

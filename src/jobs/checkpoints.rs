@@ -2,33 +2,40 @@
 //! written, and what is found of one when a job is claimed again.
 //!
 //! The computation hands over bytes where it stands; everything else is done beside it. What fails
-//! here is logged, and the job goes on: a checkpoint only saves time. One that is damaged, or that
-//! another version of this program wrote, is not opened, and the job begins from the beginning.
+//! here is logged, and the job goes on: a checkpoint only saves time. One that is damaged, or whose format is not the
+//! present one, is not opened, and the job begins from the beginning.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
+use crate::learners::catalogue;
 use crate::learners::checkpoint::STATE_BYTES_MAX;
-use crate::learners::run::{Checkpoints, Counts, Run};
+use crate::learners::run::{Checkpoints, Counts, Run, StopFlag};
 use crate::learners::snapshot::{SnapshotReader, SnapshotWriter};
 use crate::records::{Job, JobId};
 use crate::storage::{Fenced, Lease, StoreError};
 
 use super::service::Jobs;
 
-/// How a checkpoint is written. It grows whenever the bytes of any state mean something else; those
-/// of another version of the program are not read in any case.
-const FORMAT: u32 = 1;
+/// The format of the states of the train loop. It grows whenever their bytes mean something else.
+const FORMAT: u32 = 2;
+
+/// The name of the way in which states are sealed. The first release wrote its version here, and its
+/// states are opened.
+const SEAL: &str = "0.1.0";
 
 /// So many times what the last checkpoint cost lie between two of them: 1 %.
 const COSTS_BETWEEN: u32 = 100;
 
-/// How long a process that stops waits for one last checkpoint to be written.
-const LAST_PATIENCE: Duration = Duration::from_secs(3);
+/// How long a parked computation may compute without a permit to come to its next state.
+const HOLD_PATIENCE: Duration = Duration::from_millis(500);
+
+/// The pause between two looks at a computation that is to hold.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The time of computing until the next checkpoint, the last of which cost so much. `every` is how
 /// often there is one where they are cheap.
@@ -50,11 +57,14 @@ pub struct Beginning {
 impl Beginning {
     /// That of a job of which nothing was computed before, as far as is known.
     pub fn of(job: JobId) -> Self {
+        let stop = StopFlag::default();
         let checkpoints = Arc::new(StateCell {
             job: Some(job),
+            stop: stop.clone(),
             ..StateCell::default()
         });
         let run = Run {
+            stop,
             checkpoints: Some(Arc::<StateCell>::clone(&checkpoints)),
             ..Run::default()
         };
@@ -68,8 +78,7 @@ impl Beginning {
     /// Goes on from what was left.
     pub fn go_on(&mut self, left: Left) {
         self.run.progress.show(&left.counts);
-        // Nothing is computed yet, and nothing was set before.
-        let _ = self.checkpoints.seconds_before.set(left.seconds);
+        self.checkpoints.stopwatch.set(left.seconds);
         self.state = Some(left.state);
     }
 }
@@ -98,7 +107,7 @@ impl Left {
         sealed
     }
 
-    /// What was sealed for this very job, by this version of the program.
+    /// What was sealed for this very job, in the present format of its learner's states.
     pub fn open(job: &Job, sealed: &[u8]) -> Option<Self> {
         let (digest_found, rest) = sealed.split_at_checked(32)?;
         if *digest_found != digest(job, rest) {
@@ -118,10 +127,13 @@ impl Left {
 fn digest(job: &Job, rest: &[u8]) -> [u8; 32] {
     let seed = job.seed.to_string();
     let spec = job.spec.to_string();
+    let learner = job.learner.as_deref().and_then(catalogue::find);
+    let of_rule = learner.map_or(0, |entry| entry.state_format);
+    let format = FORMAT | u32::from(of_rule) << 16;
     let mut digest = Sha256::new();
     for part in [
-        &FORMAT.to_le_bytes(),
-        env!("CARGO_PKG_VERSION").as_bytes(),
+        &format.to_le_bytes(),
+        SEAL.as_bytes(),
         job.id.to_string().as_bytes(),
         seed.as_bytes(),
         job.data_sha256.as_deref().unwrap_or_default().as_bytes(),
@@ -134,15 +146,63 @@ fn digest(job: &Job, rest: &[u8]) -> [u8; 32] {
     digest.finalize().into()
 }
 
+/// The seconds that a job computed. The watch stands still while the job is parked.
+#[derive(Debug, Default)]
+pub struct Stopwatch(Mutex<Reading>);
+
+#[derive(Debug, Default)]
+struct Reading {
+    /// Of earlier attempts, and of this one up to the last stop.
+    seconds: f64,
+    since: Option<Instant>,
+}
+
+impl Stopwatch {
+    /// Goes on from the seconds of earlier attempts.
+    fn set(&self, seconds: f64) {
+        self.lock().seconds = seconds;
+    }
+
+    /// Runs from now on.
+    pub fn start(&self) {
+        self.lock().since.get_or_insert_with(Instant::now);
+    }
+
+    /// Stands still from now on.
+    pub fn stop(&self) {
+        let mut reading = self.lock();
+        if let Some(since) = reading.since.take() {
+            reading.seconds += since.elapsed().as_secs_f64();
+        }
+    }
+
+    /// The seconds so far, those of earlier attempts included.
+    pub fn seconds(&self) -> f64 {
+        let reading = self.lock();
+        let running = reading
+            .since
+            .map_or(Duration::ZERO, |since| since.elapsed());
+        reading.seconds + running.as_secs_f64()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Reading> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// Where a computation leaves its state when it is asked to.
 #[derive(Debug, Default)]
 pub struct StateCell {
     job: Option<JobId>,
+    /// What the job has computed.
+    pub stopwatch: Stopwatch,
+    stop: StopFlag,
     is_wanted: AtomicBool,
+    /// Whether the computation waits where it handed its state over.
+    holds: AtomicBool,
     taken: Mutex<Option<Taken>>,
-    /// When this computation began, and how long those before it computed.
-    begun: OnceLock<Instant>,
-    seconds_before: OnceLock<f64>,
+    /// When the first state was offered: the computation had begun from its state by then.
+    offered: OnceLock<Instant>,
 }
 
 /// A state and what it cost to make it.
@@ -154,46 +214,54 @@ struct Taken {
 }
 
 impl StateCell {
-    /// The computation begins now.
-    pub fn begin(&self) {
-        // A computation begins once.
-        let _ = self.begun.set(Instant::now());
-    }
-
-    /// How long earlier attempts computed what this one goes on from.
-    pub fn seconds_before(&self) -> f64 {
-        self.seconds_before.get().copied().unwrap_or(0.0)
-    }
-
-    /// How long was computed in all.
-    pub fn seconds(&self) -> f64 {
-        let own = self.begun.get().map_or(Duration::ZERO, Instant::elapsed);
-        self.seconds_before() + own.as_secs_f64()
-    }
-
     fn take_out(&self) -> Option<Taken> {
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.take()
+        self.lock().take()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Taken>> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for the next state, and for a pause at it.
+    fn want_and_hold(&self) {
+        self.lock().take();
+        self.holds.store(true, Ordering::Relaxed);
+        self.is_wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// Takes the wish of [`Self::want_and_hold`] back.
+    fn forgo(&self) {
+        self.is_wanted.store(false, Ordering::Relaxed);
+        self.holds.store(false, Ordering::Relaxed);
     }
 }
 
 impl Checkpoints for StateCell {
     fn is_wanted(&self) -> bool {
+        self.offered.get_or_init(Instant::now);
         self.is_wanted.load(Ordering::Relaxed)
     }
 
     fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Option<Vec<u8>>) {
+        if self.holds.load(Ordering::Relaxed) && self.stop.look().is_some() {
+            // The state that it held was stored.
+            return;
+        }
         let begun = Instant::now();
         let state = write();
         let cost = begun.elapsed();
         let left = state.map(|state| Left {
-            seconds: self.seconds(),
+            seconds: self.stopwatch.seconds(),
             counts: *counts,
             state,
         });
         self.is_wanted.store(false, Ordering::Relaxed);
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        *taken = Some(Taken { left, cost });
+        *self.lock() = Some(Taken { left, cost });
+        if self.holds.load(Ordering::Relaxed) {
+            self.stop.pause();
+            // Waits for the end of the pause. The computation sees by itself whether it is to stop.
+            let _ = self.stop.raised();
+        }
     }
 
     fn refused(&self) {
@@ -203,6 +271,16 @@ impl Checkpoints for StateCell {
             "the checkpoint does not fit; the job begins from the beginning"
         );
     }
+}
+
+/// What a parked computation came to.
+pub(super) enum Held {
+    /// It waits at this state.
+    State { state: Vec<u8>, cost: Duration },
+    /// It came to no state in time, or none could be sealed.
+    NotYet,
+    /// Its state cannot be stored.
+    TooLarge,
 }
 
 /// Asks one computation for its state when it is time, and writes what it hands over.
@@ -237,11 +315,48 @@ impl Checkpointing {
         }
     }
 
-    /// Writes what the computation left when it was suspended.
-    pub(super) async fn write_last(&mut self, jobs: &Jobs, job: &Job, lease: &Lease) {
-        if let Some(taken) = self.cell.take_out() {
-            self.write(jobs, job, lease, taken, LAST_PATIENCE).await;
+    /// The state that the computation left when it was suspended, sealed.
+    pub(super) async fn last(&self, job: &Job) -> Option<Vec<u8>> {
+        let left = self.cell.take_out()?.left?;
+        sealed(job, left).await.ok()
+    }
+
+    /// Has the computation, which is parked, come to its next state, and wait there; the state, sealed,
+    /// and the cost of the change of workers so far. A computation that does not come to a state in
+    /// time is parked where it is.
+    pub(super) async fn hold(&self, run: &Run, job: &Job, begun: Instant) -> Held {
+        self.cell.want_and_hold();
+        self.cell.stopwatch.start();
+        run.stop.resume();
+        let deadline = Instant::now() + HOLD_PATIENCE;
+        while Instant::now() < deadline && !(run.stop.is_parked() && self.cell.lock().is_some()) {
+            tokio::time::sleep(LOOK).await;
         }
+        self.cell.stopwatch.stop();
+        let Some(taken) = self.cell.take_out() else {
+            self.cell.forgo();
+            run.stop.pause();
+            return Held::NotYet;
+        };
+        let Some(left) = taken.left else {
+            self.cell.forgo();
+            return Held::TooLarge;
+        };
+        let sealing = Instant::now();
+        match sealed(job, left).await {
+            Ok(state) => {
+                let offered = self.cell.offered.get();
+                let preparation = offered.map_or(Duration::ZERO, |first| *first - begun);
+                let cost = preparation + taken.cost + sealing.elapsed();
+                Held::State { state, cost }
+            }
+            Err(_) => Held::NotYet,
+        }
+    }
+
+    /// Lets the computation go on where it waits.
+    pub(super) fn forgo(&self) {
+        self.cell.forgo();
     }
 
     async fn write(
@@ -276,9 +391,7 @@ async fn write(
         let detail = format!("the state takes more than {STATE_BYTES_MAX} bytes");
         return Err(StoreError::other(detail));
     };
-    let of = job.clone();
-    let sealed = tokio::task::spawn_blocking(move || left.seal(&of)).await;
-    let sealed = sealed.map_err(StoreError::other)?;
+    let sealed = sealed(job, left).await?;
     if jobs.store.save_checkpoint(lease, &sealed).await? == Fenced::Done {
         metrics::counter!("halfspace_checkpoints_total").increment(1);
         metrics::counter!("halfspace_checkpoint_bytes_total").increment(sealed.len() as u64);
@@ -286,12 +399,18 @@ async fn write(
     Ok(())
 }
 
+async fn sealed(job: &Job, left: Left) -> Result<Vec<u8>, StoreError> {
+    let of = job.clone();
+    let sealed = tokio::task::spawn_blocking(move || left.seal(&of)).await;
+    sealed.map_err(StoreError::other)
+}
+
 impl Jobs {
-    /// What an earlier attempt left of a job that was handed out before. The last attempt of a job does
-    /// without what cannot be read, so that no checkpoint makes a job fail.
+    /// The state that an earlier attempt left of a job that was handed out before. A job whose state is
+    /// damaged begins from the beginning.
     ///
     /// # Errors
-    /// What the store says, before the last attempt.
+    /// What the store says.
     pub(super) async fn left(&self, job: &Job, lease: &Lease) -> Result<Option<Left>, StoreError> {
         if lease.claim == 1 {
             return Ok(None);
@@ -299,9 +418,9 @@ impl Jobs {
         let sealed = match self.store.checkpoint(job.id).await {
             Ok(Some(sealed)) => sealed,
             Ok(None) => return Ok(None),
-            Err(error) if lease.attempt >= self.config.attempts_max => {
+            Err(StoreError::Corrupt(damage)) => {
                 tracing::warn!(
-                    job = %job.id, %error,
+                    job = %job.id, %damage,
                     "the checkpoint cannot be read; the job begins from the beginning"
                 );
                 return Ok(None);
@@ -321,7 +440,7 @@ impl Jobs {
             }
             None => tracing::warn!(
                 job = %job.id,
-                "the checkpoint is damaged or another version's; the job begins from the beginning"
+                "the checkpoint is damaged or of another format; the job begins from the beginning"
             ),
         }
         Ok(left)
@@ -422,9 +541,13 @@ mod tests {
     fn the_seconds_of_earlier_attempts_count() {
         let mut beginning = Beginning::of(job().id);
         beginning.go_on(left());
-        assert_eq!(beginning.checkpoints.seconds(), 12.5);
+        let stopwatch = &beginning.checkpoints.stopwatch;
+        assert_eq!(stopwatch.seconds(), 12.5);
         assert_eq!(beginning.run.progress.counts(), left().counts);
-        beginning.checkpoints.begin();
-        assert!(beginning.checkpoints.seconds() >= 12.5);
+        stopwatch.start();
+        assert!(stopwatch.seconds() >= 12.5);
+        stopwatch.stop();
+        let stopped = stopwatch.seconds();
+        assert_eq!(stopwatch.seconds(), stopped);
     }
 }

@@ -3,15 +3,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::learners::run::{Interrupt, Run, StopFlag};
 
 use super::checkpoints::{Beginning, StateCell};
+use super::parking::PermitSlot;
 use super::stored_data::ReadError;
 use super::work::{Found, Work};
+
+/// The shortest pause between two looks at the computed seconds.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What came of a computation.
 #[derive(Debug)]
@@ -41,6 +44,19 @@ pub fn raise_after(stop: StopFlag, seconds: f64) -> Option<AbortOnDropHandle<()>
     })))
 }
 
+/// Raises a flag when so many seconds were computed.
+async fn end_after(stop: StopFlag, computed: Arc<StateCell>, seconds_max: f64) {
+    loop {
+        let left = seconds_max - computed.stopwatch.seconds();
+        if left <= 0.0 {
+            return stop.raise(Interrupt::TimeLimit);
+        }
+        // The stopwatch may stand still meanwhile.
+        let pause = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
+        tokio::time::sleep(pause.max(LOOK)).await;
+    }
+}
+
 /// Counts a computation as long as it takes, however it ends.
 struct Computing;
 
@@ -66,17 +82,17 @@ pub struct Computation {
     work: Arc<Work>,
     handle: JoinHandle<(Result<Found, Interrupt>, f64)>,
     /// Raises the flag when the time is over, whatever its owner waits for meanwhile.
-    _timer: Option<AbortOnDropHandle<()>>,
+    _timer: AbortOnDropHandle<()>,
 }
 
 impl Computation {
-    /// Starts to compute. The permit is held inside the closure, because a blocking task goes on
-    /// when nobody waits for it any more. The seconds of attempts that it goes on from are counted.
+    /// Starts to compute. The closure shares the permit, because a blocking task goes on when nobody
+    /// waits for it any more. The seconds of attempts that it goes on from are counted.
     pub fn start(
         work: Arc<Work>,
         beginning: Beginning,
         seconds_max: f64,
-        permit: OwnedSemaphorePermit,
+        permit: Arc<PermitSlot>,
     ) -> Self {
         let Beginning {
             run,
@@ -84,18 +100,19 @@ impl Computation {
             state,
         } = beginning;
         let seconds_max = work.seconds_max.unwrap_or(seconds_max);
-        let seconds_left = (seconds_max - checkpoints.seconds_before()).max(0.0);
         let (outside, computed) = (Arc::clone(&run), Arc::clone(&work));
         let cell = Arc::clone(&checkpoints);
         let handle = tokio::task::spawn_blocking(move || {
             let _counted = Computing::begin();
-            cell.begin();
+            cell.stopwatch.start();
             let found = computed.run_from(state.as_deref(), &outside);
-            drop(permit);
-            (found, cell.seconds())
+            cell.stopwatch.stop();
+            drop(permit.take());
+            (found, cell.stopwatch.seconds())
         });
+        let timer = end_after(run.stop.clone(), Arc::clone(&checkpoints), seconds_max);
         Self {
-            _timer: raise_after(run.stop.clone(), seconds_left),
+            _timer: AbortOnDropHandle::new(tokio::spawn(timer)),
             run,
             checkpoints,
             work,

@@ -9,8 +9,7 @@ use bytes::Bytes;
 use tokio::task::JoinError;
 
 use crate::formats::{
-    self, Assume, BlocksError, BlocksHeader, Gathered, LabelsKind, Parsed, RowRange, RowsKind,
-    Stored,
+    self, Assume, BlocksError, Gathered, LabelsKind, Layout, Parsed, RowRange, RowsKind, Stored,
 };
 use crate::learners::data::Data;
 use crate::records::dataset::Repetitions;
@@ -19,7 +18,10 @@ use crate::records::{Dataset, DatasetId, DatasetSummary, KeyClaim, Owner, Timest
 use crate::storage::{Blobs, DatasetDeletion, StoreError};
 
 use super::hexadecimal::hex;
+use super::reservations::Reservation;
 use super::service::{Jobs, JobsError};
+use super::sessions::StopOnDrop;
+use super::stored_data::ReadError;
 
 /// Examples that were read to be kept, and what their sender says of them.
 pub struct NewDataset {
@@ -31,8 +33,12 @@ pub struct NewDataset {
     pub parsed: Parsed<Gathered>,
     /// What is declared of their distribution.
     pub assume: Option<Assume>,
+    /// The seed that they were drawn from, where they were.
+    pub seed: Option<u64>,
     /// The idempotency key that it is made under.
     pub key: Option<KeyClaim>,
+    /// The reservation under which the examples were read.
+    pub reserved: Option<Reservation>,
 }
 
 impl Jobs {
@@ -43,6 +49,13 @@ impl Jobs {
     /// store did not answer at first: nobody knows its id.
     pub async fn store_dataset(&self, new: NewDataset) -> Result<Dataset, JobsError> {
         self.store.demand_room().await?;
+        let bytes = new.parsed.data.header().stored_bytes();
+        let bytes = bytes.unwrap_or(u64::MAX);
+        let reserved = match &new.reserved {
+            Some(reserved) => reserved.clone(),
+            None => self.reserve(&new.owner, bytes).await?,
+        };
+        reserved.set(bytes).map_err(JobsError::OverQuota)?;
         let (id, created_at) = (self.ids.id::<DatasetKind>(), self.ids.now());
         let key = Blobs::dataset_key(id);
         let mut blob = self.blobs.writer(&key)?;
@@ -66,6 +79,9 @@ impl Jobs {
             features: new.parsed.feature_names,
             classes: new.parsed.class_names.map(Vec::from),
         };
+        // From here on the row counts the bytes. Counted twice, they could refuse another upload
+        // that fits.
+        drop((new.reserved, reserved));
         let claim = new.key.as_ref();
         match self.store.insert_dataset(&dataset, claim).await {
             Ok(()) => {}
@@ -86,17 +102,18 @@ impl Jobs {
     /// The owner's dataset.
     ///
     /// # Errors
-    /// [`JobsError::DatasetMissing`], or what the store says.
+    /// [`JobsError::DatasetMissing`]; those of the store.
     pub async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Dataset, JobsError> {
         let dataset = self.store.dataset(owner, id).await?;
         dataset.ok_or(JobsError::DatasetMissing)
     }
 
     /// At most `count` examples of a dataset from example `first` on, from 0, read by position;
-    /// none when there are no such examples. Their digest is not compared: it is of the whole.
+    /// none when there are no such examples. Their checks are compared. Data without checks are read
+    /// and compared as a whole, once in the life of this process.
     ///
     /// # Errors
-    /// What the store says.
+    /// [`JobsError::DatasetMissing`]; those of the store.
     pub async fn read_examples(
         &self,
         dataset: &DatasetSummary,
@@ -106,11 +123,14 @@ impl Jobs {
         let corrupt = |error: BlocksError| StoreError::corrupt(error);
         let at_first = [Range {
             start: 0,
-            end: BlocksHeader::BYTES as u64,
+            end: Layout::HEAD_BYTES_MAX as u64,
         }];
-        let header = self.dataset_bytes(dataset, &at_first).await?;
-        let header = BlocksHeader::read(header.concat().as_slice()).map_err(corrupt)?;
-        let Some(range) = RowRange::new(header, first, count) else {
+        let head = self.dataset_bytes(dataset, &at_first).await?;
+        let layout = Layout::read(head.concat().as_slice()).map_err(corrupt)?;
+        if !layout.is_checked() {
+            return self.read_unchecked(dataset, first, count).await;
+        }
+        let Some(range) = RowRange::new(layout, first, count) else {
             return Ok(None);
         };
         let pieces = range.pieces().ok_or(BlocksError::Truncated);
@@ -128,9 +148,48 @@ impl Jobs {
         dataset: &DatasetSummary,
         ranges: &[Range<u64>],
     ) -> Result<Vec<Bytes>, JobsError> {
-        let found = self.blobs.get_ranges(&dataset.data_key, ranges).await?;
-        // Perhaps it was deleted since its row was read.
-        found.ok_or(JobsError::DatasetMissing)
+        match self.blobs.get_ranges(&dataset.data_key, ranges).await? {
+            Some(found) => Ok(found),
+            None => Err(self.without_blob(dataset).await?),
+        }
+    }
+
+    /// As [`Self::read_examples`], of data without checks.
+    async fn read_unchecked(
+        &self,
+        dataset: &DatasetSummary,
+        first: usize,
+        count: usize,
+    ) -> Result<Option<Data>, JobsError> {
+        let (key, watch) = (&dataset.data_key, StopOnDrop::default());
+        let stop = watch.flag();
+        let stored = match self.open_data(key, &dataset.sha256, stop.clone()).await {
+            Err(ReadError::Missing(_)) => return Err(self.without_blob(dataset).await?),
+            stored => stored?,
+        };
+        let read = tokio::task::spawn_blocking(move || {
+            let part = stored.part(first, count, &stop);
+            (stored, part)
+        });
+        let defect = |error: JoinError| StoreError::Other(error.into());
+        let (stored, part) = read.await.map_err(defect)?;
+        if let Some(crcs) = stored.known() {
+            self.known_crcs.keep(key, crcs);
+        }
+        Ok(part.map_err(|_| ReadError::of(&stored))?)
+    }
+
+    /// Why a dataset has no blob: deleted after the row was read, or lost.
+    async fn without_blob(&self, dataset: &DatasetSummary) -> Result<JobsError, JobsError> {
+        Ok(
+            match self.store.dataset(&dataset.owner, dataset.id).await? {
+                None => JobsError::DatasetMissing,
+                Some(_) => {
+                    let key = &dataset.data_key;
+                    StoreError::corrupt(format!("the stored data {key} are gone")).into()
+                }
+            },
+        )
     }
 
     /// Deletes the owner's dataset.
@@ -182,6 +241,7 @@ fn describe(
         values: header.kind,
         zero_bit_value: if zero_is_minus { -1 } else { 0 },
         assume: new.assume,
+        seed: new.seed,
         examples,
         positives,
         repetitions: repetitions(stored),

@@ -3,22 +3,29 @@
 //! At least once: a callback is claimed by a lease, delivered, and settled. Who vanishes in between
 //! leaves it to the end of the lease, and the receiver may be told twice, under the same id and with
 //! the same body. A process that stops claims nothing more.
+//!
+//! The deliveries of a process are shared out ([`Shares`]): an owner makes at most half of them at
+//! once, and a host takes at most a quarter, so that a host that does not answer delays no other.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::Semaphore;
+use tokio::sync::Notify;
 
 use crate::callbacks::schedule::retry_delay;
 use crate::callbacks::{CallbackClient, CallbackUrlError, DeliveryError};
-use crate::records::{CallbackDocument, Job};
-use crate::storage::{CallbackClaim, CallbackLease, Settlement};
+use crate::records::{CallbackDocument, Job, Owner};
+use crate::storage::{BusyReceivers, CallbackClaim, CallbackLease, Settlement};
 
 use super::service::Jobs;
+use super::shares::Shares;
 
 /// Deliveries at once: a receiver that does not answer holds one up for as long as one may take.
-const DELIVERIES_MAX: usize = 16;
+const DELIVERIES_MAX: u64 = 64;
+
+/// A host takes a delivery only while three times the deliveries to the host are fewer than the free ones.
+const HOST_WEIGHT: u64 = 3;
 
 /// About how often an idle process looks for what is due: again, or from another process.
 const POLL: Duration = Duration::from_secs(1);
@@ -40,6 +47,77 @@ struct Failure {
     retry_after: Option<Duration>,
 }
 
+/// The deliveries that a process makes at once.
+struct Deliveries {
+    taken: Mutex<Taken>,
+    /// Told when one has ended.
+    ended: Notify,
+}
+
+struct Taken {
+    by_owner: Shares<Owner>,
+    by_host: Shares<String>,
+}
+
+/// One of them, until it is dropped.
+struct Delivery {
+    deliveries: Arc<Deliveries>,
+    owner: Owner,
+    host: String,
+}
+
+impl Deliveries {
+    fn new() -> Arc<Self> {
+        Arc::new(Self {
+            taken: Mutex::new(Taken {
+                by_owner: Shares::new(DELIVERIES_MAX, 1),
+                by_host: Shares::new(DELIVERIES_MAX, HOST_WEIGHT),
+            }),
+            ended: Notify::new(),
+        })
+    }
+
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Owners and hosts that get no delivery now; none when no delivery is free. The owner of an
+    /// open service shares with nobody.
+    fn busy(&self) -> Option<BusyReceivers> {
+        let taken = self.taken();
+        let owners = taken.by_owner.at_their_share();
+        (taken.by_owner.free() > 0).then(|| BusyReceivers {
+            owners: owners
+                .filter(|owner| !owner.is_anonymous())
+                .cloned()
+                .collect(),
+            hosts: taken.by_host.at_their_share().cloned().collect(),
+        })
+    }
+
+    fn take(self: &Arc<Self>, owner: Owner, host: String) -> Delivery {
+        let mut taken = self.taken();
+        taken.by_owner.take(&owner);
+        taken.by_host.take(&host);
+        drop(taken);
+        Delivery {
+            deliveries: Arc::clone(self),
+            owner,
+            host,
+        }
+    }
+}
+
+impl Drop for Delivery {
+    fn drop(&mut self) {
+        let mut taken = self.deliveries.taken();
+        taken.by_owner.give_back(&self.owner);
+        taken.by_host.give_back(&self.host);
+        drop(taken);
+        self.deliveries.ended.notify_one();
+    }
+}
+
 impl Jobs {
     /// Delivers what is due until the process stops; nothing where others compute, or without a
     /// secret.
@@ -50,31 +128,34 @@ impl Jobs {
         // As long as a delivery may take, and then as long as a worker may be silent.
         let delivery_seconds = u32::try_from(client.limit().as_secs()).unwrap_or(u32::MAX);
         let lease_seconds = delivery_seconds.saturating_add(self.config.lease_seconds);
-        let slots = Arc::new(Semaphore::new(DELIVERIES_MAX));
-        loop {
-            let slot = tokio::select! {
-                slot = Arc::clone(&slots).acquire_owned() => slot,
-                () = self.stopping.cancelled() => return,
+        let deliveries = Deliveries::new();
+        while !self.stopping.is_cancelled() {
+            let claimed = match deliveries.busy() {
+                Some(busy) => {
+                    let store = &self.store;
+                    store
+                        .claim_callback(&self.worker, lease_seconds, &busy)
+                        .await
+                }
+                None => Ok(None),
             };
-            let Ok(slot) = slot else { return };
-            if self.stopping.is_cancelled() {
-                return;
-            }
-            match self.store.claim_callback(&self.worker, lease_seconds).await {
+            match claimed {
                 Ok(Some(claim)) => {
                     let (this, client) = (Arc::clone(&self), Arc::clone(&client));
+                    let host = claim.host();
+                    let delivery = deliveries.take(claim.job.owner.clone(), host);
                     self.tasks.spawn(async move {
                         this.deliver(&client, claim).await;
-                        drop(slot);
+                        drop(delivery);
                     });
                     continue;
                 }
                 Ok(None) => {}
                 Err(error) => tracing::warn!(%error, "no callback can be claimed now"),
             }
-            drop(slot);
             tokio::select! {
                 () = self.hub.callbacks.notified() => {}
+                () = deliveries.ended.notified() => {}
                 () = tokio::time::sleep(self.ids.about(POLL)) => {}
                 () = self.stopping.cancelled() => return,
             }
@@ -178,10 +259,10 @@ impl From<CallbackUrlError> for Failure {
 
 impl From<DeliveryError> for Failure {
     fn from(error: DeliveryError) -> Self {
-        let told = match &error {
-            // To which address of a network that is not dialled a name leads is nobody's business.
-            DeliveryError::Refused(_) => "the name leads to no address that is dialled".to_owned(),
-            error => kept(&error.to_string()),
+        // A client that learnt why would learn the names and addresses of an unreachable network.
+        let told = match error.is_before_connection() {
+            true => "the receiver was not reached".to_owned(),
+            false => kept(&error.to_string()),
         };
         Self {
             told,
@@ -203,11 +284,58 @@ mod tests {
     use crate::callbacks::Allowed;
 
     #[test]
-    fn what_is_not_dialled_is_not_told() {
+    fn why_no_connection_came_about_is_not_told() {
         let address = "10.1.2.3".parse().unwrap();
         let refused = Allowed::default().check(address).unwrap_err();
-        let failure = Failure::from(DeliveryError::Refused(refused));
-        assert!(!failure.told.contains("10.1.2.3") && !failure.is_final);
+        let source = || std::io::Error::other("because");
+        let name = "intranet.example".to_owned();
+        let address = "10.1.2.3:80".parse().unwrap();
+        let limit = Duration::from_secs(10);
+        let told = [
+            DeliveryError::Refused(refused),
+            DeliveryError::Unresolved {
+                name,
+                source: source(),
+            },
+            DeliveryError::Connect {
+                address,
+                source: source(),
+            },
+            DeliveryError::Undialled { limit },
+        ]
+        .map(|error| Failure::from(error).told);
+        assert!(told.iter().all(|one| *one == told[0]), "{told:?}");
+        assert_eq!(told[0], "the receiver was not reached");
+        let answered = Failure::from(DeliveryError::Gone);
+        assert!(answered.told.contains("410") && answered.is_final);
+    }
+
+    #[test]
+    fn a_silent_host_leaves_deliveries_to_other_hosts_of_its_owner() {
+        let deliveries = Deliveries::new();
+        let (owner, other) = (Owner::new("key_1"), Owner::new("key_2"));
+        let host = |name: &str| name.to_owned();
+        let mut held = Vec::new();
+        let mut fill = |owner: &Owner, name: &str| {
+            let before = held.len();
+            while let Some(busy) = deliveries.busy()
+                && !busy.owners.contains(owner)
+                && !busy.hosts.contains(&host(name))
+            {
+                held.push(deliveries.take(owner.clone(), host(name)));
+            }
+            held.len() - before
+        };
+        assert_eq!(fill(&owner, "silent.example"), 16);
+        assert_eq!(fill(&owner, "good.example"), 12);
+        assert_eq!(
+            fill(&owner, "third.example"),
+            4,
+            "half of all are one owner's"
+        );
+        assert!(fill(&other, "other.example") > 0);
+        drop(held);
+        assert_eq!(deliveries.busy(), Some(BusyReceivers::default()));
     }
 
     #[test]

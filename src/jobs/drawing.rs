@@ -1,17 +1,22 @@
 //! Generated data: what a plan and a seed define.
 
-use crate::formats::GeneratedSpec;
+use crate::formats::{Assume, GeneratedSpec, Sampling};
 use crate::learners::data::Data;
 use crate::learners::generate::{Generated, Plan};
 use crate::learners::random::Seed;
 use crate::learners::run::Run;
 
 /// The examples that a finite plan and a seed define, as a sample: those that a job of this seed
-/// would draw.
+/// would draw. And their distribution, where they are clean examples of binary weights, of which a
+/// confidence may be claimed.
 ///
 /// # Errors
 /// When there is no count, or they would take more than `bytes_max`.
-pub fn draw(spec: &GeneratedSpec, seed: u64, bytes_max: u64) -> Result<Data, String> {
+pub fn draw(
+    spec: &GeneratedSpec,
+    seed: u64,
+    bytes_max: u64,
+) -> Result<(Data, Option<Assume>), String> {
     let Some(count) = spec.count else {
         return Err("these examples have no end; give a count to store them".to_owned());
     };
@@ -22,7 +27,14 @@ pub fn draw(spec: &GeneratedSpec, seed: u64, bytes_max: u64) -> Result<Data, Str
         ));
     }
     let plan = plan(spec, Seed(seed));
-    Ok(Generated::materialise(plan, Seed(seed), &Run::default()))
+    let is_clean = plan.is_clean() && plan.target.binary_weights().is_some();
+    let assume = match spec.sampling {
+        Sampling::UniformPositive => Assume::UniformPositive,
+        Sampling::Reflected => Assume::Reflected,
+        Sampling::Uniform => Assume::Uniform,
+    };
+    let data = Generated::materialise(plan, Seed(seed), &Run::default());
+    Ok((data, is_clean.then_some(assume)))
 }
 
 /// The plan of generated data; a target that was left out is drawn from the seed.

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::learners::run::Counts;
 use crate::records::train::TraceDocument;
 use crate::records::{Job, JobError, Model, Status, Timestamp};
-use crate::storage::JobEnd;
+use crate::storage::{JobEnd, Spent};
 
 use super::compute::Computed;
 use super::experiment_job::too_slow;
@@ -69,7 +69,7 @@ pub(super) async fn end(jobs: &Jobs, job: &Job, work: &Arc<Work>, computed: Comp
 pub(super) fn unreadable(error: ReadError) -> JobError {
     let (code, detail) = match error {
         ReadError::Missing(detail) => ("data-missing", detail),
-        ReadError::Corrupt(detail) => ("data-corrupt", detail),
+        ReadError::Corrupt(detail) => (JobError::DATA_CORRUPT, detail),
         ReadError::Broken(detail) => ("internal", detail),
         ReadError::Store(error) => ("internal", error.to_string()),
     };
@@ -87,6 +87,7 @@ pub(super) fn failure(finished_at: Timestamp, error: JobError, job: &Job) -> Job
         error: Some(error),
         finished_at,
         progress: job.progress,
+        spent: Spent::default(),
         model: None,
         trace: None,
     }
@@ -100,6 +101,7 @@ fn unwanted(finished_at: Timestamp, job: &Job) -> JobEnd {
         error: None,
         finished_at,
         progress: job.progress,
+        spent: Spent::default(),
         model: None,
         trace: None,
     }
@@ -122,6 +124,7 @@ fn made(ids: &Ids, job: &Job, work: &Work, ending: Ending) -> JobEnd {
         error: None,
         finished_at: ids.now(),
         progress,
+        spent: Spent::default(),
         model: ending.model,
         trace: ending
             .trace

@@ -61,6 +61,11 @@ impl ExperimentJob {
         })
     }
 
+    /// Seconds of one core that the whole experiment is estimated to take.
+    pub(super) fn estimated_seconds(&self) -> f64 {
+        self.experiment.estimated_seconds()
+    }
+
     /// How many jobs its parts are; none of a part.
     pub(super) fn parts(&self) -> Option<u32> {
         match self.share {

@@ -43,14 +43,18 @@ impl GridJob {
         let mut checked = HashSet::new();
         for number in 0..self.trainings {
             let cell = self.spec.cell(number)?;
-            // Whether one can run does not hang on its seed.
+            // Whether a training can run depends on the source of the seed, not on the seed.
             let train = serde_json::to_string(&cell.train).unwrap_or_default();
-            if !checked.insert(train) {
+            if !checked.insert((train, cell.seed.is_none())) {
                 continue;
             }
+            let data = DataSpec {
+                is_seed_drawn: data.is_seed_drawn && cell.seed.is_none(),
+                ..data.clone()
+            };
             let check = || {
                 let job = TrainJob::new(&cell.train, seed)?;
-                let job = job.with(&cell.train, None, &data.names)?;
+                let job = job.with(&cell.train, None, &data)?;
                 job.check(input, allowance)
             };
             if let Err(error) = check() {

@@ -1,5 +1,6 @@
 //! Where ids and seeds that nobody gave come from: a clock and a random generator, both handed in.
 
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ use crate::records::{Clock, Timestamp};
 /// Makes ids and seeds.
 pub struct Ids {
     clock: Arc<dyn Clock>,
+    /// The earliest time that was read since the last call.
+    earliest: AtomicI64,
     generator: Mutex<StdRng>,
 }
 
@@ -22,13 +25,34 @@ impl Ids {
     pub fn new(clock: Arc<dyn Clock>, generator: StdRng) -> Self {
         Self {
             clock,
+            earliest: AtomicI64::new(i64::MAX),
             generator: Mutex::new(generator),
         }
     }
 
     /// The time now.
     pub fn now(&self) -> Timestamp {
-        self.clock.now()
+        let now = self.clock.now();
+        self.see(now);
+        now
+    }
+
+    /// How long the process has run, or somewhat less. The value never decreases and never jumps.
+    pub fn elapsed(&self) -> Duration {
+        self.clock.elapsed()
+    }
+
+    /// The earliest time that anything here bears since this was last asked.
+    pub(super) fn take_earliest(&self) -> Timestamp {
+        self.now();
+        let earliest = self.earliest.swap(i64::MAX, Ordering::SeqCst);
+        Timestamp::from_milliseconds(earliest)
+    }
+
+    /// Something may bear this time.
+    pub(super) fn see(&self, time: Timestamp) {
+        let time = time.milliseconds();
+        self.earliest.fetch_min(time, Ordering::SeqCst);
     }
 
     /// A new id.

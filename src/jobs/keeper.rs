@@ -7,10 +7,13 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, sleep_until, timeout_at
 
 use crate::learners::run::{Counts, Interrupt, Run};
 use crate::records::{Job, Lineage, Progress};
-use crate::storage::{Heartbeat, Lease, StoreError};
+use crate::storage::{Beat, Heartbeat, Lease, Spent, StoreError};
 
 use super::checkpoints::{Checkpointing, StateCell};
+use super::parking::Stance;
 use super::service::Jobs;
+use super::work::Work;
+use super::yielding::Solitude;
 
 /// A lease is renewed at least so often, however long it is: the answer tells of a cancel that
 /// another process took.
@@ -21,20 +24,50 @@ pub(super) struct Keeper<'a> {
     pub(super) jobs: &'a Jobs,
     pub(super) job: &'a Job,
     pub(super) lease: &'a Lease,
-    planned: Option<u64>,
+    pub(super) planned: Option<u64>,
     /// The counts last stored; none before the first beat, which so always takes place and learns
     /// at once of a cancel that came while the job was prepared.
     shown: Option<Counts>,
     /// The lease is held for its length from here on, or longer.
     renewed: Instant,
     tick: Interval,
-    is_lost: bool,
-    checkpointing: Option<Checkpointing>,
+    pub(super) hold: Hold,
+    pub(super) stance: Stance,
+    /// What is computed, once it is.
+    pub(super) computing: Option<Computing>,
+    /// The other permits of the process, where the job must run alone.
+    pub(super) solitude: Option<Solitude<'a>>,
+}
+
+/// Whether the job is this worker's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Hold {
+    Held,
+    /// It is, or may be, another worker's.
+    Lost,
+    /// It went back to the queue with its state.
+    Requeued,
+}
+
+/// A computation as its keeper sees it.
+pub(super) struct Computing {
+    pub states: Arc<StateCell>,
+    pub checkpointing: Checkpointing,
+    /// Whether its state can be stored.
+    pub has_state: bool,
+    /// The computed seconds that the owner's share has paid.
+    paid_seconds: f64,
 }
 
 impl<'a> Keeper<'a> {
     /// A keeper of a lease that began at `leased_at` or later.
-    pub(super) fn new(jobs: &'a Jobs, job: &'a Job, lease: &'a Lease, leased_at: Instant) -> Self {
+    pub(super) fn new(
+        jobs: &'a Jobs,
+        job: &'a Job,
+        lease: &'a Lease,
+        leased_at: Instant,
+        stance: Stance,
+    ) -> Self {
         let interval = jobs.config.progress_interval;
         let mut tick = tokio::time::interval_at(Instant::now() + interval, interval);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -46,50 +79,45 @@ impl<'a> Keeper<'a> {
             shown: None,
             renewed: leased_at,
             tick,
-            is_lost: false,
-            checkpointing: None,
+            hold: Hold::Held,
+            stance,
+            computing: None,
+            solitude: None,
         }
     }
 
-    /// From now on there are counts to be shown, of so many examples if that is known, and states to
-    /// be kept.
-    pub(super) fn show(&mut self, planned: Option<u64>, states: &Arc<StateCell>) {
-        self.planned = planned;
+    /// From now on there are counts to be shown, and states to be kept.
+    pub(super) fn show(&mut self, work: &Work, states: &Arc<StateCell>) {
+        self.planned = work.examples_planned();
         self.shown = None;
         let every = self.jobs.config.checkpoint_every;
-        self.checkpointing = Some(Checkpointing::new(Arc::clone(states), every));
-    }
-
-    /// Keeps what the computation left when it was suspended.
-    pub(super) async fn keep_last(&mut self) {
-        if let Some(checkpointing) = &mut self.checkpointing {
-            let (jobs, job, lease) = (self.jobs, self.job, self.lease);
-            checkpointing.write_last(jobs, job, lease).await;
-        }
-    }
-
-    /// Whether the job is, or may be, another worker's.
-    pub(super) fn is_lost(&self) -> bool {
-        self.is_lost
+        self.computing = Some(Computing {
+            checkpointing: Checkpointing::new(Arc::clone(states), every),
+            has_state: work.has_state(),
+            paid_seconds: states.stopwatch.seconds(),
+            states: Arc::clone(states),
+        });
     }
 
     /// Waits for some work, renewing the lease meanwhile; raises the flag of the run when the work
-    /// is no longer wanted.
+    /// is no longer wanted, and has the run yield to others.
     pub(super) async fn keep_while<T>(&mut self, run: &Run, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         loop {
             let lease_end = self.renewed + self.lease_length();
             tokio::select! {
                 done = &mut work => return done,
+                permit = self.stance.resumed() => self.resume(run, Some(permit)),
                 _ = self.tick.tick() => {
                     if let Some(interrupt) = self.beat(run.progress.counts()).await {
                         run.stop.raise(interrupt);
                     }
                     self.keep_state().await;
+                    self.give_way(run).await;
                 }
                 // Slow is not dead, and unheard is not held. The next beat may come later than that.
-                () = sleep_until(lease_end), if !self.is_lost => {
-                    self.is_lost = true;
+                () = sleep_until(lease_end), if self.hold == Hold::Held => {
+                    self.hold = Hold::Lost;
                     run.stop.raise(Interrupt::Suspended);
                 }
             }
@@ -103,49 +131,93 @@ impl<'a> Keeper<'a> {
     /// Keeps the state of the computation when it is time. What that may take leaves time for the
     /// next beats, and is over when the lease is.
     async fn keep_state(&mut self) {
-        if let Some(checkpointing) = &mut self.checkpointing
-            && !self.is_lost
+        if let Some(computing) = &mut self.computing
+            && self.hold == Hold::Held
+            && !self.stance.is_parked()
         {
             let (jobs, job, lease) = (self.jobs, self.job, self.lease);
             let length = Duration::from_secs(jobs.config.lease_seconds.into());
             let left = (self.renewed + length).saturating_duration_since(Instant::now());
             let patience = left.min(length / 3);
-            checkpointing.tick(jobs, job, lease, patience).await;
+            computing
+                .checkpointing
+                .tick(jobs, job, lease, patience)
+                .await;
         }
+    }
+
+    /// The computed seconds. A job with parts counts none of its own.
+    pub(super) fn spent(&self) -> Spent {
+        match &self.computing {
+            Some(computing) if !self.gathers() => {
+                let seconds = computing.states.stopwatch.seconds();
+                Spent {
+                    seconds,
+                    unpaid_seconds: (seconds - computing.paid_seconds).max(0.0),
+                    level: self.job.demand.level(seconds),
+                }
+            }
+            _ => Spent::default(),
+        }
+    }
+
+    fn gathers(&self) -> bool {
+        matches!(self.job.lineage, Lineage::Parent { .. })
     }
 
     /// Shows progress when there is any, and renews the lease in time; why the computation must
     /// stop, if it must.
     async fn beat(&mut self, counts: Counts) -> Option<Interrupt> {
-        if self.is_lost {
-            return None;
-        }
-        let lease_seconds = self.jobs.config.lease_seconds;
-        let moved = self.shown != Some(counts);
         let lease = self.lease_length();
-        if !moved && self.renewed.elapsed() < RENEWAL_MAX.min(lease / 3) {
+        let moved = self.shown != Some(counts);
+        let is_acquitted = self.is_acquitted();
+        let is_due = moved || is_acquitted || self.renewed.elapsed() >= RENEWAL_MAX.min(lease / 3);
+        match is_due {
+            true => self.beat_now(counts, is_acquitted).await,
+            false => None,
+        }
+    }
+
+    /// As [`Self::beat`], whether it is due or not.
+    pub(super) async fn beat_now(
+        &mut self,
+        counts: Counts,
+        is_acquitted: bool,
+    ) -> Option<Interrupt> {
+        if self.hold != Hold::Held {
             return None;
         }
         // What a job with parts shows, they have counted.
-        let counts_itself = !matches!(self.job.lineage, Lineage::Parent { .. });
-        let progress = (moved && counts_itself).then(|| progress(&counts, self.planned));
+        let moved = self.shown != Some(counts) && !self.gathers();
+        let progress = moved.then(|| progress(&counts, self.planned));
+        let spent = self.spent();
+        let beat = Beat {
+            lease_seconds: self.jobs.config.lease_seconds,
+            progress: progress.as_ref(),
+            spent,
+            is_parked: self.stance.is_parked(),
+            is_acquitted,
+        };
         let now = self.jobs.ids.now();
         let asked_at = Instant::now();
-        let beat = self
-            .jobs
-            .store
-            .heartbeat(self.lease, lease_seconds, progress.as_ref(), now);
+        let beat = self.jobs.store.heartbeat(self.lease, &beat, now);
         // Not waited for beyond the lease: by its end another worker may have the job.
-        let beat = timeout_at(self.renewed + lease, beat).await;
+        let beat = timeout_at(self.renewed + self.lease_length(), beat).await;
         match beat.unwrap_or_else(|elapsed| Err(StoreError::unavailable(elapsed))) {
             Ok(Heartbeat::Held { cancel_requested }) => {
                 self.renewed = asked_at;
                 self.shown = Some(counts);
+                if let Some(computing) = &mut self.computing {
+                    computing.paid_seconds += spent.unpaid_seconds;
+                }
+                if is_acquitted {
+                    self.solitude = None;
+                }
                 self.jobs.hub.changed(self.job.id);
                 cancel_requested.then_some(Interrupt::Cancelled)
             }
             Ok(Heartbeat::Lost) => {
-                self.is_lost = true;
+                self.hold = Hold::Lost;
                 Some(Interrupt::Suspended)
             }
             Err(error) => {

@@ -60,6 +60,7 @@ pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
         trace: false,
         holdout: None,
         warm_start: None,
+        in_units: spec.in_units,
     };
     Ok(SessionPlan {
         task: TrainJob::new(&train, Seed(spec.seed))?.task,

@@ -5,9 +5,13 @@ use std::sync::Arc;
 use serde::Deserialize;
 use tokio::time::Instant;
 
+use crate::learners::catalogue;
 use crate::learners::hypothesis::Hypothesis;
+use crate::learners::parameters::Parameters;
+use crate::learners::random::Seed;
+use crate::learners::task::Task;
 use crate::records::train::ModelDocument;
-use crate::records::{ModelId, Names, Owner};
+use crate::records::{Model, ModelId, Names, Owner};
 use crate::storage::StoreError;
 
 use super::service::{Jobs, JobsError};
@@ -19,18 +23,9 @@ pub struct LoadedModel {
     pub hypothesis: Arc<Hypothesis>,
     /// The names of its features and classes, where it has them.
     pub names: Names,
-    origin: Origin,
-}
-
-/// What a model has learnt from, as far as is known.
-#[derive(Clone, Debug, PartialEq)]
-enum Origin {
-    /// Examples that were drawn from this seed, and no others.
-    Drawn { seed: u64 },
-    /// The data of this digest, and no others.
-    Sample { sha256: String },
-    /// Nobody can tell: sessions and files do not say, nor does a model that began from another.
-    Unknown,
+    /// The seeds of all data that the model and its ancestors learnt from. None when unknown: for sessions,
+    /// for files, and for data or first hypotheses of clients.
+    pub data_seeds: Option<Arc<[u64]>>,
 }
 
 impl From<Hypothesis> for LoadedModel {
@@ -39,23 +34,32 @@ impl From<Hypothesis> for LoadedModel {
         Self {
             hypothesis: Arc::new(hypothesis),
             names: Names::default(),
-            origin: Origin::Unknown,
+            data_seeds: None,
         }
     }
 }
 
-impl LoadedModel {
-    /// Whether examples that are fresh are also fresh to this model: a sample, of this digest, that
-    /// the client declares fresh, or those drawn from this seed. All that the model learnt from must
-    /// be known, and be others. Of drawn examples and a sample that is not: the sample may be them.
-    pub fn is_fresh_to(&self, data_sha256: Option<&str>, seed: u64) -> bool {
-        match (&self.origin, data_sha256) {
-            (Origin::Sample { sha256 }, Some(given)) => sha256 != given,
-            (Origin::Drawn { seed: own }, None) => *own != seed,
-            (Origin::Drawn { .. }, Some(_)) | (Origin::Sample { .. }, None) => false,
-            (Origin::Unknown, _) => false,
-        }
+/// The seeds that a stored model has learnt from, as far as this service can vouch for them.
+fn data_seeds(record: &Model, document: &ModelDocument) -> Option<Arc<[u64]>> {
+    record.job?;
+    if let Some(seeds) = &document.data_seeds {
+        return Some(seeds.as_slice().into());
     }
+    // The first releases kept no list. Their models say themselves whether they have ancestors.
+    let is_drawn = document.data_sha256.is_none() && document.warm_start.is_none();
+    let is_own = match catalogue::find(&record.learner) {
+        None => true,
+        Some(entry) => {
+            Parameters::from_json(entry.parameters, &document.params).is_ok_and(|parameters| {
+                !Task {
+                    parameters,
+                    ..Task::of(entry, Seed(0))
+                }
+                .has_initial()
+            })
+        }
+    };
+    (is_drawn && is_own).then(|| [document.seed].as_slice().into())
 }
 
 impl Jobs {
@@ -80,21 +84,14 @@ impl Jobs {
         let document = document.map_err(StoreError::corrupt)?;
         let hypothesis = Hypothesis::try_from(&document.hypothesis);
         let hypothesis = hypothesis.map_err(StoreError::corrupt)?;
-        let origin = match document.data_sha256 {
-            _ if document.warm_start.is_some() => Origin::Unknown,
-            Some(sha256) => Origin::Sample { sha256 },
-            None if record.job.is_some() => Origin::Drawn {
-                seed: document.seed,
-            },
-            None => Origin::Unknown,
-        };
+        let data_seeds = data_seeds(&record, &document);
         let model = LoadedModel {
             hypothesis: Arc::new(hypothesis),
             names: Names {
                 features: document.features,
                 classes: document.classes,
             },
-            origin,
+            data_seeds,
         };
         self.models.keep(&record, &model, asked, before);
         Ok(model)

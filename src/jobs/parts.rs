@@ -70,6 +70,14 @@ impl Jobs {
             }
             let is_last = some.len() < PAGE as usize;
             all.extend(some);
+            if all
+                .iter()
+                .zip(0..)
+                .any(|(part, number)| part.part != number)
+            {
+                let told = format!("the parts of {parent} are not numbered as they were written");
+                return Err(StoreError::corrupt(told));
+            }
             if is_last {
                 return Ok(all);
             }

@@ -1,20 +1,33 @@
-//! Claims jobs while there are permits.
+//! Hands out permits: to parked jobs, and to jobs that are claimed. Tends the queue beside that.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::storage::ClaimTerms;
+use crate::records::schedule::{Line, Rank};
+use crate::records::{JobId, Owner};
+use crate::storage::{ClaimTerms, ReleaseTerms, StoreError};
 
 use super::service::Jobs;
 
 /// About how often an idle scheduler looks for work that another process queued or left behind, and
-/// one without a store whether it is back.
+/// one without a store whether it is back; and how often the queue is tended.
 const POLL: Duration = Duration::from_millis(500);
 
+/// The shares of owners are corrected once in so many rounds of tending.
+const ROUNDS_BETWEEN_SHARES: u32 = 4;
+
+/// The depths of the queue are measured once in so many rounds of tending.
+const ROUNDS_BETWEEN_DEPTHS: u32 = 20;
+
+/// The pause of a job after the first death of a process that computed it.
+const DEATH_PAUSE_SECONDS: f64 = 1.0;
+
 impl Jobs {
-    /// Claims and starts jobs until the process stops; none where it has no permits at all.
+    /// Claims and resumes jobs until the process stops; none where it has no permits at all.
     pub(super) async fn schedule(self: Arc<Self>) {
         // A store that is away or full for hours is told of once.
         let mut is_told = false;
@@ -24,38 +37,161 @@ impl Jobs {
                 () = self.stopping.cancelled() => return,
             };
             let Ok(permit) = permit else { return };
-            let terms = ClaimTerms {
-                lease_seconds: self.config.lease_seconds,
-                attempts_max: self.config.attempts_max,
-            };
             if self.stopping.is_cancelled() {
                 return;
             }
-            // The lease begins after this.
-            let leased_at = Instant::now();
-            let claim = self.store.claim_job(&self.worker, &terms, self.ids.now());
-            match claim.await {
-                Ok(Some(claim)) => {
+            match self.next(permit).await {
+                Ok(true) => {
                     is_told = false;
-                    let this = Arc::clone(&self);
-                    self.tasks.spawn(async move {
-                        this.run_claim(claim, leased_at, permit).await;
-                    });
                     continue;
                 }
-                Ok(None) => is_told = false,
+                Ok(false) => is_told = false,
                 Err(error) if is_told => tracing::debug!(%error, "no job can be claimed still"),
                 Err(error) => {
                     tracing::warn!(%error, "no job can be claimed for now");
                     is_told = true;
                 }
             }
-            drop(permit);
             tokio::select! {
                 () = self.hub.work.notified() => {}
                 () = tokio::time::sleep(self.ids.about(POLL)) => {}
                 () = self.stopping.cancelled() => return,
             }
         }
+    }
+
+    /// Gives a permit to the parked job that goes first, or to a claimed one; whether there was any.
+    async fn next(self: &Arc<Self>, permit: OwnedSemaphorePermit) -> Result<bool, StoreError> {
+        let parked = self.first_parked().await;
+        let mut permit = permit;
+        if let Some((job, is_preceded)) = parked
+            && !is_preceded
+        {
+            match self.parked.resume(job, permit) {
+                Ok(()) => return Ok(true),
+                Err(back) => permit = back,
+            }
+        }
+        let terms = ClaimTerms {
+            lease_seconds: self.config.lease_seconds,
+            memory_bytes_max: u64::MAX,
+        };
+        // The lease begins after this.
+        let leased_at = Instant::now();
+        let claimed = self.store.claim_job(&self.worker, &terms, self.ids.now());
+        let claim = match (claimed.await, parked) {
+            (Ok(Some(claim)), _) => claim,
+            (Ok(None) | Err(_), Some((job, _))) => {
+                return Ok(self.parked.resume(job, permit).is_ok());
+            }
+            (Ok(None), None) => return Ok(false),
+            (Err(error), None) => return Err(error),
+        };
+        let waited = self.ids.now().milliseconds() - claim.job.created_at.milliseconds();
+        metrics::histogram!("halfspace_job_wait_seconds").record(waited.max(0) as f64 / 1_000.0);
+        let this = Arc::clone(self);
+        self.tasks.spawn(async move {
+            this.run_claim(claim, leased_at, permit).await;
+        });
+        Ok(true)
+    }
+
+    /// The parked job that goes first among the parked ones, and whether a claimable job precedes it.
+    /// While the store does not answer, parked jobs do not wait for it.
+    async fn first_parked(&self) -> Option<(JobId, bool)> {
+        let mut first: Option<((f64, Rank), JobId, bool)> = None;
+        for (job, owner, rank) in self.parked.list() {
+            let line = self.line(&owner).await.unwrap_or_default();
+            let place = (line.virtual_seconds, rank);
+            if first.is_none_or(|(least, ..)| place < least) {
+                first = Some((place, job, line.precedes(&rank)));
+            }
+        }
+        first.map(|(_, job, is_preceded)| (job, is_preceded))
+    }
+
+    /// The jobs that could go before a job of an owner.
+    pub(super) async fn line(&self, owner: &Owner) -> Result<Line, StoreError> {
+        self.store.line(owner, u64::MAX).await
+    }
+
+    /// On which terms jobs of dead workers go back to the queue.
+    #[must_use]
+    pub fn release_terms(deaths_max: u32) -> ReleaseTerms {
+        ReleaseTerms {
+            deaths_max,
+            pause_seconds: DEATH_PAUSE_SECONDS,
+        }
+    }
+
+    /// Queues jobs of dead workers, pays for waited jobs, corrects shares and measures the queue, until
+    /// the process stops.
+    pub(super) async fn tend_queue(self: Arc<Self>) {
+        for round in 0_u32.. {
+            tokio::select! {
+                () = tokio::time::sleep(self.ids.about(POLL)) => {}
+                () = self.stopping.cancelled() => return,
+            }
+            if let Err(error) = self.tend_round(round).await {
+                tracing::debug!(%error, "the queue is not tended");
+            }
+        }
+    }
+
+    async fn tend_round(&self, round: u32) -> Result<(), StoreError> {
+        let terms = Self::release_terms(self.config.attempts_max);
+        if self.store.release_expired(&terms, self.ids.now()).await? > 0 {
+            self.hub.work.notify_one();
+        }
+        let spent: Vec<_> = self.unpaid().drain().collect();
+        if !spent.is_empty()
+            && let Err(error) = self.store.pay(&spent).await
+        {
+            // The next round pays.
+            for (owner, seconds) in &spent {
+                self.owe(owner, *seconds);
+            }
+            return Err(error);
+        }
+        if round.is_multiple_of(ROUNDS_BETWEEN_SHARES) {
+            self.store.tend_shares().await?;
+        }
+        if round.is_multiple_of(ROUNDS_BETWEEN_DEPTHS) {
+            self.measure_queue().await?;
+        }
+        Ok(())
+    }
+
+    /// Shows how many jobs wait, and for how long the oldest has. A task without waiting jobs is shown
+    /// with none once it was seen.
+    async fn measure_queue(&self) -> Result<(), StoreError> {
+        let depths = self.store.queue_depths().await?;
+        let now = self.ids.now().milliseconds();
+        let mut seen = self
+            .tasks_seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        for task in &*seen {
+            let labels = [("task", task.clone())];
+            metrics::gauge!("halfspace_queue_depth", &labels).set(0.0);
+            metrics::gauge!("halfspace_queue_age_seconds", &labels).set(0.0);
+        }
+        for (task, depth, oldest) in depths {
+            let age_ms = (now - oldest.milliseconds()).max(0);
+            let labels = [("task", task.clone())];
+            metrics::gauge!("halfspace_queue_depth", &labels).set(depth as f64);
+            metrics::gauge!("halfspace_queue_age_seconds", &labels).set(age_ms as f64 / 1_000.0);
+            seen.insert(task);
+        }
+        Ok(())
+    }
+
+    /// Notes the seconds of a waited job, which never had a lease.
+    pub(super) fn owe(&self, owner: &Owner, seconds: f64) {
+        *self.unpaid().entry(owner.clone()).or_default() += seconds;
+    }
+
+    fn unpaid(&self) -> MutexGuard<'_, HashMap<Owner, f64>> {
+        self.unpaid.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

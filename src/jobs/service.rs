@@ -1,6 +1,8 @@
 //! The jobs of this process: what it needs, how it starts, waits and stops.
 
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
@@ -10,6 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::callbacks::CallbackClient;
 use crate::learners::run::Interrupt;
+use crate::records::schedule::SLICE_SECONDS_MIN;
 use crate::records::{Job, JobId, KeyRecord, Owner};
 use crate::storage::{
     Blobs, CancelOutcome, DeleteOutcome, OverQuota, Standing, Store, StoreError, Usage, WorkerId,
@@ -18,7 +21,12 @@ use crate::storage::{
 use super::hub::{self, Hub};
 use super::ids::Ids;
 use super::model_cache::ModelCache;
+use super::parking::ParkedJobs;
+use super::reservations::Reservations;
+use super::service_clock::ServiceClock;
 use super::sessions::Sessions;
+use super::stored_data::KnownCrcs;
+use super::sweep::Orphans;
 
 /// How often a waiter looks at the store, since other processes change it too.
 const POLL: Duration = Duration::from_millis(500);
@@ -34,7 +42,8 @@ pub struct JobsConfig {
     pub workers: usize,
     /// After so many seconds without a heartbeat a job is another worker's to take.
     pub lease_seconds: u32,
-    /// A job begun so often without an end fails as `poisoned`.
+    /// A job fails as `poisoned` after so many deaths of processes in which it ran alone, and as
+    /// `data-missing` after so many attempts to read its data.
     pub attempts_max: u32,
     /// Seconds of computing of a job that names none.
     pub seconds_default: f64,
@@ -48,6 +57,10 @@ pub struct JobsConfig {
     pub adopt_after: Duration,
     /// Time between two stored progress events of a job.
     pub progress_interval: Duration,
+    /// How long a job waits in the queue whose data could not be read.
+    pub unread_pause: Duration,
+    /// The shortest time that a job computes before it yields to another.
+    pub slice: Duration,
 }
 
 impl Default for JobsConfig {
@@ -62,6 +75,8 @@ impl Default for JobsConfig {
             checkpoint_every: Duration::from_secs(30),
             adopt_after: Duration::from_millis(200),
             progress_interval: Duration::from_millis(500),
+            unread_pause: Duration::from_secs(30),
+            slice: Duration::from_secs_f64(SLICE_SECONDS_MIN),
         }
     }
 }
@@ -126,12 +141,23 @@ pub struct Jobs {
     pub(super) hub: Hub,
     pub(super) worker: WorkerId,
     pub(super) permits: Arc<Semaphore>,
+    pub(super) parked: ParkedJobs,
+    /// Whether a job of this process runs alone, or is about to.
+    pub(super) has_suspect: AtomicBool,
+    /// The computed seconds of waited jobs by owner, until the shares have paid them.
+    pub(super) unpaid: Mutex<HashMap<Owner, f64>>,
+    /// The tasks that the gauges of the queue have shown.
+    pub(super) tasks_seen: Mutex<BTreeSet<String>>,
     pub(super) config: JobsConfig,
     pub(super) stopping: CancellationToken,
     pub(super) tasks: TaskTracker,
     pub(super) sessions: Sessions,
     pub(super) models: ModelCache,
+    pub(super) known_crcs: KnownCrcs,
+    pub(super) service_clock: ServiceClock,
+    pub(super) orphans: Orphans,
     pub(super) callbacks: Option<Arc<CallbackClient>>,
+    pub(super) reservations: Arc<Reservations>,
 }
 
 impl Jobs {
@@ -147,12 +173,20 @@ impl Jobs {
         Arc::new(Self {
             worker: WorkerId::new(ids.name("worker")),
             permits: Arc::new(Semaphore::new(config.workers)),
+            parked: ParkedJobs::default(),
+            has_suspect: AtomicBool::new(false),
+            unpaid: Mutex::default(),
+            tasks_seen: Mutex::default(),
             hub: Hub::default(),
             stopping: CancellationToken::new(),
             tasks: TaskTracker::new(),
             sessions: Sessions::new(Arc::clone(&store), config.workers),
             models: ModelCache::default(),
+            known_crcs: KnownCrcs::default(),
+            service_clock: ServiceClock::default(),
+            orphans: Orphans::default(),
             callbacks: callbacks.map(Arc::new),
+            reservations: Arc::default(),
             store,
             blobs,
             ids,
@@ -163,6 +197,7 @@ impl Jobs {
     /// Begins to claim, deliver and sweep. Until then jobs are only accepted.
     pub fn start(self: &Arc<Self>) {
         self.tasks.spawn(Arc::clone(self).schedule());
+        self.tasks.spawn(Arc::clone(self).tend_queue());
         self.tasks.spawn(Arc::clone(self).deliver_callbacks());
         self.tasks.spawn(Arc::clone(self).sweep_regularly());
         self.tasks.spawn(Arc::clone(self).forget_idle_sessions());

@@ -119,9 +119,7 @@ impl SessionWriter {
             can_learn(live, position)?;
             match self.learn_once(&mut place, &data, when_not_all).await? {
                 Ok(learnt) => return Ok(learnt),
-                Err(stands) if position.is_some() => {
-                    return Err(SessionError::Elsewhere { position: stands });
-                }
+                // The position comes from the stored session, whose digest is compared.
                 Err(_) => {
                     drop(place);
                     place = jobs.fresh(slot, &self.owner, self.id).await?;
@@ -131,14 +129,13 @@ impl SessionWriter {
         Err(SessionError::Busy)
     }
 
-    /// Learns in memory, then on disk; the position where the session stands instead, when another
-    /// process was there first.
+    /// Learns in memory, then on disk, unless another process was there first.
     async fn learn_once(
         &self,
         place: &mut Option<Live>,
         data: &Arc<Data>,
         when_not_all: WhenNotAll,
-    ) -> Result<Result<Learnt, u64>, SessionError> {
+    ) -> Result<Result<Learnt, Elsewhere>, SessionError> {
         // Out of its place until it is stored: whatever happens, nobody sees more than that.
         let mut live = place.take().ok_or(SessionError::Broken)?;
         let (position, data) = (live.position(), Arc::clone(data));
@@ -169,12 +166,15 @@ impl SessionWriter {
                 *place = Some(live);
                 Ok(Ok(learnt))
             }
-            Appended::Elsewhere { position } => Ok(Err(position)),
+            Appended::Elsewhere { .. } => Ok(Err(Elsewhere)),
             Appended::NotFound => Err(SessionError::NotFound),
             Appended::OverQuota(over) => Err(SessionError::OverQuota(over)),
         }
     }
 }
+
+/// That the session stands elsewhere by now.
+struct Elsewhere;
 
 /// Why nothing was learnt in memory. Only an unfit example leaves the session as it was.
 enum NotLearnt {

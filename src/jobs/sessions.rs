@@ -248,6 +248,7 @@ impl Jobs {
                 updates: counts.updates,
                 passes: counts.passes,
                 held_out: None,
+                data_seeds: None,
                 warm_start: None,
                 features: None,
                 classes: None,
@@ -369,7 +370,15 @@ impl Jobs {
 }
 
 /// Tells a computation to stop when nobody waits for it any more.
-struct StopOnDrop(StopFlag);
+#[derive(Default)]
+pub(super) struct StopOnDrop(StopFlag);
+
+impl StopOnDrop {
+    /// The flag that the computation looks at.
+    pub(super) fn flag(&self) -> StopFlag {
+        self.0.clone()
+    }
+}
 
 impl Drop for StopOnDrop {
     fn drop(&mut self) {

@@ -1,6 +1,6 @@
 //! The data of a job or a dataset where they are stored: opened, to be read as they are needed.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::formats::{BlocksError, Buffers, StoredExamples};
 use crate::learners::run::StopFlag;
@@ -13,6 +13,36 @@ use super::service::{Jobs, JobsError};
 /// Bytes read at once of data that are not held as a whole. Few, so that they are still in the
 /// processor's cache when they are learnt from; enough for a disk to be quick.
 const WINDOW_BYTES_MAX: u64 = 1 << 20;
+
+/// Bytes of cached CRCs.
+const KNOWN_BYTES_MAX: usize = 64 << 20;
+
+/// A cache of the CRCs of blobs of version 1 whose digest was compared, by key, the oldest first.
+#[derive(Default)]
+pub(super) struct KnownCrcs(Mutex<Vec<(String, Arc<[u64]>)>>);
+
+impl KnownCrcs {
+    fn of(&self, key: &str) -> Option<Arc<[u64]>> {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.iter().find(|(of, _)| of == key);
+        found.map(|(_, crcs)| Arc::clone(crcs))
+    }
+
+    /// Caches the CRCs of a blob. The oldest entries are dropped beyond [`KNOWN_BYTES_MAX`].
+    pub(super) fn keep(&self, key: &str, crcs: &Arc<[u64]>) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.iter().any(|(of, _)| of == key) {
+            return;
+        }
+        known.push((key.to_owned(), Arc::clone(crcs)));
+        let bytes = |known: &[(String, Arc<[u64]>)]| -> usize {
+            known.iter().map(|(_, crcs)| size_of_val(&crcs[..])).sum()
+        };
+        while known.len() > 1 && bytes(&known) > KNOWN_BYTES_MAX {
+            known.remove(0);
+        }
+    }
+}
 
 /// Why the stored form of some data could not be read.
 #[derive(Debug)]
@@ -86,10 +116,14 @@ impl Jobs {
         let opened = tokio::task::spawn_blocking(move || {
             StoredExamples::open(source, sha256, buffers, stop)
         });
-        match opened.await {
-            Ok(opened) => opened.map_err(|error| ReadError::from(&error)),
-            Err(error) => Err(ReadError::Broken(error.to_string())),
+        let opened = match opened.await {
+            Ok(opened) => opened.map_err(|error| ReadError::from(&error))?,
+            Err(error) => return Err(ReadError::Broken(error.to_string())),
+        };
+        if let Some(crcs) = self.known_crcs.of(key) {
+            opened.know(crcs);
         }
+        Ok(opened)
     }
 
     /// The owner's dataset, its examples still where they are.

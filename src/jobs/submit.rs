@@ -9,18 +9,26 @@ use tokio::time::Instant;
 
 use crate::callbacks::CallbackUrl;
 use crate::formats;
+use crate::learners::examples::Examples;
 use crate::learners::run::Interrupt;
 use crate::records::task::JobSpec;
-use crate::records::{Callback, DatasetId, Job, KeyClaim, Owner, Priority, Status};
+use crate::records::{Callback, DatasetId, Demand, Job, KeyClaim, Owner, Priority, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError, Usage};
 
 use super::checkpoints::Beginning;
 use super::compute::{Computation, Computed};
 use super::keeper::Keeper;
+use super::parking::{PermitSlot, Stance};
 use super::service::{Jobs, JobsError};
 use super::stored_data::ReadError;
 use super::work::Work;
 use super::{ending, worker};
+
+/// A waited job that is expected to take longer is stored first.
+const WAITED_SECONDS_MAX: f64 = 0.2;
+
+/// A waited job with more data is stored first.
+const WAITED_BYTES_MAX: u64 = 16 << 20;
 
 /// A store that failed later than this is not asked again.
 const ASKED_AGAIN_WITHIN: Duration = Duration::from_millis(500);
@@ -85,12 +93,12 @@ impl Jobs {
         if let Some(count) = new.work.parts() {
             return self.enqueue_parts(new, count).await;
         }
-        let permit = if patience.is_zero() {
+        let record = self.record(&new);
+        let permit = if patience.is_zero() || !is_small(&record, &new.work) {
             None
         } else {
             Arc::clone(&self.permits).try_acquire_owned().ok()
         };
-        let record = self.record(&new);
         let Some(permit) = permit else {
             return self.enqueue(record, &new.work, new.key.as_ref()).await;
         };
@@ -117,6 +125,10 @@ impl Jobs {
             data_sha256: new.data_sha256.clone(),
             dataset: new.dataset,
             priority: new.priority.get(),
+            demand: Demand {
+                seconds: new.work.expected_seconds(self.config.seconds_default),
+                memory_bytes: 0,
+            },
             callback: new.callback.as_ref().map(|url| Callback::new(url.as_str())),
             ..Job::queued(
                 self.ids.id(),
@@ -175,7 +187,8 @@ impl Jobs {
         }
     }
 
-    /// Stores the sample of a job, if it has one of its own, and names the blob in its record.
+    /// Stores the sample of a job, if it has one of its own, and names the blob in its record. Its
+    /// bytes are reserved meanwhile; from then on the row counts them.
     pub(super) async fn keep_data(&self, record: &mut Job, work: &Work) -> Result<(), JobsError> {
         let own = work.data().filter(|_| record.dataset.is_none());
         let Some(data) = own.cloned() else {
@@ -192,19 +205,18 @@ impl Jobs {
             Err(_) => return Err(JobsError::Stopping),
         };
         let length = bytes.len() as u64;
-        self.check_room(&record.owner, &of_bytes(length)).await?;
+        let _reserved = self.reserve(&record.owner, length).await?;
         self.blobs.put(&key, bytes).await?;
         (record.data_key, record.data_bytes) = (Some(key), length);
         Ok(())
     }
 }
 
-/// So many bytes stored.
-fn of_bytes(stored_bytes: u64) -> Usage {
-    Usage {
-        stored_bytes,
-        ..Usage::default()
-    }
+/// Whether a waited job is computed before it is stored: it is expected to be short, and its data are
+/// written only at its end.
+fn is_small(record: &Job, work: &Work) -> bool {
+    let bytes = work.data().map_or(0, |data| data.shape().memory_bytes());
+    record.demand.seconds <= WAITED_SECONDS_MAX && bytes <= WAITED_BYTES_MAX
 }
 
 /// Whether the store is to be asked once more, since perhaps only its answer is missing. Not when it
@@ -227,7 +239,9 @@ impl Waited {
         let seconds = jobs.config.seconds_default;
         let beginning = Beginning::of(self.record.id);
         let work = Arc::clone(&self.work);
-        let mut computation = Computation::start(work, beginning, seconds, permit);
+        let permit = PermitSlot::new(permit);
+        let computation = Computation::start(work, beginning, seconds, Arc::clone(&permit));
+        let mut computation = computation;
         let _registered = jobs.hub.register(
             self.record.id,
             self.record.lineage,
@@ -238,7 +252,9 @@ impl Waited {
         }
         let computed = tokio::select! {
             computed = computation.ended() => computed,
-            () = tokio::time::sleep(adopt_after) => return self.adopt(jobs, computation).await,
+            () = tokio::time::sleep(adopt_after) => {
+                return self.adopt(jobs, computation, permit).await;
+            }
         };
         let answer = match computed {
             // A worker tries again what could not be read just now.
@@ -248,6 +264,8 @@ impl Waited {
                     .await
             }
             computed => {
+                let seconds = computation.checkpoints.stopwatch.seconds();
+                jobs.owe(&self.record.owner, seconds);
                 let end = ending::end(jobs, &self.record, &self.work, computed).await;
                 jobs.insert_ended(self.record, end, self.key.as_ref()).await
             }
@@ -257,14 +275,15 @@ impl Waited {
     }
 
     /// The job takes its time: it is stored as running, and from then on like any other.
-    async fn adopt(mut self, jobs: &Jobs, computation: Computation) {
+    async fn adopt(mut self, jobs: &Jobs, computation: Computation, permit: Arc<PermitSlot>) {
         self.record.status = Status::Running;
         self.record.attempt = 1;
         let key = self.key.as_ref();
         match jobs.insert_running(&mut self.record, &self.work, key).await {
             Ok((lease, leased_at)) => {
                 let _ = self.sender.send(Ok(self.record.clone()));
-                let keeper = Keeper::new(jobs, &self.record, &lease, leased_at);
+                let stance = Stance::new(permit, jobs.slice(0.0));
+                let keeper = Keeper::new(jobs, &self.record, &lease, leased_at, stance);
                 worker::attend(keeper, &self.work, computation).await;
             }
             Err(error) => {

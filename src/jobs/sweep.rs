@@ -1,9 +1,11 @@
-//! Removes ended jobs and idempotency keys that are old, blobs that no job and no dataset names, and what
-//! interrupted uploads have left.
+//! Removes old ended jobs, old idempotency keys, orphan blobs and unfinished uploads. Ages are service
+//! time: see [`super::service_clock`].
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+
+use tokio::time::Instant;
 
 use crate::records::Timestamp;
 use crate::records::idempotency::KEPT_MS;
@@ -15,22 +17,61 @@ use super::service::Jobs;
 /// Time between two sweeps.
 const INTERVAL: Duration = Duration::from_secs(600);
 
+/// Time between two looks at the clock.
+const LOOK: Duration = Duration::from_secs(10);
+
 /// Jobs removed in one transaction.
 const BATCH: u32 = 500;
 
 /// No upload that goes on began, or was last written to, so long ago. A record is written after its
 /// blob: a blob this old without one is nobody's.
-const UNFINISHED_AGE_MS: i64 = 86_400_000;
+const UNFINISHED_AGE_MS: u64 = 86_400_000;
+
+/// The orphan blobs of the last sweep, each with the monotonic time of its first sighting.
+#[derive(Default)]
+pub(super) struct Orphans(Mutex<HashMap<String, Duration>>);
+
+impl Orphans {
+    /// The orphans to delete: those that an earlier sweep of this process saw and whose time is before
+    /// `before`, and those that this process has seen for a day.
+    fn to_remove(
+        &self,
+        unnamed: Vec<(String, Timestamp)>,
+        before: Option<Timestamp>,
+        now: Duration,
+    ) -> Vec<String> {
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = HashMap::new();
+        let mut old = Vec::new();
+        for (key, modified_at) in unnamed {
+            let since = seen.get(&key).copied().unwrap_or(now);
+            let seen_for = now.saturating_sub(since);
+            let is_old = before.is_some_and(|before| modified_at < before);
+            if seen_for >= INTERVAL && is_old
+                || seen_for >= Duration::from_millis(UNFINISHED_AGE_MS)
+            {
+                old.push(key.clone());
+            }
+            known.insert(key, since);
+        }
+        *seen = known;
+        old
+    }
+}
 
 impl Jobs {
     /// Sweeps now and then until the process stops.
     pub(super) async fn sweep_regularly(self: Arc<Self>) {
+        let mut due = Instant::now();
         loop {
-            if let Err(error) = self.sweep().await {
-                tracing::warn!(%error, "the sweep is put off");
+            if Instant::now() >= due || self.clock_jumped().await {
+                if let Err(error) = self.sweep().await {
+                    tracing::warn!(%error, "the sweep is put off");
+                }
+                due = Instant::now() + INTERVAL;
             }
             tokio::select! {
-                () = tokio::time::sleep(INTERVAL) => {}
+                () = tokio::time::sleep(LOOK) => {}
                 () = self.stopping.cancelled() => return,
             }
         }
@@ -41,22 +82,27 @@ impl Jobs {
     /// # Errors
     /// What the store says; the rest is left to the next sweep.
     pub async fn sweep(&self) -> Result<(), StoreError> {
-        let kept_ms = i64::from(self.config.retention_days) * 86_400_000;
-        let before = Timestamp::from_milliseconds(self.ids.now().milliseconds() - kept_ms);
-        loop {
-            let swept = self.store.sweep_jobs(before, BATCH).await?;
-            for key in &swept.data_keys {
-                self.forget_data(Some(key)).await;
-            }
-            if swept.jobs < u64::from(BATCH) {
-                break;
-            }
+        self.note_time().await?;
+        let lengthened = self.store.shorten_leases(self.config.lease_seconds).await?;
+        if lengthened > 0 {
+            tracing::warn!(
+                lengthened,
+                "leases and callbacks lay days ahead, since the database's clock had jumped; they are due soon"
+            );
         }
-        self.sweep_idempotency_keys().await?;
-        self.sweep_orphans().await?;
-        let before =
-            Timestamp::from_milliseconds(self.ids.now().milliseconds() - UNFINISHED_AGE_MS);
-        let removed = self.blobs.remove_unfinished(before).await?;
+        let kept_ms = u64::from(self.config.retention_days) * 86_400_000;
+        if let Some(before) = self.horizon(kept_ms).await? {
+            self.sweep_jobs(before).await?;
+        }
+        if let Some(before) = self.horizon(KEPT_MS).await? {
+            self.sweep_idempotency_keys(before).await?;
+        }
+        let before = self.horizon(UNFINISHED_AGE_MS).await?;
+        self.sweep_orphans(before).await?;
+        let removed = match before {
+            Some(before) => self.blobs.remove_unfinished(before).await?,
+            None => 0,
+        };
         if removed > 0 {
             tracing::info!(
                 removed,
@@ -66,8 +112,19 @@ impl Jobs {
         Ok(())
     }
 
-    async fn sweep_idempotency_keys(&self) -> Result<(), StoreError> {
-        let before = Timestamp::from_milliseconds(self.ids.now().milliseconds() - KEPT_MS);
+    async fn sweep_jobs(&self, before: Timestamp) -> Result<(), StoreError> {
+        loop {
+            let swept = self.store.sweep_jobs(before, BATCH).await?;
+            for key in &swept.data_keys {
+                self.forget_data(Some(key)).await;
+            }
+            if swept.jobs < u64::from(BATCH) {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn sweep_idempotency_keys(&self, before: Timestamp) -> Result<(), StoreError> {
         loop {
             let swept = self.store.sweep_idempotency_keys(before, BATCH).await?;
             if swept < u64::from(BATCH) {
@@ -76,12 +133,11 @@ impl Jobs {
         }
     }
 
-    async fn sweep_orphans(&self) -> Result<(), StoreError> {
+    async fn sweep_orphans(&self, before: Option<Timestamp>) -> Result<(), StoreError> {
         // The blobs are listed first: what is stored meanwhile is then in use, not an orphan.
         let mut blobs = self.blobs.list("jobs").await?;
         blobs.extend(self.blobs.list("datasets").await?);
         blobs.extend(self.blobs.list(PROBES).await?);
-        let oldest = self.ids.now().milliseconds() - UNFINISHED_AGE_MS;
         let mut used = HashSet::new();
         let mut after: Option<String> = None;
         loop {
@@ -93,10 +149,10 @@ impl Jobs {
                 break;
             }
         }
-        for blob in blobs {
-            if blob.modified_at.milliseconds() < oldest && !used.contains(&blob.key) {
-                self.forget_data(Some(&blob.key)).await;
-            }
+        let unnamed = blobs.into_iter().filter(|blob| !used.contains(&blob.key));
+        let unnamed = unnamed.map(|blob| (blob.key, blob.modified_at)).collect();
+        for key in self.orphans.to_remove(unnamed, before, self.ids.elapsed()) {
+            self.forget_data(Some(&key)).await;
         }
         Ok(())
     }

@@ -1,28 +1,38 @@
 //! From a stored training to a task of the learners, and from its outcome to documents.
 
-use std::sync::Arc;
-
-use crate::learners::catalogue::{self, DefaultStop, Entry};
+use crate::bits::words_for;
+use crate::learners::catalogue::{self, DefaultStop, Entry, Pace};
 use crate::learners::drift_chain::N_MAX;
-use crate::learners::hypothesis::Hypothesis;
+use crate::learners::evidence::Evidence;
 use crate::learners::outcome::Outcome;
 use crate::learners::parameters::Parameters;
 use crate::learners::random::Seed;
-use crate::learners::run::Limits;
+use crate::learners::run::{Interrupt, Limits, StopFlag};
 use crate::learners::stopping::{Sampling, StopRule};
-use crate::learners::task::{self, Input, Task, WarmStart};
+use crate::learners::task::{self, Input, Task};
 use crate::learners::train_loop::Reason;
 use crate::records::hypothesis::HypothesisDocument;
+use crate::records::task::DataSpec;
 use crate::records::train::{ModelDocument, StopRuleName, TraceDocument, TrainResult, TrainSpec};
 use crate::records::{Job, Model, ModelId, Names};
 use crate::theory::directed_drift::expected_examples_log2;
 
 use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
 use super::ids::Ids;
+use super::models::LoadedModel;
 use super::work::{Allowance, ResolveError};
 
 /// Characters of an unknown name that an error repeats.
 const NAME_SHOWN_MAX: usize = 256;
+
+/// Why nothing is claimed of a run whose first hypothesis a client gave.
+const GIVEN: &str = "the first hypothesis was given, and may depend on the examples";
+
+/// Why nothing is claimed of a run that begins from a model.
+const LEARNT: &str = "the model that the run begins from may have learnt from the same examples";
+
+/// Of more data than this a model does not keep the seeds.
+const SEEDS_MAX: usize = 1000;
 
 /// More examples a second than any machine reads at present.
 const EXAMPLES_A_SECOND_MAX: f64 = 1e9;
@@ -33,6 +43,8 @@ pub(super) struct TrainJob {
     pub(super) task: Task,
     /// The model that it begins from.
     warm_start: Option<ModelId>,
+    /// The seeds of all data that the model will have learnt from, where known.
+    data_seeds: Option<Vec<u64>>,
     /// The names that its data came with.
     names: Names,
 }
@@ -72,41 +84,91 @@ impl TrainJob {
             ends_by_time: stop.max_seconds.is_some(),
             trace: spec.trace,
             holdout: spec.holdout.map(|share| share.get()),
-            start: None,
+            in_units: spec.in_units,
+            ..Task::of(entry, seed)
         };
+        // Before anything is known of the examples.
+        let start_doubt = task.has_initial().then_some(GIVEN);
         Ok(Self {
-            task,
+            task: Task {
+                start_doubt,
+                ..task
+            },
             warm_start: None,
+            data_seeds: None,
             names: Names::default(),
         })
     }
 
     /// With what a training needs besides its spec: the hypothesis that it begins from, if it names
-    /// one, and the names that go into its model.
+    /// one, the known facts about the data, and the names for the model.
     ///
     /// # Errors
     /// [`ResolveError::NoModel`].
     pub(super) fn with(
         mut self,
         spec: &TrainSpec,
-        model: Option<Arc<Hypothesis>>,
-        names: &Names,
+        model: Option<LoadedModel>,
+        data: &DataSpec,
     ) -> Result<Self, ResolveError> {
+        let is_drawn_now = data.generated.is_some() && data.is_seed_drawn;
+        let data_seed = match data.generated {
+            Some(_) => Some(self.task.seed.0),
+            None => data.seed,
+        };
+        let has_initial = self.task.has_initial();
+        let mut ancestors = (!has_initial).then(Vec::new);
         if let Some(start) = spec.warm_start {
+            let model = model.ok_or(ResolveError::NoModel)?;
             self.warm_start = Some(start.model);
-            self.task.start = Some(WarmStart {
-                hypothesis: model.ok_or(ResolveError::NoModel)?,
-                is_fresh: start.is_fresh,
-            });
+            ancestors = model.data_seeds.map(|seeds| seeds.to_vec());
+            self.task.start = Some(model.hypothesis);
         }
-        self.names = names.clone();
+        let is_known_fresh = match (&ancestors, data_seed) {
+            (Some(seeds), Some(seed)) => !seeds.contains(&seed),
+            _ => false,
+        };
+        self.task.start_doubt = match (has_initial, &self.task.start) {
+            _ if is_drawn_now || is_known_fresh => None,
+            (true, _) => Some(GIVEN),
+            (false, Some(_)) => Some(LEARNT),
+            (false, None) => None,
+        };
+        self.data_seeds = ancestors.zip(data_seed).and_then(|(mut seeds, seed)| {
+            seeds.push(seed);
+            seeds.sort_unstable();
+            seeds.dedup();
+            (seeds.len() <= SEEDS_MAX).then_some(seeds)
+        });
+        self.names = data.names.clone();
         Ok(self)
     }
 
     /// Checks it against its data.
     pub(super) fn check(&self, input: Input<'_>, allowance: Allowance) -> Result<(), ResolveError> {
+        if allowance.is_accepted {
+            return Ok(task::check_accepted(&self.task, input, u64::MAX)?);
+        }
         task::check(&self.task, input, allowance.state_bytes)?;
         self.check_seconds(input, allowance.seconds)
+    }
+
+    /// The task, with the evidence of the sample against the declared sampling, where a claim
+    /// rests on that.
+    ///
+    /// # Errors
+    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
+    pub(super) fn with_evidence(
+        &self,
+        input: Input<'_>,
+        known: Option<(u64, u64)>,
+        stop: &StopFlag,
+    ) -> Result<Task, Interrupt> {
+        let mut task = self.task.clone();
+        if let (Input::Sample { data, .. }, Some(sampling)) = (input, task.claims_by(input)) {
+            task.evidence = Some(Evidence::of(data, sampling, known, stop)?);
+        }
+        Ok(task)
     }
 
     /// Refuses a search that is expected to be cut off, where the chain of Directed Drift tells how
@@ -155,13 +217,43 @@ impl TrainJob {
         planned.into_iter().flatten().min()
     }
 
+    /// Seconds of one core that the training is expected to take, where its limits tell: a nanosecond
+    /// per word of each example, and where examples get slower, per example of a pass too. The first
+    /// hypothesis without a mistake ends it earlier.
+    pub(super) fn expected_seconds(&self, n: usize, in_a_pass: Option<u64>) -> Option<f64> {
+        let passes = self
+            .task
+            .limits
+            .max_passes
+            .or(match self.task.entry.default_stop {
+                DefaultStop::Confidence => Some(1),
+                DefaultStop::Passes(passes) | DefaultStop::PassesOrConfidence(passes) => {
+                    Some(passes)
+                }
+                DefaultStop::Mistakes(_) | DefaultStop::Own => None,
+            });
+        let all = passes.zip(in_a_pass);
+        let all = all.map(|(passes, examples)| passes.saturating_mul(examples));
+        let planned = all.into_iter().chain(self.task.limits.max_examples).min()?;
+        let each = match self.task.entry.pace {
+            Pace::Steady => 1,
+            Pace::Slowing => in_a_pass.unwrap_or(planned).max(1),
+            Pace::Unforeseen => return None,
+        };
+        Some(planned as f64 * each as f64 * words_for(n) as f64 * 1e-9)
+    }
+
     /// What is written of the training.
     pub(super) fn ending(&self, ids: &Ids, job: &Job, outcome: &Outcome, seconds: f64) -> Ending {
         let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
         let inline =
             is_within(&hypothesis, INLINE_HYPOTHESIS_BYTES_MAX).then(|| hypothesis.clone());
         let model = self.model(ids, job, outcome, hypothesis);
-        let result = TrainResult::new(outcome, model.id, inline, seconds);
+        let mut result = TrainResult::new(outcome, model.id, inline, seconds);
+        if let Some(best) = &mut result.best {
+            let is_shown = |found: &_| is_within(found, INLINE_HYPOTHESIS_BYTES_MAX);
+            best.hypothesis = best.hypothesis.take().filter(is_shown);
+        }
         Ending {
             result: json(&result),
             is_cancelled: outcome.termination.reason == Reason::Cancelled,
@@ -190,6 +282,7 @@ impl TrainJob {
             updates: outcome.counts.updates,
             passes: outcome.counts.passes,
             held_out,
+            data_seeds: self.data_seeds.clone(),
             warm_start: self.warm_start,
             features: self.names.features.clone(),
             classes: self.names.classes.clone(),

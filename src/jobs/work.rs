@@ -2,20 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::experiments::{self, ExperimentError, PartTally};
+use crate::experiments::{self, PartTally};
 use crate::formats::{Assume, StoredExamples};
 use crate::learners::data::Data;
 use crate::learners::evaluate::Evaluation;
 use crate::learners::generate::Plan;
-use crate::learners::hypothesis::Hypothesis;
 use crate::learners::outcome::Outcome;
-use crate::learners::parameters::ParameterError;
 use crate::learners::random::Seed;
 use crate::learners::run::{Interrupt, Run, StopFlag};
 use crate::learners::stopping::Sampling;
-use crate::learners::task::{Input, TaskError};
+use crate::learners::task::Input;
 use crate::learners::train::train_from;
-use crate::records::grid::{GridCell, GridError, GridResult};
+use crate::records::grid::GridResult;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::{Job, PartOutcome};
 
@@ -26,7 +24,10 @@ use super::evaluate_job::EvaluateJob;
 use super::experiment_job::{ExperimentJob, ending_of_part, ending_of_whole};
 use super::grid_job::{self, GridJob};
 use super::ids::Ids;
+use super::models::LoadedModel;
 use super::stored_data::ReadError;
+
+pub use super::resolve_error::ResolveError;
 use super::train_job::TrainJob;
 
 /// Checked work with its data, ready to run.
@@ -50,7 +51,7 @@ enum Matter {
 /// What is to be done with data.
 #[derive(Clone, Debug)]
 enum WorkTask {
-    Train(TrainJob),
+    Train(Box<TrainJob>),
     Certify(CertificateJob),
     Evaluate(EvaluateJob),
 }
@@ -96,52 +97,10 @@ enum OwnedInput {
     Sample {
         sample: JobSample,
         assume: Option<Sampling>,
+        /// Duplicates and contradictions, where they were counted before.
+        repetitions: Option<(u64, u64)>,
     },
     Generated(Plan),
-}
-
-/// Why a stored or sent request cannot run.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum ResolveError {
-    /// No learner has this name.
-    #[error("there is no learner `{name}`; there are: {known}")]
-    UnknownLearner { name: String, known: String },
-    /// Parameters that the learner does not have, or out of their range.
-    #[error("{} of the learner's parameters are wrong", .0.len())]
-    Parameters(Vec<ParameterError>),
-    /// Task and data do not fit.
-    #[error(transparent)]
-    Task(#[from] TaskError),
-    /// The question is too hard for a sample of this size.
-    #[error("{0}")]
-    Intractable(String),
-    /// A field of the task does not fit the data.
-    #[error("{field}: {detail}")]
-    Field { field: &'static str, detail: String },
-    /// A sample is missing, or was given besides generated data.
-    #[error("a job has either a sample or generated data")]
-    NoData,
-    /// The model that it names was not brought along.
-    #[error("the job reads a model, which is missing")]
-    NoModel,
-    /// An experiment that is not run.
-    #[error(transparent)]
-    Experiment(#[from] ExperimentError),
-    /// Another version of the program cut the experiment.
-    #[error("the experiment was cut into {asked} parts, and is into {now} by this version")]
-    OtherParts { asked: u32, now: u32 },
-    /// A grid that is none.
-    #[error(transparent)]
-    Grid(#[from] GridError),
-    /// A training of a grid that cannot run.
-    #[error("with {}: {error}", .cell.shown())]
-    Cell {
-        cell: Box<GridCell>,
-        error: Box<ResolveError>,
-    },
-    /// What is stored of the parts does not read.
-    #[error("what came of a part cannot be read: {0}")]
-    Damaged(String),
 }
 
 /// What a job may take.
@@ -153,6 +112,8 @@ pub struct Allowance {
     pub seconds: f64,
     /// Seconds of one core that an experiment may be estimated to take, all its parts together.
     pub experiment_seconds: f64,
+    /// Whether the job was accepted before, perhaps by an earlier release.
+    pub is_accepted: bool,
 }
 
 impl Allowance {
@@ -161,6 +122,7 @@ impl Allowance {
         state_bytes: u64::MAX,
         seconds: f64::INFINITY,
         experiment_seconds: f64::INFINITY,
+        is_accepted: true,
     };
 }
 
@@ -173,7 +135,7 @@ pub fn resolve(
     spec: &JobSpec,
     seed: u64,
     sample: Option<JobSample>,
-    model: Option<Arc<Hypothesis>>,
+    model: Option<LoadedModel>,
     allowance: Allowance,
 ) -> Result<Work, ResolveError> {
     if let TaskSpec::Grid(grid) = &spec.task {
@@ -208,7 +170,7 @@ fn data_task(
     spec: &JobSpec,
     seed: u64,
     sample: Option<JobSample>,
-    model: Option<Arc<Hypothesis>>,
+    model: Option<LoadedModel>,
     allowance: Allowance,
 ) -> Result<Matter, ResolveError> {
     let input = input(&spec.data, Seed(seed), sample)?;
@@ -220,9 +182,9 @@ fn data_task(
     };
     let task = match &spec.task {
         TaskSpec::Train(train) => {
-            let job = TrainJob::new(train, seed)?.with(train, model, &spec.data.names)?;
+            let job = TrainJob::new(train, seed)?.with(train, model, &spec.data)?;
             job.check(input.as_input(), allowance)?;
-            WorkTask::Train(job)
+            WorkTask::Train(Box::new(job))
         }
         TaskSpec::Separability(spec) => certify(Asked::Separability(spec.clone()))?,
         TaskSpec::MaximumMargin(spec) => certify(Asked::MaximumMargin(spec.clone()))?,
@@ -230,7 +192,7 @@ fn data_task(
         TaskSpec::Evaluate(evaluate) => {
             let job = EvaluateJob {
                 model: evaluate.model,
-                hypothesis: model.ok_or(ResolveError::NoModel)?,
+                hypothesis: model.ok_or(ResolveError::NoModel)?.hypothesis,
                 zero_bit_value: spec.data.zero_bit_value.into(),
                 seed,
             };
@@ -253,6 +215,7 @@ fn input(
         (Some(sample), None) => Ok(OwnedInput::Sample {
             sample,
             assume: spec.assume.map(assumed_sampling),
+            repetitions: spec.repetitions,
         }),
         (None, Some(generated)) => Ok(OwnedInput::Generated(plan(generated, seed))),
         _ => Err(ResolveError::NoData),
@@ -296,10 +259,12 @@ impl Work {
             Err(why) => Some(why),
             Ok(()) => None,
         };
+        let known = input.repetitions();
         let input = input.as_input();
         match task {
             WorkTask::Train(job) => {
-                let outcome = train_from(&job.task, input, state, run)?;
+                let task = job.with_evidence(input, known, &run.stop)?;
+                let outcome = train_from(&task, input, state, run)?;
                 Ok(Found::Trained(Box::new(outcome)))
             }
             WorkTask::Certify(job) => {
@@ -402,6 +367,32 @@ impl Work {
         }
     }
 
+    /// Seconds of one core that it is expected to take: its limit where nothing better is known, else
+    /// at most its limit.
+    pub fn expected_seconds(&self, seconds_default: f64) -> f64 {
+        let limit = self.seconds_max.unwrap_or(seconds_default);
+        let expected = match &self.matter {
+            Matter::Experiment(job) => return job.estimated_seconds(),
+            Matter::Grid(job, _) => return limit * f64::from(job.trainings()),
+            Matter::Data(task, input) => {
+                let input = input.as_input();
+                let (n, examples) = (input.n(), input.examples());
+                let cells = examples.map(|examples| examples as f64 * n as f64);
+                match task {
+                    WorkTask::Train(job) => job.expected_seconds(n, examples),
+                    WorkTask::Certify(_) => cells.map(|cells| cells * cells * 1e-9),
+                    WorkTask::Evaluate(_) => cells.map(|cells| cells * 1e-9),
+                }
+            }
+        };
+        expected.map_or(limit, |expected| expected.min(limit))
+    }
+
+    /// Whether a state of it can be stored, for another worker to go on from.
+    pub(super) fn has_state(&self) -> bool {
+        matches!(self.matter, Matter::Data(WorkTask::Train(_), _))
+    }
+
     /// How many examples the whole run reads at most, where that is known.
     pub fn examples_planned(&self) -> Option<u64> {
         let Matter::Data(task, input) = &self.matter else {
@@ -419,7 +410,7 @@ impl Work {
 impl OwnedInput {
     fn as_input(&self) -> Input<'_> {
         match self {
-            Self::Sample { sample, assume } => Input::Sample {
+            Self::Sample { sample, assume, .. } => Input::Sample {
                 data: match sample {
                     JobSample::Memory(data) => data.as_ref(),
                     JobSample::Stored(examples) => examples.as_ref(),
@@ -427,6 +418,13 @@ impl OwnedInput {
                 assume: *assume,
             },
             Self::Generated(plan) => Input::Generated(plan),
+        }
+    }
+
+    fn repetitions(&self) -> Option<(u64, u64)> {
+        match self {
+            Self::Sample { repetitions, .. } => *repetitions,
+            Self::Generated(_) => None,
         }
     }
 

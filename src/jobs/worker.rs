@@ -11,16 +11,18 @@ use crate::learners::run::{Interrupt, Run};
 use crate::learners::task::TaskError;
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobError, Lineage};
-use crate::storage::{Blobs, Claim, Fenced, JobEnd, Lease, StoreError};
+use crate::storage::{Blobs, Claim, Fenced, JobEnd, Lease, Requeue, StoreError};
 
 use super::checkpoints::Beginning;
 use super::compute::{Computation, Computed};
 use super::ending;
-use super::keeper::Keeper;
+use super::keeper::{Hold, Keeper};
+use super::parking::{PermitSlot, Stance};
 use super::parts::without_products;
 use super::service::{Jobs, JobsError};
 use super::stored_data::ReadError;
 use super::work::{Allowance, JobSample, ResolveError, Work, resolve};
+use super::yielding::Solitude;
 
 /// How often the end of a job is written again after the store failed, with growing pauses.
 const FINISH_TRIES_MAX: u32 = 200;
@@ -31,6 +33,9 @@ const REQUEUE_TRIES_MAX: u32 = 20;
 
 /// How long a worker tries to read data over a network that is away, before it lets its lease run out.
 const READ_PATIENCE: Duration = Duration::from_secs(600);
+
+/// How long the state of a job may take to be stored that goes back to the queue.
+const STATE_PATIENCE: Duration = Duration::from_secs(3);
 
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
@@ -46,7 +51,12 @@ impl Jobs {
         leased_at: Instant,
         permit: OwnedSemaphorePermit,
     ) {
-        let Claim { job, lease } = claim;
+        let Claim {
+            job,
+            lease,
+            alone,
+            switch_seconds,
+        } = claim;
         let mut beginning = Beginning::of(job.id);
         let run = Arc::clone(&beginning.run);
         // Listed before the data are read, so that a cancel meanwhile is heard.
@@ -58,7 +68,13 @@ impl Jobs {
         if let Lineage::Part { parent, .. } = job.lineage {
             self.hub.changed(parent);
         }
-        let mut keeper = Keeper::new(self, &job, &lease, leased_at);
+        let permit = PermitSlot::new(permit);
+        let stance = Stance::new(Arc::clone(&permit), self.slice(switch_seconds));
+        let mut keeper = Keeper::new(self, &job, &lease, leased_at, stance);
+        if let Some(alone) = alone {
+            let solitude = Solitude::enter(self, alone);
+            keeper.solitude = Some(keeper.keep_while(&run, solitude).await);
+        }
         let prepared = async {
             // First, so that no progress is shown that goes back further.
             if let Some(left) = self.left(&job, &lease).await? {
@@ -67,14 +83,16 @@ impl Jobs {
             self.prepare(&job, &run).await
         };
         let prepared = keeper.keep_while(&run, prepared).await;
-        if keeper.is_lost() {
+        if keeper.hold != Hold::Held {
             tracing::warn!(job = %job.id, "the lease was lost while the data were read");
             return;
         }
         let work = match prepared {
             Ok(work) => Arc::new(work),
-            Err(Unprepared::Suspended) => return self.give_back(&job, &lease).await,
-            Err(Unprepared::Store(error)) => return lease_runs_out(&job, &error),
+            Err(Unprepared::Suspended) => {
+                return self.give_back(&job, &lease, Requeue::default()).await;
+            }
+            Err(Unprepared::Store(error)) => return self.try_later(&job, &lease, &error).await,
             Err(Unprepared::Failed(error)) => {
                 let end = ending::failure(self.ids.now(), error, &job);
                 self.finish(&job, &lease, end).await;
@@ -109,13 +127,13 @@ impl Jobs {
         let model = match spec.task.model() {
             None => None,
             Some((_, id)) => match self.load_model(&job.owner, id).await {
-                Ok(model) => Some(model.hypothesis),
-                Err(JobsError::Store(error)) => return Err(Unprepared::Store(error)),
+                Ok(model) => Some(model),
+                Err(JobsError::Store(error)) => return Err(error.into()),
                 Err(error) => return Err(failed("model-missing", error.to_string())),
             },
         };
         let parts = match job.lineage {
-            Lineage::Parent { .. } => Some(self.parts(job.id).await.map_err(Unprepared::Store)?),
+            Lineage::Parent { .. } => Some(self.parts(job.id).await?),
             Lineage::Single | Lineage::Part { .. } => None,
         };
         // In the blocking pool, since some checks read all examples.
@@ -152,7 +170,7 @@ impl Jobs {
         loop {
             let error = match self.open_data(key, sha256, run.stop.clone()).await {
                 Ok(opened) => return Ok(opened),
-                Err(_) if run.stop.raised().is_some() => return Err(Unprepared::Suspended),
+                Err(_) if run.stop.look().is_some() => return Err(Unprepared::Suspended),
                 Err(ReadError::Store(error)) if self.blobs.is_remote() => error,
                 Err(error) => return Err(error.into()),
             };
@@ -189,14 +207,44 @@ impl Jobs {
         self.hub.changed(job.id);
     }
 
-    /// Gives a suspended job back at no cost.
-    async fn give_back(&self, job: &Job, lease: &Lease) {
-        match self.write_last(job, lease, Last::Requeue).await {
+    /// Gives a job back at no cost. A state that cannot be stored is left out: it saves time only.
+    async fn give_back(&self, job: &Job, lease: &Lease, requeue: Requeue<'_>) {
+        if requeue.checkpoint.is_some() {
+            let written = self.store.requeue_job(lease, &requeue, self.ids.now());
+            match tokio::time::timeout(STATE_PATIENCE, written).await {
+                Ok(Ok(_)) => return self.hub.changed(job.id),
+                Ok(Err(error)) => tracing::warn!(job = %job.id, %error, "its state is not stored"),
+                Err(_) => tracing::warn!(job = %job.id, "its state is not stored in time"),
+            }
+        }
+        let requeue = Requeue {
+            checkpoint: None,
+            ..requeue
+        };
+        match self.write_last(job, lease, Last::Requeue(&requeue)).await {
             Some(Fenced::Done) => {}
             Some(Fenced::Lost) => self.after_lost(job).await,
-            None => tracing::warn!(job = %job.id, "not given back; the attempt stays charged"),
+            None => tracing::warn!(job = %job.id, "not given back; the lease runs out"),
         }
         self.hub.changed(job.id);
+    }
+
+    /// Gives a job back whose data cannot be read now, as often as attempts are allowed. It pauses in
+    /// the queue: it would be claimed again at once otherwise, before all others.
+    async fn try_later(&self, job: &Job, lease: &Lease, error: &StoreError) {
+        tracing::warn!(job = %job.id, %error, "the data cannot be read now");
+        if lease.attempt >= self.config.attempts_max {
+            let detail = format!("not in {} attempts, at last: {error}", lease.attempt);
+            let error = ending::unreadable(ReadError::Missing(detail));
+            let end = ending::failure(self.ids.now(), error, job);
+            return self.finish(job, lease, end).await;
+        }
+        let requeue = Requeue {
+            pause_seconds: self.config.unread_pause.as_secs_f64(),
+            is_charged: true,
+            ..Requeue::default()
+        };
+        self.give_back(job, lease, requeue).await;
     }
 
     /// Makes the last write under a lease, again while the store fails; nothing when it goes on
@@ -205,12 +253,15 @@ impl Jobs {
         let mut pause = Duration::from_millis(50);
         let tries_max = match last {
             Last::End(_) => FINISH_TRIES_MAX,
-            Last::Requeue => REQUEUE_TRIES_MAX,
+            Last::Requeue(_) => REQUEUE_TRIES_MAX,
         };
         for _ in 0..tries_max {
             let written = match last {
                 Last::End(end) => self.store.finish_job(lease, end).await,
-                Last::Requeue => self.store.requeue_job(lease, self.ids.now()).await,
+                Last::Requeue(requeue) => {
+                    let now = self.ids.now();
+                    self.store.requeue_job(lease, requeue, now).await
+                }
             };
             match written {
                 Ok(fenced) => return Some(fenced),
@@ -241,18 +292,10 @@ impl Jobs {
 }
 
 /// The last write under a lease.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Last<'a> {
     End(&'a JobEnd),
-    Requeue,
-}
-
-/// Leaves a job whose data cannot be read now to the end of its lease. It is not given back: at no
-/// cost and with its place in the queue it would be claimed again at once, and again, before all
-/// others. When the lease is over it is tried again, behind fresh jobs, as often as attempts are
-/// allowed.
-fn lease_runs_out(job: &Job, error: &StoreError) {
-    tracing::warn!(job = %job.id, %error, "the data cannot be read; the lease runs out");
+    Requeue(&'a Requeue<'a>),
 }
 
 /// Why a claimed job cannot be computed.
@@ -267,13 +310,20 @@ enum Unprepared {
 
 impl From<StoreError> for Unprepared {
     fn from(error: StoreError) -> Self {
-        Self::Store(error)
+        match error {
+            // To read it again would be of no use.
+            StoreError::Corrupt(damage) => ReadError::Corrupt(damage.to_string()).into(),
+            error => Self::Store(error),
+        }
     }
 }
 
 impl From<ReadError> for Unprepared {
     fn from(error: ReadError) -> Self {
         match error {
+            ReadError::Store(StoreError::Corrupt(damage)) => {
+                Self::Failed(ending::unreadable(ReadError::Corrupt(damage.to_string())))
+            }
             ReadError::Store(error) => Self::Store(error),
             error => Self::Failed(ending::unreadable(error)),
         }
@@ -282,29 +332,40 @@ impl From<ReadError> for Unprepared {
 
 /// Keeps the lease of a running computation, and writes its end.
 pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computation: Computation) {
-    keeper.show(work.examples_planned(), &computation.checkpoints);
+    keeper.show(work, &computation.checkpoints);
     let run = Arc::clone(&computation.run);
     let computed = keeper.keep_while(&run, computation.ended()).await;
-    let Keeper {
-        jobs, job, lease, ..
-    } = keeper;
-    if keeper.is_lost() {
-        tracing::warn!(job = %job.id, "the lease was lost; what was computed is dropped");
-        return;
+    let (jobs, job, lease) = (keeper.jobs, keeper.job, keeper.lease);
+    match keeper.hold {
+        Hold::Held => {}
+        Hold::Requeued => return,
+        Hold::Lost => {
+            tracing::warn!(job = %job.id, "the lease was lost; what was computed is dropped");
+            return;
+        }
     }
+    let spent = keeper.spent();
     match computed {
         Computed::Suspended => {
-            keeper.keep_last().await;
-            jobs.give_back(job, lease).await;
+            let state = match &keeper.computing {
+                Some(computing) => computing.checkpointing.last(job).await,
+                None => None,
+            };
+            let requeue = Requeue {
+                spent,
+                checkpoint: state.as_deref(),
+                ..Requeue::default()
+            };
+            jobs.give_back(job, lease, requeue).await;
         }
-        Computed::Unreadable(ReadError::Store(error)) => lease_runs_out(job, &error),
+        Computed::Unreadable(ReadError::Store(error)) => jobs.try_later(job, lease, &error).await,
         computed => {
             let end = ending::end(jobs, job, work, computed).await;
             let end = match job.lineage {
                 Lineage::Part { .. } => without_products(end),
                 Lineage::Single | Lineage::Parent { .. } => end,
             };
-            jobs.finish(job, lease, end).await;
+            jobs.finish(job, lease, JobEnd { spent, ..end }).await;
         }
     }
 }

@@ -32,7 +32,7 @@
 use std::ops::Range;
 
 use super::block::Block;
-use super::catalogue::{DefaultStop, Entry, Guarantee};
+use super::catalogue::{DefaultStop, Entry, Guarantee, Pace};
 use super::directed_drift::{DATA, binary_weights};
 use super::hypothesis::Hypothesis;
 use super::message_passing::{Budget, MessagePassing};
@@ -95,18 +95,20 @@ pub static ENTRY: Entry = Entry {
     reading: "signed",
     presentation: Presentation::HalfSpace,
     on_line: false,
+    pace: Pace::Steady,
     confidence_rules: &[],
     default_stop: DefaultStop::Own,
     parameters: &[MAX_ITERATIONS, RESTARTS],
     guarantee: Guarantee {
         theorem: "Barbier, Krzakala, Macris, Miolane, Zdeborova",
         bound: "In the limit of large n, hidden weights are found from about 1.493 n uniform \
-                examples on; about 1.245 n determine them, and between the two no efficient method \
-                is known.",
+                examples on. About 1.245 n determine them (Gyorgyi 1990; 1.448 n rigorously), and \
+                between the two no efficient method is known.",
     },
     source: "J. Barbier, F. Krzakala, N. Macris, L. Miolane, L. Zdeborova, Optimal errors and phase \
              transitions in high-dimensional generalized linear models, PNAS 116 (2019)",
     check: None,
+    state_format: 0,
     build: |setup| {
         let budget = budget(setup.parameters);
         Ok(Box::new(MessagePassing::new(

@@ -28,7 +28,7 @@ use std::ops::Range;
 
 use super::amp::BUDGET;
 use super::block::Block;
-use super::catalogue::{DefaultStop, Entry, Guarantee, Setup};
+use super::catalogue::{DefaultStop, Entry, Guarantee, Pace, Setup};
 use super::directed_drift::{DATA, read_weights};
 use super::hypothesis::Hypothesis;
 use super::message_passing::{Budget, MessagePassing};
@@ -66,6 +66,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed",
     presentation: Presentation::HalfSpace,
     on_line: false,
+    pace: Pace::Steady,
     confidence_rules: &[],
     default_stop: DefaultStop::Own,
     parameters: &[],
@@ -77,6 +78,7 @@ pub static ENTRY: Entry = Entry {
     source: "the sources of its stages, which are learners of their own here",
     // One of the stages shuffles.
     check: Some(|_, input| check_numbered(input)),
+    state_format: 0,
     build: |setup| Ok(Box::new(Auto::new(setup))),
 };
 

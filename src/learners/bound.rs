@@ -7,13 +7,13 @@ use num_bigint::BigUint;
 pub struct Bound {
     /// Whose theorem.
     pub theorem: &'static str,
-    /// The bound, in mistakes; none when the run does not give it.
-    pub value: Option<f64>,
-    /// The binary logarithm of a bound beyond the range of f64; none when `value` tells it.
-    pub log2_value: Option<f64>,
-    /// Whether the mistakes of the run obey it; none when an assumption is not met.
-    pub holds: Option<bool>,
-    /// Why there is no value or verdict, or what it rests on.
+    /// The bound; none when the run does not give it.
+    pub mistakes_at_most: Option<f64>,
+    /// The binary logarithm of a bound beyond the range of f64; none otherwise.
+    pub log2_mistakes_at_most: Option<f64>,
+    /// Whether the mistakes of the run respect it; none when an assumption is not met.
+    pub respected: Option<bool>,
+    /// Why there is no number or verdict, or what it rests on.
     pub detail: Option<String>,
 }
 
@@ -21,7 +21,7 @@ impl Bound {
     /// The same bound beside a run that its theorem does not speak of, since it did not start at 0.
     pub fn of_another_start(self) -> Self {
         Self {
-            holds: None,
+            respected: None,
             detail: Some("assumption not met: the weights did not start at 0".to_owned()),
             ..self
         }

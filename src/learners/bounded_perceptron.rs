@@ -48,7 +48,7 @@ use std::ops::{ControlFlow, Range};
 use super::block::{Block, BlockFeatures};
 use super::bound::Bound;
 use super::bounded::BoundedWeights;
-use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
+use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
 use super::examples::for_each_rows;
 use super::hypothesis::Hypothesis;
 use super::parameters::{Kind, Minimum, Parameter, ParameterError, Weights};
@@ -78,6 +78,7 @@ pub static ENTRY: Entry = Entry {
     reading: "unsigned",
     presentation: Presentation::Labelled,
     on_line: true,
+    pace: Pace::Steady,
     confidence_rules: &[],
     default_stop: DefaultStop::Passes(1000),
     parameters: &[
@@ -127,6 +128,7 @@ pub static ENTRY: Entry = Entry {
     source: "W. Senn and S. Fusi, Learning only when necessary: better memories of correlated \
              patterns in networks with bounded synapses (2004)",
     check: Some(|_, input| check_range(input)),
+    state_format: 0,
     build: |setup| Ok(Box::new(BoundedPerceptron::new(setup)?)),
 };
 
@@ -294,9 +296,9 @@ impl Rule for BoundedPerceptron {
         };
         Ok(Some(Bound {
             theorem: THEOREM,
-            value: None,
-            log2_value: None,
-            holds: None,
+            mistakes_at_most: None,
+            log2_mistakes_at_most: None,
+            respected: None,
             detail: Some(detail),
         }))
     }
@@ -428,12 +430,12 @@ mod tests {
                 .expect("why")
                 .starts_with("assumption not met: ")
         );
-        assert_eq!((bound.value, bound.holds), (None, None));
+        assert_eq!((bound.mistakes_at_most, bound.respected), (None, None));
         let with = run(&data, &json!({}), 2000);
         assert_eq!(with.termination.reason, Reason::Converged);
         let bound = with.bound.expect("always told");
         assert!(!bound.detail.expect("what").contains("assumption"));
-        assert_eq!((bound.value, bound.holds), (None, None));
+        assert_eq!((bound.mistakes_at_most, bound.respected), (None, None));
     }
 
     /// Its score is -threshold: at 0 the prediction is +1 always, above 0 always -1.

@@ -52,6 +52,8 @@ pub struct Entry {
     pub presentation: Presentation,
     /// Whether it can learn one example at a time, without the rest of the sample.
     pub on_line: bool,
+    /// How the time of one example grows.
+    pub pace: Pace,
     /// The rules by which it may stop with a confidence, the default first; none for a learner of
     /// which no such rule is proved.
     pub confidence_rules: &'static [StopRule],
@@ -65,6 +67,8 @@ pub struct Entry {
     pub source: &'static str,
     /// What else the data must be, beyond their kind; none where nothing more is asked.
     pub check: Option<DataCheck>,
+    /// The format of the rule's states. It grows whenever their bytes mean something else.
+    pub state_format: u16,
     /// Makes the rule.
     pub build: fn(&mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError>,
 }
@@ -81,6 +85,17 @@ pub struct DataKinds {
     pub labelled: bool,
     /// Real-valued features besides Boolean ones.
     pub real: bool,
+}
+
+/// How the time that a learner takes for one example grows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// It stays: some words of work per word of the example.
+    Steady,
+    /// It grows with the mistakes made before.
+    Slowing,
+    /// It depends on the hypothesis in a way that nobody foresees.
+    Unforeseen,
 }
 
 /// What ends a run whose request names no limit.
@@ -116,6 +131,8 @@ pub struct Setup<'a> {
     pub n: usize,
     /// Whether the features are real.
     pub real: bool,
+    /// See [`Task::in_units`](super::task::Task::in_units).
+    pub in_units: bool,
     /// The learner's own random choices.
     pub random: &'a mut Generator,
 }

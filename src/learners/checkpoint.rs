@@ -4,13 +4,14 @@
 //! A state is that of the course and of the rule, the random choices of the order, and where in the
 //! examples the run is. It is taken between two turns, or two blocks under one hypothesis, and is
 //! good for the same task on the same examples, in the program that wrote it: who keeps it makes sure
-//! of that. Between two passes there is none; what happens there is short.
+//! of that. Before a pass there is none: a shuffle is not broken off, and the state that follows is that of
+//! the pass.
 
 use super::run::{Counts, Interrupt};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Stream;
 use super::trace::Trace;
-use super::train_loop::{Reason, TrainLoop};
+use super::train_loop::{Best, Reason, TrainLoop};
 
 /// Limits by which a run may have ended that waits for its report only. A run that ended by another
 /// limit, one of its rule's own, goes on from before its end.
@@ -39,6 +40,8 @@ pub enum Phase {
         /// As above.
         rows: usize,
     },
+    /// After a pass, whose hypothesis is evaluated from the beginning.
+    Judging,
     /// Past the last.
     Ended(Reason),
 }
@@ -48,7 +51,7 @@ impl Phase {
     pub fn rows(&self) -> usize {
         match self {
             Self::Learning { rows, .. } | Self::Evaluating { rows, .. } => *rows,
-            Self::Between | Self::Ended(_) => 0,
+            Self::Between | Self::Judging | Self::Ended(_) => 0,
         }
     }
 
@@ -139,7 +142,7 @@ impl TrainLoop<'_> {
     pub(super) fn hand_over(&mut self, stream: Option<&dyn Stream>) {
         let is_state = match self.phase {
             Phase::Between => false,
-            Phase::Learning { .. } | Phase::Evaluating { .. } => stream.is_some(),
+            Phase::Learning { .. } | Phase::Evaluating { .. } | Phase::Judging => stream.is_some(),
             Phase::Ended(reason) => number(reason).is_some(),
         };
         let run = self.run;
@@ -173,11 +176,17 @@ impl TrainLoop<'_> {
                 let reason = number(*reason).expect("asked for before");
                 snapshot.numbers([3, reason]);
             }
+            Phase::Judging => snapshot.numbers([4, 0]),
         }
         if let (Some(stream), false) = (stream, matches!(self.phase, Phase::Ended(_))) {
             stream.mark(&mut snapshot);
         }
         self.rule.snapshot(&mut snapshot);
+        snapshot.number(self.best.is_some().into());
+        if let Some(best) = &self.best {
+            snapshot.numbers([best.pass, best.errors, best.examples]);
+            snapshot.bytes(&best.state);
+        }
         snapshot.finish_within()
     }
 
@@ -212,12 +221,22 @@ impl TrainLoop<'_> {
                 rows,
             },
             3 => Phase::Ended(reason(number).ok_or(SnapshotError)?),
+            4 => Phase::Judging,
             _ => return Err(SnapshotError),
         };
         if phase != 3 {
             stream.seek(&mut snapshot)?;
         }
         self.rule.restore(&mut snapshot)?;
+        self.best = match snapshot.number()? {
+            0 => None,
+            _ => Some(Best {
+                pass: snapshot.number()?,
+                errors: snapshot.number()?,
+                examples: snapshot.number()?,
+                state: snapshot.bytes()?.to_vec(),
+            }),
+        };
         snapshot.end()?;
         self.was_handed_over = true;
         self.run.progress.show(&self.course.counts);

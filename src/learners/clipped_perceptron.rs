@@ -35,7 +35,7 @@ use std::ops::Range;
 use rand::{Rng, SeedableRng};
 
 use super::block::Block;
-use super::catalogue::{DefaultStop, Entry, Guarantee, Setup};
+use super::catalogue::{DefaultStop, Entry, Guarantee, Pace, Setup};
 use super::directed_drift::{DATA, binary_weights, first_half_space_mistake};
 use super::hidden_states::HiddenStates;
 use super::hypothesis::Hypothesis;
@@ -72,6 +72,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed",
     presentation: Presentation::HalfSpace,
     on_line: true,
+    pace: Pace::Steady,
     confidence_rules: &[StopRule::Anytime],
     default_stop: DefaultStop::PassesOrConfidence(1000),
     parameters: &[REINFORCEMENT, ORDER],
@@ -83,6 +84,7 @@ pub static ENTRY: Entry = Entry {
     source: "C. Baldassi, Generalization learning in a perceptron with binary synapses, J. Stat. \
              Phys. 136 (2009)",
     check: None,
+    state_format: 0,
     build: |setup| Ok(Box::new(ClippedPerceptron::new(setup))),
 };
 
@@ -201,6 +203,7 @@ mod tests {
             parameters: &Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
             n,
             real: false,
+            in_units: true,
             random: &mut Seed(3).generator(Purpose::Learner),
         })
     }

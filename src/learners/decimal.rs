@@ -45,6 +45,39 @@ impl Decimal {
         Ok(Self { digits, places })
     }
 
+    /// Reads a number of JSON as it is written, an exponent included; none where it is negative or
+    /// has more digits than a decimal may have.
+    pub fn of_json_number(text: &str) -> Option<Self> {
+        let (plain, exponent) = match text.split_once(['e', 'E']) {
+            Some((plain, exponent)) => (plain, exponent.parse::<i32>().ok()?),
+            None => (text, 0),
+        };
+        let (whole, fraction) = plain.split_once('.').unwrap_or((plain, ""));
+        let size = exponent.unsigned_abs() as usize;
+        if size > DIGITS_MAX {
+            return None;
+        }
+        let zeros = "0".repeat(size);
+        let (whole, fraction) = if exponent < 0 {
+            let padded = format!("{zeros}{whole}");
+            let (whole, below) = padded.split_at(padded.len() - size);
+            let whole = if whole.is_empty() { "0" } else { whole };
+            (whole.to_owned(), format!("{below}{fraction}"))
+        } else {
+            let padded = format!("{fraction}{zeros}");
+            let (above, fraction) = padded.split_at(size);
+            (format!("{whole}{above}"), fraction.to_owned())
+        };
+        let fraction = fraction.trim_end_matches('0');
+        let point = if fraction.is_empty() { "" } else { "." };
+        Self::parse(&format!("{whole}{point}{fraction}")).ok()
+    }
+
+    /// `digits / 10^places`, which must be in lowest terms: see the invariant.
+    pub(super) fn of_digits(digits: BigUint, places: u32) -> Self {
+        Self { digits, places }
+    }
+
     /// A whole number.
     pub fn whole(number: BigUint) -> Self {
         Self {
@@ -122,6 +155,27 @@ mod tests {
             let decimal = Decimal::parse(text).expect("plain");
             assert_eq!(decimal.to_string(), shown);
             assert_eq!(Decimal::parse(shown), Ok(decimal));
+        }
+    }
+
+    #[test]
+    fn numbers_of_json_are_read_as_they_are_written() {
+        for (text, plain) in [
+            ("1.7", "1.7"),
+            ("17e-1", "1.7"),
+            ("0.17E1", "1.7"),
+            ("1.70000000000000001", "1.70000000000000001"),
+            ("17e-3", "0.017"),
+            ("1.5e+2", "150"),
+            ("2", "2"),
+            ("2.000", "2"),
+            ("1e3", "1000"),
+        ] {
+            let read = Decimal::of_json_number(text).expect(text);
+            assert_eq!(read.to_string(), plain, "{text}");
+        }
+        for text in ["-1", "1e100000", "1e-99999999999"] {
+            assert_eq!(Decimal::of_json_number(text), None, "{text}");
         }
     }
 

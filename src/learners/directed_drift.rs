@@ -38,7 +38,7 @@ use rand::Rng;
 use crate::bits::{self, BitVector};
 
 use super::block::Block;
-use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
+use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
 use super::generate::random_vector;
 use super::hypothesis::{Hypothesis, half_space_limits};
 use super::parameters::{Kind, Parameter, ParameterError};
@@ -77,6 +77,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed",
     presentation: Presentation::HalfSpace,
     on_line: true,
+    pace: Pace::Steady,
     // The chain behind `exact` is this algorithm's.
     confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis, StopRule::Exact],
     default_stop: DefaultStop::Confidence,
@@ -88,6 +89,7 @@ pub static ENTRY: Entry = Entry {
     },
     source: SOURCE,
     check: None,
+    state_format: 0,
     build: |setup| {
         let weights = first_hypothesis(setup)?;
         Ok(Box::new(DirectedDrift { weights }))

@@ -33,7 +33,7 @@ use rand::RngExt;
 use crate::bits::BitVector;
 
 use super::ballot::{Ballot, BatchDrift, batch_size};
-use super::catalogue::{DefaultStop, Entry, Guarantee};
+use super::catalogue::{DefaultStop, Entry, Guarantee, Pace};
 use super::directed_drift::{DATA, INITIAL, SOURCE};
 use super::random::Generator;
 use super::rule::Update;
@@ -49,6 +49,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed",
     presentation: Presentation::HalfSpace,
     on_line: true,
+    pace: Pace::Steady,
     confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis],
     default_stop: DefaultStop::Confidence,
     parameters: &[batch_size("ceil(pi/2 n ln n), at least 1"), INITIAL],
@@ -58,6 +59,7 @@ pub static ENTRY: Entry = Entry {
     },
     source: SOURCE,
     check: None,
+    state_format: 0,
     build: |setup| Ok(Box::new(BatchDrift::new(setup, 0.5, flip_most_voted)?)),
 };
 

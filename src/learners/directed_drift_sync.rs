@@ -30,7 +30,7 @@
 use crate::bits::BitVector;
 
 use super::ballot::{Ballot, BatchDrift, batch_size};
-use super::catalogue::{DefaultStop, Entry, Guarantee};
+use super::catalogue::{DefaultStop, Entry, Guarantee, Pace};
 use super::directed_drift::{DATA, INITIAL, SOURCE};
 use super::random::Generator;
 use super::rule::Update;
@@ -46,6 +46,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed",
     presentation: Presentation::HalfSpace,
     on_line: true,
+    pace: Pace::Steady,
     confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis],
     default_stop: DefaultStop::Confidence,
     parameters: &[batch_size("ceil(pi n ln n), at least 1"), INITIAL],
@@ -55,6 +56,7 @@ pub static ENTRY: Entry = Entry {
     },
     source: SOURCE,
     check: None,
+    state_format: 0,
     build: |setup| Ok(Box::new(BatchDrift::new(setup, 1.0, flip_outvoted)?)),
 };
 

@@ -42,16 +42,16 @@ pub fn bound(
         };
         let numerator = separator.norm_squared()? * extremes.radius_squared;
         let denominator = extremes.margin.magnitude().pow(2);
-        let (value, log2_value) = ratio(&numerator, &denominator);
+        let (mistakes_at_most, log2_mistakes_at_most) = ratio(&numerator, &denominator);
         let detail = format!(
             "an example lies on the final hyperplane (xi = 0); the bound is that of a strict \
              separator, found from there in {passes} further passes"
         );
         return Ok(Bound {
             theorem: THEOREM,
-            value,
-            log2_value,
-            holds: Some(denominator * counts.mistakes <= numerator),
+            mistakes_at_most,
+            log2_mistakes_at_most,
+            respected: Some(denominator * counts.mistakes <= numerator),
             detail: (passes > 0).then_some(detail),
         });
     }
@@ -61,9 +61,9 @@ pub fn bound(
     );
     Ok(Bound {
         theorem: THEOREM,
-        value: None,
-        log2_value: None,
-        holds: None,
+        mistakes_at_most: None,
+        log2_mistakes_at_most: None,
+        respected: None,
         detail: Some(detail),
     })
 }

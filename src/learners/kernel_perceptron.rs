@@ -38,20 +38,21 @@
 //! let input = Input::Sample { data: &data, assume: None };
 //! let outcome = train::train(&task, input, &Run::default()).unwrap();
 //! assert_eq!(outcome.training.unwrap().errors, 0);
-//! assert_eq!(outcome.bound.unwrap().holds, Some(true));
+//! assert_eq!(outcome.bound.unwrap().respected, Some(true));
 //! ```
 
 use std::ops::Range;
 
 use super::block::Block;
 use super::bound::Bound;
-use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
+use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
 use super::directed_drift::read_weights;
 use super::hypothesis::Hypothesis;
 use super::kernel::{Conjunctions, Kernel};
 use super::kernel_bound;
 use super::kernel_expansion::KernelExpansion;
 use super::kernel_scores::KernelScores;
+use super::novikoff::NOT_CONVERGED;
 use super::parameters::{Kind, Parameter, ParameterError};
 use super::perceptron::{ORDER, order};
 use super::random::Generator;
@@ -76,6 +77,7 @@ pub static ENTRY: Entry = Entry {
     reading: "unsigned",
     presentation: Presentation::Labelled,
     on_line: true,
+    pace: Pace::Slowing,
     confidence_rules: &[],
     default_stop: DefaultStop::Passes(1000),
     parameters: &[
@@ -107,6 +109,7 @@ pub static ENTRY: Entry = Entry {
     source: "R. Khardon, D. Roth and R. A. Servedio, Efficiency versus convergence of Boolean \
              kernels for on-line learning algorithms (2005), section 2",
     check: None,
+    state_format: 0,
     build: |setup| Ok(Box::new(KernelPerceptron::new(setup)?)),
 };
 
@@ -222,6 +225,10 @@ impl Rule for KernelPerceptron {
         Ok(())
     }
 
+    fn why_no_bound(&self) -> &'static str {
+        NOT_CONVERGED
+    }
+
     fn bound(
         &self,
         stream: &mut dyn Stream,
@@ -325,7 +332,7 @@ mod tests {
         assert_eq!(support(&outcome), expected.map(|(x, y)| (x.to_owned(), y)));
         let bound = outcome.bound.expect("converged");
         assert_eq!(
-            (bound.value, bound.holds, bound.detail),
+            (bound.mistakes_at_most, bound.respected, bound.detail),
             (Some(12.0), Some(true), None)
         );
     }
@@ -338,7 +345,10 @@ mod tests {
         assert_eq!((outcome.counts.mistakes, outcome.counts.passes), (0, 1));
         assert!(support(&outcome).is_empty());
         let bound = outcome.bound.expect("converged");
-        assert_eq!((bound.value, bound.holds), (Some(1.0), Some(true)));
+        assert_eq!(
+            (bound.mistakes_at_most, bound.respected),
+            (Some(1.0), Some(true))
+        );
         assert!(bound.detail.expect("how").contains("1 further passes"));
     }
 
@@ -363,7 +373,7 @@ mod tests {
                 assert_eq!(scalar, detected);
                 assert_eq!(scalar.termination.reason, Reason::Converged, "{params}");
                 assert_eq!(scalar.training.expect("counted").errors, 0);
-                assert_eq!(scalar.bound.expect("converged").holds, Some(true));
+                assert_eq!(scalar.bound.expect("converged").respected, Some(true));
             }
         }
     }
@@ -384,6 +394,7 @@ mod tests {
             parameters: &parameters(&json!({})),
             n,
             real: false,
+            in_units: true,
             random: &mut random.clone(),
         })
         .expect("a rule");

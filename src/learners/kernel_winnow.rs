@@ -35,7 +35,7 @@ use num_bigint::BigUint;
 use crate::bits::words_for;
 
 use super::block::{Block, BlockFeatures};
-use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
+use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
 use super::decimal::{DIGITS_MAX, Decimal};
 use super::examples::{Examples, for_each_rows};
 use super::hypothesis::Hypothesis;
@@ -74,6 +74,7 @@ pub static ENTRY: Entry = Entry {
     reading: "unsigned",
     presentation: Presentation::Labelled,
     on_line: true,
+    pace: Pace::Unforeseen,
     confidence_rules: &[],
     default_stop: DefaultStop::Passes(1000),
     parameters: &[
@@ -110,6 +111,7 @@ pub static ENTRY: Entry = Entry {
     source: "R. Khardon, D. Roth, R. Servedio, Efficiency versus convergence of Boolean kernels \
              for on-line learning algorithms (2001)",
     check: Some(check_active),
+    state_format: 0,
     build: |setup| Ok(Box::new(KernelWinnow::new(setup)?)),
 };
 

@@ -1,42 +1,18 @@
 //! Linear threshold weights: the state and the hypothesis of the perceptron and its kin.
 //!
 //! Integer weights over Boolean examples decide in integers; weights that are real by definition
-//! (real examples, or a learning rate or first weight that is no integer) decide in f64, each sum
-//! in the order of the coordinates and the bias last.
+//! (real examples, or first weights that are no whole multiples of the learning rate) decide in
+//! f64, each sum in the order of the coordinates and the bias last.
 
 use crate::bits::{self, BitVector};
 
 use super::block::{Block, BlockFeatures};
 use super::hypothesis::Decision;
+use super::hypothesis::Score;
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use super::unit::Unit;
 
-/// How a Boolean example is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reading {
-    /// Bit 1 is +1 and bit 0 is -1.
-    Signed,
-    /// Bit 1 is 1 and bit 0 is 0.
-    Unsigned,
-}
-
-impl Reading {
-    /// The name in requests and answers.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Signed => "signed",
-            Self::Unsigned => "unsigned",
-        }
-    }
-
-    /// The value of a bit.
-    pub fn value(self, bit: bool) -> f64 {
-        match (self, bit) {
-            (_, true) => 1.0,
-            (Self::Signed, false) => -1.0,
-            (Self::Unsigned, false) => 0.0,
-        }
-    }
-}
+pub use super::reading::Reading;
 
 /// The largest magnitude of an integer weight: with n <= 2^20 features no score leaves i64, and
 /// every JSON reader holds the weight exactly.
@@ -52,11 +28,13 @@ pub enum LinearWeights {
 }
 
 /// Integer weights over Boolean examples.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct IntegerWeights {
     reading: Reading,
     weights: Vec<i64>,
     bias: Option<i64>,
+    /// What the weights are multiples of. It has no part in what is decided.
+    unit: Unit,
     /// The sum of all weights: a signed score is twice the selected sum less this.
     total: i64,
 }
@@ -100,8 +78,20 @@ impl IntegerWeights {
             reading,
             weights,
             bias,
+            unit: Unit::ONE,
             total,
         }
+    }
+
+    /// The same counts of another unit.
+    #[must_use]
+    pub fn of_unit(self, unit: Unit) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// What the weights are multiples of.
+    pub fn unit(&self) -> Unit {
+        self.unit
     }
 
     /// How Boolean examples are read.
@@ -109,7 +99,7 @@ impl IntegerWeights {
         self.reading
     }
 
-    /// The weights, one a feature.
+    /// The weights, one a feature, in units.
     pub fn weights(&self) -> &[i64] {
         &self.weights
     }
@@ -173,15 +163,23 @@ impl RealWeights {
         self.bias
     }
 
+    /// The weights times a factor.
+    #[must_use]
+    pub fn times(mut self, factor: f64) -> Self {
+        let all = self.weights.iter_mut().chain(&mut self.bias);
+        all.for_each(|weight| *weight *= factor);
+        self
+    }
+
     fn score(&self, values: &[f64]) -> f64 {
         let products = self.weights.iter().zip(values).map(|(w, x)| w * x);
         products.sum::<f64>() + self.bias.unwrap_or(0.0)
     }
 
-    /// Whether the sum is finite; nothing is added when it is not.
-    fn add(&mut self, values: &[f64], amount: f64) -> bool {
+    /// Whether the sum is finite, also times `factor`; nothing is added when it is not.
+    fn add(&mut self, values: &[f64], amount: f64, factor: f64) -> bool {
         let mut sums = self.weights.iter().zip(values).map(|(w, x)| w + amount * x);
-        if !sums.all(f64::is_finite) {
+        if !sums.all(|sum| sum.is_finite() && (sum * factor).is_finite()) {
             return false;
         }
         for (weight, value) in self.weights.iter_mut().zip(values) {
@@ -277,11 +275,11 @@ impl LinearWeights {
         }
     }
 
-    /// The same weights for a learner that would begin from `own`: in integers where both are.
+    /// Whether a learner that would begin from `own` can begin from these weights.
     ///
     /// # Errors
     /// What they have that `own` has not, or the other way round.
-    pub fn like(&self, own: &Self) -> Result<Self, String> {
+    pub fn check_like(&self, own: &Self) -> Result<(), String> {
         match (self.reading(), own.reading()) {
             (given, expected) if given == expected => {}
             (Some(given), Some(_)) => {
@@ -301,19 +299,23 @@ impl LinearWeights {
             let given = self.has_bias();
             return Err(format!("the model has bias = {given}: give the same"));
         }
-        Ok(match (self, own) {
-            (Self::Integer(weights), Self::Real(_)) => {
-                let whole = weights.weights.iter().map(|&weight| weight as f64);
-                let bias = weights.bias.map(|bias| bias as f64);
-                let reading = Some(weights.reading);
-                Self::Real(RealWeights::new(reading, whole.collect(), bias))
+        Ok(())
+    }
+
+    /// The weights and the bias as numbers.
+    pub fn numbers(&self) -> (Vec<f64>, Option<f64>) {
+        match self {
+            Self::Integer(own) => {
+                let number = |&count: &i64| own.unit.times(count);
+                let weights = own.weights.iter().map(number).collect();
+                (weights, own.bias.as_ref().map(number))
             }
-            _ => self.clone(),
-        })
+            Self::Real(own) => (own.weights.clone(), own.bias),
+        }
     }
 
     /// How Boolean examples are read; none over real ones.
-    fn reading(&self) -> Option<Reading> {
+    pub fn reading(&self) -> Option<Reading> {
         match self {
             Self::Integer(weights) => Some(weights.reading),
             Self::Real(weights) => weights.reading,
@@ -324,22 +326,6 @@ impl LinearWeights {
         match self {
             Self::Integer(weights) => weights.bias.is_some(),
             Self::Real(weights) => weights.bias.is_some(),
-        }
-    }
-
-    /// Whether all weights are 0, the bias included.
-    pub fn is_zero(&self) -> bool {
-        match self {
-            Self::Integer(own) => own
-                .weights
-                .iter()
-                .chain(&own.bias)
-                .all(|&weight| weight == 0),
-            Self::Real(own) => own
-                .weights
-                .iter()
-                .chain(&own.bias)
-                .all(|&weight| weight == 0.0),
         }
     }
 
@@ -356,6 +342,15 @@ impl LinearWeights {
             );
         }
         signs
+    }
+
+    /// The weights times a unit, which integer weights keep apart.
+    #[must_use]
+    pub fn of_unit(self, unit: Unit) -> Self {
+        match self {
+            Self::Integer(own) => Self::Integer(own.of_unit(unit)),
+            Self::Real(own) => Self::Real(own.times(unit.value())),
+        }
     }
 
     /// Whether the weights are over real examples rather than Boolean ones.
@@ -390,19 +385,34 @@ impl LinearWeights {
     /// The prediction for one row, with its score.
     pub fn decide(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> Decision {
         match self.score(block, row, scratch) {
-            LinearScore::Integer(score) => score.into(),
+            LinearScore::Integer(score) => match self {
+                Self::Integer(own) if own.unit != Unit::ONE => Decision {
+                    score: Score::Real(own.unit.times(score)),
+                    is_positive: score >= 0,
+                },
+                _ => score.into(),
+            },
             LinearScore::Real(score) => score.into(),
         }
     }
 
+    /// The prediction for one row.
+    pub fn is_positive(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> bool {
+        match self.score(block, row, scratch) {
+            LinearScore::Integer(score) => score >= 0,
+            LinearScore::Real(score) => score >= 0.0,
+        }
+    }
+
     /// w += amount * x for one row, the bias coordinate included. Integer weights take the amount
-    /// as an integer. `false`, and nothing added, when a real weight would leave the range of f64.
+    /// as an integer. `false`, and nothing added, when a real weight, or one times `factor`, would
+    /// leave the range of f64.
     #[must_use]
     pub fn add(
         &mut self,
         block: &Block<'_>,
         row: usize,
-        amount: f64,
+        (amount, factor): (f64, f64),
         scratch: &mut Scratch,
     ) -> bool {
         match (self, scratch) {
@@ -412,7 +422,8 @@ impl LinearWeights {
                 true
             }
             (Self::Real(weights), Scratch::Values(values)) => {
-                weights.add(row_values(weights.reading, block, row, values), amount)
+                let values = row_values(weights.reading, block, row, values);
+                weights.add(values, amount, factor)
             }
             _ => unreachable!("scratch of other weights"),
         }
@@ -422,7 +433,7 @@ impl LinearWeights {
     pub fn mistakes(&self, block: &Block<'_>) -> u64 {
         let mut scratch = self.scratch();
         (0..block.rows()).fold(0, |mask, row| {
-            let predicted = self.decide(block, row, &mut scratch).is_positive;
+            let predicted = self.is_positive(block, row, &mut scratch);
             mask | u64::from(predicted != block.is_positive(row)) << row
         })
     }

@@ -16,6 +16,10 @@ use super::source::Stream;
 
 const THEOREM: &str = "Novikoff";
 
+/// Why a run that did not converge has no bound.
+pub const NOT_CONVERGED: &str =
+    "Novikoff's bound is that of a separator, and the run ended without one";
+
 /// R^2 |u|^2 / xi^2 from R^2, |u|^2 and xi.
 pub fn mistakes(radius_squared: f64, norm_squared: f64, margin: f64) -> f64 {
     radius_squared * norm_squared / (margin * margin)
@@ -81,7 +85,7 @@ fn of_separator(
     mistakes: u64,
     detail: Option<String>,
 ) -> Bound {
-    let (value, holds) = match (weights, extremes.margin) {
+    let (mistakes_at_most, respected) = match (weights, extremes.margin) {
         (LinearWeights::Integer(weights), LinearScore::Integer(margin)) => {
             let components = weights.weights().iter().copied().chain(weights.bias());
             let norm_squared = components
@@ -90,9 +94,9 @@ fn of_separator(
             // A norm of Boolean examples is a count of bits: a whole number.
             let numerator = norm_squared * (extremes.radius_squared as u64);
             let denominator = BigUint::from(margin.unsigned_abs()).pow(2);
-            let holds = BigUint::from(mistakes) * &denominator <= numerator;
+            let respected = BigUint::from(mistakes) * &denominator <= numerator;
             // Integer weights end at 2^40: far within the range of f64.
-            (ratio(&numerator, &denominator).0, holds)
+            (ratio(&numerator, &denominator).0, respected)
         }
         (LinearWeights::Real(weights), LinearScore::Real(margin)) => {
             let components = weights.weights().iter().copied().chain(weights.bias());
@@ -107,9 +111,9 @@ fn of_separator(
     };
     Bound {
         theorem: THEOREM,
-        value,
-        holds: Some(holds),
-        log2_value: None,
+        mistakes_at_most,
+        log2_mistakes_at_most: None,
+        respected: Some(respected),
         detail,
     }
 }
@@ -133,7 +137,7 @@ fn separate_strictly(
                 if !is_positive(signed_margin(weights, &block, row, &mut scratch)) {
                     let amount = if block.is_positive(row) { 1.0 } else { -1.0 };
                     is_clean = false;
-                    if !weights.add(&block, row, amount, &mut scratch) {
+                    if !weights.add(&block, row, (amount, 1.0), &mut scratch) {
                         return Ok(None);
                     }
                 }
@@ -156,9 +160,9 @@ fn is_positive(margin: LinearScore) -> bool {
 fn unknown(why: &str) -> Bound {
     Bound {
         theorem: THEOREM,
-        value: None,
-        log2_value: None,
-        holds: None,
+        mistakes_at_most: None,
+        log2_mistakes_at_most: None,
+        respected: None,
         detail: Some(why.to_owned()),
     }
 }

@@ -22,7 +22,7 @@ pub struct Termination {
     pub run_length: Option<u64>,
     /// The run length at which the hypothesis would be accepted.
     pub threshold: Option<u64>,
-    /// Which limit ended the run, and what else is to be said of its end.
+    /// Which limit ended the run, and what else is to be said of its end, notes parted by semicolons.
     pub detail: Option<String>,
     /// Why no confidence is claimed of a learner that has a rule for it, or what the rule lacks.
     pub confidence_detail: Option<String>,
@@ -47,11 +47,27 @@ pub struct Recovery {
     pub distance: u64,
 }
 
+/// The hypothesis at the end of an earlier pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BestSeen {
+    /// The hypothesis.
+    pub hypothesis: Hypothesis,
+    /// The pass that ended with it, from 1.
+    pub pass: u64,
+    /// Its errors on the training examples.
+    pub training: Training,
+}
+
 /// What a run came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The answer.
     pub hypothesis: Hypothesis,
+    /// Whether it is the best that the learner saw, rather than the last.
+    pub is_best: bool,
+    /// The best of the hypotheses at the ends of passes that were evaluated, where it makes fewer
+    /// errors than the answer.
+    pub best: Option<BestSeen>,
     /// What was counted.
     pub counts: Counts,
     /// How it ended.
@@ -63,6 +79,8 @@ pub struct Outcome {
     pub holdout: Option<Training>,
     /// The theorem's bound, where the learner has one for this end.
     pub bound: Option<Bound>,
+    /// Why there is no bound.
+    pub no_bound: Option<&'static str>,
     /// How near the truth it came; none where there is no known truth.
     pub target: Option<Recovery>,
     /// The mistake curve, if wanted.

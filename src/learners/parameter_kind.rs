@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::bits::BitVector;
 
 use super::decimal::{DIGITS_MAX, Decimal};
+use super::power_sum::{BASE_MAX, Base};
 
 /// What a parameter may be.
 #[derive(Debug)]
@@ -34,6 +35,10 @@ pub enum Kind {
     /// A plain decimal above 0, exact however long, as a string or as a number; when absent the
     /// learner computes it.
     Decimal { default: &'static str },
+    /// A decimal above 1 and at most [`BASE_MAX`], exact: as a string, or as a number. A number of a
+    /// request is read as it is written; a stored one stands for its double, as every number did
+    /// before decimals were read.
+    Factor { default: f64 },
     /// A bit string of the data's length; when absent it is drawn at random.
     Bits,
     /// One number for all weights, or one a weight with the bias last.
@@ -87,6 +92,7 @@ pub(super) enum Setting {
     Number(f64),
     Count(Option<u64>),
     Decimal(Option<Decimal>),
+    Factor(Base),
     Bits(Option<BitVector>),
     Weights(Weights),
 }
@@ -111,6 +117,7 @@ impl Setting {
             }
             Self::Count(count) => count.map(|count| json!(count)),
             Self::Decimal(decimal) => decimal.as_ref().map(|decimal| json!(decimal.to_string())),
+            Self::Factor(base) => Some(factor_json(*base)),
             Self::Bits(bits) => bits.as_ref().map(|bits| json!(bits.to_bit_string())),
             Self::Weights(Weights::List(list)) => {
                 Some(list.iter().map(|&number| number_json(number)).collect())
@@ -128,6 +135,33 @@ fn number_json(number: f64) -> Value {
     }
 }
 
+/// A number where a double holds it, and otherwise the decimal as a string.
+pub fn factor_json(base: Base) -> Value {
+    match base.as_double() {
+        Some(value) => number_json(value),
+        None => json!(base.to_decimal().to_string()),
+    }
+}
+
+/// A number of a request as it is stored: as a string where a stored number would stand for
+/// another. A double stands for itself in a factor, and for its shortest decimal in a decimal.
+pub fn written_number(is_factor: bool, text: &str) -> Value {
+    let parsed = || serde_json::from_str(text).unwrap_or(Value::Null);
+    let Some(decimal) = Decimal::of_json_number(text) else {
+        return parsed();
+    };
+    let number: Value = parsed();
+    let stands_for = match is_factor {
+        true => number.as_f64().and_then(Base::new).map(Base::to_decimal),
+        false => read_decimal(&number).ok(),
+    };
+    let is_out_of_range = stands_for.is_none();
+    if is_out_of_range || stands_for == Some(decimal.clone()) {
+        return number;
+    }
+    json!(decimal.to_string())
+}
+
 impl Kind {
     /// Turns the text of a query string into the JSON value that it stands for.
     pub fn value_of_text(&self, text: &str) -> Value {
@@ -142,6 +176,10 @@ impl Kind {
                 .map(|part| serde_json::from_str(part).unwrap_or_else(|_| json!(part)))
                 .collect(),
             Self::Weights { .. } => literal().unwrap_or_else(|| json!(text)),
+            Self::Factor { .. } => match literal() {
+                Some(Value::Number(_)) => written_number(true, text),
+                _ => json!(text),
+            },
             Self::Choice { .. } | Self::Decimal { .. } | Self::Bits => json!(text),
         }
     }
@@ -192,6 +230,10 @@ impl Kind {
                 None => Ok(Setting::Decimal(None)),
                 Some(value) => read_decimal(value).map(|read| Setting::Decimal(Some(read))),
             },
+            Self::Factor { default } => match value {
+                None => Ok(Setting::Factor(Base::new(*default).expect("a base"))),
+                Some(value) => read_factor(value).map(Setting::Factor),
+            },
             Self::Bits => match value {
                 None => Ok(Setting::Bits(None)),
                 Some(value) => read_bits(value),
@@ -236,6 +278,11 @@ impl Kind {
             Self::Decimal { .. } => json!({
                 "type": ["string", "number", "null"], "pattern": "^[0-9]+([.][0-9]+)?$",
                 "maxLength": DIGITS_MAX + 1, "exclusiveMinimum": 0
+            }),
+            Self::Factor { default } => json!({
+                "type": ["number", "string"], "pattern": "^[0-9]+([.][0-9]+)?$",
+                "exclusiveMinimum": 1, "maximum": number_json(BASE_MAX),
+                "default": number_json(*default)
             }),
             Self::Bits => json!({"type": ["string", "null"], "pattern": "^[01]+$"}),
             Self::Weights {
@@ -285,6 +332,18 @@ fn read_decimal(value: &Value) -> Result<Decimal, String> {
         return Err(format!("{value} is no number above 0"));
     }
     Ok(decimal)
+}
+
+fn read_factor(value: &Value) -> Result<Base, String> {
+    let base = match value {
+        Value::String(text) => Base::of_decimal(&Decimal::parse(text)?),
+        other => other.as_f64().and_then(Base::new),
+    };
+    base.ok_or_else(|| {
+        let text = value.to_string();
+        let shown = if text.len() <= 40 { &text } else { "the text" };
+        format!("{shown} is no decimal above 1 and at most 2^32, of at most 19 digits")
+    })
 }
 
 fn read_bits(value: &Value) -> Result<Setting, String> {

@@ -7,7 +7,9 @@ use crate::bits::BitVector;
 use super::decimal::Decimal;
 use super::parameter_kind::Setting;
 
-pub use super::parameter_kind::{Kind, Minimum, Weights};
+use super::power_sum::Base;
+
+pub use super::parameter_kind::{Kind, Minimum, Weights, factor_json, written_number};
 
 /// One parameter of a learner.
 #[derive(Debug)]
@@ -129,6 +131,16 @@ impl Parameters {
         self.entry(name).given
     }
 
+    /// Whether the client set the parameter to another value than its default.
+    pub fn is_own(&self, table: &'static [Parameter], name: &str) -> bool {
+        let default = |entry: &&Parameter| entry.name == name;
+        let default = table
+            .iter()
+            .find(default)
+            .and_then(|it| it.kind.read(None).ok());
+        default.as_ref() != Some(self.setting(name))
+    }
+
     /// A flag of the table.
     pub fn flag(&self, name: &str) -> bool {
         matches!(self.setting(name), Setting::Flag(true))
@@ -162,6 +174,14 @@ impl Parameters {
     pub fn decimal(&self, name: &str) -> Option<&Decimal> {
         match self.setting(name) {
             Setting::Decimal(decimal) => decimal.as_ref(),
+            other => unreachable!("{name} is {other:?}"),
+        }
+    }
+
+    /// A factor of the table.
+    pub fn factor(&self, name: &str) -> Base {
+        match self.setting(name) {
+            Setting::Factor(base) => *base,
             other => unreachable!("{name} is {other:?}"),
         }
     }

@@ -9,7 +9,7 @@
 //! |---|---|---|
 //! | `reading` | signed | how a bit is read: {-1, +1} or {0, 1} |
 //! | `bias` | true | whether a constant coordinate x0 = 1 is learnt too |
-//! | `eta` | 1 | the learning rate |
+//! | `eta` | 1 | the learning rate: from weights 0 it scales the weights and decides nothing |
 //! | `order` | cyclic | the data's own order, a new one each pass, or a random mistake |
 //! | `initial` | 0 | the first weights, one number or one a weight with the bias last |
 //!
@@ -32,14 +32,14 @@
 //! let task = Task::of(find("perceptron").expect("listed"), Seed(1));
 //! let outcome = train(&task, input, &Run::default()).expect("an end");
 //! assert_eq!(outcome.training.expect("counted").errors, 0);
-//! assert_eq!(outcome.bound.expect("Novikoff's").holds, Some(true));
+//! assert_eq!(outcome.bound.expect("Novikoff's").respected, Some(true));
 //! ```
 
 use std::ops::Range;
 
 use super::block::Block;
 use super::bound::Bound;
-use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
+use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
 use super::hypothesis::Hypothesis;
 use super::linear::{
     INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights, Scratch,
@@ -52,6 +52,7 @@ use super::run::{Counts, Interrupt, Run, StopFlag};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::{Presentation, Stream};
 use super::train_loop::Reason;
+use super::unit::Unit;
 
 /// How a bit is read.
 pub const READING: Parameter = Parameter {
@@ -78,7 +79,8 @@ pub const ETA: Parameter = Parameter {
         at_most: 1_048_576.0,
         default: 1.0,
     },
-    description: "The learning rate; whole numbers keep the weights exact integers.",
+    description: "The learning rate. From first weights that are whole multiples of it, as 0 is, it \
+                  scales the weights and decides nothing.",
 };
 
 /// The first weights.
@@ -125,6 +127,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed or unsigned",
     presentation: Presentation::Labelled,
     on_line: true,
+    pace: Pace::Steady,
     confidence_rules: &[],
     default_stop: DefaultStop::Passes(1000),
     parameters: &[READING, BIAS, ETA, ORDER, INITIAL],
@@ -135,6 +138,7 @@ pub static ENTRY: Entry = Entry {
     },
     source: "F. Rosenblatt (1958); A. B. J. Novikoff, On convergence proofs on perceptrons (1962)",
     check: None,
+    state_format: 0,
     build: |setup| {
         let order = order(setup.parameters);
         Ok(Box::new(Perceptron::new(setup, order)?))
@@ -142,11 +146,19 @@ pub static ENTRY: Entry = Entry {
 };
 
 /// The state of a perceptron, also the pocket's.
+///
+/// From first weights that are whole multiples of `eta` it learns with the rate 1, and its weights
+/// are counted in units of `eta`: so the rate decides nothing, and rounds nothing.
 pub struct Perceptron {
     weights: LinearWeights,
+    /// What the weights are shown in.
+    unit: Unit,
+    /// What a mistake adds of its example.
+    step: f64,
     scratch: Scratch,
     eta: f64,
     order: Order,
+    in_units: bool,
     starts_at_zero: bool,
     /// Updates after which an integer weight could exceed what the exact scores allow.
     updates_left: u64,
@@ -159,7 +171,6 @@ impl Perceptron {
     /// First weights that do not fit the data, or a reading given for real data.
     pub fn new(setup: &Setup<'_>, order: Order) -> Result<Self, ParameterError> {
         let parameters = setup.parameters;
-        let eta = parameters.number("eta");
         let reading = match parameters.choice("reading") {
             "unsigned" => Reading::Unsigned,
             _ => Reading::Signed,
@@ -171,41 +182,81 @@ impl Perceptron {
             ));
         }
         let has_bias = parameters.flag("bias");
-        let (initial, bias) = first_weights(parameters.weights("initial"), setup.n, has_bias)?;
-        let is_whole = |value: &f64| value.fract() == 0.0;
-        let integral = eta.fract() == 0.0 && initial.iter().chain(&bias).all(is_whole);
-        let starts_at_zero = initial.iter().chain(&bias).all(|&w| w == 0.0);
-        let weights = if integral && !setup.real {
-            let whole = initial.iter().map(|&w| w as i64).collect();
-            let bias = bias.map(|b| b as i64);
-            LinearWeights::Integer(IntegerWeights::new(reading, whole, bias))
-        } else {
-            let reading = (!setup.real).then_some(reading);
-            LinearWeights::Real(RealWeights::new(reading, initial, bias))
-        };
-        Ok(Self {
-            scratch: weights.scratch(),
-            updates_left: updates_left(&weights, eta),
-            weights,
-            eta,
-            order,
-            starts_at_zero,
-        })
+        let first = first_weights(parameters.weights("initial"), setup.n, has_bias)?;
+        let reading = (!setup.real).then_some(reading);
+        let eta = parameters.number("eta");
+        Ok(Self::begin(reading, first, eta, setup.in_units, order))
     }
 
-    /// The present weights.
+    /// The rule before its first example. `reading` is none for real examples.
+    fn begin(
+        reading: Option<Reading>,
+        (first, bias): (Vec<f64>, Option<f64>),
+        eta: f64,
+        in_units: bool,
+        order: Order,
+    ) -> Self {
+        let all = || first.iter().chain(&bias);
+        let starts_at_zero = all().all(|&weight| weight == 0.0);
+        let is_whole =
+            |weight: &f64| weight.fract() == 0.0 && weight.abs() <= INTEGER_WEIGHT_MAX as f64;
+        let integral = reading.filter(|_| eta.fract() == 0.0 && all().all(is_whole));
+        // Whole numbers with a whole rate are exact as they are.
+        let unit = match (integral, in_units) {
+            (Some(_), _) => Some(Unit::ONE),
+            (None, true) => Unit::new(eta),
+            (None, false) => None,
+        };
+        let counts = unit.and_then(|unit| unit.counts(all()));
+        let real = |weights, bias| LinearWeights::Real(RealWeights::new(reading, weights, bias));
+        let (weights, unit) = match (counts.zip(unit), reading) {
+            (None, _) => (real(first, bias), None),
+            (Some((mut counts, unit)), Some(reading)) => {
+                let bias = bias.and_then(|_| counts.pop());
+                let weights = IntegerWeights::new(reading, counts, bias);
+                (LinearWeights::Integer(weights), Some(unit))
+            }
+            (Some((counts, unit)), None) => {
+                let mut counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
+                let bias = bias.and_then(|_| counts.pop());
+                (real(counts, bias), Some(unit))
+            }
+        };
+        let step = match (integral, unit) {
+            (None, Some(_)) => 1.0,
+            _ => eta,
+        };
+        Self {
+            scratch: weights.scratch(),
+            updates_left: updates_left(&weights, step),
+            weights,
+            unit: unit.unwrap_or(Unit::ONE),
+            step,
+            eta,
+            order,
+            in_units,
+            starts_at_zero,
+        }
+    }
+
+    /// The present weights, in units.
     pub fn weights(&self) -> &LinearWeights {
         &self.weights
     }
+
+    /// Weights in units as a hypothesis.
+    pub fn shown(&self, weights: &LinearWeights) -> Hypothesis {
+        Hypothesis::Linear(weights.clone().of_unit(self.unit))
+    }
 }
 
-/// How often a weight can grow by `eta` before exact scores no longer allow it.
-fn updates_left(weights: &LinearWeights, eta: f64) -> u64 {
+/// How often a weight can grow by `step` before exact scores no longer allow it.
+fn updates_left(weights: &LinearWeights, step: f64) -> u64 {
     match weights {
         LinearWeights::Integer(weights) => {
             let all = weights.weights().iter().copied().chain(weights.bias());
             let largest = all.map(i64::abs).max().unwrap_or(0);
-            (INTEGER_WEIGHT_MAX - largest) as u64 / eta as u64
+            (INTEGER_WEIGHT_MAX - largest) as u64 / step as u64
         }
         LinearWeights::Real(_) => u64::MAX,
     }
@@ -249,11 +300,9 @@ impl Rule for Perceptron {
         let Hypothesis::Linear(weights) = hypothesis else {
             return Err("this learner begins from linear weights, and the model has others".into());
         };
-        let weights = weights.like(&self.weights)?;
-        self.starts_at_zero = weights.is_zero();
-        self.updates_left = updates_left(&weights, self.eta);
-        self.scratch = weights.scratch();
-        self.weights = weights;
+        weights.check_like(&self.weights)?;
+        let (reading, first) = (self.weights.reading(), weights.numbers());
+        *self = Self::begin(reading, first, self.eta, self.in_units, self.order);
         Ok(())
     }
 
@@ -264,8 +313,8 @@ impl Rule for Perceptron {
         _: &StopFlag,
     ) -> Option<usize> {
         rows.find(|&row| {
-            let decision = self.weights.decide(block, row, &mut self.scratch);
-            decision.is_positive != block.is_positive(row)
+            let predicted = self.weights.is_positive(block, row, &mut self.scratch);
+            predicted != block.is_positive(row)
         })
     }
 
@@ -275,10 +324,11 @@ impl Rule for Perceptron {
         }
         self.updates_left -= 1;
         let amount = if block.is_positive(row) {
-            self.eta
+            self.step
         } else {
-            -self.eta
+            -self.step
         };
+        let amount = (amount, self.unit.value());
         if self.weights.add(block, row, amount, &mut self.scratch) {
             Update::Changed
         } else {
@@ -291,7 +341,7 @@ impl Rule for Perceptron {
     }
 
     fn hypothesis(&self) -> Hypothesis {
-        Hypothesis::Linear(self.weights.clone())
+        self.shown(&self.weights)
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
@@ -303,6 +353,10 @@ impl Rule for Perceptron {
         self.updates_left = snapshot.number()?;
         self.weights = self.weights.restored(snapshot)?;
         Ok(())
+    }
+
+    fn why_no_bound(&self) -> &'static str {
+        novikoff::NOT_CONVERGED
     }
 
     fn bound(

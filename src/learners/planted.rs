@@ -1,11 +1,15 @@
 //! What is known of a sample by its examples a dimension: whether it determines the binary weights
 //! that labelled it, and whether there is hope to find them.
 //!
-//! Of uniform examples labelled by hidden binary weights, more than about 1.245 n determine them
-//! (G. Gyorgyi, "First-order transition to perfect generalization in a neural network with binary
-//! synapses", Phys. Rev. A 41 (1990) 7097-7100), and from about 1.493 n on message passing finds
-//! them; between the two no efficient method is known. Random labels have consistent binary weights
-//! up to about 0.833 n examples (W. Krauth, M. Mezard, J. Phys. France 50 (1989) 3057-3066).
+//! Of uniform examples labelled by hidden binary weights, more than about 1.245 n determine them.
+//! That is a result of statistical physics: G. Gyorgyi, "First-order transition to perfect
+//! generalization in a neural network with binary synapses", Phys. Rev. A 41 (1990) 7097-7100. The
+//! rigorous annealed bound is 1.448 n. From about 1.493 n on message passing finds the weights;
+//! between the two no efficient method is known.
+//!
+//! Random labels have consistent binary weights up to about 0.833 n examples: a lower bound that J.
+//! Ding and N. Sun proved, and an upper bound under a numerical hypothesis (B. Huang, arXiv
+//! 2404.18902). The unconditional upper bound is 0.847 n (arXiv 2401.15092).
 
 use super::train_loop::Reason;
 
@@ -13,8 +17,10 @@ use super::train_loop::Reason;
 pub const DETERMINED: f64 = 1.245;
 /// Examples a dimension from which on message passing finds them.
 pub const FOUND: f64 = 1.493;
-/// Examples a dimension up to which random labels have consistent weights.
+/// Examples a dimension up to which random labels have consistent weights: proved from below.
 const CAPACITY: f64 = 0.833;
+/// Examples a dimension from which on they have none, which is proved too.
+const CAPACITY_AT_MOST: f64 = 0.847;
 
 /// What is to be said of a run that ended for this reason on so many examples of `n` features.
 pub fn remark(n: usize, reason: Reason, examples: u64) -> Option<String> {
@@ -26,9 +32,9 @@ pub fn remark(n: usize, reason: Reason, examples: u64) -> Option<String> {
         ),
         Reason::Limit(_) if density < CAPACITY => "no consistent weights were found".to_owned(),
         Reason::Limit(_) if density < DETERMINED => format!(
-            "no consistent weights were found: random labels have none from about {CAPACITY} \
-             examples a dimension on, and uniform examples determine the weights that labelled \
-             them from about {DETERMINED} on"
+            "no consistent weights were found: random labels have some up to {CAPACITY} examples a \
+             dimension, which is proved, and none from {CAPACITY_AT_MOST} on; uniform examples \
+             determine the weights that labelled them from about {DETERMINED} on"
         ),
         Reason::Limit(_) if density < FOUND => format!(
             "no consistent weights were found: this is the hard region, between about \
@@ -138,7 +144,7 @@ mod tests {
         assert!(said(limit, 1400).contains("hard region"));
         assert!(!said(limit, 1240).contains("hard region"));
         assert!(!said(limit, 1500).contains("hard region"));
-        assert!(said(limit, 1240).contains("0.833"));
+        assert!(said(limit, 1240).contains("0.833") && said(limit, 1240).contains("0.847"));
         assert!(!said(limit, 800).contains("0.833"));
         assert!(said(Reason::Consistent, 1240).contains("other weights"));
         assert_eq!(remark(1000, Reason::Consistent, 1250), None);

@@ -37,7 +37,7 @@
 use std::ops::Range;
 
 use super::block::Block;
-use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee};
+use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace};
 use super::hypothesis::Hypothesis;
 use super::linear::LinearWeights;
 use super::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING};
@@ -60,6 +60,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed or unsigned",
     presentation: Presentation::Labelled,
     on_line: false,
+    pace: Pace::Steady,
     confidence_rules: &[],
     default_stop: DefaultStop::Mistakes(10_000),
     parameters: &[READING, BIAS, ETA, INITIAL],
@@ -70,6 +71,7 @@ pub static ENTRY: Entry = Entry {
     },
     source: "S. I. Gallant, Perceptron-based learning algorithms (1990)",
     check: None,
+    state_format: 0,
     build: |setup| {
         Ok(Box::new(Pocket {
             perceptron: Perceptron::new(setup, Order::RandomMistake)?,
@@ -119,9 +121,13 @@ impl Rule for Pocket {
 
     fn hypothesis(&self) -> Hypothesis {
         match &self.kept {
-            Some((_, weights)) => Hypothesis::Linear(weights.clone()),
+            Some((_, weights)) => self.perceptron.shown(weights),
             None => self.perceptron.hypothesis(),
         }
+    }
+
+    fn keeps_best(&self) -> bool {
+        true
     }
 
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {

@@ -1,9 +1,9 @@
 //! Sums of powers of one base, exact: what the multiplicative learners decide by.
 //!
 //! A weight is alpha^e with a whole exponent e, and only e is kept: 1.1 promoted 50 times and
-//! demoted 50 times is 1 again. Any double above 1 is such a base: a double is an odd whole number
-//! times a power of two, so that a sum of its powers is a whole number times two known powers, and
-//! is compared with a decimal in integers of unlimited size. No float decides.
+//! demoted 50 times is 1 again. A base is a decimal above 1, or a double: an odd whole number over
+//! a power of five, times a power of two. A sum of its powers is therefore a whole number times
+//! known powers, and is compared with a decimal in integers of unlimited size. No float decides.
 
 use num_bigint::{BigInt, BigUint};
 
@@ -13,20 +13,28 @@ use super::hypothesis::Score;
 /// The largest base.
 pub const BASE_MAX: f64 = 4_294_967_296.0;
 
+/// The only odd prime that divides the denominator of a decimal.
+const FIVE: u64 = 5;
+
 /// Bits that a power may have, above or below 1. With the digits of a threshold and the number of
 /// features no integer of a comparison then passes 2^20 bits.
 pub const POWER_BITS_MAX: u64 = (1 << 19) - (1 << 16);
 
-/// The base alpha of the weights, above 1 and at most [`BASE_MAX`]: `odd * 2^twos`, exactly.
+/// The base alpha of the weights, above 1 and at most [`BASE_MAX`]: `odd / divisor * 2^twos`,
+/// exactly.
+///
+/// Invariant: `odd` and `divisor`, a power of five, have no common factor. So equal numbers have
+/// equal fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Base {
     odd: u64,
+    divisor: u64,
     twos: i32,
     value: f64,
 }
 
 impl Base {
-    /// A base; none outside its range.
+    /// The rational number that a double is; none outside the range of bases.
     pub fn new(value: f64) -> Option<Self> {
         if !(value > 1.0 && value <= BASE_MAX) {
             return None;
@@ -38,12 +46,53 @@ impl Base {
         let twos = mantissa.trailing_zeros();
         Some(Self {
             odd: mantissa >> twos,
+            divisor: 1,
             twos: exponent + twos as i32,
             value,
         })
     }
 
-    /// The base as a number.
+    /// A decimal; none outside the range of bases, or where numerator or denominator have more
+    /// than 64 bits, which no decimal of 19 digits has.
+    pub fn of_decimal(decimal: &Decimal) -> Option<Self> {
+        let places = decimal.places();
+        let one = BigUint::from(10_u32).pow(places);
+        let value = decimal.to_string().parse::<f64>().ok()?;
+        // A double may be 1 where the decimal is more.
+        let is_in_range =
+            *decimal.digits() > one && value > 1.0 && *decimal.digits() <= one * (BASE_MAX as u64);
+        if !is_in_range {
+            return None;
+        }
+        let twos = decimal.digits().trailing_zeros().unwrap_or(0);
+        let (mut odd, mut fives) = (decimal.digits() >> twos, places);
+        while fives > 0 && (&odd % FIVE) == BigUint::ZERO {
+            odd /= FIVE;
+            fives -= 1;
+        }
+        Some(Self {
+            odd: u64::try_from(odd).ok()?,
+            divisor: FIVE.checked_pow(fives)?,
+            twos: twos as i32 - places as i32,
+            value,
+        })
+    }
+
+    /// The base as a decimal, exactly.
+    pub fn to_decimal(self) -> Decimal {
+        let fives = self.divisor.ilog(FIVE);
+        let places = fives.max(self.twos.min(0).unsigned_abs());
+        let shift = u64::from(places).wrapping_add_signed(self.twos.into());
+        let digits = (BigUint::from(self.odd) << shift) * BigUint::from(FIVE).pow(places - fives);
+        Decimal::of_digits(digits, places)
+    }
+
+    /// The double that the base is, where it is one exactly.
+    pub fn as_double(self) -> Option<f64> {
+        (Self::new(self.value) == Some(self)).then_some(self.value)
+    }
+
+    /// The base as a number, rounded where it is no double.
     pub fn value(self) -> f64 {
         self.value
     }
@@ -53,7 +102,12 @@ impl Base {
         self.odd
     }
 
-    /// How many factors of two there are besides the odd one; negative for a fraction.
+    /// The power of five that divides it.
+    pub fn divisor(self) -> u64 {
+        self.divisor
+    }
+
+    /// How many factors of two there are besides the odd ones; negative for a fraction.
     pub fn twos(self) -> i32 {
         self.twos
     }
@@ -69,12 +123,13 @@ impl Base {
     }
 }
 
-/// `value * odd^odd_power * 2^two_power`, for the odd factor of one base.
+/// `value * odd^odd_power * divisor^-divisor_power * 2^two_power`, for the factors of one base.
 #[derive(Clone, Debug)]
 pub struct PowerSum {
-    odd: u64,
+    base: Base,
     value: BigUint,
     odd_power: i64,
+    divisor_power: i64,
     two_power: i64,
 }
 
@@ -89,9 +144,10 @@ impl PowerSum {
         };
         let twos = i64::from(base.twos);
         Self {
-            odd: base.odd,
+            base,
             value: reduced_sum(base, terms),
             odd_power: lowest,
+            divisor_power: highest,
             two_power: twos * if twos < 0 { highest } else { lowest },
         }
     }
@@ -102,11 +158,17 @@ impl PowerSum {
         let places = threshold.places();
         let mut sum = &self.value * BigUint::from(5_u32).pow(places);
         let mut needed = threshold.digits().clone();
-        let odd = BigUint::from(self.odd).pow(self.odd_power.unsigned_abs() as u32);
+        let odd = power(self.base.odd, self.odd_power);
         if self.odd_power >= 0 {
             sum *= odd;
         } else {
             needed *= odd;
+        }
+        let divisor = power(self.base.divisor, self.divisor_power);
+        if self.divisor_power >= 0 {
+            needed *= divisor;
+        } else {
+            sum *= divisor;
         }
         match self.two_power + i64::from(places) {
             twos if twos >= 0 => sum <<= twos,
@@ -118,17 +180,22 @@ impl PowerSum {
     /// The sum as a score in lowest terms.
     pub fn into_score(self) -> Score {
         let Self {
-            odd,
+            base: Base { odd, divisor, .. },
             value: mut numerator,
             odd_power,
+            divisor_power,
             two_power,
         } = self;
         let mut denominator = BigUint::from(1_u32);
-        let power = BigUint::from(odd).pow(odd_power.unsigned_abs() as u32);
-        if odd_power >= 0 {
-            numerator *= power;
-        } else {
-            (numerator, denominator) = without_factors_of(odd, numerator, power);
+        for (factor, exponent) in [(odd, odd_power), (divisor, -divisor_power)] {
+            let power = power(factor, exponent);
+            if exponent >= 0 {
+                numerator *= power;
+            } else {
+                let left;
+                (numerator, left) = without_factors_of(factor, numerator, power);
+                denominator *= left;
+            }
         }
         if two_power >= 0 {
             numerator <<= two_power;
@@ -148,9 +215,14 @@ impl PowerSum {
     }
 }
 
-/// The sum over terms divided by `odd^lowest` and by two to the power of `twos * lowest`, or
-/// `twos * highest` where `twos` is negative: a whole number. Halves are summed apart, so that
-/// most multiplications are of numbers of like size.
+/// A factor to the magnitude of an exponent.
+fn power(factor: u64, exponent: i64) -> BigUint {
+    BigUint::from(factor).pow(exponent.unsigned_abs() as u32)
+}
+
+/// The sum over terms divided by `odd^lowest`, times `divisor^highest`, and divided by two to the
+/// power of `twos * lowest`, or `twos * highest` where `twos` is negative: a whole number. Halves
+/// are summed apart, so that most multiplications are of numbers of like size.
 fn reduced_sum(base: Base, terms: &[(i32, u64)]) -> BigUint {
     let (left, right) = match terms {
         [] => return BigUint::ZERO,
@@ -165,6 +237,9 @@ fn reduced_sum(base: Base, terms: &[(i32, u64)]) -> BigUint {
     let last = |terms: &[(i32, u64)]| terms[terms.len() - 1].0;
     if base.odd > 1 {
         high *= BigUint::from(base.odd).pow(gap(left, right, first) as u32);
+    }
+    if base.divisor > 1 {
+        low *= BigUint::from(base.divisor).pow(gap(left, right, last) as u32);
     }
     let twos = u64::from(base.twos.unsigned_abs());
     if base.twos >= 0 {
@@ -260,6 +335,40 @@ mod tests {
     }
 
     #[test]
+    fn a_decimal_is_the_number_that_is_written() {
+        let of = |text: &str| Base::of_decimal(&Decimal::parse(text).expect("plain"));
+        let base = of("1.7").expect("a base");
+        assert_eq!((base.odd(), base.divisor(), base.twos()), (17, 5, -1));
+        assert_eq!(base.as_double(), None);
+        assert_ne!(Some(base), Base::new(1.7));
+        assert!(PowerSum::new(base, &[(1, 1)]).reaches(&Decimal::parse("1.7").expect("plain")));
+        // The double is below the decimal.
+        let double = Base::new(1.7).expect("a base");
+        assert!(!PowerSum::new(double, &[(1, 1)]).reaches(&Decimal::parse("1.7").expect("plain")));
+        for (text, value) in [
+            ("1.5", 1.5),
+            ("2", 2.0),
+            ("4294967296", BASE_MAX),
+            ("1.25", 1.25),
+        ] {
+            assert_eq!(of(text), Base::new(value), "{text}");
+            assert_eq!(of(text).and_then(Base::as_double), Some(value), "{text}");
+        }
+        // A double has a decimal of its own, which may be long.
+        for base in [double, base, Base::new(3.0).expect("a base")] {
+            assert_eq!(Base::of_decimal(&base.to_decimal()), Some(base));
+        }
+        assert_eq!(base.to_decimal().to_string(), "1.7");
+        for text in ["1", "0.5", "4294967296.1", "1.00000000000000000001"] {
+            assert_eq!(of(text), None, "{text}");
+        }
+        let score = |terms: &[(i32, u64)]| PowerSum::new(base, terms).into_score();
+        assert_eq!(score(&[(-1, 17)]), Score::Integer(10));
+        assert_eq!(score(&[(1, 1), (2, 1)]), fraction(459, 100));
+        assert_eq!(score(&[(-2, 1)]), fraction(100, 289));
+    }
+
+    #[test]
     fn promoted_and_demoted_as_often_is_exactly_one() {
         let one = Decimal::from(1);
         let base = Base::new(1.1).expect("a base");
@@ -272,8 +381,15 @@ mod tests {
 
     #[test]
     fn the_largest_integers_stay_within_their_limit() {
-        for alpha in [2.0, 3.0, 1.1, 1.5, BASE_MAX, 1.0 + f64::EPSILON] {
-            let base = Base::new(alpha).expect("a base");
+        let decimals = ["1.7", "1.000000000000001", "3.14159"];
+        let decimals = decimals.map(|text| {
+            let decimal = Decimal::parse(text).expect("plain");
+            Base::of_decimal(&decimal).expect("a base")
+        });
+        let doubles = [2.0, 3.0, 1.1, 1.5, BASE_MAX, 1.0 + f64::EPSILON];
+        let doubles = doubles.map(|alpha| Base::new(alpha).expect("a base"));
+        for base in doubles.into_iter().chain(decimals) {
+            let alpha = base.value();
             let most = base.exponent_max();
             let sum = PowerSum::new(base, &[(-most, 1 << 21), (0, 7), (most, 1 << 21)]);
             assert!(sum.value.bits() <= 1 << 20, "{alpha}: {}", sum.value.bits());
@@ -288,16 +404,17 @@ mod tests {
         #[test]
         fn a_sum_is_what_its_terms_add_up_to(
             exponents in prop::collection::vec(-9_i32..9, 0..40),
-            alpha in prop::sample::select(vec![2.0, 3.0, 6.0, 12.0, 1.5, 1.25, 2.5]),
+            alpha in prop::sample::select(vec!["2", "3", "6", "12", "1.5", "1.25", "2.5", "1.7", "1.4", "2.35"]),
             theta in 0_u64..100_000, places in 0_u32..6,
         ) {
-            let base = Base::new(alpha).expect("a base");
-            // alpha = top / 4, so alpha^e times (4 top)^9 is whole.
-            let top = BigUint::from((alpha * 4.0) as u64);
-            let scale = (&top * 4_u32).pow(9);
+            let decimal = Decimal::parse(alpha).expect("plain");
+            let base = Base::of_decimal(&decimal).expect("a base");
+            // alpha = top / 100, so alpha^e times (100 top)^9 is whole.
+            let top = decimal.digits() * BigUint::from(10_u32).pow(2 - decimal.places());
+            let scale = (&top * 100_u32).pow(9);
             let term = |e: i32| {
                 let size = e.unsigned_abs();
-                let (up, down) = (top.pow(size), BigUint::from(4_u32).pow(size));
+                let (up, down) = (top.pow(size), BigUint::from(100_u32).pow(size));
                 if e >= 0 { &scale * up / down } else { &scale * down / up }
             };
             let total: BigUint = exponents.iter().map(|&e| term(e)).sum();

@@ -31,7 +31,7 @@
 //! ```
 
 use super::amp::{MAX_ITERATIONS, RESTARTS, budget};
-use super::catalogue::{DefaultStop, Entry, Guarantee};
+use super::catalogue::{DefaultStop, Entry, Guarantee, Pace};
 use super::directed_drift::DATA;
 use super::message_passing::MessagePassing;
 use super::parameters::{Kind, Minimum, Parameter};
@@ -50,6 +50,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed",
     presentation: Presentation::HalfSpace,
     on_line: false,
+    pace: Pace::Steady,
     confidence_rules: &[],
     default_stop: DefaultStop::Own,
     parameters: &[
@@ -67,12 +68,14 @@ pub static ENTRY: Entry = Entry {
     ],
     guarantee: Guarantee {
         theorem: "none is proved",
-        bound: "Measured at n = 1001: random labels of 0.7 examples a weight are learnt; from about \
-                0.833 on they have no consistent weights.",
+        bound: "Measured at n = 1001: random labels of 0.7 examples a weight are learnt. \
+                Consistent weights exist up to 0.833 (Ding, Sun), and none from 0.847 on (arXiv \
+                2401.15092).",
     },
     source: "A. Braunstein, R. Zecchina, Learning by message passing in networks of discrete \
              synapses, Phys. Rev. Lett. 96 (2006)",
     check: None,
+    state_format: 0,
     build: |setup| {
         let rho = setup.parameters.number("reinforcement");
         let budget = budget(setup.parameters);

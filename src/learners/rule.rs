@@ -141,6 +141,16 @@ pub trait Rule: Send {
     /// When it is no such state; the rule is of no use then.
     fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError>;
 
+    /// Whether the hypothesis to answer with is the best of the run rather than the last.
+    fn keeps_best(&self) -> bool {
+        false
+    }
+
+    /// Why there is no bound where [`Self::bound`] finds none.
+    fn why_no_bound(&self) -> &'static str {
+        "no bound on the number of mistakes is known for this learner"
+    }
+
     /// The theorem's bound, once the run has ended on `stream` with `counts` for this reason.
     ///
     /// # Errors

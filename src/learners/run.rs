@@ -3,8 +3,8 @@
 //! There is no clock here: whoever owns one raises the flag.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
@@ -12,36 +12,105 @@ use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Interrupt {
     /// The time the request allowed is over; what was learnt is kept.
-    TimeLimit = 1,
+    TimeLimit = 2,
     /// A client no longer wants the answer; what was learnt is kept.
-    Cancelled = 2,
+    Cancelled = 3,
     /// The process must give the run up; somebody goes on with it, or runs it again from the start.
-    Suspended = 3,
+    Suspended = 4,
     /// The examples could not be read to their end: nothing that came of the run is of any use.
-    Unreadable = 4,
+    Unreadable = 5,
 }
 
 /// A run looks at its flag at least every 2^24 words of work.
 ///
+/// A run that was paused waits where it looks at the flag. A pause is less urgent than any interrupt.
+///
 /// A clone is the same flag, for a solver that must own what it looks at between iterations.
 #[derive(Clone, Debug, Default)]
-pub struct StopFlag(Arc<AtomicU8>);
+pub struct StopFlag(Arc<Flag>);
+
+#[derive(Debug, Default)]
+struct Flag {
+    /// [`RUNS`], [`PAUSED`] or an [`Interrupt`].
+    state: AtomicU8,
+    /// Whether a run waits for the end of the pause.
+    is_parked: Mutex<bool>,
+    resumed: Condvar,
+}
+
+const RUNS: u8 = 0;
+const PAUSED: u8 = 1;
 
 impl StopFlag {
     /// Asks the run to stop. A more urgent reason replaces a less urgent one.
     pub fn raise(&self, interrupt: Interrupt) {
-        self.0.fetch_max(interrupt as u8, Ordering::Relaxed);
+        self.0.state.fetch_max(interrupt as u8, Ordering::Relaxed);
+        self.0.wake();
     }
 
-    /// The reason to stop, if there is one.
+    /// Asks the run to wait where it looks at the flag next.
+    pub fn pause(&self) {
+        let _ = self.swap(RUNS, PAUSED);
+    }
+
+    /// Ends a pause.
+    pub fn resume(&self) {
+        let _ = self.swap(PAUSED, RUNS);
+        self.0.wake();
+    }
+
+    /// Whether the run waits for the end of a pause.
+    pub fn is_parked(&self) -> bool {
+        *self.0.lock()
+    }
+
+    /// The reason to stop, if there is one. Waits while the run is paused.
     pub fn raised(&self) -> Option<Interrupt> {
-        match self.0.load(Ordering::Relaxed) {
-            0 => None,
-            1 => Some(Interrupt::TimeLimit),
-            2 => Some(Interrupt::Cancelled),
-            3 => Some(Interrupt::Suspended),
+        if self.0.state.load(Ordering::Relaxed) == PAUSED {
+            self.0.park();
+        }
+        self.look()
+    }
+
+    /// The reason to stop, if there is one, paused or not: for those who wait for the run.
+    pub fn look(&self) -> Option<Interrupt> {
+        match self.0.state.load(Ordering::Relaxed) {
+            RUNS | PAUSED => None,
+            2 => Some(Interrupt::TimeLimit),
+            3 => Some(Interrupt::Cancelled),
+            4 => Some(Interrupt::Suspended),
             _ => Some(Interrupt::Unreadable),
         }
+    }
+
+    fn swap(&self, from: u8, to: u8) -> Result<u8, u8> {
+        let state = &self.0.state;
+        state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
+    }
+}
+
+impl Flag {
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.is_parked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn park(&self) {
+        let mut is_parked = self.lock();
+        *is_parked = true;
+        while self.state.load(Ordering::Relaxed) == PAUSED {
+            let woken = self.resumed.wait(is_parked);
+            is_parked = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        *is_parked = false;
+    }
+
+    /// Wakes a parked run, which looks at the state again. Under the lock, so that it is not between
+    /// its look and its wait.
+    fn wake(&self) {
+        let _is_parked = self.lock();
+        self.resumed.notify_all();
     }
 }
 
@@ -156,5 +225,36 @@ mod tests {
         assert_eq!(flag.raised(), Some(Interrupt::Cancelled));
         flag.raise(Interrupt::Suspended);
         assert_eq!(flag.raised(), Some(Interrupt::Suspended));
+    }
+    #[test]
+    fn a_paused_run_waits_until_it_is_resumed_or_stopped() {
+        for interrupt in [None, Some(Interrupt::Cancelled)] {
+            let flag = StopFlag::default();
+            flag.pause();
+            assert_eq!(flag.look(), None);
+            let run = std::thread::spawn({
+                let flag = flag.clone();
+                move || flag.raised()
+            });
+            while !flag.is_parked() {
+                std::thread::yield_now();
+            }
+            match interrupt {
+                None => flag.resume(),
+                Some(interrupt) => flag.raise(interrupt),
+            }
+            assert_eq!(run.join().unwrap(), interrupt);
+            assert!(!flag.is_parked());
+        }
+    }
+
+    #[test]
+    fn a_pause_replaces_no_reason_to_stop() {
+        let flag = StopFlag::default();
+        flag.raise(Interrupt::TimeLimit);
+        flag.pause();
+        assert_eq!(flag.raised(), Some(Interrupt::TimeLimit));
+        flag.resume();
+        assert_eq!(flag.raised(), Some(Interrupt::TimeLimit));
     }
 }

@@ -39,7 +39,7 @@ use rand::{RngExt, SeedableRng};
 use crate::bits::{self, BLOCK_ROWS};
 
 use super::block::Block;
-use super::catalogue::{DefaultStop, Entry, Guarantee};
+use super::catalogue::{DefaultStop, Entry, Guarantee, Pace};
 use super::directed_drift::{DATA, binary_weights};
 use super::hidden_states::HiddenStates;
 use super::hypothesis::{Hypothesis, half_space_limits};
@@ -95,6 +95,7 @@ pub static ENTRY: Entry = Entry {
     reading: "signed",
     presentation: Presentation::HalfSpace,
     on_line: true,
+    pace: Pace::Steady,
     confidence_rules: &[StopRule::Anytime],
     default_stop: DefaultStop::PassesOrConfidence(1000),
     parameters: &[REINFORCEMENT, ORDER],
@@ -106,6 +107,7 @@ pub static ENTRY: Entry = Entry {
     source: "C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, Efficient supervised learning in \
              networks with binary synapses, PNAS 104 (2007)",
     check: None,
+    state_format: 0,
     build: |setup| {
         let order = order(setup.parameters);
         let reinforcement = setup.parameters.number(REINFORCEMENT.name);

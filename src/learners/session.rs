@@ -5,11 +5,15 @@
 //! over at any position, batches under way and random generator included, so that a run that was
 //! interrupted equals the same run undisturbed.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use super::course::{Course, Shown, Stop};
-use super::data::Data;
+use super::data::{Data, Features, Labels};
 use super::hypothesis::Hypothesis;
+use super::recurrences::Recurrences;
+use super::report;
 use super::rule::Rule;
 use super::run::{Counts, Limits, Run};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
@@ -20,7 +24,10 @@ use super::task::{self, Input, Task, TaskError};
 use super::train_loop::Reason;
 
 /// The first number of a snapshot: how the rest is written.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
+
+/// The snapshots of the first releases, whose sessions believed every declaration.
+const CREDULOUS_VERSION: u64 = 1;
 
 /// Why examples are claimed nothing of.
 const UNDECLARED: &str = "the examples are not declared fresh and independent (assume)";
@@ -92,6 +99,10 @@ pub struct Session {
     course: Course,
     run_length: u64,
     end: Option<SessionEnd>,
+    /// What the examples say of their declared sampling, as long as confidence is watched for.
+    recurrences: Recurrences,
+    /// Why the declaration is not believed any more.
+    refuted: Option<String>,
 }
 
 impl Session {
@@ -111,9 +122,7 @@ impl Session {
             max_passes: None,
             ..plan.task.limits
         };
-        let watch = plan.assume;
-        let watch = watch
-            .and_then(|sampling| stop_conditions::watch_for(&plan.task, plan.n, sampling, true));
+        let watch = watch(&plan).filter(|_| plan.task.start_doubt.is_none());
         let counts = Counts {
             passes: 1,
             ..Counts::default()
@@ -130,6 +139,8 @@ impl Session {
             },
             run_length: 0,
             end: None,
+            recurrences: Recurrences::default(),
+            refuted: None,
             plan,
         })
     }
@@ -141,7 +152,8 @@ impl Session {
     pub fn restore(plan: SessionPlan, snapshot: &[u8]) -> Result<Self, SnapshotError> {
         let mut session = Self::new(plan).map_err(|_| SnapshotError)?;
         let mut reader = SnapshotReader::new(snapshot);
-        if reader.number()? != VERSION {
+        let version = reader.number()?;
+        if ![VERSION, CREDULOUS_VERSION].contains(&version) {
             return Err(SnapshotError);
         }
         let course = &mut session.course;
@@ -155,7 +167,23 @@ impl Session {
                 Some(SessionEnd::Limit(text.to_owned()))
             }
         };
+        let first = course.watch.take();
+        let is_watched = match version {
+            CREDULOUS_VERSION => watch(&session.plan).is_some(),
+            _ => reader.number()? == 1,
+        };
+        course.watch = watch(&session.plan).filter(|_| is_watched);
         course.read_watch(&mut reader)?;
+        if first.is_none() {
+            course.watch = None;
+        }
+        if version != CREDULOUS_VERSION {
+            session.recurrences = Recurrences::read(&mut reader)?;
+            if reader.number()? == 1 {
+                let text = str::from_utf8(reader.bytes()?).map_err(|_| SnapshotError)?;
+                session.refuted = Some(text.to_owned());
+            }
+        }
         session.rule.restore(&mut reader)?;
         reader.end()?;
         Ok(session)
@@ -175,7 +203,13 @@ impl Session {
                 writer.bytes(text.as_bytes());
             }
         }
+        writer.number(self.course.watch.is_some().into());
         self.course.write_watch(&mut writer);
+        self.recurrences.write(&mut writer);
+        writer.number(self.refuted.is_some().into());
+        if let Some(text) = &self.refuted {
+            writer.bytes(text.as_bytes());
+        }
         self.rule.snapshot(&mut writer);
         writer.finish()
     }
@@ -190,6 +224,7 @@ impl Session {
             return Err(self.first_unfit(data, error));
         }
         let mut sample = Presented::new(data, self.plan.task.entry.presentation);
+        let mut learnt = 0;
         let mut answers = Vec::with_capacity(data.examples());
         while let Some(block) = sample.next_block().map_err(|_| LearnError::Interrupted)? {
             let mut row = 0;
@@ -199,7 +234,10 @@ impl Session {
                 if run.stop.raised().is_some() {
                     return Err(LearnError::Interrupted);
                 }
+                self.compare(data, learnt..learnt + turn.rows);
+                learnt += turn.rows;
                 self.end = match turn.step {
+                    Err(Stop::End(Reason::Confident)) if self.course.watch.is_none() => None,
                     Ok(()) => None,
                     Err(Stop::End(Reason::Confident)) => Some(SessionEnd::Confident),
                     Err(Stop::End(Reason::Limit(name))) => Some(SessionEnd::Limit(name.to_owned())),
@@ -229,6 +267,27 @@ impl Session {
         Ok(answers)
     }
 
+    /// Compares examples, just learnt, with those before, as long as a claim rests on their sampling.
+    fn compare(&mut self, data: &Data, rows: Range<usize>) {
+        let Some(sampling) = self.plan.assume.filter(|_| self.course.watch.is_some()) else {
+            return;
+        };
+        let Features::Boolean(matrix) = data.features() else {
+            return;
+        };
+        for row in rows {
+            let label = match data.labels() {
+                Labels::Labelled(labels) => labels.get(row),
+                Labels::HalfSpace | Labels::Unlabelled => true,
+            };
+            self.recurrences.note(matrix.row(row).words(), label);
+        }
+        self.refuted = self.recurrences.against(sampling, self.plan.n);
+        if self.refuted.is_some() {
+            self.course.watch = None;
+        }
+    }
+
     /// The first example at fault, one of them being so for this reason.
     fn first_unfit(&self, data: &Data, error: TaskError) -> LearnError {
         let each = (0..data.examples()).map(|row| self.check_examples(&data.rows(row..row + 1)));
@@ -252,7 +311,7 @@ impl Session {
         }
         let assume = plan.assume;
         let input = Input::Sample { data, assume };
-        let is_real = matches!(data.features(), super::data::Features::Real(_));
+        let is_real = matches!(data.features(), Features::Real(_));
         if is_real && !plan.real {
             let detail = "the session is over Boolean examples: values all 0/1 or all -1/1";
             return Err(TaskError::WrongData(detail.to_owned()));
@@ -262,7 +321,7 @@ impl Session {
             "whoever reads spells Boolean values out"
         );
         task::check_data(plan.task.entry, input)?;
-        let is_labelled = matches!(data.labels(), super::data::Labels::Labelled(_));
+        let is_labelled = matches!(data.labels(), Labels::Labelled(_));
         if assume.is_some_and(|sampling| (sampling == Sampling::Uniform) != is_labelled) {
             let detail = "the session assumes half-space examples (uniform-positive, reflected) \
                           or labelled ones (uniform), and these are the others";
@@ -309,10 +368,19 @@ impl Session {
         self.watch()?.own_claim()
     }
 
+    /// What is to be noted of an end by the confidence rule.
+    pub fn end_note(&self) -> Option<String> {
+        report::short_note(self.watch()?)
+    }
+
     /// Why no confidence is claimed of a learner that has a rule for it, or what its rule lacks.
-    pub fn confidence_detail(&self) -> Option<&'static str> {
+    pub fn confidence_detail(&self) -> Option<Cow<'static, str>> {
         let has_rules = !self.plan.task.entry.confidence_rules.is_empty();
-        let sampling = self.plan.assume.ok_or(UNDECLARED);
+        let sampling = match (&self.refuted, self.plan.task.start_doubt) {
+            (Some(refuted), _) => Err(refuted.clone().into()),
+            (None, Some(doubt)) if self.plan.assume.is_some() => Err(doubt.into()),
+            _ => self.plan.assume.ok_or(UNDECLARED.into()),
+        };
         confidence_detail(self.watch(), sampling, self.counts().passes).filter(|_| has_rules)
     }
 
@@ -321,6 +389,11 @@ impl Session {
         let is_accepted = self.end == Some(SessionEnd::Confident);
         Some(self.watch()?.claim(is_accepted))
     }
+}
+
+/// The watch that the declaration allows, whatever the first hypothesis is.
+fn watch(plan: &SessionPlan) -> Option<Watch> {
+    stop_conditions::watch_for(&plan.task, plan.n, plan.assume?, true)
 }
 
 fn built(plan: &SessionPlan) -> Result<task::Built, TaskError> {
@@ -358,5 +431,123 @@ fn check(plan: &SessionPlan) -> Result<(), TaskError> {
         let detail = format!("{name} does not take such examples in this session");
         return wrong_stop("assume", &detail);
     }
-    stop_conditions::check_confidence(&plan.task, plan.n, plan.assume.ok_or(UNDECLARED))
+    let sampling = plan.assume.ok_or(UNDECLARED.into());
+    stop_conditions::check_confidence(&plan.task, plan.n, sampling)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::generate::{Generated, Plan};
+    use super::super::parameters::Parameters;
+    use super::super::random::Seed;
+    use super::*;
+    use crate::learners::catalogue;
+
+    fn plan(learner: &str, params: &serde_json::Value, assume: Option<Sampling>) -> SessionPlan {
+        let entry = catalogue::find(learner).expect("a learner");
+        let object = params.as_object().expect("an object");
+        let mut task = Task {
+            parameters: Parameters::from_json(entry.parameters, object).expect("parameters"),
+            confidence: assume.map(|_| 0.99),
+            ..Task::of(entry, Seed(3))
+        };
+        task.start_doubt = task.has_initial().then_some("it was given");
+        SessionPlan {
+            task,
+            n: 9,
+            real: false,
+            assume,
+        }
+    }
+
+    fn examples(sampling: Sampling, count: u64) -> Data {
+        let plan = Plan {
+            count: Some(count),
+            ..Plan::endless(Plan::random_target(9, Seed(3)), sampling)
+        };
+        Generated::materialise(plan, Seed(3), &Run::default())
+    }
+
+    impl Session {
+        /// A snapshot as the first releases wrote it.
+        fn credulous_snapshot(&mut self, watch: Option<&Watch>) -> Vec<u8> {
+            let mut writer = SnapshotWriter::default();
+            writer.number(CREDULOUS_VERSION);
+            self.course.write_counts(&mut writer);
+            writer.number(self.run_length);
+            writer.number(0);
+            if let Some(watch) = watch {
+                writer.numbers(watch.state());
+            }
+            writer.generator(&self.course.random);
+            self.rule.snapshot(&mut writer);
+            writer.finish()
+        }
+    }
+
+    #[test]
+    fn sessions_of_the_first_releases_go_on() {
+        let sampling = Sampling::UniformPositive;
+        let data = examples(sampling, 40);
+        let (first, second) = (data.rows(0..20), data.rows(20..40));
+        for (learner, params, assume) in [
+            ("directed-drift", json!({}), Some(sampling)),
+            ("directed-drift", json!({}), None),
+            ("sbpi", json!({"order": "cyclic"}), Some(sampling)),
+        ] {
+            let plan = plan(learner, &params, assume);
+            let run = Run::default();
+            let mut session = Session::new(plan.clone()).expect("a session");
+            session.learn(&first, &run).expect("examples");
+            let watch = session.watch().cloned();
+            assert_eq!(watch.is_some(), assume.is_some());
+            let old = session.credulous_snapshot(watch.as_ref());
+            let mut restored = Session::restore(plan.clone(), &old).expect("an old snapshot");
+            assert_eq!(
+                session.learn(&second, &run),
+                restored.learn(&second, &run),
+                "{learner}"
+            );
+            assert_eq!(restored.hypothesis(), session.hypothesis());
+            assert_eq!(restored.confidence(), session.confidence());
+            let new = session.snapshot();
+            let mut again = Session::restore(plan, &new).expect("a snapshot");
+            assert_eq!(again.snapshot(), new);
+        }
+        // One that was given its weights was watched there, and claims nothing here.
+        let plan = plan(
+            "directed-drift",
+            &json!({"initial": "111111111"}),
+            Some(sampling),
+        );
+        let mut session = Session::new(plan.clone()).expect("a session");
+        session.learn(&first, &Run::default()).expect("examples");
+        assert!(session.watch().is_none());
+        let was = watch(&plan).expect("watched before");
+        let old = session.credulous_snapshot(Some(&was));
+        let restored = Session::restore(plan, &old).expect("an old snapshot");
+        assert_eq!(restored.confidence(), None);
+        assert_eq!(restored.confidence_detail(), Some("it was given".into()));
+        assert_eq!(restored.hypothesis(), session.hypothesis());
+    }
+
+    #[test]
+    fn an_old_perceptron_goes_on_in_floating_point() {
+        let data = examples(Sampling::Uniform, 300);
+        let of = |in_units: bool| {
+            let mut plan = plan("perceptron", &json!({"eta": 0.3}), None);
+            plan.task.in_units = in_units;
+            let mut session = Session::new(plan).expect("a session");
+            session.learn(&data, &Run::default()).expect("examples");
+            let Hypothesis::Linear(weights) = session.hypothesis() else {
+                panic!("linear weights");
+            };
+            weights
+        };
+        use super::super::linear::LinearWeights;
+        assert!(matches!(of(false), LinearWeights::Real(_)));
+        assert!(matches!(of(true), LinearWeights::Integer(_)));
+    }
 }

@@ -271,6 +271,8 @@ impl Sample for Presented<'_> {
             order.swap(place, random.random_range(0..=place as u64) as usize);
             if place.is_multiple_of(SWAPS_BETWEEN_LOOKS)
                 && let Some(interrupt) = run.stop.raised()
+                // A broken order is no state to go on from. The rest takes a second at most.
+                && interrupt != Interrupt::Suspended
             {
                 return Err(interrupt);
             }

@@ -2,6 +2,8 @@
 //! those asked for and the learner's own.
 
 use super::catalogue::DefaultStop;
+use std::borrow::Cow;
+
 use super::drift_chain;
 use super::examples::LabelKind;
 use super::run::Limits;
@@ -57,7 +59,7 @@ pub(super) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
 pub(super) fn check_confidence(
     task: &Task,
     n: usize,
-    sampling: Result<Sampling, &'static str>,
+    sampling: Result<Sampling, Cow<'static, str>>,
 ) -> Result<(), TaskError> {
     let name = task.entry.name;
     for (field, is_given) in [
@@ -77,7 +79,7 @@ pub(super) fn check_confidence(
 fn check_rule(
     task: &Task,
     n: usize,
-    sampling: Result<Sampling, &'static str>,
+    sampling: Result<Sampling, Cow<'static, str>>,
 ) -> Result<(), TaskError> {
     let Some(rule) = task.rule else {
         return Ok(());
@@ -103,19 +105,17 @@ fn check_rule(
     }
     let why = match sampling {
         Ok(Sampling::UniformPositive) => return Ok(()),
-        Ok(_) => "these are drawn otherwise",
+        Ok(_) => "these are drawn otherwise".into(),
         Err(why) => why,
     };
     let detail = format!("exact is for fresh uniform-positive examples, and {why}");
     Err(wrong(detail))
 }
 
-/// The distribution of the examples, where they are fresh, independent and clean.
-pub(super) fn fresh_sampling(task: &Task, input: Input<'_>) -> Result<Sampling, &'static str> {
-    if task.start.as_ref().is_some_and(|start| !start.is_fresh) {
-        return Err("the model that the run begins from may have learnt from the same examples");
-    }
-    match input {
+/// The distribution of the examples, where they are fresh, independent and clean, the first
+/// hypothesis does not depend on them, and nothing speaks against it.
+pub(super) fn fresh_sampling(task: &Task, input: Input<'_>) -> Result<Sampling, Cow<'static, str>> {
+    let sampling = match input {
         Input::Generated(plan) if plan.target.binary_weights().is_none() => {
             Err("the target is no half-space of binary weights")
         }
@@ -125,6 +125,18 @@ pub(super) fn fresh_sampling(task: &Task, input: Input<'_>) -> Result<Sampling, 
         Input::Sample { assume, .. } => {
             assume.ok_or("the data are not declared fresh and independent (assume)")
         }
+    }?;
+    if let Some(doubt) = task.start_doubt {
+        return Err(doubt.into());
+    }
+    match (&task.evidence, input) {
+        (Some(evidence), Input::Sample { data, .. }) => {
+            match evidence.against(sampling, data.shape().n) {
+                Some(doubt) => Err(doubt.into()),
+                None => Ok(sampling),
+            }
+        }
+        _ => Ok(sampling),
     }
 }
 

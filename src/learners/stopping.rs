@@ -11,6 +11,7 @@
 //! One software logarithm (`libm`) decides every threshold, so that it is the same on every
 //! machine.
 
+use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use super::drift_chain::DriftChain;
@@ -24,6 +25,17 @@ pub enum Sampling {
     Reflected,
     /// Uniform on the cube, with labels.
     Uniform,
+}
+
+impl Sampling {
+    /// The name in requests and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UniformPositive => "uniform-positive",
+            Self::Reflected => "reflected",
+            Self::Uniform => "uniform",
+        }
+    }
 }
 
 /// The smallest error of a hypothesis that differs from the target: that of one at Hamming
@@ -159,6 +171,11 @@ impl Watch {
         })
     }
 
+    /// The confidence asked for.
+    pub fn confidence_asked(&self) -> f64 {
+        self.confidence
+    }
+
     /// The rule watched for.
     pub fn rule(&self) -> StopRule {
         self.rule
@@ -218,18 +235,19 @@ impl Watch {
 /// it read them in so many passes.
 pub fn confidence_detail(
     watch: Option<&Watch>,
-    sampling: Result<Sampling, &'static str>,
+    sampling: Result<Sampling, Cow<'static, str>>,
     passes: u64,
-) -> Option<&'static str> {
+) -> Option<Cow<'static, str>> {
     match watch {
         None => Some(match sampling {
             Err(why) => why,
-            Ok(_) if passes > 1 => "the data were read more than once",
-            Ok(_) => "none was asked for",
+            Ok(_) if passes > 1 => "the data were read more than once".into(),
+            Ok(_) => "none was asked for".into(),
         }),
         Some(watch) if watch.rule == StopRule::PerHypothesis => Some(
             "the rule per-hypothesis holds for one hypothesis fixed in advance, and promises \
-             nothing of a run that tried several: see per_hypothesis_confidence",
+             nothing of a run that tried several: see per_hypothesis_confidence"
+                .into(),
         ),
         Some(_) => None,
     }
@@ -405,13 +423,16 @@ mod tests {
     fn what_keeps_a_run_from_a_claim_is_said() {
         let fresh = Ok(Sampling::Uniform);
         let unwatched = |sampling, passes| confidence_detail(None, sampling, passes);
-        assert_eq!(unwatched(Err("noisy"), 2), Some("noisy"));
-        let again = unwatched(fresh, 2);
-        assert_eq!(again, Some("the data were read more than once"));
-        assert_eq!(unwatched(fresh, 1), Some("none was asked for"));
+        assert_eq!(unwatched(Err("noisy".into()), 2), Some("noisy".into()));
+        let again = unwatched(fresh.clone(), 2);
+        assert_eq!(again, Some("the data were read more than once".into()));
+        assert_eq!(
+            unwatched(fresh.clone(), 1),
+            Some("none was asked for".into())
+        );
         let said = |rule| {
             let watch = Watch::new(rule, 0.9, 9, Sampling::Uniform);
-            confidence_detail(Some(&watch), fresh, 1)
+            confidence_detail(Some(&watch), fresh.clone(), 1)
         };
         assert_eq!(said(StopRule::Anytime), None);
         assert!(said(StopRule::PerHypothesis).is_some());

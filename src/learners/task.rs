@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::catalogue::{Entry, Setup};
+use super::evidence::Evidence;
 use super::examples::{Examples, LabelKind};
 use super::generate;
 use super::holdout::Holdout;
@@ -38,17 +39,17 @@ pub struct Task {
     pub trace: bool,
     /// The share of the examples that the learner is not shown, in (0, 1).
     pub holdout: Option<f64>,
-    /// What the run begins from, in place of the learner's own first hypothesis.
-    pub start: Option<WarmStart>,
-}
-
-/// A hypothesis found before, from which a run begins.
-#[derive(Clone, Debug)]
-pub struct WarmStart {
-    /// The hypothesis.
-    pub hypothesis: Arc<Hypothesis>,
-    /// Whether examples that are fresh are fresh to it, too: it has not learnt from them.
-    pub is_fresh: bool,
+    /// The hypothesis that the run begins from, in place of the learner's own first one.
+    pub start: Option<Arc<Hypothesis>>,
+    /// The reason why the first hypothesis may depend on the examples. With a reason, the run claims
+    /// nothing.
+    pub start_doubt: Option<&'static str>,
+    /// Evidence about the declared sampling of a sample: see [`super::evidence`]. None where no claim
+    /// rests on the sampling.
+    pub evidence: Option<Evidence>,
+    /// Whether a perceptron learns in whole multiples of its learning rate where possible. Jobs and
+    /// sessions of the first releases learn as they did there.
+    pub in_units: bool,
 }
 
 impl Task {
@@ -65,7 +66,27 @@ impl Task {
             trace: false,
             holdout: None,
             start: None,
+            start_doubt: None,
+            evidence: None,
+            in_units: true,
         }
+    }
+
+    /// The declared sampling of a sample on which a claim of this run would rest.
+    pub fn claims_by(&self, input: Input<'_>) -> Option<Sampling> {
+        stop_conditions::watch(self, input)?;
+        match input {
+            Input::Sample { assume, .. } => assume,
+            Input::Generated(_) => None,
+        }
+    }
+
+    /// Whether the client set the first hypothesis by a parameter, to another than the learner's
+    /// default.
+    pub fn has_initial(&self) -> bool {
+        let table = self.entry.parameters;
+        let has = table.iter().any(|parameter| parameter.name == INITIAL);
+        has && self.parameters.is_own(table, INITIAL)
     }
 }
 
@@ -83,7 +104,7 @@ pub enum Input<'a> {
 
 impl Input<'_> {
     /// Features an example.
-    pub(super) fn n(&self) -> usize {
+    pub fn n(&self) -> usize {
         match self {
             Self::Sample { data, .. } => data.shape().n,
             Self::Generated(plan) => plan.target.n(),
@@ -144,6 +165,21 @@ impl From<Interrupt> for TaskError {
 pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
     check_data(task.entry, input)?;
     stop_conditions::check(task, input)?;
+    check_accepted(task, input, state_bytes_max)
+}
+
+/// Checks a task that was accepted before, perhaps by an earlier release. The stop conditions are not
+/// checked again: an earlier release may have accepted a confidence that this one does not claim, and
+/// the time limit ends such a run.
+///
+/// # Errors
+/// As for [`check`].
+pub fn check_accepted(
+    task: &Task,
+    input: Input<'_>,
+    state_bytes_max: u64,
+) -> Result<(), TaskError> {
+    check_data(task.entry, input)?;
     check_parts(task, input)?;
     let needed = state_bytes(task, input);
     if needed > state_bytes_max {
@@ -282,11 +318,12 @@ pub(super) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, Task
         parameters: &task.parameters,
         n,
         real,
+        in_units: task.in_units,
         random: &mut random,
     });
     let mut rule = rule.map_err(TaskError::Parameter)?;
     if let Some(start) = &task.start {
-        start_from(rule.as_mut(), task, n, &start.hypothesis).map_err(TaskError::WrongStart)?;
+        start_from(rule.as_mut(), task, n, start).map_err(TaskError::WrongStart)?;
     }
     Ok((rule, random))
 }

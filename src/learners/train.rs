@@ -1,24 +1,19 @@
 //! Runs a task: builds the rule and the source, hands them to the loop, and reports.
 
-use super::block::row_mask;
 use super::course::Course;
 use super::examples::Examples;
 use super::generate::{Generated, Plan};
 use super::holdout::{Holdout, Part};
-use super::hypothesis::Hypothesis;
-use super::outcome::{Outcome, Recovery, Termination, Training};
+use super::outcome::{Outcome, Recovery};
 use super::random::{Generator, Purpose};
+use super::report::{recovery, report};
 use super::rule::{Order, Rule};
-use super::run::{Counts, Interrupt, Run, StopFlag};
+use super::run::{Counts, Interrupt, Run};
 use super::source::{Presented, Stream};
 use super::stop_conditions;
-use super::stopping::{Watch, confidence_detail};
 use super::task::{self, Input, Task};
 use super::trace::Trace;
 use super::train_loop::{Reason, TrainLoop};
-
-/// Words of work for one example up to which a block of 64 is no more than 2^24.
-const EXAMPLE_WORDS_MAX: u64 = 1 << 18;
 
 /// Runs a checked task to its end.
 ///
@@ -47,13 +42,20 @@ pub fn train_from(
     state: Option<&[u8]>,
     run: &Run,
 ) -> Result<Outcome, Interrupt> {
-    learn(task, input, state, run, |reason, train_loop, source| {
-        let reported = report(task, input, reason, train_loop, source);
-        if reported == Err(Interrupt::Suspended) {
-            train_loop.hand_over(None);
-        }
-        reported
-    })
+    learn(
+        task,
+        input,
+        state,
+        run,
+        true,
+        |reason, train_loop, source| {
+            let reported = report(task, input, reason, train_loop, source);
+            if reported == Err(Interrupt::Suspended) {
+                train_loop.hand_over(None);
+            }
+            reported
+        },
+    )
 }
 
 /// What an experiment asks of a run.
@@ -73,7 +75,7 @@ pub struct End {
 /// # Panics
 /// As for [`train`].
 pub fn train_to_end(task: &Task, input: Input<'_>, run: &Run) -> Result<End, Interrupt> {
-    learn(task, input, None, run, |_, train_loop, _| {
+    learn(task, input, None, run, false, |_, train_loop, _| {
         Ok(End {
             counts: train_loop.course.counts,
             target: recovery(&train_loop.rule.hypothesis(), input),
@@ -81,12 +83,14 @@ pub fn train_to_end(task: &Task, input: Input<'_>, run: &Run) -> Result<End, Int
     })
 }
 
-/// Learns, and makes of the end what `finish` does.
+/// Learns, and makes of the end what `finish` does. The best hypothesis is kept beside the last if
+/// `keeps_best` says so.
 fn learn<R>(
     task: &Task,
     input: Input<'_>,
     state: Option<&[u8]>,
     run: &Run,
+    keeps_best: bool,
     finish: impl FnOnce(Reason, &mut TrainLoop<'_>, &Source<'_>) -> Result<R, Interrupt>,
 ) -> Result<R, Interrupt> {
     let (mut rule, random) = task::build(task, input).expect("a checked task");
@@ -125,6 +129,7 @@ fn learn<R>(
         train_loop = begin(task, input, another.as_mut(), random, run);
         examples = source.shown();
     }
+    train_loop.keeps_best = keeps_best;
     let reason = match &mut examples {
         Shown::Drawn(stream) => train_loop.run_stream(&mut **stream)?,
         Shown::AtRest(sample) => train_loop.run_sample(sample)?,
@@ -167,9 +172,9 @@ impl Shown<'_> {
 }
 
 /// Where the examples of a run come from.
-struct Source<'a> {
+pub(super) struct Source<'a> {
     task: &'a Task,
-    holdout: Option<Holdout>,
+    pub(super) holdout: Option<Holdout>,
     kept: Kept<'a>,
 }
 
@@ -192,7 +197,7 @@ impl<'a> Source<'a> {
     }
 
     /// A part of the examples, in their own order.
-    fn stream(&self, part: Part) -> Box<dyn Stream + 'a> {
+    pub(super) fn stream(&self, part: Part) -> Box<dyn Stream + 'a> {
         match self.kept {
             Kept::Nowhere(plan) => self.drawn(plan, part),
             Kept::AtRest(examples) => Box::new(self.at_rest(examples, part)),
@@ -217,168 +222,11 @@ impl<'a> Source<'a> {
     }
 
     /// Whether to read all examples once more may take long: they are drawn, or on a disk.
-    fn is_slow(&self) -> bool {
+    pub(super) fn is_slow(&self) -> bool {
         match self.kept {
             Kept::Nowhere(_) => true,
             Kept::AtRest(examples) => examples.in_memory().is_none(),
         }
-    }
-}
-
-fn report(
-    task: &Task,
-    input: Input<'_>,
-    reason: Reason,
-    train_loop: &mut TrainLoop<'_>,
-    source: &Source<'_>,
-) -> Result<Outcome, Interrupt> {
-    let end = train_loop.course.point();
-    if let Some(trace) = &mut train_loop.course.trace {
-        trace.end(end);
-    }
-    let counts = train_loop.course.counts;
-    let run = train_loop.run;
-    let hypothesis = train_loop.rule.hypothesis();
-    let target = recovery(&hypothesis, input);
-    let (mut training, mut holdout) = (None, None);
-    if reason != Reason::Cancelled {
-        training = training_errors(&hypothesis, input, target, counts.examples, source, run)?;
-        if source.holdout.is_some() {
-            let mut held_out = source.stream(Part::HeldOut);
-            let all = held_out.examples().unwrap_or(0);
-            holdout = errors_among(&hypothesis, &mut *held_out, all, source.is_slow(), run)?;
-        }
-    }
-    let mut stream = source.stream(Part::Shown);
-    let bound = match train_loop.rule.bound(&mut *stream, &counts, reason, run) {
-        Err(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
-        Err(_) => None,
-        Ok(bound) => bound,
-    };
-    let mut termination = termination(task, input, &train_loop.course, reason);
-    let shown = stream.examples();
-    if let Some(remark) = shown.and_then(|shown| train_loop.rule.remark(reason, shown)) {
-        termination.detail = Some(match termination.detail {
-            Some(limit) => format!("{limit}: {remark}"),
-            None => remark,
-        });
-    }
-    Ok(Outcome {
-        hypothesis,
-        counts,
-        termination,
-        training,
-        holdout,
-        bound,
-        target,
-        trace: train_loop.course.trace.clone(),
-    })
-}
-
-fn termination(task: &Task, input: Input<'_>, course: &Course, reason: Reason) -> Termination {
-    let watch = course.watch.as_ref();
-    let has_rules = !task.entry.confidence_rules.is_empty();
-    let sampling = stop_conditions::fresh_sampling(task, input);
-    let unclaimed = confidence_detail(watch, sampling, course.counts.passes);
-    let unclaimed = unclaimed.filter(|_| has_rules);
-    let is_accepted = reason == Reason::Confident;
-    Termination {
-        reason,
-        rule: watch.map(Watch::rule),
-        confidence: watch.map(|watch| watch.claim(is_accepted)),
-        per_hypothesis_confidence: watch.and_then(Watch::own_claim),
-        run_length: watch.map(Watch::run_length),
-        threshold: watch.map(Watch::threshold),
-        detail: match reason {
-            Reason::Limit(name) => Some(name.to_owned()),
-            _ => None,
-        },
-        confidence_detail: unclaimed.map(str::to_owned),
-    }
-}
-
-/// Compares the hypothesis, or the signs of its weights, with the hidden target.
-fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
-    let Input::Generated(plan) = input else {
-        return None;
-    };
-    let target = plan.target.binary_weights()?;
-    let distance = match hypothesis {
-        Hypothesis::BinaryWeights(weights) => weights.hamming_distance(target),
-        Hypothesis::Linear(weights) => weights.signs().hamming_distance(target),
-        // They have no sign a feature, or none in the reading of the target.
-        Hypothesis::Winnow(_)
-        | Hypothesis::KernelWinnow(_)
-        | Hypothesis::Kernel(_)
-        | Hypothesis::Bounded(_) => return None,
-    };
-    Some(Recovery {
-        recovered: distance == 0,
-        distance: distance as u64,
-    })
-}
-
-/// Counts the errors of the hypothesis on what the learner was shown: the sample, or the part of a
-/// drawn stream that was read.
-fn training_errors(
-    hypothesis: &Hypothesis,
-    input: Input<'_>,
-    target: Option<Recovery>,
-    read: u64,
-    source: &Source<'_>,
-    run: &Run,
-) -> Result<Option<Training>, Interrupt> {
-    let mut stream = source.stream(Part::Shown);
-    let (examples, is_clean) = match input {
-        Input::Sample { .. } => (stream.examples().unwrap_or(read), false),
-        Input::Generated(plan) => {
-            let all = stream.examples().unwrap_or(read);
-            (all.min(read), plan.noise == 0.0)
-        }
-    };
-    let is_binary = matches!(hypothesis, Hypothesis::BinaryWeights(_));
-    if is_clean && is_binary && target.is_some_and(|target| target.recovered) {
-        // The target itself is right on every clean example: nothing is left to count.
-        let errors = 0;
-        return Ok(Some(Training { errors, examples }));
-    }
-    let is_drawn = matches!(input, Input::Generated(_));
-    let is_slow = is_drawn || source.is_slow();
-    errors_among(hypothesis, &mut *stream, examples, is_slow, run)
-}
-
-/// Counts the errors of the hypothesis among the first `examples` of a stream. None when the run is
-/// to end before that is done: when the time is over, the examples are still counted unless they
-/// are slow to come by or each takes long.
-fn errors_among(
-    hypothesis: &Hypothesis,
-    stream: &mut dyn Stream,
-    examples: u64,
-    is_slow: bool,
-    run: &Run,
-) -> Result<Option<Training>, Interrupt> {
-    let is_long = is_slow || hypothesis.words_of_work() > EXAMPLE_WORDS_MAX;
-    // Blocks of short examples are looked at between, and need no flag of their own.
-    let unheeded = StopFlag::default();
-    let stop = if is_long { &run.stop } else { &unheeded };
-    let mut errors = 0;
-    let mut left = examples;
-    loop {
-        match run.stop.raised() {
-            Some(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
-            Some(Interrupt::Cancelled) => return Ok(None),
-            Some(Interrupt::TimeLimit) if is_long => return Ok(None),
-            Some(Interrupt::TimeLimit) | None => {}
-        }
-        if left == 0 {
-            return Ok(Some(Training { errors, examples }));
-        }
-        let Some(block) = stream.next_block()? else {
-            return Ok(Some(Training { errors, examples }));
-        };
-        let counted = row_mask(left.min(64) as usize);
-        errors += u64::from((hypothesis.mistakes(&block, stop) & counted).count_ones());
-        left = left.saturating_sub(block.rows() as u64);
     }
 }
 
@@ -387,6 +235,7 @@ mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector, Kernels, SWITCH, use_kernels};
     use crate::learners::catalogue;
+    use crate::learners::hypothesis::Hypothesis;
 
     use crate::learners::data::{Data, Features, Labels, RealMatrix};
     use crate::learners::generate;
@@ -636,8 +485,8 @@ mod tests {
             assert_eq!(outcome.termination.reason, Reason::Converged, "{params}");
             assert_eq!(outcome.training.map(|training| training.errors), Some(0));
             let bound = outcome.bound.expect("converged");
-            assert_eq!(bound.holds, Some(true), "{params}");
-            assert!(bound.value.expect("a margin") >= outcome.counts.mistakes as f64);
+            assert_eq!(bound.respected, Some(true), "{params}");
+            assert!(bound.mistakes_at_most.expect("a margin") >= outcome.counts.mistakes as f64);
             assert_eq!(bound.detail.is_some(), refined, "{params}");
         }
     }
@@ -651,7 +500,7 @@ mod tests {
         let outcome = run(&task("perceptron", &params, 1), sample(&data));
         assert_eq!(outcome.termination.reason, Reason::Converged);
         let bound = outcome.bound.expect("converged");
-        assert_eq!((bound.value, bound.holds), (None, None));
+        assert_eq!((bound.mistakes_at_most, bound.respected), (None, None));
         assert!(bound.detail.expect("why").contains("xi = 0"));
     }
 
@@ -663,7 +512,7 @@ mod tests {
             sample(&data),
         );
         let bound = outcome.bound.expect("converged");
-        assert_eq!(bound.holds, None);
+        assert_eq!(bound.respected, None);
         assert!(bound.detail.expect("why").contains("assumption not met"));
     }
 
@@ -854,7 +703,7 @@ mod tests {
         let outcome = run(&task("perceptron", &json!({}), 1), sample(&data));
         assert_eq!(outcome.termination.reason, Reason::Converged);
         let bound = outcome.bound.expect("converged");
-        assert_eq!((bound.value, bound.holds), (None, None));
+        assert_eq!((bound.mistakes_at_most, bound.respected), (None, None));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use super::course::{Course, Step, Stop};
 use super::random::Generator;
 use super::rule::{Order, Rule};
 use super::run::{Counts, Interrupt, Run};
+use super::snapshot::SnapshotWriter;
 use super::source::{Sample, Stream};
 
 /// Why a run ended.
@@ -54,7 +55,29 @@ pub struct TrainLoop<'r> {
     pub(super) phase: Phase,
     /// Whether a state of it was handed over, here or where it began.
     pub(super) was_handed_over: bool,
+    /// Whether the best hypothesis is kept beside the last.
+    pub keeps_best: bool,
+    pub(super) best: Option<Best>,
 }
+
+/// The best hypothesis at the end of a pass so far.
+#[derive(Clone, Debug)]
+pub(super) struct Best {
+    /// The pass that ended with it.
+    pub pass: u64,
+    /// What it gets wrong,
+    pub errors: u64,
+    /// of how many.
+    pub examples: u64,
+    /// The state of the rule that it is the hypothesis of.
+    pub state: Vec<u8>,
+}
+
+/// Bits, or values, of a pass up to which the hypothesis is evaluated at the end of each.
+const EVERY_PASS_MAX: u64 = 1 << 20;
+
+/// Of longer passes, one in so many ends with an evaluation: they cost a sixteenth more at most.
+const PASSES_BETWEEN: u64 = 16;
 
 impl<'r> TrainLoop<'r> {
     /// A run before its first example.
@@ -66,6 +89,8 @@ impl<'r> TrainLoop<'r> {
             order,
             phase: Phase::Between,
             was_handed_over: false,
+            keeps_best: true,
+            best: None,
         }
     }
 
@@ -124,8 +149,10 @@ impl<'r> TrainLoop<'r> {
 
     /// One pass example by example, or what is left of it, and what is between it and the next.
     fn whole_pass(&mut self, stream: &mut dyn Stream) -> Step {
-        self.pass(stream)?;
-        self.after_pass()
+        if !matches!(self.phase, Phase::Judging) {
+            self.pass(stream)?;
+        }
+        self.after_pass(stream)
     }
 
     fn pass(&mut self, stream: &mut dyn Stream) -> Step {
@@ -168,17 +195,64 @@ impl<'r> TrainLoop<'r> {
     }
 
     /// The confidence rules are for fresh examples: they do not outlive the first pass.
-    fn after_pass(&mut self) -> Step {
+    fn after_pass(&mut self, stream: &mut dyn Stream) -> Step {
         match self.course.limits.max_passes {
             Some(max) if self.course.counts.passes >= max => {
                 Err(Stop::End(Reason::Limit("max_passes")))
             }
             _ => {
                 self.course.watch = None;
+                self.phase = Phase::Judging;
+                self.evaluate_at_end(stream)?;
+                self.phase = Phase::Between;
                 self.rule.next_pass(&mut self.course.random);
                 Ok(())
             }
         }
+    }
+
+    /// Counts the errors of the hypothesis at the end of a pass, and keeps the best. Not where that
+    /// would take longer than to learn: where passes are long not after each, and not of hypotheses
+    /// that are as long as the list of their mistakes.
+    fn evaluate_at_end(&mut self, stream: &mut dyn Stream) -> Step {
+        let pass = self.course.counts.passes;
+        let n = stream.n() as u64;
+        let Some(examples) = stream.examples().filter(|_| self.keeps_best) else {
+            return Ok(());
+        };
+        let is_short = examples.saturating_mul(n) <= EVERY_PASS_MAX;
+        if self.rule.keeps_best() || !(is_short || pass.is_multiple_of(PASSES_BETWEEN)) {
+            return Ok(());
+        }
+        let hypothesis = self.rule.hypothesis();
+        if hypothesis.words_of_work() > 2 * n {
+            return Ok(());
+        }
+        let mut errors = 0;
+        stream.rewind();
+        while let Some(block) = stream.next_block()? {
+            self.course.look_outside(self.run)?;
+            let wrong = hypothesis.mistakes(&block, &self.run.stop);
+            errors += u64::from(wrong.count_ones());
+        }
+        // The last masks are to be believed only if nobody asked for the end meanwhile.
+        self.course.look_outside(self.run)?;
+        self.keep_best(pass, errors, examples);
+        Ok(())
+    }
+
+    fn keep_best(&mut self, pass: u64, errors: u64, examples: u64) {
+        if self.best.as_ref().is_some_and(|best| best.errors <= errors) {
+            return;
+        }
+        let mut snapshot = SnapshotWriter::default();
+        self.rule.snapshot(&mut snapshot);
+        self.best = Some(Best {
+            pass,
+            errors,
+            examples,
+            state: snapshot.finish(),
+        });
     }
 
     /// What was counted before the pass at hand, which begins unless it is under way.
@@ -272,6 +346,11 @@ impl<'r> TrainLoop<'r> {
         self.rule.evaluated(wrong.errors);
         if wrong.errors == 0 {
             return Err(Stop::End(self.rule.clean_pass()));
+        }
+        let examples = sample.as_stream().examples().unwrap_or(0);
+        let is_drawn = self.rule.order() == Order::RandomMistake;
+        if is_drawn && self.keeps_best && !self.rule.keeps_best() {
+            self.keep_best(self.course.counts.passes, wrong.errors, examples);
         }
         Ok(wrong)
     }

@@ -10,12 +10,12 @@
 //! is multiplied by it (*promotion*). So what is irrelevant costs only logarithmically much:
 //! Theorem 2 bounds the mistakes on a monotone disjunction of k among N features.
 //!
-//! A weight is kept as its exponent, and every comparison is exact, whatever alpha: a double above
-//! 1 stands for the rational number that it is.
+//! A weight is kept as its exponent, and every comparison is exact, whatever alpha: it is the
+//! decimal that is written.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
-//! | `alpha` | 2 | the factor of a promotion, above 1 and at most 2^32 |
+//! | `alpha` | 2 | the factor of a promotion, a decimal above 1 and at most 2^32 |
 //! | `theta` | N | the threshold, a plain decimal above 0, as a string where a number is not exact |
 //! | `negated_literals` | false | whether the complement of each feature is a feature too: N = 2n |
 //! | `relevant` | none | how many features the disjunction has, if known: for the bound |
@@ -41,13 +41,13 @@ use crate::bits::words_for;
 
 use super::block::Block;
 use super::bound::Bound;
-use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Setup};
+use super::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
 use super::decimal::Decimal;
 use super::disjunction::{self, Verdict};
 use super::hypothesis::Hypothesis;
-use super::parameters::{Kind, Minimum, Parameter, ParameterError};
+use super::parameters::{Kind, Parameter, ParameterError};
 use super::power_scale::PowerTable;
-use super::power_sum::{BASE_MAX, Base};
+use super::power_sum::Base;
 use super::random::Generator;
 use super::rule::{Rule, Update};
 use super::run::{Counts, Interrupt, Run, StopFlag};
@@ -74,17 +74,15 @@ pub static ENTRY: Entry = Entry {
     reading: "unsigned",
     presentation: Presentation::Labelled,
     on_line: true,
+    pace: Pace::Steady,
     confidence_rules: &[],
     default_stop: DefaultStop::Passes(1000),
     parameters: &[
         Parameter {
             name: "alpha",
-            kind: Kind::Number {
-                minimum: Minimum::Above(1.0),
-                at_most: BASE_MAX,
-                default: 2.0,
-            },
-            description: "The factor by which a promotion multiplies and a demotion divides.",
+            kind: Kind::Factor { default: 2.0 },
+            description: "The factor by which a promotion multiplies and a demotion divides: the \
+                          decimal that is written.",
         },
         Parameter {
             name: "theta",
@@ -117,6 +115,7 @@ pub static ENTRY: Entry = Entry {
     },
     source: "N. Littlestone, Learning quickly when irrelevant attributes abound (1988)",
     check: None,
+    state_format: 0,
     build: |setup| Ok(Box::new(Winnow::new(setup)?)),
 };
 
@@ -127,7 +126,7 @@ pub static ENTRY: Entry = Entry {
 /// What to give instead.
 pub fn check_powers(model: (Base, &Decimal), own: (Base, &Decimal)) -> Result<(), String> {
     if model.0 != own.0 {
-        let alpha = model.0.value();
+        let alpha = model.0.to_decimal();
         return Err(format!("the model has alpha = {alpha}: give the same"));
     }
     if model.1 != own.1 {
@@ -171,7 +170,7 @@ impl Winnow {
         }
         let theta = parameters.decimal("theta").cloned();
         let theta = theta.unwrap_or_else(|| Decimal::from(features as u64));
-        let base = Base::new(parameters.number("alpha")).expect("checked by its kind");
+        let base = parameters.factor("alpha");
         let weights = WinnowWeights::new(base, theta, setup.n, vec![0; features]);
         Ok(Self {
             table: weights.table(),
@@ -253,6 +252,10 @@ impl Rule for Winnow {
         Ok(())
     }
 
+    fn why_no_bound(&self) -> &'static str {
+        "Theorem 2 needs the number of relevant features: give `relevant`"
+    }
+
     fn bound(
         &self,
         stream: &mut dyn Stream,
@@ -273,13 +276,13 @@ impl Rule for Winnow {
         );
         let bound = Bound {
             theorem: ENTRY.guarantee.theorem,
-            value: value.is_finite().then_some(value),
+            mistakes_at_most: value.is_finite().then_some(value),
             // What leaves the range of f64 is N / theta; beside it the rest is nothing.
-            log2_value: (!value.is_finite()).then(|| {
+            log2_mistakes_at_most: (!value.is_finite()).then(|| {
                 let factor = base.value() / (base.value() - 1.0);
                 libm::log2(factor * features) - theta.ln() / core::f64::consts::LN_2
             }),
-            holds: None,
+            respected: None,
             detail: None,
         };
         let unmet = |why: String| Bound {
@@ -287,7 +290,7 @@ impl Rule for Winnow {
             ..bound.clone()
         };
         let met = |detail: String| Bound {
-            holds: Some(true),
+            respected: Some(true),
             detail: Some(detail),
             ..bound.clone()
         };
@@ -404,7 +407,7 @@ mod tests {
         let outcome = learn(&given, &sample, Limits::default());
         assert_eq!(outcome.termination.reason, Reason::Converged);
         assert_eq!(exponents(&outcome).len(), 4);
-        assert_eq!(outcome.bound.expect("asked for").holds, Some(true));
+        assert_eq!(outcome.bound.expect("asked for").respected, Some(true));
         let without = learn(&json!({}), &sample, Limits::default());
         assert_eq!(without.termination.reason, Reason::Limit("max_passes"));
     }
@@ -500,8 +503,8 @@ mod tests {
             let outcome = learn(&given, &data(&rows), limits);
             let bound = outcome.bound.expect("asked for");
             // Two complementary literals label all examples positive, which is still one.
-            assert_eq!(bound.holds, Some(true), "seed {seed}: {bound:?}");
-            let value = bound.value.expect("within f64");
+            assert_eq!(bound.respected, Some(true), "seed {seed}: {bound:?}");
+            let value = bound.mistakes_at_most.expect("within f64");
             assert!(outcome.counts.mistakes as f64 <= value, "seed {seed}");
             most = most.max(outcome.counts.mistakes as f64 / value);
         }
@@ -516,7 +519,7 @@ mod tests {
                 ..Limits::default()
             };
             let bound = learn(&given, sample, limits).bound.expect("asked for");
-            (bound.holds, bound.detail.unwrap_or_default())
+            (bound.respected, bound.detail.unwrap_or_default())
         };
         let apart = text(&[("100", true), ("010", true), ("001", true), ("000", false)]);
         let (holds, detail) = verdict(json!({"relevant": 2}), &apart);
@@ -545,8 +548,11 @@ mod tests {
             Limits::default(),
         );
         let bound = outcome.bound.expect("asked for");
-        assert_eq!((bound.value, bound.holds), (None, Some(true)));
+        assert_eq!(
+            (bound.mistakes_at_most, bound.respected),
+            (None, Some(true))
+        );
         let expected = 2.0 + 401.0 * 10_f64.log2();
-        assert!((bound.log2_value.expect("so large") - expected).abs() < 1e-9);
+        assert!((bound.log2_mistakes_at_most.expect("so large") - expected).abs() < 1e-9);
     }
 }

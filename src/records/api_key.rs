@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use super::id::ApiKeyId;
 use super::owner::Owner;
+use super::schedule::Weight;
 use super::time::Timestamp;
 
 /// What is known of a key.
@@ -19,6 +20,8 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
     /// Where its limits are not those of the settings.
     pub quotas: KeyQuotas,
+    /// Its owner's weight among the owners.
+    pub weight: Weight,
 }
 
 /// The limits of one key; none where those of the settings hold.

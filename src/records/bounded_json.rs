@@ -5,7 +5,10 @@ use std::fmt;
 
 use serde::Deserializer;
 use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
+
+use crate::learners::parameters::written_number;
 
 /// A number for every feature that there may be, and room for the rest.
 const VALUES_MAX: usize = (1 << 20) + 1024;
@@ -19,11 +22,24 @@ const TEXT_BYTES_MAX: usize = 4 << 20;
 /// # Errors
 /// What is no object, or a larger one.
 pub fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
+    object_of_decimals(deserializer, |_| None)
+}
+
+/// As [`object`], with members that are decimals, or lists of them, and are read as they are written:
+/// `is_factor` says whether such a member is a factor.
+///
+/// # Errors
+/// As for [`object`].
+pub fn object_of_decimals<'de, D: Deserializer<'de>>(
+    deserializer: D,
+    is_factor: fn(&str) -> Option<bool>,
+) -> Result<Map<String, Value>, D::Error> {
     let room = Room {
         values: Cell::new(VALUES_MAX),
         text_bytes: Cell::new(TEXT_BYTES_MAX),
     };
-    deserializer.deserialize_map(Object { room: &room })
+    let room = &room;
+    deserializer.deserialize_map(Object { room, is_factor })
 }
 
 /// What may still be read.
@@ -51,6 +67,25 @@ impl Room {
 /// An object.
 struct Object<'r> {
     room: &'r Room,
+    is_factor: fn(&str) -> Option<bool>,
+}
+
+impl Object<'_> {
+    /// A member that is a decimal, or a list of them.
+    fn decimals<E: Error>(&self, text: &str, is_factor: bool) -> Result<Value, E> {
+        self.room.take_value::<E>()?;
+        self.room.take_text::<E>(text)?;
+        let one = |text: &str| match text.as_bytes().first() {
+            Some(b'0'..=b'9' | b'-') => Ok(written_number(is_factor, text)),
+            _ => serde_json::from_str(text),
+        };
+        let read = match text.as_bytes().first() {
+            Some(b'[') => serde_json::from_str::<Vec<&RawValue>>(text)
+                .and_then(|list| list.iter().map(|value| one(value.get())).collect()),
+            _ => one(text),
+        };
+        read.map_err(E::custom)
+    }
 }
 
 impl<'de> Visitor<'de> for Object<'_> {
@@ -64,7 +99,13 @@ impl<'de> Visitor<'de> for Object<'_> {
         let mut object = Map::new();
         while let Some(name) = entries.next_key::<String>()? {
             self.room.take_text(&name)?;
-            let value = entries.next_value_seed(Any { room: self.room })?;
+            let value = match (self.is_factor)(&name) {
+                Some(is_factor) => {
+                    let text: Box<RawValue> = entries.next_value()?;
+                    self.decimals(text.get(), is_factor)?
+                }
+                None => entries.next_value_seed(Any { room: self.room })?,
+            };
             object.insert(name, value);
         }
         Ok(object)
@@ -126,7 +167,11 @@ impl<'de> Visitor<'de> for Any<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<Value, A::Error> {
-        let object = Object { room: self.room }.visit_map(entries)?;
+        let object = Object {
+            room: self.room,
+            is_factor: |_| None,
+        };
+        let object = object.visit_map(entries)?;
         Ok(object.into())
     }
 }

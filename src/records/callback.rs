@@ -49,6 +49,14 @@ impl Callback {
             error: None,
         }
     }
+
+    /// The host of the URL, by which deliveries are shared out; empty where there is none.
+    #[must_use]
+    pub fn host(&self) -> String {
+        let url = url::Url::parse(&self.url).ok();
+        let host = url.as_ref().and_then(url::Url::host_str);
+        host.unwrap_or_default().to_owned()
+    }
 }
 
 /// The end of a job, as its callback tells it.

@@ -36,8 +36,10 @@ pub struct DatasetSummary {
     /// What a 0 bit was sent as, 0 or -1; 0 for real data, which have no bits. A model of real
     /// weights reads the examples by it.
     pub zero_bit_value: i8,
-    /// What the client declares of the distribution of the examples.
+    /// The distribution of the examples: the declared one, or that of generated examples.
     pub assume: Option<Assume>,
+    /// The seed that generated examples were drawn from.
+    pub seed: Option<u64>,
     /// How many examples there are.
     pub examples: u64,
     /// How many are positive; none when nothing is said of them.

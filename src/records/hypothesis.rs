@@ -1,24 +1,22 @@
 //! A hypothesis as a document: what answers show and models store.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Number;
+use serde_json::{Number, Value};
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 
 use crate::bits::BitVector;
-use crate::learners::bounded::BoundedWeights;
-use crate::learners::decimal::Decimal;
 use crate::learners::hypothesis::Hypothesis;
 use crate::learners::kernel_winnow;
-use crate::learners::kernel_winnow_weights::{
-    ACTIVE_MAX, KernelWinnowWeights, SupportExample, active_features,
-};
-use crate::learners::linear::{
-    INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights,
-};
+use crate::learners::kernel_winnow_weights::{ACTIVE_MAX, KernelWinnowWeights, SupportExample};
+use crate::learners::linear::{LinearWeights, Reading};
+use crate::learners::parameters::factor_json;
 use crate::learners::power_sum::Base;
+use crate::learners::unit::Unit;
 use crate::learners::winnow;
 use crate::learners::winnow_weights::WinnowWeights;
 
+use super::hypothesis_parts::{add_example, bounded, factor, linear, threshold};
 use super::kernel_document::{self, KernelDocument, SupportVector};
 
 /// A hypothesis, by its kind.
@@ -44,14 +42,19 @@ pub enum HypothesisDocument {
         bias: Option<Number>,
         /// How Boolean examples are read; null for real-valued ones.
         reading: Option<ReadingName>,
+        /// The unit of the weights and the bias, which are whole multiples of the unit; 1 when absent. The
+        /// multiples are added up in whole numbers.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = f64, required = false, nullable = false, exclusive_minimum = 0)]
+        unit: Option<Number>,
     },
     /// Prediction +1 iff the sum of alpha^exponent over the active features is >= theta.
     Winnow {
         /// Features an example, without complements.
         n: usize,
-        /// The base of the weights, above 1.
-        #[schema(value_type = f64)]
-        alpha: Number,
+        /// The base of the weights, above 1; a string where no double is the decimal.
+        #[schema(schema_with = factor_schema)]
+        alpha: Value,
         /// The threshold, a plain decimal.
         theta: String,
         /// One whole number a feature; those of complements follow all others.
@@ -130,7 +133,7 @@ pub enum ReadingName {
 /// A document that is no hypothesis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct HypothesisError(String);
+pub struct HypothesisError(pub(super) String);
 
 impl HypothesisDocument {
     /// The name of the kind.
@@ -165,21 +168,30 @@ impl From<&Hypothesis> for HypothesisDocument {
                 n: weights.n(),
                 weights: weights.to_bit_string(),
             },
-            Hypothesis::Linear(LinearWeights::Integer(weights)) => Self::Linear {
-                n: weights.weights().len(),
-                weights: weights.weights().iter().map(|&w| w.into()).collect(),
-                bias: weights.bias().map(Number::from),
-                reading: Some(weights.reading().into()),
-            },
+            Hypothesis::Linear(LinearWeights::Integer(weights)) => {
+                let unit = Some(weights.unit()).filter(|unit| *unit != Unit::ONE);
+                let number = |count: i64| match unit {
+                    Some(unit) => real_number(unit.times(count)),
+                    None => count.into(),
+                };
+                Self::Linear {
+                    n: weights.weights().len(),
+                    weights: weights.weights().iter().map(|&w| number(w)).collect(),
+                    bias: weights.bias().map(number),
+                    reading: Some(weights.reading().into()),
+                    unit: unit.map(|unit| real_number(unit.value())),
+                }
+            }
             Hypothesis::Linear(LinearWeights::Real(weights)) => Self::Linear {
                 n: weights.weights().len(),
                 weights: weights.weights().iter().map(|&w| real_number(w)).collect(),
                 bias: weights.bias().map(real_number),
                 reading: weights.reading().map(ReadingName::from),
+                unit: None,
             },
             Hypothesis::Winnow(weights) => Self::Winnow {
                 n: weights.n(),
-                alpha: shortest_number(weights.base().value()),
+                alpha: factor_json(weights.base()),
                 theta: weights.theta().to_string(),
                 exponents: weights.exponents().to_vec(),
                 negated_literals: weights.has_complements(),
@@ -210,13 +222,13 @@ impl From<&Hypothesis> for HypothesisDocument {
     }
 }
 
-/// A whole number without a fraction.
-fn shortest_number(value: f64) -> Number {
-    if value.fract() == 0.0 {
-        Number::from(value as u64)
-    } else {
-        real_number(value)
-    }
+fn factor_schema() -> Object {
+    ObjectBuilder::new()
+        .schema_type(SchemaType::from_iter([Type::Number, Type::String]))
+        .description(Some(
+            "The base of the weights, above 1; a string where no double is the decimal.",
+        ))
+        .build()
 }
 
 fn counted_example(n: usize, example: &SupportExample) -> CountedExample {
@@ -254,11 +266,10 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
                 weights,
                 bias,
                 reading,
+                unit,
             } => {
-                if weights.len() != *n || *n == 0 {
-                    return wrong(format!("{} weights, but n is {n}", weights.len()));
-                }
-                linear(weights, bias.as_ref(), *reading).map(Self::Linear)
+                let read = linear(*n, weights, bias.as_ref(), *reading, unit.as_ref());
+                read.map(Self::Linear)
             }
             HypothesisDocument::Winnow {
                 n,
@@ -267,7 +278,7 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
                 exponents,
                 negated_literals,
             } => {
-                let base = alpha.as_f64().and_then(Base::new).ok_or_else(bad_alpha)?;
+                let base = factor(alpha).ok_or_else(bad_alpha)?;
                 let features = if *negated_literals { 2 * n } else { *n };
                 if exponents.len() != features || *n == 0 {
                     let given = exponents.len();
@@ -310,92 +321,13 @@ impl TryFrom<&HypothesisDocument> for Hypothesis {
                 weights,
                 inhibition,
                 threshold,
-            } => {
-                if weights.len() != *n {
-                    return wrong(format!("{} weights, but n is {n}", weights.len()));
-                }
-                bounded(weights, inhibition, threshold).map(Self::Bounded)
-            }
+            } => bounded(*n, weights, inhibition, threshold).map(Self::Bounded),
         }
     }
 }
 
 fn bad_alpha() -> HypothesisError {
     HypothesisError("alpha is not above 1 and at most 2^32".to_owned())
-}
-
-fn threshold(theta: &str) -> Result<Decimal, HypothesisError> {
-    match Decimal::parse(theta) {
-        Ok(theta) if !theta.is_zero() => Ok(theta),
-        Ok(_) => Err(HypothesisError("theta is 0".to_owned())),
-        Err(detail) => Err(HypothesisError(format!("theta: {detail}"))),
-    }
-}
-
-fn add_example(
-    weights: &mut KernelWinnowWeights,
-    example: &CountedExample,
-) -> Result<(), HypothesisError> {
-    let wrong = |what: String| Err(HypothesisError(what));
-    let x = match BitVector::from_bit_string(example.x.as_bytes()) {
-        Ok(x) if x.n() == weights.n() => x,
-        Ok(x) => return wrong(format!("{} features, but n is {}", x.n(), weights.n())),
-        Err(at) => return wrong(format!("character {} is neither 0 nor 1", at + 1)),
-    };
-    let active = active_features(&x);
-    let most = weights.active_max();
-    if active.len() as u64 > most || active.is_empty() {
-        let count = active.len();
-        return wrong(format!("{count} active features, not from 1 to {most}"));
-    }
-    let by = match (example.y, i32::try_from(example.count)) {
-        (1, Ok(count @ 1..)) => count,
-        (-1, Ok(count @ 1..)) => -count,
-        (y, _) => return wrong(format!("y is {y}, count is {}", example.count)),
-    };
-    let added = weights.add(&active, by);
-    added.map_err(|full| HypothesisError(full.to_string()))
-}
-
-fn bounded(
-    weights: &[Number],
-    inhibition: &Number,
-    threshold: &Number,
-) -> Result<BoundedWeights, HypothesisError> {
-    let numbers: Option<Vec<f64>> = weights.iter().map(Number::as_f64).collect();
-    let made =
-        (|| BoundedWeights::from_numbers(numbers?, inhibition.as_f64()?, threshold.as_f64()?))();
-    made.ok_or_else(|| {
-        let detail = "weights lie in [0, 1], inhibition and threshold are not negative";
-        HypothesisError(detail.to_owned())
-    })
-}
-
-/// Whole numbers over Boolean data are integer weights, anything else real ones.
-fn linear(
-    weights: &[Number],
-    bias: Option<&Number>,
-    reading: Option<ReadingName>,
-) -> Result<LinearWeights, HypothesisError> {
-    let all = || weights.iter().chain(bias);
-    let is_integer = |number: &Number| {
-        let whole = number.as_i64();
-        whole.is_some_and(|whole| whole.unsigned_abs() <= INTEGER_WEIGHT_MAX.unsigned_abs())
-    };
-    if let Some(reading) = reading.filter(|_| all().all(is_integer)) {
-        let weights = weights.iter().filter_map(Number::as_i64).collect();
-        let bias = bias.and_then(Number::as_i64);
-        let weights = IntegerWeights::new(reading.into(), weights, bias);
-        return Ok(LinearWeights::Integer(weights));
-    }
-    let is_finite = |number: &Number| number.as_f64().is_some_and(f64::is_finite);
-    if !all().all(is_finite) {
-        return Err(HypothesisError("a weight is no finite number".to_owned()));
-    }
-    let weights = weights.iter().filter_map(Number::as_f64).collect();
-    let bias = bias.and_then(Number::as_f64);
-    let weights = RealWeights::new(reading.map(Reading::from), weights, bias);
-    Ok(LinearWeights::Real(weights))
 }
 
 impl From<Reading> for ReadingName {
@@ -419,8 +351,11 @@ impl From<ReadingName> for Reading {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::learners::bounded::BoundedWeights;
+    use crate::learners::decimal::Decimal;
     use crate::learners::kernel::{Conjunctions, Kernel};
     use crate::learners::kernel_expansion::KernelExpansion;
+    use crate::learners::linear::{IntegerWeights, RealWeights};
 
     #[test]
     fn every_kind_survives_the_round_trip() {
@@ -432,6 +367,12 @@ mod tests {
             let theta = Decimal::parse(theta).expect("plain");
             Hypothesis::Winnow(WinnowWeights::new(base, theta, n, exponents))
         };
+        let decimal = Base::of_decimal(&Decimal::parse("1.7").expect("plain"));
+        let decimal_winnow =
+            WinnowWeights::new(decimal.expect("a base"), Decimal::from(2), 2, vec![1, -3]);
+        let decimal_winnow = Hypothesis::Winnow(decimal_winnow);
+        let thirds = IntegerWeights::new(Reading::Signed, vec![3, -4, 1 << 40], Some(1));
+        let thirds = thirds.of_unit(Unit::new(0.3).expect("positive"));
         let base = Base::new(3.0).expect("a base");
         let mut cube = KernelWinnowWeights::new(base, Decimal::from(u64::MAX), 5, 20);
         cube.add(&[0, 4], 3).expect("room");
@@ -448,6 +389,8 @@ mod tests {
             Hypothesis::Linear(LinearWeights::Real(real)),
             winnow(2.0, "1000", 4, vec![0, 3, -100, 7]),
             winnow(1.1, "0.125", 2, vec![0, 3, -100, 7]),
+            decimal_winnow,
+            Hypothesis::Linear(LinearWeights::Integer(thirds)),
             Hypothesis::KernelWinnow(cube),
             Hypothesis::Kernel(expansion),
             Hypothesis::Bounded(bounded),
@@ -466,6 +409,16 @@ mod tests {
             r#"{"kind": "binary-weights", "n": 4, "weights": "1012"}"#,
             r#"{"kind": "linear", "n": 2, "weights": [1], "bias": null, "reading": "signed"}"#,
             r#"{"kind": "linear", "n": 0, "weights": [], "bias": null, "reading": null}"#,
+            r#"{"kind": "linear", "n": 1, "weights": [0.5], "bias": null, "reading": "signed",
+                "unit": 0.3}"#,
+            r#"{"kind": "linear", "n": 1, "weights": [0.3], "bias": null, "reading": null,
+                "unit": 0.3}"#,
+            r#"{"kind": "linear", "n": 1, "weights": [0], "bias": null, "reading": "signed",
+                "unit": 0}"#,
+            r#"{"kind": "winnow", "n": 1, "alpha": "1", "theta": "2", "exponents": [0],
+                "negated_literals": false}"#,
+            r#"{"kind": "winnow", "n": 1, "alpha": [2], "theta": "2", "exponents": [0],
+                "negated_literals": false}"#,
             r#"{"kind": "winnow", "n": 2, "alpha": 2, "theta": "2", "exponents": [0],
                 "negated_literals": false}"#,
             r#"{"kind": "winnow", "n": 2, "alpha": 1, "theta": "2", "exponents": [0, 0],

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::id::{Id, Kind, ParseIdError};
 
-/// How long a key is kept at least: 24 hours, in milliseconds.
-pub const KEPT_MS: i64 = 86_400_000;
+/// How long a key is kept at least: 24 hours of service, in milliseconds.
+pub const KEPT_MS: u64 = 86_400_000;
 
 /// A key that is to be kept with the thing that a request makes. Whose it is, and since when, the
 /// thing says.

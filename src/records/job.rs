@@ -14,6 +14,7 @@ use utoipa::ToSchema;
 use super::callback::Callback;
 use super::id::{DatasetId, JobId, ModelId};
 use super::owner::Owner;
+use super::schedule::Demand;
 use super::time::Timestamp;
 
 /// One piece of long work.
@@ -58,6 +59,9 @@ pub struct Job {
     pub cancel_requested: bool,
     /// Higher goes first, among the jobs of its owner.
     pub priority: i32,
+    /// The resources that it is expected to take.
+    #[serde(default)]
+    pub demand: Demand,
     /// Where a client wants to be told of the end, and how far that is.
     pub callback: Option<Callback>,
     /// Whether it has parts, or is one.
@@ -98,6 +102,7 @@ impl Job {
             model: None,
             cancel_requested: false,
             priority: 0,
+            demand: Demand::default(),
             callback: None,
             lineage: Lineage::Single,
         }
@@ -276,6 +281,8 @@ pub struct JobError {
 impl JobError {
     /// The code of a job that was given up because every attempt at it broke off.
     pub const POISONED: &'static str = "poisoned";
+    /// The code of a job whose data, or whose request, are not as they were written.
+    pub const DATA_CORRUPT: &'static str = "data-corrupt";
 }
 
 #[cfg(test)]

@@ -71,6 +71,10 @@ pub struct ModelFile {
     pub passes: u64,
     /// Examples that were held out of the training.
     pub held_out: Option<u64>,
+    /// The seeds of all data learnt from, where all were generated. A file vouches for nothing: no
+    /// claim rests on them.
+    #[serde(default)]
+    pub data_seeds: Option<Vec<SeedNumber>>,
     /// The model that the training began from.
     #[serde(default)]
     pub warm_start: Option<ModelId>,

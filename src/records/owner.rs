@@ -26,6 +26,12 @@ impl Owner {
         Self::new("anonymous")
     }
 
+    /// Whether this is the single owner of an open service.
+    #[must_use]
+    pub fn is_anonymous(&self) -> bool {
+        *self == Self::anonymous()
+    }
+
     /// The name, as it is stored.
     #[must_use]
     pub fn as_str(&self) -> &str {

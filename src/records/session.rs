@@ -26,6 +26,9 @@ pub struct SessionSpec {
     pub seed: u64,
     /// When it ends.
     pub stop: StopSpec,
+    /// As for a training: see [`super::train::TrainSpec::in_units`].
+    #[serde(default)]
+    pub in_units: bool,
 }
 
 /// A session without its state.
@@ -100,6 +103,13 @@ pub fn pack(data: &Data, rows: usize) -> Vec<u8> {
         }
     }
     bytes
+}
+
+/// How many examples [`pack`] packed; none when the bytes are not that.
+#[must_use]
+pub fn packed_rows(bytes: &[u8]) -> Option<u64> {
+    let (rows, _) = bytes.get(1..)?.split_first_chunk()?;
+    Some(u32::from_le_bytes(*rows).into())
 }
 
 fn push_bits(bytes: &mut Vec<u8>, bits: &BitVector) {

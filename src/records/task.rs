@@ -36,6 +36,15 @@ pub struct DataSpec {
     /// The names of features and classes.
     #[serde(default)]
     pub names: Names,
+    /// Whether the service drew the seed of generated data for this very run.
+    #[serde(default)]
+    pub is_seed_drawn: bool,
+    /// The seed that the examples of a dataset were drawn from, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Duplicates and contradictions of a sample that were counted when it was stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<(u64, u64)>,
 }
 
 /// One kind of work.
@@ -122,7 +131,7 @@ impl JobSpec {
     /// What is asked of one of the parts of this, and the seed that it has of its own; nothing where
     /// there is no such part.
     pub fn part(&self, part: u32, parts: u32) -> Option<(Self, Option<u64>)> {
-        let mut seed = None;
+        let (mut seed, mut data) = (None, self.data.clone());
         let task = match &self.task {
             TaskSpec::Experiment(experiment) => TaskSpec::ExperimentPart(ExperimentPartSpec {
                 experiment: experiment.clone(),
@@ -132,11 +141,11 @@ impl JobSpec {
             TaskSpec::Grid(grid) => {
                 let cell = grid.cell(part).ok()?;
                 seed = cell.seed;
+                data.is_seed_drawn &= seed.is_none();
                 TaskSpec::Train(cell.train)
             }
             _ => return None,
         };
-        let data = self.data.clone();
         Some((Self { task, data }, seed))
     }
 

@@ -4,7 +4,8 @@
 //! needs the time is given a [`Clock`].
 
 use std::fmt;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use time::format_description::well_known::Rfc3339;
@@ -107,31 +108,50 @@ impl utoipa::ToSchema for Timestamp {}
 
 /// Where the time comes from.
 pub trait Clock: Send + Sync {
-    /// The time now. It may step back, as system clocks do.
+    /// The time now. The time may jump forwards and backwards, as system clocks do.
     fn now(&self) -> Timestamp;
+
+    /// How long the clock has run, or somewhat less. The value neither decreases nor jumps.
+    fn elapsed(&self) -> Duration;
 }
 
 /// A clock that stands still until it is moved: for tests.
 #[derive(Debug)]
-pub struct ManualClock(AtomicI64);
+pub struct ManualClock {
+    reading: AtomicI64,
+    elapsed_ms: AtomicU64,
+}
 
 impl ManualClock {
     /// A clock that shows `start`.
     #[must_use]
     pub fn new(start: Timestamp) -> Self {
-        Self(AtomicI64::new(start.milliseconds()))
+        Self {
+            reading: AtomicI64::new(start.milliseconds()),
+            elapsed_ms: AtomicU64::new(0),
+        }
     }
 
-    /// Moves the clock on (or back) and returns the time that it then shows.
-    pub fn advance_milliseconds(&self, milliseconds: i64) -> Timestamp {
-        let before = self.0.fetch_add(milliseconds, Ordering::SeqCst);
+    /// Lets time pass and returns the time that the clock then shows.
+    pub fn advance_milliseconds(&self, milliseconds: u64) -> Timestamp {
+        self.elapsed_ms.fetch_add(milliseconds, Ordering::SeqCst);
+        self.jump_milliseconds(i64::try_from(milliseconds).unwrap_or(i64::MAX))
+    }
+
+    /// Sets the clock forth or back, though no time passes, and returns the new time.
+    pub fn jump_milliseconds(&self, milliseconds: i64) -> Timestamp {
+        let before = self.reading.fetch_add(milliseconds, Ordering::SeqCst);
         Timestamp::from_milliseconds(before.saturating_add(milliseconds))
     }
 }
 
 impl Clock for ManualClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_milliseconds(self.0.load(Ordering::SeqCst))
+        Timestamp::from_milliseconds(self.reading.load(Ordering::SeqCst))
+    }
+
+    fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.elapsed_ms.load(Ordering::SeqCst))
     }
 }
 
@@ -175,5 +195,7 @@ mod tests {
         assert_eq!(clock.now(), clock.now());
         assert_eq!(clock.advance_milliseconds(10), clock.now());
         assert_eq!(clock.now().milliseconds(), 15);
+        assert_eq!(clock.jump_milliseconds(-10).milliseconds(), 5);
+        assert_eq!(clock.elapsed(), Duration::from_millis(10));
     }
 }

@@ -6,14 +6,17 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::learners::outcome::{Outcome, Training};
 use crate::learners::random::SEED_MAX;
-use crate::learners::run::Counts;
 use crate::learners::stopping::StopRule;
 use crate::learners::trace::Trace;
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
+
+pub use super::train_result::{
+    BestDocument, BoundDocument, HypothesisIs, TargetDocument, TerminationDocument, TrainResult,
+    TrainingDocument, rename_bound,
+};
 
 /// What to train, and until when.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -30,6 +33,10 @@ pub struct TrainSpec {
     /// The model that the training begins from, if not from the learner's own first hypothesis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_start: Option<WarmStartSpec>,
+    /// Whether a perceptron learns in whole multiples of its learning rate. Requests that the
+    /// first releases accepted do not say so, and run as they did there.
+    #[serde(default)]
+    pub in_units: bool,
 }
 
 /// A model that a training begins from.
@@ -37,16 +44,6 @@ pub struct TrainSpec {
 pub struct WarmStartSpec {
     /// The model.
     pub model: ModelId,
-    /// Whether examples that are fresh are fresh to the model, too; found out when the job is made.
-    pub is_fresh: bool,
-}
-
-impl WarmStartSpec {
-    /// The beginning from a model of which nothing is known yet.
-    pub fn of(model: ModelId) -> Self {
-        let is_fresh = false;
-        Self { model, is_fresh }
-    }
 }
 
 /// A learner and its parameters, as the client gave them.
@@ -65,7 +62,8 @@ pub struct LearnerSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StopSpec {
-    /// The confidence that the hypothesis is the target, between 0 and 1, without either.
+    /// The confidence c to stop at, between 0 and 1, without either. Of all runs started like this,
+    /// at most 1 - c claim c and are wrong. This is not the share among those that stopped.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub confidence: Option<Share>,
     /// The rule that judges it; `anytime` when absent.
@@ -231,103 +229,6 @@ impl StopRuleName {
     }
 }
 
-/// What came of a training.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct TrainResult {
-    /// The stored model.
-    pub model: Option<ModelId>,
-    /// The answer; null when it is longer than 256 KiB: then fetch the model.
-    pub hypothesis: Option<HypothesisDocument>,
-    /// Tests of the current hypothesis that it failed.
-    pub mistakes: u64,
-    /// Mistakes that changed the hypothesis.
-    pub updates: u64,
-    /// Examples read, tested or consumed in a batch.
-    pub examples: u64,
-    /// Passes begun, the clean one included.
-    pub passes: u64,
-    /// How and why the run ended.
-    pub termination: TerminationDocument,
-    /// Errors of the hypothesis on the whole sample but for what was held out, or on the part of a
-    /// drawn stream that was read; null when the run was cancelled, or the time was over and the
-    /// examples are not in memory.
-    pub training: Option<TrainingDocument>,
-    /// Errors on the examples that were held out; null when none were, or as for `training`.
-    pub holdout: Option<TrainingDocument>,
-    /// A theorem's bound beside what happened.
-    pub bound: Option<BoundDocument>,
-    /// The hidden target beside the hypothesis; generated data only.
-    pub target: Option<TargetDocument>,
-    /// Seconds of computing, those of interrupted attempts that it went on from included.
-    pub seconds: f64,
-}
-
-/// How and why a run ended.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct TerminationDocument {
-    /// `confident`, `converged`, `consistent`, `exhausted`, `limit` or `cancelled`.
-    pub reason: String,
-    /// The confidence rule that was watched.
-    pub rule: Option<String>,
-    /// The probability that the run ended at the target, as far as it is guaranteed; null when
-    /// nothing may be claimed.
-    pub confidence: Option<f64>,
-    /// The paper's claim, right for one hypothesis fixed in advance; under `per-hypothesis` only.
-    pub per_hypothesis_confidence: Option<f64>,
-    /// Consistent examples since the last mistake.
-    pub run_length: Option<u64>,
-    /// The run length at which the hypothesis would be accepted.
-    pub threshold: Option<u64>,
-    /// The limit that was reached, a `stop` field or a parameter; and what examples of this number
-    /// let hope for, where a search for binary weights ended.
-    pub detail: Option<String>,
-    /// Why no confidence is claimed, or what the rule's own claim lacks.
-    pub confidence_detail: Option<String>,
-}
-
-/// Errors among examples.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct TrainingDocument {
-    /// Examples that the hypothesis gets wrong.
-    pub errors: u64,
-    /// Of how many.
-    pub examples: u64,
-}
-
-impl From<Training> for TrainingDocument {
-    fn from(counted: Training) -> Self {
-        Self {
-            errors: counted.errors,
-            examples: counted.examples,
-        }
-    }
-}
-
-/// A theorem's bound on the mistakes.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct BoundDocument {
-    /// Whose theorem.
-    pub theorem: String,
-    /// The bound, in mistakes.
-    pub value: Option<f64>,
-    /// The binary logarithm of a bound beyond the range of a JSON number.
-    pub log2_value: Option<f64>,
-    /// Whether it held; null when an assumption is not met or there is no value.
-    pub holds: Option<bool>,
-    /// Why there is no verdict.
-    pub detail: Option<String>,
-}
-
-/// The hidden target of generated data beside the hypothesis (of a linear one, the signs of its
-/// weights).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct TargetDocument {
-    /// Whether they are the same.
-    pub recovered: bool,
-    /// In how many coordinates they differ.
-    pub distance: u64,
-}
-
 /// What a model keeps of its training besides what its record says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ModelDocument {
@@ -349,6 +250,11 @@ pub struct ModelDocument {
     /// Examples that were held out of the training; not there when none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<u64>,
+    /// The seeds of all data that the model and its ancestors learnt from: present where all of
+    /// these were generated, and no first hypothesis was given by a client.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub data_seeds: Option<Vec<u64>>,
     /// The model that the training began from, if not from the learner's own first hypothesis; it may
     /// be gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -393,56 +299,6 @@ impl From<&Trace> for TraceDocument {
         Self {
             stride: trace.stride(),
             points: trace.points().iter().map(point).collect(),
-        }
-    }
-}
-
-impl TrainResult {
-    /// The document of an outcome; `hypothesis` is left out when too long to be shown inline.
-    pub fn new(
-        outcome: &Outcome,
-        model: ModelId,
-        hypothesis: Option<HypothesisDocument>,
-        seconds: f64,
-    ) -> Self {
-        let Counts {
-            examples,
-            mistakes,
-            updates,
-            passes,
-        } = outcome.counts;
-        let termination = &outcome.termination;
-        Self {
-            model: Some(model),
-            hypothesis,
-            mistakes,
-            updates,
-            examples,
-            passes,
-            termination: TerminationDocument {
-                reason: termination.reason.name().to_owned(),
-                rule: termination.rule.map(|rule| rule.name().to_owned()),
-                confidence: termination.confidence,
-                per_hypothesis_confidence: termination.per_hypothesis_confidence,
-                run_length: termination.run_length,
-                threshold: termination.threshold,
-                detail: termination.detail.clone(),
-                confidence_detail: termination.confidence_detail.clone(),
-            },
-            training: outcome.training.map(TrainingDocument::from),
-            holdout: outcome.holdout.map(TrainingDocument::from),
-            bound: outcome.bound.as_ref().map(|bound| BoundDocument {
-                theorem: bound.theorem.to_owned(),
-                value: bound.value.filter(|value| value.is_finite()),
-                log2_value: bound.log2_value,
-                holds: bound.holds,
-                detail: bound.detail.clone(),
-            }),
-            target: outcome.target.map(|target| TargetDocument {
-                recovered: target.recovered,
-                distance: target.distance,
-            }),
-            seconds,
         }
     }
 }

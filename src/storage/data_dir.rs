@@ -87,7 +87,19 @@ impl DataDir {
     /// The file of the embedded database.
     #[must_use]
     pub fn database_path(&self) -> PathBuf {
-        self.path.join(DATABASE)
+        Self::database_in(&self.path)
+    }
+
+    /// Where the embedded database of a directory is.
+    #[must_use]
+    pub fn database_in(path: &Path) -> PathBuf {
+        path.join(DATABASE)
+    }
+
+    /// Where the local blobs of a directory are.
+    #[must_use]
+    pub fn blobs_in(path: &Path) -> PathBuf {
+        path.join(BLOBS)
     }
 
     /// Whether there is an embedded database in a directory, which is left as it is.
@@ -95,13 +107,13 @@ impl DataDir {
     /// # Errors
     /// When one cannot tell.
     pub fn holds_database(path: &Path) -> Result<bool, StoreError> {
-        Ok(path.join(DATABASE).try_exists()?)
+        Ok(Self::database_in(path).try_exists()?)
     }
 
     /// The directory of the local blobs.
     #[must_use]
     pub fn blobs_path(&self) -> PathBuf {
-        self.path.join(BLOBS)
+        Self::blobs_in(&self.path)
     }
 
     /// Room for what has no name and does not stay.
@@ -121,6 +133,13 @@ pub struct Scratch {
 }
 
 impl Scratch {
+    /// Room below a directory that is there.
+    #[must_use]
+    pub fn below(directory: &Path) -> Self {
+        let directory = directory.to_owned();
+        Self { directory }
+    }
+
     /// A new file, empty, open to read and to write; gone when it is closed.
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::records::{Job, JobId};
+use crate::records::{Callback, Job, JobId, Owner};
 
 use super::lease::WorkerId;
 
@@ -23,6 +23,15 @@ pub struct CallbackLease {
     pub claim: u32,
 }
 
+/// The owners and hosts that hold their share of the deliveries of a process. A claim passes over their
+/// callbacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BusyReceivers {
+    pub owners: Vec<Owner>,
+    /// As [`crate::records::Callback::host`] has them.
+    pub hosts: Vec<String>,
+}
+
 /// A callback that a worker is to deliver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallbackClaim {
@@ -33,6 +42,14 @@ pub struct CallbackClaim {
     /// Deliveries that failed.
     pub failures: u32,
     pub lease: CallbackLease,
+}
+
+impl CallbackClaim {
+    /// The host that is to be told.
+    #[must_use]
+    pub fn host(&self) -> String {
+        Callback::new(self.url.as_str()).host()
+    }
 }
 
 /// What came of a delivery.

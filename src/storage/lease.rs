@@ -52,6 +52,57 @@ pub struct Lease {
 pub struct Claim {
     pub job: Job,
     pub lease: Lease,
+    /// Whether the job must run alone in its process, since processes died while they computed it.
+    pub alone: Option<Alone>,
+    /// The cost of its last change of workers.
+    pub switch_seconds: f64,
+}
+
+/// A suspect: a job under which processes have died.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Alone {
+    /// The computed seconds at the latest death. The job is ordinary again
+    /// [`PROBATION_SECONDS`](crate::records::schedule::PROBATION_SECONDS) later.
+    pub death_seconds: f64,
+}
+
+/// The computed seconds that a worker reports.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spent {
+    /// Of all attempts.
+    pub seconds: f64,
+    /// Of these, the seconds since the last report, which the owner's share pays.
+    pub unpaid_seconds: f64,
+    /// The level of the job by now.
+    pub level: u32,
+}
+
+/// What a heartbeat tells.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beat<'a> {
+    pub lease_seconds: u32,
+    /// Stored and made an event; the caller bounds how often.
+    pub progress: Option<&'a Progress>,
+    pub spent: Spent,
+    /// Whether the worker holds the lease without computing.
+    pub is_parked: bool,
+    /// Whether a suspect is ordinary from now on.
+    pub is_acquitted: bool,
+}
+
+/// How a job goes back to the queue.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Requeue<'a> {
+    pub spent: Spent,
+    /// The state to begin from, in the place of the one kept before.
+    pub checkpoint: Option<&'a [u8]>,
+    pub progress: Option<&'a Progress>,
+    /// The cost of the change of workers, where it is known.
+    pub switch_seconds: Option<f64>,
+    /// The job is not claimed earlier than after so many seconds.
+    pub pause_seconds: f64,
+    /// Whether the attempt stays charged.
+    pub is_charged: bool,
 }
 
 /// What a heartbeat brings back.
@@ -84,6 +135,7 @@ pub struct JobEnd {
     pub error: Option<JobError>,
     pub finished_at: Timestamp,
     pub progress: Progress,
+    pub spent: Spent,
     /// Stored in the same transaction, and named in the job.
     pub model: Option<Model>,
     /// The mistake curve, in a form that storage does not know.

@@ -13,6 +13,7 @@
 //! - [`blobs`] keeps packed data, which are too large for rows.
 //! - [`quota`] says what owners may have.
 //! - [`lease`] says how workers hold jobs, [`delivery`] how callbacks; [`error`] what can go wrong.
+//! - [`history`] records the operations on leases, for the tests.
 //!
 //! A further method of the store is a line in [`Store`], one in [`sql`], and a statement there, in the
 //! file of its subject.
@@ -23,6 +24,7 @@ pub mod data_dir;
 pub mod database_url;
 pub mod delivery;
 pub mod error;
+pub mod history;
 pub mod lease;
 pub mod postgres;
 pub mod quota;
@@ -36,22 +38,23 @@ pub use blobs::url::{BlobPlace, BlobUrl};
 pub use blobs::{Blob, Blobs, Hidden, S3Access};
 pub use data_dir::{DataDir, Scratch};
 pub use database_url::{DatabaseUrl, Place};
-pub use delivery::{CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement};
+pub use delivery::{BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement};
 pub use error::StoreError;
 pub use lease::{
-    CancelOutcome, Claim, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd, Lease, Swept,
-    WorkerId,
+    Alone, Beat, CancelOutcome, Claim, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
+    Lease, Requeue, Spent, Swept, WorkerId,
 };
 pub use postgres::PostgresUrl;
 pub use quota::{Limit, OverQuota, Quotas, Standing, Usage};
 pub use sql::SqlStore;
+pub use sql::check::{CheckedStore, ReadSession, Table};
 
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
     ApiKey, ApiKeyId, Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord,
-    Model, ModelId, ModelSummary, Owner, Page, PartOutcome, Progress, SecretDigest, SessionId,
-    Slice, Status, Timestamp,
+    Line, Model, ModelId, ModelSummary, Owner, Page, PartOutcome, SecretDigest, SessionId, Slice,
+    Status, Timestamp,
 };
 
 /// The result of a store's method.
@@ -79,9 +82,32 @@ pub struct ModelFilter {
 pub struct ClaimTerms {
     /// After so many seconds without a heartbeat the job is another's to take.
     pub lease_seconds: u32,
-    /// A job that was begun so often without an end fails as `poisoned`.
-    pub attempts_max: u32,
+    /// Jobs that need more memory are passed over.
+    pub memory_bytes_max: u64,
 }
+
+/// How the jobs of dead workers go back to the queue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ReleaseTerms {
+    /// A job fails as `poisoned` after so many deaths of processes in which it ran alone.
+    pub deaths_max: u32,
+    /// The pause after the first death. It doubles with each further death, to 60 times as much.
+    pub pause_seconds: f64,
+}
+
+/// A process's observation of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeNote {
+    /// Service time in milliseconds, as far as the process knows.
+    pub observed_ms: u64,
+    /// The earliest time of day that the process has used since the last note.
+    pub earliest: Timestamp,
+    /// Readings older than so many milliseconds of service time may be deleted.
+    pub kept_ms: u64,
+}
+
+/// No lease and no callback delay is longer, in seconds. A longer one results from a clock jump.
+pub const SECONDS_AHEAD_MAX: u32 = 2 * 86_400;
 
 /// What became of an attempt to remember what a session has learnt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -186,11 +212,9 @@ pub trait Store: Send + Sync {
         page: &Page<JobKind>,
     ) -> Result<Slice<Job, JobKind>>;
 
-    /// Takes the next job. Owners who have one that can be taken take turns. Of an owner's jobs:
-    /// higher priority first, then fewer attempts (so that a job that kills its
-    /// workers holds up nobody else), then older. Takes queued jobs and running ones whose lease
-    /// ran out; either costs an attempt. A job without attempts left fails as `poisoned` on the
-    /// way, and one that was to be cancelled when its worker vanished is cancelled.
+    /// Takes the first job of the active owner with the least virtual seconds who has a claimable job;
+    /// every [`CLAIMS_BETWEEN_OLDEST`](crate::records::schedule::CLAIMS_BETWEEN_OLDEST) claims of an
+    /// owner, the oldest. A job whose row is damaged fails as `data-corrupt` on the way.
     async fn claim_job(
         &self,
         worker: &WorkerId,
@@ -198,18 +222,34 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<Claim>>;
 
-    /// Extends the lease. `progress`, when given, is stored and becomes an event; the caller bounds
-    /// how often.
-    async fn heartbeat(
-        &self,
-        lease: &Lease,
-        lease_seconds: u32,
-        progress: Option<&Progress>,
-        now: Timestamp,
-    ) -> Result<Heartbeat>;
+    /// The jobs that could go before a job of the owner, among those that need at most
+    /// `memory_bytes_max`.
+    async fn line(&self, owner: &Owner, memory_bytes_max: u64) -> Result<Line>;
 
-    /// Keeps the state of a running job for whoever claims it next, in the place of the one kept
-    /// before. It goes when the job ends.
+    /// The queued jobs of the same owner before a queued job, counted to `limit`.
+    async fn jobs_ahead(&self, job: &Job, limit: u32) -> Result<u32>;
+
+    /// Queues the jobs whose leases ran out; returns their number. Each has cost its process: it
+    /// pauses, and from the second death in a row it is a suspect, which runs alone. Not charged is a
+    /// job that was parked, or whose lease ran out more than an hour ago: the clock jumped. A job that
+    /// was to be cancelled is cancelled.
+    async fn release_expired(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64>;
+
+    /// Adds computed seconds of waited jobs to the shares of their owners.
+    async fn pay(&self, spent: &[(Owner, f64)]) -> Result<()>;
+
+    /// Corrects which owners are active: those who have jobs that have not ended. Programs before the
+    /// scheduler do not say so.
+    async fn tend_shares(&self) -> Result<()>;
+
+    /// How many jobs of each task wait for a worker, and when the oldest of them was made.
+    async fn queue_depths(&self) -> Result<Vec<(String, u64, Timestamp)>>;
+
+    /// Extends the lease.
+    async fn heartbeat(&self, lease: &Lease, beat: &Beat<'_>, now: Timestamp) -> Result<Heartbeat>;
+
+    /// Keeps the state of a running job for the next claim, in the place of the one kept before. It
+    /// goes when the job ends.
     async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced>;
 
     /// The state that was kept last of a job which has not ended.
@@ -219,27 +259,34 @@ pub trait Store: Send + Sync {
     /// may still succeed.
     async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced>;
 
-    /// Hands the job back without cost: its attempt does not count. If a client asked for its end
-    /// meanwhile, it is cancelled instead of waiting for a worker that would only cancel it.
-    async fn requeue_job(&self, lease: &Lease, now: Timestamp) -> Result<Fenced>;
+    /// Hands the job back, as a rule without cost: its attempt does not count. State, seconds and counts are
+    /// stored in the same transaction. If a client asked for its end meanwhile, it is cancelled
+    /// instead of waiting for a worker that would only cancel it.
+    async fn requeue_job(
+        &self,
+        lease: &Lease,
+        requeue: &Requeue<'_>,
+        now: Timestamp,
+    ) -> Result<Fenced>;
 
-    /// Queues every running job at once (or cancels it, as in [`Store::requeue_job`]); the attempts
-    /// stay charged. Callbacks that somebody delivers are due at once. Only for a process that knows
-    /// that no other works on this store. Returns how many jobs there were.
-    async fn release_all_leases(&self, now: Timestamp) -> Result<u64>;
+    /// Queues every running job at once, on the terms of [`Store::release_expired`]. Callbacks that
+    /// somebody delivers are due at once. Only for a process that knows that no other works on this
+    /// store. Returns how many jobs there were.
+    async fn release_all_leases(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64>;
 
     /// Asks for the end of the owner's job, and of all its parts; a part alone does not end. Parts
     /// that wait in the queue end at once. When some have begun, a worker gathers what they came to.
     async fn cancel_job(&self, owner: &Owner, id: JobId, now: Timestamp) -> Result<CancelOutcome>;
 
-    /// Takes the callback that has been due for longest, of a job of any owner that has ended, for
-    /// `lease_seconds`: after these it is due again. One that was taken too often
-    /// ([`CALLBACK_CLAIMS_MAX`]) is given up on the way. A job is owed its callback, if it names
-    /// one, from the transaction in which it ends.
+    /// Takes the callback that has been due for longest, of a job that has ended, for `lease_seconds`:
+    /// after these it is due again. Those of owners and hosts that are `busy` are passed over. One that
+    /// was taken too often ([`CALLBACK_CLAIMS_MAX`]) is given up on the way. A job is owed its
+    /// callback, if it names one, from the transaction in which it ends.
     async fn claim_callback(
         &self,
         worker: &WorkerId,
         lease_seconds: u32,
+        busy: &BusyReceivers,
     ) -> Result<Option<CallbackClaim>>;
 
     /// Writes what came of a delivery.
@@ -345,6 +392,21 @@ pub trait Store: Send + Sync {
     /// Forgets at most `limit` idempotency keys, of all owners, of things made before
     /// `created_before`, the oldest first; how many.
     async fn sweep_idempotency_keys(&self, created_before: Timestamp, limit: u32) -> Result<u64>;
+
+    /// Stores the service time, and the earliest clock reading of the present hour of service. Returns
+    /// the greatest service time that any process has stored.
+    async fn note_time(&self, note: &TimeNote) -> Result<u64>;
+
+    /// The stored service time in milliseconds.
+    async fn observed_time(&self) -> Result<u64>;
+
+    /// The earliest clock reading of any process in the last `within_ms` of service time, extended to
+    /// whole hours; `None` if the service has not run for so long.
+    async fn earliest_reading(&self, within_ms: u64) -> Result<Option<Timestamp>>;
+
+    /// Lets leases and callbacks that are due more than [`SECONDS_AHEAD_MAX`] from now be due in
+    /// `lease_seconds`; returns their number. The database's clock had jumped when they were written.
+    async fn shorten_leases(&self, lease_seconds: u32) -> Result<u64>;
 
     /// Whether there is room to take in something new, a blob for instance. Inserts ask by
     /// themselves.

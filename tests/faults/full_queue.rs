@@ -7,6 +7,7 @@ use std::time::Duration;
 use halfspace::learners::random::Generator;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::scale::{Scale, report};
@@ -45,8 +46,10 @@ async fn full_queue(backend: &str, database_url: &str) {
     ];
     let program = Program::start(directory.path(), &settings);
     let client = program.client();
-    // Nobody takes from the queue while this one runs.
-    let running = client.submit(&long_job(1)).await;
+    // It yields to none of the others: nobody takes from the queue while it runs.
+    let mut first = long_job(1);
+    first["priority"] = json!(10);
+    let running = client.submit(&first).await;
     client.until_status(&running, "running").await;
     let load = Arc::new(Load::default());
     let submitting = (0..SUBMITTERS).map(|_| tokio::spawn(Arc::clone(&load).submit(client)));

@@ -4,6 +4,8 @@
 //! `scripts/faults` the long one, and collects the counts.
 
 mod cancels;
+mod clock_jumps;
+mod connection;
 mod cut_off;
 mod database_restarts;
 mod event_streams;
@@ -13,10 +15,12 @@ mod fleet;
 mod freezes;
 mod full_disk;
 mod full_queue;
+mod histories;
 mod idempotency_race;
 mod kills;
 mod orders;
 mod scale;
+mod scheduler;
 mod server;
 #[path = "../service/mod.rs"]
 #[allow(
@@ -25,4 +29,5 @@ mod server;
     reason = "each binary of tests uses its own part"
 )]
 mod service;
+mod tenants;
 mod versions;

@@ -4,11 +4,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{ConnectOptions, PgConnection, SqliteConnection};
 use tokio::sync::watch;
 use tokio::time::sleep;
 
+use crate::connection::Connection;
 use crate::fleet::Fleet;
 use crate::orders::Clients;
 use crate::scale::{Scale, report};
@@ -21,29 +20,10 @@ const MIGRATION: [&str; 2] = [
      VALUES (9999, 'from the future', TRUE, '', 0)",
 ];
 
-/// A connection of the newer program.
-enum Newer {
-    Sqlite(SqliteConnection),
-    Postgres(PgConnection),
-}
-
-impl Newer {
-    async fn run(&mut self, statement: &'static str) {
-        let statement = sqlx::raw_sql(statement);
-        match self {
-            Self::Sqlite(connection) => statement.execute(connection).await.map(|_| ()),
-            Self::Postgres(connection) => statement.execute(connection).await.map(|_| ()),
-        }
-        .unwrap();
-    }
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn versions_of_two_ages_share_an_embedded_database() {
     let fleet = Fleet::start("sqlite", &["api", "worker"]).await;
-    let database = fleet.directory().join("halfspace.sqlite");
-    let options = SqliteConnectOptions::new().filename(database);
-    let newer = Newer::Sqlite(options.connect().await.unwrap());
+    let newer = Connection::to_embedded(fleet.directory()).await;
     outlived(fleet, newer, "BEGIN IMMEDIATE", "sqlite", "--data-dir").await;
 }
 
@@ -53,12 +33,18 @@ async fn versions_of_two_ages_share_a_database() {
         return;
     };
     let fleet = Fleet::start(&database.url(), &["api", "worker"]).await;
-    let newer = Newer::Postgres(database.connect().await);
+    let newer = Connection::to_shared(&database).await;
     outlived(fleet, newer, "BEGIN", &database.url(), "--database-url").await;
 }
 
 /// Migrates under a fleet of the older program, which all of its clients' jobs outlive.
-async fn outlived(fleet: Fleet, mut newer: Newer, begin: &'static str, url: &str, setting: &str) {
+async fn outlived(
+    fleet: Fleet,
+    mut newer: Connection,
+    begin: &'static str,
+    url: &str,
+    setting: &str,
+) {
     let scale = Scale::from_environment();
     let orders = scale.of(12, 48);
     let expected = Clients::undisturbed(scale).await;

@@ -1,5 +1,6 @@
 //! The routes, one file a resource, through the router of a service in this process.
 
+mod amplification;
 mod bad_input;
 #[path = "../../examples/tic_tac_toe/boards.rs"]
 mod boards;
@@ -25,6 +26,8 @@ mod limits;
 mod models;
 mod names;
 mod ops;
+mod origins;
+mod permits;
 mod predict;
 mod problems;
 mod quotas;
@@ -35,6 +38,7 @@ mod sessions;
 mod theory;
 mod trace;
 mod train;
+mod true_claims;
 mod uploads;
 mod warm_start;
 mod winnow;

@@ -1,7 +1,7 @@
 //! What is promised of callbacks: whoever is named with a job is told of its end, signed, until he
 //! has it or does not want it; and nobody is named who may not be.
 
-use halfspace::storage::{Store, WorkerId, sqlite};
+use halfspace::storage::{BusyReceivers, Store, WorkerId, sqlite};
 use serde_json::{Value, json};
 use tokio::time::{Duration, Instant};
 
@@ -186,7 +186,9 @@ async fn who_only_answers_delivers_nothing() {
     assert!(api.ended().await.success());
     let store = sqlite::open(&directory.path().join("halfspace.sqlite")).await;
     let store = store.unwrap();
-    let claim = store.claim_callback(&WorkerId::new("test"), 0).await;
+    let claim = store
+        .claim_callback(&WorkerId::new("test"), 0, &BusyReceivers::default())
+        .await;
     assert_eq!(claim.unwrap().unwrap().lease.claim, 1, "nobody had it");
     store.close().await;
     // And whoever computes does.
@@ -242,4 +244,74 @@ async fn a_place_that_may_not_be_called_is_refused() {
     let asked = request("POST", "/v1/jobs", &headers, job.to_string());
     let answer = service.send(asked).await;
     assert_eq!(answer.problem(422), "callback-not-configured");
+}
+
+/// As many callbacks as would keep all deliveries waiting, one after another.
+const SILENT_CALLBACKS: usize = 160;
+
+#[tokio::test]
+async fn a_silent_receiver_delays_no_other() {
+    beside_a_silent_receiver("sqlite").await;
+    if let Some(database) = TestDatabase::new().await {
+        beside_a_silent_receiver(&database.url()).await;
+    }
+}
+
+/// On an open service, where all callbacks are of one owner.
+async fn beside_a_silent_receiver(database_url: &str) {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = [&SETTINGS[..], &["--database-url", database_url]].concat();
+    let program = Program::start(directory.path(), &settings);
+    let client = program.client();
+    // The kernel accepts connections, and the receiver never answers.
+    let silent = tokio::net::TcpListener::bind("127.0.0.2:0").await.unwrap();
+    let mut job = short_job();
+    job["callback"] = json!(format!("http://{}/", silent.local_addr().unwrap()));
+    for _ in 0..SILENT_CALLBACKS {
+        client
+            .post("/v1/jobs", &job, Some("wait=30"))
+            .await
+            .unwrap()
+            .expect(200);
+    }
+    let receiver = Receiver::start().await;
+    for _ in 0..5 {
+        let path = submitted(client, &calling(short_job(), &receiver)).await;
+        let ended = client.until_status(&path, "succeeded").await;
+        let begun = Instant::now();
+        let call = receiver.call().await;
+        // A delivery to the silent one takes ten seconds.
+        assert!(
+            begun.elapsed() < Duration::from_secs(5),
+            "{:?}",
+            begun.elapsed()
+        );
+        assert_eq!(ended["id"], call.header("webhook-id"));
+        call.answer("204 No Content").await;
+    }
+}
+
+#[tokio::test]
+async fn a_receiver_that_is_not_reached_looks_like_any_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = ["--callback-secret", SECRET, "--callback-allow", "127.0.0.2"];
+    let program = Program::start(directory.path(), &settings);
+    let client = program.client();
+    let gone = tokio::net::TcpListener::bind("127.0.0.2:0").await.unwrap();
+    let nobody_listens = format!("http://{}/", gone.local_addr().unwrap());
+    drop(gone);
+    let mut reasons = Vec::new();
+    for url in [
+        nobody_listens.as_str(),
+        "http://halfspace-test.invalid/",
+        // A name of an address that is not dialled, whether or not somebody listens there.
+        "http://localhost/",
+    ] {
+        let mut job = short_job();
+        job["callback"] = json!(url);
+        let path = submitted(client, &job).await;
+        let failed = until_callback(client, &path, "failures", json!(1)).await;
+        reasons.push(failed["error"].clone());
+    }
+    assert_eq!(reasons, vec![json!("the receiver was not reached"); 3]);
 }

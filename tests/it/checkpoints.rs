@@ -21,7 +21,7 @@ use halfspace::learners::run::{Checkpoints, Counts, Interrupt, Limits, Run, Stop
 use halfspace::learners::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use halfspace::learners::source::Stream;
 use halfspace::learners::stopping::Sampling;
-use halfspace::learners::task::{Input, Task, WarmStart, check};
+use halfspace::learners::task::{Input, Task, check};
 use halfspace::learners::train::{train, train_from};
 use halfspace::learners::train_loop::Reason;
 use rand::{RngExt, SeedableRng};
@@ -105,6 +105,12 @@ impl Rule for Disturbed {
     fn hypothesis(&self) -> Hypothesis {
         self.0.hypothesis()
     }
+    fn keeps_best(&self) -> bool {
+        self.0.keeps_best()
+    }
+    fn why_no_bound(&self) -> &'static str {
+        self.0.why_no_bound()
+    }
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
         self.0.snapshot(snapshot);
     }
@@ -139,12 +145,14 @@ fn disturbed_entry(entry: &'static Entry) -> &'static Entry {
         reading: entry.reading,
         presentation: entry.presentation,
         on_line: entry.on_line,
+        pace: entry.pace,
         confidence_rules: entry.confidence_rules,
         default_stop: entry.default_stop,
         parameters: entry.parameters,
         guarantee: entry.guarantee,
         source: entry.source,
         check: entry.check,
+        state_format: entry.state_format,
         build: disturbed,
     }))
 }
@@ -404,10 +412,7 @@ fn from_a_model_and_under_watch_for_confidence() {
             data: &another,
             assume,
         };
-        task.start = Some(WarmStart {
-            hypothesis: Arc::new(first.hypothesis),
-            is_fresh: true,
-        });
+        task.start = Some(Arc::new(first.hypothesis));
         if fits(&task, input) {
             assert_goes_on(&task, &[input], entry.name);
         }

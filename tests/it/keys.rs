@@ -140,7 +140,7 @@ async fn no_log_line_of_a_service_tells_a_secret() {
     assert_eq!(status(client, Some("hsk_of-nobody")).await, 401);
     service.kill();
     let logged = std::fs::read_to_string(&log).unwrap();
-    assert!(logged.contains("answered"), "{logged}");
+    assert!(logged.contains("route=\"/v1/jobs\""), "{logged}");
     assert!(!logged.contains(&secret) && !logged.contains("hsk_of-nobody"));
     let database = std::fs::read(directory.path().join("halfspace.sqlite")).unwrap();
     let wal = directory.path().join("halfspace.sqlite-wal");

@@ -135,8 +135,11 @@ fn a_batch_adds_up() {
             assert_eq!(training.errors, 0, "{context}");
         }
         if let Some(bound) = &outcome.bound {
-            assert_ne!(bound.holds, Some(false), "{context}: {bound:?}");
-            assert!(bound.holds.is_some() || bound.detail.is_some(), "{context}");
+            assert_ne!(bound.respected, Some(false), "{context}: {bound:?}");
+            assert!(
+                bound.respected.is_some() || bound.detail.is_some(),
+                "{context}"
+            );
         }
         assert_eq!(
             outcome.termination.confidence, None,
@@ -241,6 +244,7 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
             parameters: &task.parameters,
             n: data.n(),
             real: matches!(data.features(), Features::Real(_)),
+            in_units: true,
             random: &mut random,
         })
         .unwrap();

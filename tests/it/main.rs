@@ -6,9 +6,12 @@ mod blobs;
 mod callbacks;
 mod certificates;
 mod checkpoints;
+mod clock;
+mod damage;
 mod deploy;
 mod determinism;
 mod faults;
+mod fixture_store;
 mod keys;
 mod larger_than_memory;
 mod learner_suite;
@@ -16,6 +19,7 @@ mod openapi;
 mod postgres;
 mod readme;
 mod resumption;
+mod revocation;
 #[path = "../service/mod.rs"]
 #[allow(
     dead_code,
@@ -23,6 +27,7 @@ mod resumption;
     reason = "each binary of tests uses its own part"
 )]
 mod service;
+mod start;
 mod store_contract;
 mod stored_examples;
 mod tidy;

@@ -233,7 +233,9 @@ fn parameter(parameter: &Parameter) -> String {
             let others: Vec<_> = others.map(|option| format!("or {option}")).collect();
             format!("{default}, {}", others.join(" "))
         }
-        Kind::Number { default, .. } | Kind::Weights { default, .. } => default.to_string(),
+        Kind::Number { default, .. } | Kind::Weights { default, .. } | Kind::Factor { default } => {
+            default.to_string()
+        }
         Kind::Count { default, .. } | Kind::Decimal { default } => (*default).to_owned(),
         Kind::Bits => "random".to_owned(),
     };

@@ -118,10 +118,17 @@ async fn goes_on(database_url: &str) {
         assert_eq!(attempts.len(), 3, "{attempts:?}");
         // What is shown first is shown before the first checkpoint is taken.
         assert!(attempts[1][0] >= attempts[0][0], "{attempts:?}");
-        // Nothing at all is lost by a stop.
-        assert!(attempts[2].first() >= attempts[1].last(), "{attempts:?}");
+        // A stop loses nothing. The remaining work may end before progress is shown.
+        let after_stop = attempts[2].first();
+        assert!(
+            after_stop.is_none() || after_stop >= attempts[1].last(),
+            "{attempts:?}"
+        );
         for shown in &attempts {
-            assert!(shown.is_sorted() && shown[0] > 0, "{attempts:?}");
+            assert!(
+                shown.is_sorted() && shown.first() != Some(&0),
+                "{attempts:?}"
+            );
         }
         let undisturbed = client.until_status(&undisturbed, "succeeded").await;
         assert_eq!(settled(&ended), settled(&undisturbed));

@@ -6,6 +6,7 @@
 mod api_keys;
 mod callbacks;
 mod checkpoints;
+mod damage;
 mod database;
 mod datasets;
 mod idempotency;
@@ -14,8 +15,9 @@ mod parts;
 mod quotas;
 mod reading;
 mod sessions;
+mod shares;
 mod status;
-mod turns;
+mod time;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,12 +27,13 @@ use halfspace::formats::{Assume, LabelsKind, RowsKind};
 use halfspace::records::dataset::Repetitions;
 use halfspace::records::id::JobKind;
 use halfspace::records::{
-    Dataset, DatasetId, DatasetSummary, Event, EventKind, Job, JobError, JobId, Lineage, Model,
-    ModelId, ModelSummary, Owner, Page, Progress, Status, Timestamp,
+    Dataset, DatasetId, DatasetSummary, Demand, Event, EventKind, Job, JobError, JobId, Lineage,
+    Model, ModelId, ModelSummary, Owner, Page, Progress, Status, Timestamp,
 };
 use halfspace::storage::{
-    CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
-    JobFilter, Lease, ModelFilter, Quotas, Store, StoreError, Swept, WorkerId, postgres, sqlite,
+    Beat, CancelOutcome, Claim, ClaimTerms, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat,
+    JobEnd, JobFilter, Lease, ModelFilter, Quotas, ReleaseTerms, Requeue, Spent, Store, StoreError,
+    Swept, WorkerId, postgres, sqlite,
 };
 use serde_json::{Value, json};
 use sqlx::ConnectOptions;
@@ -66,7 +69,22 @@ fn at(second: i64) -> Timestamp {
 fn terms(lease_seconds: u32) -> ClaimTerms {
     ClaimTerms {
         lease_seconds,
-        attempts_max: 3,
+        memory_bytes_max: u64::MAX,
+    }
+}
+
+/// Jobs of dead workers can be claimed at once, and fail after the third death of a process in which
+/// they ran alone.
+const RELEASE: ReleaseTerms = ReleaseTerms {
+    deaths_max: 3,
+    pause_seconds: 0.0,
+};
+
+fn beating(progress: Option<&Progress>) -> Beat<'_> {
+    Beat {
+        lease_seconds: LONG,
+        progress,
+        ..Beat::default()
     }
 }
 
@@ -147,6 +165,7 @@ fn dataset(number: i64) -> Dataset {
             values: RowsKind::Boolean,
             zero_bit_value: -1,
             assume: Some(Assume::Uniform),
+            seed: Some(7),
             examples: 5,
             positives: Some(2),
             repetitions: Repetitions::Counted {
@@ -186,6 +205,7 @@ fn success(number: i64) -> JobEnd {
             fraction: Some(1.0),
             seconds_left: None,
         },
+        spent: Spent::default(),
         model: Some(model(number)),
         trace: Some(vec![0, 1, 255]),
     }
@@ -213,7 +233,9 @@ async fn get(store: &dyn Store, id: JobId) -> Job {
     store.job(&owner(), id).await.unwrap().unwrap()
 }
 
+/// Claims as a scheduler does: what dead workers left is queued first.
 async fn claim(store: &dyn Store, name: &str, lease_seconds: u32) -> Option<Claim> {
+    store.release_expired(&RELEASE, at(100)).await.unwrap();
     store
         .claim_job(&worker(name), &terms(lease_seconds), at(100))
         .await
@@ -388,13 +410,17 @@ contract!(over_sqlite over_postgres; [
         a_worker_that_gets_its_job_back_cannot_use_the_old_lease
         a_heartbeat_keeps_the_lease_and_stores_progress
         a_lease_that_ran_out_is_taken_and_costs_an_attempt
-        attempts_are_capped
-        a_poisoned_job_is_passed_over
+        deaths_of_a_suspect_are_capped
+        a_suspect_that_comes_further_is_not_charged
+        a_beat_before_the_computation_keeps_seconds_and_level
+        a_parked_job_does_not_pay_for_its_process
+        a_job_pauses_after_a_death
+        a_job_goes_back_with_its_state
         a_cancelled_job_whose_worker_vanished_is_not_begun_again
         requeue_does_not_charge
         a_job_to_be_cancelled_is_not_queued_again
         releasing_all_leases_charges
-        claims_go_by_priority_then_attempts_then_age
+        claims_go_by_priority_then_level_then_age
         no_job_is_claimed_twice;
     parts:
         parts_are_taken_and_gathered_once
@@ -438,11 +464,17 @@ contract!(over_sqlite over_postgres; [
         what_was_accepted_is_kept_whatever_the_limits_say
         a_session_learns_no_more_than_there_is_room_for
         what_is_counted_is_what_there_is;
-    turns:
+    shares:
         one_owner_does_not_starve_another
         priorities_are_among_the_jobs_of_one_owner
-        a_lease_that_ran_out_has_its_owners_turn
-        turns_come_to_everybody_however_many_claim;
+        within_an_owner_the_lower_level_goes_first_and_the_eighth_claim_is_for_the_oldest
+        computed_seconds_are_paid_by_weight
+        a_returning_owner_begins_near_the_least_active_one
+        an_owner_without_jobs_is_inactive_and_one_overlooked_is_found
+        a_line_names_those_who_could_go_first
+        jobs_ahead_are_counted_to_a_limit
+        a_job_that_does_not_fit_is_passed_over
+        everybody_is_served_however_many_claim;
     api_keys:
         a_key_is_found_by_its_secret_until_it_is_revoked
         a_store_that_ever_had_a_key_is_not_open
@@ -454,7 +486,8 @@ contract!(over_sqlite over_postgres; [
         a_callback_is_settled_by_who_holds_it
         a_callback_comes_back_when_it_is_due
         a_callback_that_breaks_off_too_often_is_given_up
-        a_callback_goes_with_its_job;
+        a_callback_goes_with_its_job
+        a_claim_passes_over_who_is_busy;
     checkpoints:
         a_checkpoint_is_kept_for_the_next_claim
         every_end_forgets_the_checkpoint
@@ -473,4 +506,19 @@ contract!(over_sqlite over_postgres; [
         a_caller_that_goes_away_leaves_nothing_half_done
         writers_of_two_stores_wait_for_each_other
         a_database_has_one_name_and_one_place_for_blobs;
+    time:
+        readings_are_remembered_by_the_hour
+        a_clock_that_jumps_ahead_charges_no_attempt
+        what_a_clock_put_years_ahead_is_due_soon;
+    damage:
+        a_damaged_model_is_not_read
+        a_damaged_dataset_is_not_read
+        rows_without_digests_are_read
+        a_missing_digest_is_damage
+        a_damaged_answer_is_not_repeated
+        a_damaged_result_is_not_told
+        a_damaged_request_holds_up_nobody
+        a_damaged_parent_lets_its_parts_end
+        a_damaged_session_is_not_read
+        what_an_older_program_writes_is_read;
 ]);

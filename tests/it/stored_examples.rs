@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use bytes::Bytes;
 use halfspace::bits::{BitMatrix, BitVector, words_for};
 use halfspace::formats::{
-    BlocksError, BlocksHeader, Buffers, ReadAt, StoredExamples, digest, write_blocks,
+    BlocksError, Buffers, Layout, ReadAt, StoredExamples, digest, write_blocks,
 };
 use halfspace::learners::catalogue::{CATALOGUE, Entry, find};
 use halfspace::learners::data::{Data, Features, Labels, RealMatrix};
@@ -448,19 +448,14 @@ fn every_flipped_bit_is_found() {
     }
 }
 
-/// What cannot have been written is found when its block is read, whoever reads it.
+/// Every reader of a damaged block finds the damage.
 #[test]
 fn a_damaged_block_is_refused_wherever_it_is_read() {
-    let data = boolean(333, 70, 0.1, true);
-    let mut stray = blob(&data);
-    // The highest bit of the second word of the block's first row.
-    let header = BlocksHeader::of(&data);
-    let block = header.block_offset(2).unwrap() as usize;
-    stray[block + 64 * 8 + 7] |= 0x80;
-    let mut infinite = blob(&real(150, 5));
-    let block = BlocksHeader::of(&real(150, 5)).block_offset(1).unwrap() as usize;
-    infinite[block..block + 8].copy_from_slice(&f64::NAN.to_le_bytes());
-    for (bytes, data) in [(stray, data), (infinite, real(150, 5))] {
+    for data in [boolean(333, 70, 0.1, true), real(150, 5), real(150, 70)] {
+        let mut bytes = blob(&data);
+        let layout = Layout::read(bytes.as_slice()).unwrap();
+        let block = layout.block_offset(1).unwrap() as usize;
+        bytes[block + 9] ^= 1;
         let stored = opened(Bytes::from(bytes), &data, TINY);
         for order in ["cyclic", "shuffled"] {
             let task = task(find("perceptron").unwrap(), &json!({"order": order}));
@@ -471,11 +466,94 @@ fn a_damaged_block_is_refused_wherever_it_is_read() {
             let outcome = train(&task, input, &Run::default());
             assert_eq!(outcome, Err(Interrupt::Unreadable));
         }
-        assert!(matches!(
-            stored.failure(),
-            Some(BlocksError::StrayBits | BlocksError::NotFinite)
-        ));
+        let failure = stored.failure();
+        assert!(
+            matches!(failure, Some(BlocksError::Check { rows, .. }) if rows.start == 64),
+            "{failure:?}"
+        );
     }
+}
+
+/// Data in the form of the first release, which has no checks.
+fn unchecked(data: &Data) -> Vec<u8> {
+    let mut bytes = b"halfspac\x01\0\0\0".to_vec();
+    let Features::Boolean(matrix) = data.features() else {
+        panic!("bits");
+    };
+    let Labels::Labelled(labels) = data.labels() else {
+        panic!("labels");
+    };
+    bytes.extend([0, 1, 0, 0]);
+    let words = words_for(data.n()) * 64 + 1;
+    for long in [data.n(), data.examples(), words * 8] {
+        bytes.extend((long as u64).to_le_bytes());
+    }
+    for (index, block) in matrix.blocks().enumerate() {
+        let words = block.words().iter().chain([&labels.words()[index]]);
+        bytes.extend(words.flat_map(|word| word.to_le_bytes()));
+    }
+    bytes
+}
+
+/// Data of version 1 are compared with the CRCs of the verified data, also when they change later.
+#[test]
+fn data_without_checks_are_compared_with_what_their_digest_proved_good() {
+    let data = boolean(333, 70, 0.1, true);
+    let stop = StopFlag::default();
+    let good = unchecked(&data);
+    let stored = opened(Bytes::from(good.clone()), &data, TINY);
+    assert!(!stored.is_checked() && stored.known().is_none());
+    let part = stored.part(100, 50, &stop).unwrap();
+    assert_eq!(part, Some(data.rows(100..150)));
+    let known = Arc::clone(stored.known().expect("what was verified"));
+    assert_eq!(stored.part(333, 1, &stop), Ok(None));
+    for at in (40..good.len()).step_by(13) {
+        let mut bytes = good.clone();
+        bytes[at] ^= 1 << (at % 8);
+        let bytes = Bytes::from(bytes);
+        // By a reader that knows them, and by one that does not.
+        let stored = opened(bytes.clone(), &data, TINY);
+        stored.know(Arc::clone(&known));
+        let row = (at - 40) / (129 * 8) * 64;
+        assert_eq!(
+            stored.part(row, 1, &stop),
+            Err(Interrupt::Unreadable),
+            "{at}"
+        );
+        let elsewhere = if row == 0 { 64 } else { 0 };
+        let stored = opened(bytes, &data, TINY);
+        assert_eq!(stored.part(elsewhere, 1, &stop), Err(Interrupt::Unreadable));
+        assert!(stored.known().is_none());
+    }
+}
+
+/// Every damaged block is reported with its rows.
+#[test]
+fn every_damaged_block_is_told_of() {
+    let data = boolean(333, 70, 0.1, true);
+    let mut bytes = blob(&data);
+    let layout = Layout::read(bytes.as_slice()).unwrap();
+    for block in [1, 4] {
+        bytes[layout.block_offset(block).unwrap() as usize + 700] ^= 16;
+    }
+    let buffers = Buffers {
+        window_bytes: 1 << 20,
+        ..TINY
+    };
+    let stored = opened(Bytes::from(bytes.clone()), &data, buffers);
+    let damages = stored.damages(true, 9, &mut |_| {});
+    let told: Vec<_> = damages.iter().map(ToString::to_string).collect();
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[0].contains("rows 65 to 128,") && told[1].contains("rows 257 to 320,"));
+    assert_eq!(stored.damages(true, 1, &mut |_| {}).len(), 1);
+    let whole = opened(Bytes::from(blob(&data)), &data, buffers);
+    assert!(whole.damages(true, 9, &mut |_| {}).is_empty());
+    // Other data, each block of which is whole.
+    let other = blob(&boolean(333, 70, 0.2, true));
+    let other = opened(Bytes::from(other), &data, buffers);
+    assert!(other.damages(false, 9, &mut |_| {}).is_empty());
+    let damages = other.damages(true, 9, &mut |_| {});
+    assert!(matches!(damages[..], [BlocksError::Digest]), "{damages:?}");
 }
 
 #[test]

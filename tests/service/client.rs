@@ -10,8 +10,9 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::contract;
+use super::history::Asked;
 use super::{Answer, Event, PATIENCE};
+use super::{contract, corpus};
 
 /// Talks to one address.
 #[derive(Clone, Copy, Debug)]
@@ -38,11 +39,17 @@ impl Client {
         headers: &[(&str, &str)],
         body: &[u8],
     ) -> Result<Answer> {
+        let named = |name: &str| headers.iter().find(|(known, _)| *known == name);
+        corpus::keep(path, |name| named(name).map(|(_, value)| *value), body);
+        let asked = Asked::of(self.address, path, headers);
         let exchange = async {
             let opened = self.open(method, path, headers, body).await?;
             opened.whole().await
         };
         let answer = timeout(PATIENCE, exchange).await??;
+        if let Some(asked) = asked {
+            asked.answered(&answer);
+        }
         let is_json = headers.contains(&("content-type", "application/json"));
         let path = path.split('?').next().unwrap_or_default();
         contract::check(method, path, is_json.then_some(body), &answer);

@@ -15,8 +15,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
-use super::contract;
 use super::{Answer, TestBucket, TestDatabase};
+use super::{contract, corpus};
 
 /// A service with a directory of its own, computing jobs.
 pub struct Service {
@@ -134,6 +134,12 @@ impl Service {
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let (parts, body) = request.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
+        let asked = parts
+            .uri
+            .path_and_query()
+            .map_or("", |asked| asked.as_str());
+        let header = |name: &str| parts.headers.get(name)?.to_str().ok();
+        corpus::keep(asked, header, &body);
         let (method, path) = (parts.method.clone(), parts.uri.path().to_owned());
         let of_request = parts.headers.get(header::CONTENT_TYPE).cloned();
         let plain = !parts.headers.contains_key(header::CONTENT_ENCODING);

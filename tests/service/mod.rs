@@ -7,13 +7,16 @@ mod answer;
 mod bucket;
 mod client;
 pub mod contract;
+mod corpus;
 mod database;
 mod event;
+pub mod history;
 mod inside;
 mod memory_limit;
 mod program;
 mod proxy;
 mod receiver;
+mod slow;
 mod tiny_s3;
 
 pub use answer::Answer;
@@ -23,9 +26,10 @@ pub use database::TestDatabase;
 pub use event::{Event, assert_ended_once, assert_numbered, ended_once};
 pub use inside::{Service, request};
 pub use memory_limit::MemoryLimit;
-pub use program::{Program, memory_peak, processor_ticks, program};
+pub use program::{Program, create_key, memory_peak, processor_ticks, program, revoke_key};
 pub use proxy::{Proxy, Way};
 pub use receiver::{Calls, Receiver, SECRET};
+pub use slow::Slow;
 pub use tiny_s3::TinyS3;
 
 use std::future::Future;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::mpsc;
 
+use super::history::{DIRECTIVE, Member};
 use super::{Client, PATIENCE, until};
 
 /// A running program; killed when dropped.
@@ -15,12 +16,14 @@ pub struct Program {
     client: Client,
     // Held so that the program can write on.
     _stdout: BufReader<ChildStdout>,
+    /// Left after the program is killed: fields are dropped when `drop` has returned.
+    _member: Option<Member>,
 }
 
 impl Program {
     /// Starts the program on a free port of the loopback and waits for its banner.
     pub fn start(data_dir: &Path, settings: &[&str]) -> Self {
-        Self::start_as(program(), data_dir, settings)
+        Self::start_as(program(), None, data_dir, settings)
     }
 
     /// Starts the program where no file may be longer than so many times 512 bytes: for a file
@@ -29,20 +32,58 @@ impl Program {
         let limited = format!("trap '' XFSZ; ulimit -f {blocks_max}; exec \"$0\" \"$@\"");
         let mut command = Command::new("sh");
         command.args(["-c", &limited, env!("CARGO_BIN_EXE_halfspace")]);
-        Self::start_as(without_settings(command), data_dir, settings)
+        Self::start_as(without_settings(command), None, data_dir, settings)
     }
 
     /// Starts the program, which writes its log of this level to the end of a file.
     pub fn start_logging(level: &str, log: &Path, data_dir: &Path, settings: &[&str]) -> Self {
         let file = File::options().create(true).append(true).open(log);
-        let mut command = program();
-        command.stderr(file.unwrap());
-        Self::start_as(command, data_dir, &[&["--log", level], settings].concat())
+        let settings = [&["--log", level], settings].concat();
+        Self::start_as(program(), Some(file.unwrap()), data_dir, &settings)
     }
 
-    fn start_as(mut command: Command, data_dir: &Path, settings: &[&str]) -> Self {
-        if !settings.contains(&"--log") {
-            command.args(["--log", "error"]);
+    /// Starts the program, which tells the address only in the log.
+    pub fn start_silent(
+        level: &str,
+        log: &Path,
+        data_dir: &Path,
+        settings: &[&str],
+    ) -> SilentProgram {
+        let file = File::options().create(true).append(true).open(log);
+        let mut command = program();
+        command.stderr(file.unwrap()).args(["--log", level]);
+        if !settings.contains(&"--listen") {
+            command.args(["--listen", "127.0.0.1:0"]);
+        }
+        command.arg("--data-dir").arg(data_dir).args(settings);
+        command.stdin(Stdio::null());
+        SilentProgram(command.spawn().unwrap())
+    }
+
+    /// The log goes to a file, or to where that of the tests goes.
+    fn start_as(
+        mut command: Command,
+        log: Option<File>,
+        data_dir: &Path,
+        settings: &[&str],
+    ) -> Self {
+        let mut member = Member::enter(data_dir, settings);
+        let mut settings: Vec<String> = settings.iter().map(|&text| text.to_owned()).collect();
+        let level = match settings.iter().position(|setting| setting == "--log") {
+            Some(at) => settings.drain(at..at + 2).next_back().unwrap(),
+            None => "error".to_owned(),
+        };
+        match (&member, &log) {
+            (Some(_), _) => {
+                command.arg("--log").arg(format!("{level},{DIRECTIVE}"));
+                command.stderr(Stdio::piped());
+            }
+            (None, log) => {
+                command.args(["--log", &level]);
+                if let Some(log) = log {
+                    command.stderr(log.try_clone().unwrap());
+                }
+            }
         }
         let mut child = command
             .args(["--listen", "127.0.0.1:0", "--data-dir"])
@@ -52,6 +93,9 @@ impl Program {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
+        if let Some(member) = &mut member {
+            member.read(child.stderr.take().unwrap(), log);
+        }
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
@@ -66,12 +110,18 @@ impl Program {
         let line = line.unwrap();
         let address = line.trim_end().rsplit('/').next().unwrap_or_default();
         let address = address.parse::<SocketAddr>();
+        let Ok(address) = address else {
+            let _ = child.kill();
+            panic!("no address in {line:?}");
+        };
+        if let Some(member) = &member {
+            member.answers_at(address);
+        }
         Self {
-            client: Client {
-                address: address.unwrap_or_else(|_| panic!("no address in {line:?}")),
-            },
+            client: Client { address },
             child,
             _stdout: stdout,
+            _member: member,
         }
     }
 
@@ -136,6 +186,16 @@ impl Program {
     }
 }
 
+/// A running program that says nothing; killed when dropped.
+pub struct SilentProgram(Child);
+
+impl Drop for SilentProgram {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 impl Drop for Program {
     fn drop(&mut self) {
         let _ = self.child.kill();
@@ -156,6 +216,31 @@ fn without_settings(mut command: Command) -> Command {
     // Stores of the tests are on this machine, whatever stands between it and the world.
     command.env("NO_PROXY", "127.0.0.1");
     command
+}
+
+/// Makes an API key in a second process; the id and the secret.
+pub fn create_key(data_dir: &Path, settings: &[&str], name: &str) -> (String, String) {
+    let said = keys(data_dir, settings, &["create", "--name", name]);
+    let field = |name: &str| {
+        let line = said.lines().find(|line| line.starts_with(name));
+        let word = line.and_then(|line| line.split_whitespace().nth(1));
+        word.unwrap_or_else(|| panic!("no {name}: {said}"))
+            .to_owned()
+    };
+    (field("id"), field("secret"))
+}
+
+/// Revokes an API key in another process than the service.
+pub fn revoke_key(data_dir: &Path, settings: &[&str], id: &str) {
+    keys(data_dir, settings, &["revoke", id]);
+}
+
+fn keys(data_dir: &Path, settings: &[&str], command: &[&str]) -> String {
+    let mut keys = program();
+    keys.args(["keys", "--data-dir"]).arg(data_dir);
+    let output = keys.args(settings).args(command).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// The processor time that a process has used, in ticks; none where the system does not say.

@@ -1,5 +1,8 @@
 //! ARFF.
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+
 use super::*;
 
 /// Two nominal attributes, a number and a class.
@@ -68,6 +71,55 @@ fn a_sparse_row_leaves_out_zeros_and_first_values() {
             .collect::<Vec<_>>(),
         [3, 198]
     );
+}
+
+proptest! {
+    #[test]
+    fn sparse_rows_are_the_dense_rows_that_they_shorten(
+        kinds in vec(0_usize..5, 1..150),
+        cells in vec(vec((0_usize..4, -1_i32..3), 150), 1..6),
+        class in any::<prop::sample::Index>(),
+    ) {
+        let class = class.index(kinds.len() + 1);
+        let mut head = "@relation r\n".to_owned();
+        let mut kinds = kinds;
+        kinds.insert(class, 9);
+        for (at, kind) in kinds.iter().enumerate() {
+            let values: Vec<_> = (0..*kind).map(|value| format!("v{value}")).collect();
+            head += &match kind {
+                0 => format!("@attribute a{at} numeric\n"),
+                9 => format!("@attribute a{at} {{no,yes}}\n"),
+                _ => format!("@attribute a{at} {{{}}}\n", values.join(",")),
+            };
+        }
+        let (mut dense, mut sparse) = (head.clone() + "@data\n", head + "@data\n");
+        for row in &cells {
+            let cells = kinds.iter().zip(row.iter().cycle()).map(|(kind, (place, number))| {
+                match kind {
+                    0 => (number.to_string(), *number == 0),
+                    9 => (["no", "yes"][place % 2].to_owned(), place % 2 == 0),
+                    _ => (format!("v{}", place % kind), place % kind == 0),
+                }
+            });
+            let cells: Vec<(String, bool)> = cells.collect();
+            let texts: Vec<_> = cells.iter().map(|(text, _)| text.clone()).collect();
+            dense += &format!("{}\n", texts.join(","));
+            let given = cells.iter().enumerate().filter(|(_, (_, is_first))| !is_first);
+            let given: Vec<_> = given.map(|(at, (text, _))| format!("{at} {text}")).collect();
+            sparse += &format!("{{{}}}\n", given.join(","));
+        }
+        let options = Options {
+            labels: Some(LabelsColumn::Named(format!("a{class}"))),
+            ..Options::default()
+        };
+        let read = |text: &str| parse(Format::Arff, text.as_bytes(), &options);
+        let (mut dense, mut sparse) = (read(&dense), read(&sparse));
+        for parsed in [&mut dense, &mut sparse].into_iter().flatten() {
+            // The columns of a row differ with its spelling.
+            parsed.first_real = None;
+        }
+        prop_assert_eq!(dense, sparse);
+    }
 }
 
 #[test]

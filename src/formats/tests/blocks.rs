@@ -1,7 +1,9 @@
 //! The stored form and the digest.
 
 use super::*;
-use crate::formats::{BlocksError, BlocksHeader, digest, read_blocks, write_blocks};
+use crate::formats::blocks::BlockWriter;
+use crate::formats::parts::for_each_part;
+use crate::formats::{BlocksError, BlocksHeader, Layout, digest, read_blocks, write_blocks};
 
 fn stored(data: &Data) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -42,14 +44,15 @@ fn stored_data_are_read_back() {
 fn blocks_stand_where_the_header_says() {
     let data = labelled(200);
     let bytes = stored(&data);
-    let header = BlocksHeader::read(bytes.as_slice()).expect("own");
+    let layout = Layout::read(bytes.as_slice()).expect("own");
+    let header = layout.header();
     assert_eq!((header.n, header.rows, header.blocks()), (70, 200, 4));
     let Features::Boolean(matrix) = data.features() else {
         panic!("Boolean");
     };
-    let start = header.block_offset(2).expect("small") as usize;
-    let size = header.block_bytes().expect("small") as usize;
-    assert_eq!(size, (2 * 64 + 1) * 8);
+    let start = layout.block_offset(2).expect("small") as usize;
+    let size = layout.block_bytes().expect("small") as usize;
+    assert_eq!(size, (2 * 64 + 2) * 8);
     let words: Vec<_> = bytes[start..start + size]
         .chunks(8)
         .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
@@ -61,57 +64,82 @@ fn blocks_stand_where_the_header_says() {
     assert_eq!(words[128], labels.words()[2]);
 }
 
+/// Stored data in the form without checks, where only the structure tells of damage.
+fn unchecked(data: &Data) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let layout = Layout::unchecked(BlocksHeader::of(data));
+    let mut blocks = BlockWriter::of(layout, &mut bytes).expect("memory");
+    for_each_part(data, |part| blocks.push(&part)).expect("memory");
+    blocks.finish().expect("memory");
+    bytes
+}
+
+fn refusal(good: &[u8], at: usize, byte: u8) -> BlocksError {
+    let mut bytes = good.to_vec();
+    bytes[at] = byte;
+    read_blocks(bytes.as_slice()).expect_err("damaged")
+}
+
+#[test]
+fn damaged_headers_are_refused() {
+    for (good, head) in [(stored(&labelled(70)), 48), (unchecked(&labelled(70)), 40)] {
+        let changed = |at, byte| refusal(&good, at, byte);
+        assert!(matches!(changed(0, b'x'), BlocksError::Magic));
+        assert!(matches!(changed(8, 7), BlocksError::Version(7)));
+        for (at, byte) in [
+            (12, 9),
+            (13, 9),
+            (14, 1),
+            (16, 0),
+            (24, 0),
+            (32, 0),
+            (23, 0xff),
+        ] {
+            assert!(matches!(changed(at, byte), BlocksError::Header(_)), "{at}");
+        }
+        for length in [0, 7, 39, head, head + 1, good.len() - 1] {
+            let cut = read_blocks(&good[..length]).expect_err("cut off");
+            assert!(matches!(cut, BlocksError::Truncated), "{length}");
+        }
+        let longer = [good.as_slice(), &[0]].concat();
+        let error = read_blocks(longer.as_slice()).expect_err("longer");
+        assert!(matches!(error, BlocksError::Trailing));
+        // A header that promises what is not there takes no memory.
+        assert!(matches!(
+            changed(30, 0x7f),
+            BlocksError::Header(_) | BlocksError::Truncated
+        ));
+    }
+}
+
 #[test]
 fn damaged_blocks_are_refused() {
-    let good = stored(&labelled(70));
-    let changed = |at: usize, byte: u8| {
-        let mut bytes = good.clone();
-        bytes[at] = byte;
-        read_blocks(bytes.as_slice()).expect_err("damaged")
-    };
-    assert!(matches!(changed(0, b'x'), BlocksError::Magic));
-    assert!(matches!(changed(8, 2), BlocksError::Version(2)));
-    for (at, byte) in [
-        (12, 9),
-        (13, 9),
-        (14, 1),
-        (16, 0),
-        (24, 0),
-        (32, 0),
-        (23, 0xff),
-    ] {
-        assert!(matches!(changed(at, byte), BlocksError::Header(_)), "{at}");
-    }
+    let good = unchecked(&labelled(70));
     // Bit 70 of the first row, which has no such bit; then row 70's, which there is none.
-    let second_word = BlocksHeader::BYTES + 64 * 8;
-    assert!(matches!(
-        changed(second_word, 1 << 6),
-        BlocksError::StrayBits
-    ));
-    let second_block = BlocksHeader::BYTES + (2 * 64 + 1) * 8;
-    assert!(matches!(
-        changed(second_block + 6 * 8, 1),
-        BlocksError::StrayBits
-    ));
-    let last = good.len() - 8;
-    assert!(matches!(changed(last, 1 << 6), BlocksError::StrayBits));
-    for length in [0, 7, 39, 40, 41, good.len() - 1] {
-        let cut = read_blocks(&good[..length]).expect_err("cut off");
-        assert!(matches!(cut, BlocksError::Truncated), "{length}");
+    let second_block = 40 + (2 * 64 + 1) * 8;
+    for (at, byte) in [
+        (40 + 64 * 8, 1 << 6),
+        (second_block + 6 * 8, 1),
+        (good.len() - 8, 1 << 6),
+    ] {
+        assert!(matches!(refusal(&good, at, byte), BlocksError::StrayBits));
     }
-    let longer = [good.as_slice(), &[0]].concat();
-    let error = read_blocks(longer.as_slice()).expect_err("longer");
-    assert!(matches!(error, BlocksError::Trailing));
-    // A header that promises what is not there takes no memory.
-    assert!(matches!(
-        changed(30, 0x7f),
-        BlocksError::Header(_) | BlocksError::Truncated
-    ));
-    let mut not_finite = stored(&real(1));
-    not_finite[BlocksHeader::BYTES..BlocksHeader::BYTES + 8]
-        .copy_from_slice(&f64::NAN.to_le_bytes());
+    let mut not_finite = unchecked(&real(1));
+    not_finite[40..48].copy_from_slice(&f64::NAN.to_le_bytes());
     let error = read_blocks(not_finite.as_slice()).expect_err("nan");
     assert!(matches!(error, BlocksError::NotFinite));
+}
+
+#[test]
+fn any_flipped_bit_is_found() {
+    for data in [labelled(70), real(3)] {
+        let mut bytes = stored(&data);
+        for bit in 0..8 * bytes.len() {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(read_blocks(bytes.as_slice()).is_err(), "bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
 }
 
 #[test]

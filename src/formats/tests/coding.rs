@@ -4,6 +4,8 @@ use std::io::{self, Read, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
+use proptest::collection::vec;
+use proptest::prelude::*;
 
 use super::*;
 use crate::formats::{ContentCoding, decoder};
@@ -114,6 +116,151 @@ fn the_limit_counts_what_comes_out() {
     let exact = read_coded(ContentCoding::Gzip, &gzip(b"101\n"), &limits(4));
     assert!(exact.is_ok());
     assert!(read_coded(ContentCoding::Gzip, &gzip(b"101\n"), &limits(3)).is_err());
+}
+
+fn is_over_ratio(error: &FormatError, ratio: u64) -> bool {
+    error.kind
+        == FormatErrorKind::TooLarge {
+            limit: "decompression_ratio_max",
+            value: ratio,
+        }
+}
+
+#[test]
+fn a_bomb_is_refused_once_its_ratio_is_seen() {
+    let body = vec![b'\n'; 64 << 20];
+    let coded = zstd(&body);
+    let source = coded.as_slice();
+    let mut decoder = decoder(ContentCoding::Zstd, source, &Limits::default()).expect("set up");
+    let mut read = 0;
+    let mut buffer = vec![0; 256 << 10];
+    let error = loop {
+        match decoder.read(&mut buffer) {
+            Ok(0) => panic!("the end"),
+            Ok(more) => read += more,
+            Err(error) => break FormatError::from(error),
+        }
+    };
+    assert!(is_over_ratio(&error, 1000), "{error}");
+    assert!(
+        error.detail.contains("decompression_ratio_max is 1000"),
+        "{error}"
+    );
+    assert!((15 << 20..=16 << 20).contains(&read), "{read}");
+    // Gzip of one byte value comes to 1,030.
+    let mut best = GzEncoder::new(Vec::new(), Compression::best());
+    best.write_all(&body).expect("memory");
+    let coded = best.finish().expect("memory");
+    let error = read_coded(ContentCoding::Gzip, &coded, &Limits::default()).expect_err("bomb");
+    assert!(is_over_ratio(&error, 1000), "{error}");
+}
+
+/// A source without end that counts its bytes.
+struct Endless<'a> {
+    piece: &'a [u8],
+    read: usize,
+}
+
+impl Read for Endless<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let rest = &self.piece[self.read % self.piece.len()..];
+        let length = rest.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&rest[..length]);
+        self.read += length;
+        Ok(length)
+    }
+}
+
+#[test]
+fn frames_without_content_come_to_an_end() {
+    // A skippable frame of 8 bytes: its magic, its length, and they.
+    let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0][..], &[7; 8]].concat();
+    for (coding, piece) in [
+        (ContentCoding::Zstd, skippable),
+        (ContentCoding::Zstd, zstd(b"")),
+        (ContentCoding::Gzip, gzip(b"")),
+    ] {
+        let mut source = Endless {
+            piece: &piece.repeat(1000),
+            read: 0,
+        };
+        let mut decoder = decoder(coding, &mut source, &Limits::default()).expect("set up");
+        let ended = io::copy(&mut decoder, &mut io::sink());
+        let error = FormatError::from(ended.expect_err("no end"));
+        assert_eq!(
+            error.kind,
+            FormatErrorKind::BadCoding,
+            "{coding:?}: {error}"
+        );
+        drop(decoder);
+        assert!(source.read <= 2 << 20, "{coding:?}: {}", source.read);
+    }
+}
+
+#[test]
+fn a_compressed_body_is_not_longer_than_its_limit_allows() {
+    let piece = gzip(b"10\n").repeat(1000);
+    let mut source = Endless {
+        piece: &piece,
+        read: 0,
+    };
+    let mut decoder = decoder(ContentCoding::Gzip, &mut source, &limits(1 << 20)).expect("set up");
+    let ended = io::copy(&mut decoder, &mut io::sink());
+    let error = FormatError::from(ended.expect_err("no end"));
+    let kind = FormatErrorKind::TooLarge {
+        limit: "body_bytes_max",
+        value: 1 << 20,
+    };
+    assert_eq!(error.kind, kind);
+    drop(decoder);
+    assert!(source.read <= 3 << 20, "{}", source.read);
+}
+
+#[test]
+fn a_member_and_a_frame_a_line_are_read() {
+    for (coding, line) in [
+        (ContentCoding::Gzip, gzip(b"1\n")),
+        (ContentCoding::Zstd, zstd(b"1\n")),
+    ] {
+        let body = line.repeat(100_000);
+        assert!(body.len() > 1 << 20);
+        let parsed = read_coded(coding, &body, &Limits::default()).expect("good");
+        assert_eq!(parsed.data.examples(), 100_000);
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_ratio_is_refused_where_it_is_passed_and_nowhere_else(
+        runs in vec((any::<u8>(), 1_usize..40_000), 1..20),
+        ratio in 1_u64..200,
+        free in 0_u64..100_000,
+        is_gzip in any::<bool>(),
+    ) {
+        let body: Vec<u8> = runs.iter().flat_map(|&(byte, count)| vec![byte; count]).collect();
+        let (coding, coded) = match is_gzip {
+            true => (ContentCoding::Gzip, gzip(&body)),
+            false => (ContentCoding::Zstd, zstd(&body)),
+        };
+        let limits = Limits {
+            decompression_ratio_max: ratio,
+            decompressed_bytes_free: free,
+            ..Limits::default()
+        };
+        let mut decoder = decoder(coding, coded.as_slice(), &limits).expect("set up");
+        let mut read = Vec::new();
+        let ended = decoder.read_to_end(&mut read).map_err(FormatError::from);
+        prop_assert!(body.starts_with(&read));
+        let allowed = free.max(ratio * coded.len() as u64);
+        prop_assert!(read.len() as u64 <= allowed);
+        match ended {
+            Ok(_) => prop_assert_eq!(read.len(), body.len()),
+            Err(error) => {
+                prop_assert!(is_over_ratio(&error, ratio), "{}", error);
+                prop_assert!(body.len() as u64 > free);
+            }
+        }
+    }
 }
 
 #[test]

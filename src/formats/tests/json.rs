@@ -22,6 +22,7 @@ struct Train {
 }
 
 fn form(body: &str) -> Result<DataForm, FormatError> {
+    super::corpus::keep(Format::Json, &Options::default(), body.as_bytes());
     from_reader(body.as_bytes(), &Limits::default())
 }
 

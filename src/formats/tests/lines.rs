@@ -99,7 +99,13 @@ fn libsvm_options_are_kept() {
             ),
         ],
     );
-    for (text, line) in [("1:1\n\n2:1\n", 2), ("\n 1:1", 1), ("1:1\n \n\n2:1\n", 2)] {
+    for (text, line) in [
+        ("1:1\n\n2:1\n", 2),
+        ("\n 1:1", 1),
+        ("1:1\n \n\n2:1\n", 2),
+        ("# c\n\n\n1:1\n", 2),
+        ("1:1\n# c\n# c\n\n# c\n2:1\n", 4),
+    ] {
         let error = parse(Format::Libsvm, text.as_bytes(), &unlabelled).expect_err("blank");
         assert_eq!(error.kind, FormatErrorKind::Syntax);
         assert_eq!(error.place, Some(at(line, 1)));
@@ -594,4 +600,19 @@ fn every_limit_is_named_where_it_is_passed() {
         ..options
     };
     check_bad(Format::Libsvm, &fixed, &[("1\n", n_max, None)]);
+}
+
+#[test]
+fn a_long_sparse_row_after_short_ones_is_refused_before_room_is_made_for_it() {
+    let mut options = Options::default();
+    // Rows of so many features there could not be: the memory for them alone would be refused.
+    options.limits.n_max = 1 << 44;
+    options.limits.state_bytes_max = 1 << 20;
+    let body = "1 1:1\n".repeat(1000) + "1 17592186044416:1\n";
+    let error = parse(Format::Libsvm, body.as_bytes(), &options).expect_err("too large");
+    let kind = FormatErrorKind::TooLarge {
+        limit: "state_bytes_max",
+        value: 1 << 20,
+    };
+    assert_eq!((error.kind, error.place), (kind, Some(at(1001, 3))));
 }

@@ -4,6 +4,7 @@ mod arff;
 mod binary;
 mod blocks;
 mod coding;
+mod corpus;
 mod json;
 mod lines;
 mod portions;
@@ -14,8 +15,9 @@ use crate::learners::data::{Data, Features, Labels};
 
 use super::{
     BitOrder, Format, FormatError, FormatErrorKind, Header, LabelsColumn, Limits, Options, Parsed,
-    Place, UnlabelledMeans, parse,
+    Place, UnlabelledMeans,
 };
+use corpus::parse;
 
 fn read(format: Format, body: &str) -> Result<Parsed, FormatError> {
     parse(format, body.as_bytes(), &Options::default())
@@ -109,6 +111,7 @@ fn kinds_have_distinct_codes() {
         FormatErrorKind::Io,
         FormatErrorKind::NotYet,
         FormatErrorKind::NotBoolean,
+        FormatErrorKind::NotReserved,
         FormatErrorKind::Spool(std::io::ErrorKind::StorageFull),
     ];
     let mut codes: Vec<_> = kinds.iter().map(|kind| kind.code()).collect();

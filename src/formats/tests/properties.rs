@@ -190,6 +190,39 @@ proptest! {
     }
 
     #[test]
+    fn empty_lines_change_nothing_but_the_places_of_errors(
+        rows in sample(&[0, 1]),
+        empty in vec((any::<prop::sample::Index>(), 1_usize..200, any::<bool>()), 1..6),
+        piece in 1_usize..300,
+    ) {
+        let rows = &rows[..rows.len().min(10)];
+        for (format, text) in [
+            (Format::Libsvm, libsvm(rows)),
+            (Format::Csv, csv(rows)),
+            (Format::Ndjson, ndjson(rows)),
+            (Format::Arff, arff(rows)),
+        ] {
+            let mut lines: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
+            for (at, count, is_dos) in &empty {
+                let at = at.index(lines.len());
+                lines[at].push_str(&if *is_dos { "\r\n" } else { "\n" }.repeat(*count));
+            }
+            let body = lines.concat();
+            let options = with_n(rows[0].1.len());
+            let pieces = Pieces { body: body.as_bytes(), piece };
+            let parsed = parse(format, pieces, &options);
+            prop_assert_eq!(parsed, parse(format, text.as_bytes(), &options));
+            let wrong = body.clone() + "\n\r\n\"\n";
+            let pieces = Pieces { body: wrong.as_bytes(), piece };
+            let error = parse(format, pieces, &options).expect_err("a quote");
+            let Some(Place::Line { line, .. }) = error.place else {
+                panic!("{error}");
+            };
+            prop_assert_eq!(line as usize, wrong.lines().count(), "{}", error);
+        }
+    }
+
+    #[test]
     fn octets_are_the_bit_strings_that_they_pack(rows in sample(&[0, 1])) {
         let n = rows[0].1.len();
         let expected = parse(Format::Csv, csv(&rows).as_bytes(), &with_n(n)).expect("CSV").data;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::properties::{arff, csv, libsvm, ndjson, npy, octets, sparse_arff, with_n};
 use super::*;
 use crate::formats::rows::real_bytes;
-use crate::formats::{Gathered, Spool, Stored, gather};
+use crate::formats::{Gathered, NotReserved, Spool, Stored, gather};
 
 /// A spool in memory for rows over so many bytes.
 fn spool(memory_bytes_max: u64) -> Spool {
@@ -248,4 +248,105 @@ proptest! {
         let body = octets(&rows, BitOrder::Big);
         check(Format::Octets, &body, &options, memory_bytes_max);
     }
+
+    #[test]
+    fn rows_are_read_as_far_as_bytes_are_reserved(
+        rows in rows(),
+        memory_bytes_max in 0_u64..20_000,
+        share in 0.1_f64..1.5,
+    ) {
+        let options = with_n(rows[0].1.len());
+        for (format, body) in [
+            (Format::Libsvm, libsvm(&rows).into_bytes()),
+            (Format::Csv, csv(&rows).into_bytes()),
+            (Format::Arff, sparse_arff(&rows).into_bytes()),
+            (Format::Npy, npy(&rows)),
+        ] {
+            let (read, needed, _) = gather_reserving(format, &body, &options, memory_bytes_max, u64::MAX);
+            let stored = read.expect("good").data.header().stored_bytes().expect("few");
+            // The header comes on top, the labels of each block, and the check of each unit.
+            let beside = 48 + 16 * rows.len().div_ceil(64) as u64 + 8 * rows.len() as u64;
+            let found = needed.max(memory_bytes_max / 2) + beside;
+            prop_assert!(found >= stored, "{found} {stored} {needed} {}", rows.len());
+            let room = (needed as f64 * share) as u64;
+            let (read, _, written) = gather_reserving(format, &body, &options, memory_bytes_max, room);
+            match read {
+                Ok(_) => prop_assert!(needed <= room),
+                Err(error) => {
+                    prop_assert!(needed > room);
+                    prop_assert_eq!(error.kind, FormatErrorKind::NotReserved);
+                }
+            }
+            // A piece of up to 64 rows has a head, and signs take a second plane.
+            prop_assert!(written <= 2 * room + 24 * rows.len() as u64, "{} {}", written, room);
+        }
+    }
+}
+
+/// A spool in memory whose length others see.
+struct Counted(Cursor<Vec<u8>>, Arc<AtomicU64>);
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Seek for Counted {
+    fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
+        self.0.seek(place)
+    }
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.1.fetch_add(bytes.len() as u64, Ordering::SeqCst);
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads a body for which at most `room` bytes can be reserved: how that went, the most that was
+/// asked for, and how much was spooled.
+fn gather_reserving(
+    format: Format,
+    body: &[u8],
+    options: &Options,
+    memory_bytes_max: u64,
+    room: u64,
+) -> (Result<Parsed<Gathered>, FormatError>, u64, u64) {
+    let (asked, written) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (most, spooled) = (Arc::clone(&asked), Arc::clone(&written));
+    let open = move || Ok(Counted(Cursor::new(Vec::new()), Arc::clone(&spooled)));
+    let spool = Spool::new(memory_bytes_max, open).reserving(move |bytes| {
+        let before = most.swap(bytes, Ordering::SeqCst);
+        assert!(bytes > before, "{bytes} are asked for after {before}");
+        match bytes <= room {
+            true => Ok(bytes),
+            false => Err(NotReserved),
+        }
+    });
+    let read = gather(format, body, options, spool);
+    let load = |count: &AtomicU64| count.load(Ordering::SeqCst);
+    (read, load(&asked), load(&written))
+}
+
+#[test]
+fn rows_that_are_reserved_in_steps_ask_seldom() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let times = Arc::clone(&asked);
+    let spool = spool(1_000).reserving(move |bytes| {
+        times.fetch_add(1, Ordering::SeqCst);
+        Ok(bytes.next_multiple_of(64 << 10))
+    });
+    let body = after_rows(64 * 300, "1 1:1 3:1\n", "");
+    let read = gather(Format::Libsvm, body.as_slice(), &Options::default(), spool);
+    assert!(is_spooled(&read.expect("good")));
+    assert_eq!(
+        asked.load(Ordering::SeqCst),
+        (300_usize * 512).div_ceil(64 << 10)
+    );
 }

@@ -8,13 +8,14 @@ use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
     ApiKey, ApiKeyId, Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord,
-    Model, ModelId, ModelSummary, Owner, Page, PartOutcome, Progress, SecretDigest, SessionId,
-    Slice, Timestamp,
+    Line, Model, ModelId, ModelSummary, Owner, Page, PartOutcome, SecretDigest, SessionId, Slice,
+    Timestamp,
 };
 use crate::storage::{
-    Appended, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms, DatasetDeletion,
-    DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, KeyLookup, Lease, ModelFilter, Result,
-    Settlement, SqlStore, Standing, Store, StoreError, Swept, WorkerId,
+    Appended, Beat, BusyReceivers, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms,
+    DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, KeyLookup, Lease,
+    ModelFilter, ReleaseTerms, Requeue, Result, Settlement, SqlStore, Standing, Store, StoreError,
+    Swept, TimeNote, WorkerId,
 };
 
 /// Fails so many of the next inserts and ends, after they were written, and returns of jobs,
@@ -108,16 +109,26 @@ impl Store for Faulty {
     ) -> Result<Option<Claim>> {
         self.inner.claim_job(worker, terms, now).await
     }
-    async fn heartbeat(
-        &self,
-        lease: &Lease,
-        lease_seconds: u32,
-        progress: Option<&Progress>,
-        now: Timestamp,
-    ) -> Result<Heartbeat> {
-        self.inner
-            .heartbeat(lease, lease_seconds, progress, now)
-            .await
+    async fn line(&self, owner: &Owner, memory_bytes_max: u64) -> Result<Line> {
+        self.inner.line(owner, memory_bytes_max).await
+    }
+    async fn jobs_ahead(&self, job: &Job, limit: u32) -> Result<u32> {
+        self.inner.jobs_ahead(job, limit).await
+    }
+    async fn release_expired(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64> {
+        self.inner.release_expired(terms, now).await
+    }
+    async fn pay(&self, spent: &[(Owner, f64)]) -> Result<()> {
+        self.inner.pay(spent).await
+    }
+    async fn tend_shares(&self) -> Result<()> {
+        self.inner.tend_shares().await
+    }
+    async fn queue_depths(&self) -> Result<Vec<(String, u64, Timestamp)>> {
+        self.inner.queue_depths().await
+    }
+    async fn heartbeat(&self, lease: &Lease, beat: &Beat<'_>, now: Timestamp) -> Result<Heartbeat> {
+        self.inner.heartbeat(lease, beat, now).await
     }
     async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
         self.fault()?;
@@ -134,12 +145,17 @@ impl Store for Faulty {
         self.fault()?;
         done
     }
-    async fn requeue_job(&self, lease: &Lease, now: Timestamp) -> Result<Fenced> {
+    async fn requeue_job(
+        &self,
+        lease: &Lease,
+        requeue: &Requeue<'_>,
+        now: Timestamp,
+    ) -> Result<Fenced> {
         self.fault()?;
-        self.inner.requeue_job(lease, now).await
+        self.inner.requeue_job(lease, requeue, now).await
     }
-    async fn release_all_leases(&self, now: Timestamp) -> Result<u64> {
-        self.inner.release_all_leases(now).await
+    async fn release_all_leases(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64> {
+        self.inner.release_all_leases(terms, now).await
     }
     async fn cancel_job(&self, owner: &Owner, id: JobId, now: Timestamp) -> Result<CancelOutcome> {
         self.inner.cancel_job(owner, id, now).await
@@ -148,8 +164,9 @@ impl Store for Faulty {
         &self,
         worker: &WorkerId,
         lease_seconds: u32,
+        busy: &BusyReceivers,
     ) -> Result<Option<CallbackClaim>> {
-        self.inner.claim_callback(worker, lease_seconds).await
+        self.inner.claim_callback(worker, lease_seconds, busy).await
     }
     async fn settle_callback(
         &self,
@@ -256,6 +273,18 @@ impl Store for Faulty {
         self.inner
             .sweep_idempotency_keys(created_before, limit)
             .await
+    }
+    async fn note_time(&self, note: &TimeNote) -> Result<u64> {
+        self.inner.note_time(note).await
+    }
+    async fn observed_time(&self) -> Result<u64> {
+        self.inner.observed_time().await
+    }
+    async fn earliest_reading(&self, within_ms: u64) -> Result<Option<Timestamp>> {
+        self.inner.earliest_reading(within_ms).await
+    }
+    async fn shorten_leases(&self, lease_seconds: u32) -> Result<u64> {
+        self.inner.shorten_leases(lease_seconds).await
     }
     async fn demand_room(&self) -> Result<()> {
         self.inner.demand_room().await

@@ -311,7 +311,7 @@ async fn in_pool<T: Send + 'static>(
 }
 
 fn go_on(stop: &StopFlag) -> Result<(), StoreError> {
-    match stop.raised() {
+    match stop.look() {
         None => Ok(()),
         Some(_) => Err(StoreError::unavailable(
             "nobody waits for the blob any more",

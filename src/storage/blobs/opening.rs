@@ -116,6 +116,16 @@ impl Blobs {
         }
     }
 
+    /// Whether the mark, if there is one, names this database.
+    ///
+    /// # Errors
+    /// When the mark cannot be read.
+    pub async fn is_marked_for(&self, database: &str) -> Result<bool, StoreError> {
+        let found = self.get(MARK).await?;
+        let mark = found.map(|bytes| Mark::read(&bytes));
+        Ok(mark.is_none_or(|mark| mark.is_some_and(|mark| mark.database == database)))
+    }
+
     async fn marked(&self) -> Result<Option<Mark>, OpeningError> {
         let failed = |source| OpeningError::Unusable {
             attempt: "read",

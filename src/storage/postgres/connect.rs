@@ -32,7 +32,7 @@ const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 const SESSION: [(&str, &str); 12] = [
     ("statement_timeout", "9s"),
     ("lock_timeout", "5s"),
-    ("idle_in_transaction_session_timeout", "10s"),
+    ("idle_in_transaction_session_timeout", "3s"),
     ("default_transaction_isolation", "read committed"),
     ("tcp_keepalives_idle", "10"),
     ("tcp_keepalives_interval", "5"),

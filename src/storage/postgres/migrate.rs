@@ -45,6 +45,31 @@ const MIGRATIONS: &Migrations = &[
         "identity",
         include_str!("../../../migrations/postgres/0007_identity.sql"),
     ),
+    (
+        8,
+        "digests",
+        include_str!("../../../migrations/postgres/0008_digests.sql"),
+    ),
+    (
+        9,
+        "service time",
+        include_str!("../../../migrations/postgres/0009_service_time.sql"),
+    ),
+    (
+        10,
+        "dataset seeds",
+        include_str!("../../../migrations/postgres/0010_dataset_seeds.sql"),
+    ),
+    (
+        11,
+        "callback hosts",
+        include_str!("../../../migrations/postgres/0011_callback_hosts.sql"),
+    ),
+    (
+        12,
+        "scheduler",
+        include_str!("../../../migrations/postgres/0012_scheduler.sql"),
+    ),
 ];
 
 /// How long the server may take to answer at the start.
@@ -64,15 +89,7 @@ const LOCK: &str = "SELECT pg_advisory_xact_lock(2, 0)";
 /// Runs what has not run yet, all in one transaction under one lock, so that two processes never run
 /// one migration twice.
 pub(super) async fn run(options: &PgConnectOptions) -> Result<()> {
-    let options = options.clone().options(SESSION);
-    let mut connection = match tokio::time::timeout(CONNECT_TIMEOUT, options.connect()).await {
-        Ok(connected) => connected?,
-        Err(_) => {
-            let seconds = CONNECT_TIMEOUT.as_secs();
-            let late = format!("the server does not answer within {seconds} seconds");
-            return Err(StoreError::unavailable(late));
-        }
-    };
+    let mut connection = connect(options).await?;
     let migrated = async {
         demand_utf8(&mut connection).await?;
         let mut transaction = connection.begin().await?;
@@ -87,6 +104,31 @@ pub(super) async fn run(options: &PgConnectOptions) -> Result<()> {
         Ok(outcome) => outcome,
         Err(elapsed) => Err(StoreError::unavailable(elapsed)),
     }
+}
+
+async fn connect(options: &PgConnectOptions) -> Result<PgConnection> {
+    let options = options.clone().options(SESSION);
+    match tokio::time::timeout(CONNECT_TIMEOUT, options.connect()).await {
+        Ok(connected) => Ok(connected?),
+        Err(_) => {
+            let seconds = CONNECT_TIMEOUT.as_secs();
+            let late = format!("the server does not answer within {seconds} seconds");
+            Err(StoreError::unavailable(late))
+        }
+    }
+}
+
+/// The version of the schema that is there.
+pub(super) async fn found(options: &PgConnectOptions) -> Result<i64> {
+    let mut connection = connect(options).await?;
+    let found = newest(&mut connection).await?;
+    connection.close().await?;
+    Ok(found)
+}
+
+/// The version of the schema that this program knows.
+pub(super) fn supported() -> i64 {
+    migrations::supported(MIGRATIONS)
 }
 
 /// Refuses a database that could not hold every text.

@@ -14,6 +14,7 @@ mod url;
 
 use super::Result;
 use super::sql::SqlStore;
+use super::sql::check::{CheckedStore, demand_schema};
 use super::sql::database::Database;
 
 pub use url::PostgresUrl;
@@ -35,4 +36,21 @@ pub async fn open(url: &PostgresUrl) -> Result<SqlStore> {
         },
         None,
     ))
+}
+
+/// Connects to a database read-only, without migrations.
+///
+/// # Errors
+/// [`StoreError::Newer`](super::StoreError::Newer) or `Other` when the schema is not this program's;
+/// those of the connection.
+pub async fn open_to_check(url: &PostgresUrl) -> Result<CheckedStore> {
+    let options = connect::options(url);
+    let found = migrate::found(&options).await?;
+    demand_schema(found, migrate::supported())?;
+    Ok(CheckedStore {
+        database: Database::Postgres {
+            pulse: connect::pulse(options.clone()),
+            pool: connect::pool(options),
+        },
+    })
 }

@@ -2,7 +2,8 @@
 
 use super::super::{API_KEYS_MAX, KeyLookup, Result, StoreError};
 use super::database::{Database, Row, Transaction, statement};
-use super::rows;
+use super::{rows, shares};
+use crate::records::schedule::Weight;
 use crate::records::{ApiKey, ApiKeyId, KeyQuotas, Owner, SecretDigest, Timestamp};
 
 pub(super) async fn insert(
@@ -15,8 +16,8 @@ pub(super) async fn insert(
     let mut transaction = database.begin().await?;
     let insert = statement(
         "INSERT INTO api_keys (id, name, digest, created_at, jobs_queued_max, stored_bytes_max, \
-         sessions_max) SELECT $1, $2, $3, $4, $5, $6, $7 \
-         WHERE (SELECT COUNT(*) FROM api_keys) < $8",
+         sessions_max, weight) SELECT $1, $2, $3, $4, $5, $6, $7, $8 \
+         WHERE (SELECT COUNT(*) FROM api_keys) < $9",
     )
     .bind(key.id.to_string())
     .bind(key.name.as_str())
@@ -25,6 +26,7 @@ pub(super) async fn insert(
     .bind(signed_if(key.quotas.jobs_queued_max)?)
     .bind(signed_if(key.quotas.stored_bytes_max)?)
     .bind(signed_if(key.quotas.sessions_max)?)
+    .bind(key.weight.get())
     .bind(API_KEYS_MAX);
     if transaction.execute(insert).await? == 0 {
         let detail = format!("there are {API_KEYS_MAX} keys, revoked ones among them: no more");
@@ -53,13 +55,13 @@ async fn adopt(transaction: &mut Transaction, owner: &Owner) -> Result<()> {
             .bind(Owner::anonymous().as_str());
         transaction.execute(update).await?;
     }
-    Ok(())
+    shares::activate(transaction, owner).await
 }
 
 pub(super) async fn list(database: &Database) -> Result<Vec<ApiKey>> {
     let select = statement(
-        "SELECT id, name, created_at, revoked_at, jobs_queued_max, stored_bytes_max, sessions_max \
-         FROM api_keys ORDER BY id LIMIT $1",
+        "SELECT id, name, created_at, revoked_at, jobs_queued_max, stored_bytes_max, sessions_max, \
+         weight FROM api_keys ORDER BY id LIMIT $1",
     );
     let found = database.all(select.bind(API_KEYS_MAX)).await?;
     found.iter().map(key).collect()
@@ -81,7 +83,7 @@ pub(super) async fn find(database: &Database, digest: Option<&SecretDigest>) -> 
     if let Some(digest) = digest {
         let select = statement(
             "SELECT id, name, created_at, revoked_at, jobs_queued_max, stored_bytes_max, \
-             sessions_max FROM api_keys WHERE digest = $1 AND revoked_at IS NULL",
+             sessions_max, weight FROM api_keys WHERE digest = $1 AND revoked_at IS NULL",
         );
         let found = database.optional(select.bind(digest.0.as_slice())).await?;
         if let Some(found) = found {
@@ -107,5 +109,6 @@ fn key(row: &Row) -> Result<ApiKey> {
             stored_bytes_max: rows::unsigned_if(row, "stored_bytes_max")?,
             sessions_max: rows::unsigned_if(row, "sessions_max")?,
         },
+        weight: Weight::try_from(row.get::<f64>("weight")?).map_err(StoreError::corrupt)?,
     })
 }

@@ -3,41 +3,61 @@
 //! A row comes with the end of its job, in the same transaction. What is handed out stays in its
 //! place in the order, later by the lease: who vanishes gives it back without a word.
 
-use super::super::delivery::{CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement};
+use super::super::delivery::{
+    BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement,
+};
 use super::super::{Fenced, Result, StoreError, WorkerId};
 use super::database::{Database, Transaction, statement};
 use super::rows;
 use super::rows::job_columns;
-use crate::records::{JobId, Owner};
+use crate::records::{Callback, JobId, Owner};
 
 /// Owes the callback of a job that ends in this transaction.
-pub(super) async fn owe(transaction: &mut Transaction, job: JobId, owner: &Owner) -> Result<()> {
+pub(super) async fn owe(
+    transaction: &mut Transaction,
+    job: JobId,
+    owner: &Owner,
+    callback: &Callback,
+) -> Result<()> {
     let insert = statement(
-        "INSERT INTO callbacks (job, owner, state, due_at, failures, claims) \
-         VALUES ($1, $2, 'pending', {now}, 0, 0)",
+        "INSERT INTO callbacks (job, owner, host, state, due_at, failures, claims) \
+         VALUES ($1, $2, $3, 'pending', {now}, 0, 0)",
     )
     .bind(job.to_string())
-    .bind(owner.as_str());
+    .bind(owner.as_str())
+    .bind(callback.host());
     transaction.execute(insert).await.map(|_| ())
 }
 
-/// The one statement of a claim. The condition on the time is that of the partial index.
+/// Stands between the names of a list, and in no name.
+const BETWEEN_NAMES: &str = "\n";
+
+/// The one statement of a claim. The condition on the time is that of the partial index, which has all
+/// that is asked of a callback that is passed over.
 pub(super) const TAKE_DUE: &str = "UPDATE callbacks \
      SET lease_owner = $1, due_at = {now} + $2, claims = claims + 1 \
      WHERE job = (SELECT job FROM callbacks WHERE due_at <= {now} \
+     AND {position}($3, $5 || owner || $5) = 0 \
+     AND {position}($4, $5 || COALESCE(host, '') || $5) = 0 \
      ORDER BY due_at LIMIT 1 {for update, skip locked}) RETURNING job, claims";
 
 pub(super) async fn claim(
     database: &Database,
     worker: &WorkerId,
     lease_seconds: u32,
+    busy: &BusyReceivers,
 ) -> Result<Option<CallbackClaim>> {
+    let owners = listed(busy.owners.iter().map(Owner::as_str));
+    let hosts = listed(busy.hosts.iter().map(String::as_str));
     // Each round hands a callback out, gives one up for good, or finds none.
     loop {
         let mut transaction = database.begin().await?;
         let update = statement(TAKE_DUE)
             .bind(worker.as_str())
-            .bind(lease_seconds);
+            .bind(lease_seconds)
+            .bind(owners.as_str())
+            .bind(hosts.as_str())
+            .bind(BETWEEN_NAMES);
         let Some(row) = transaction.optional(update).await? else {
             return Ok(None);
         };
@@ -52,10 +72,28 @@ pub(super) async fn claim(
             transaction.commit().await?;
             continue;
         }
-        let claim = of(&mut transaction, lease).await?;
-        transaction.commit().await?;
-        return Ok(Some(claim));
+        match of(&mut transaction, lease.clone()).await {
+            Ok(claim) => {
+                transaction.commit().await?;
+                return Ok(Some(claim));
+            }
+            // A damaged callback is not delivered, and other callbacks do not wait.
+            Err(StoreError::Corrupt(damage)) => {
+                tracing::error!(job = %lease.job, %damage, "the callback of a damaged job is given up");
+                let error = "the stored job is damaged".to_owned();
+                write(&mut transaction, &lease, &Settlement::GivenUp { error }).await?;
+                transaction.commit().await?;
+            }
+            Err(error) => return Err(error),
+        }
     }
+}
+
+/// Names in one text, each between two marks.
+fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    names.fold(String::from(BETWEEN_NAMES), |list, name| {
+        list + name + BETWEEN_NAMES
+    })
 }
 
 /// A callback with its job. The job is there: who deletes it waits for the callback's row.

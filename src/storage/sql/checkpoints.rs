@@ -15,21 +15,33 @@ pub(super) async fn save(database: &Database, lease: &Lease, body: &[u8]) -> Res
     if held.is_none() {
         return Ok(Fenced::Lost);
     }
-    let upsert = statement(
-        "INSERT INTO checkpoints (job, body) VALUES ($1, $2) \
-         ON CONFLICT (job) DO UPDATE SET body = excluded.body",
-    )
-    .bind(lease.job.to_string())
-    .bind(body);
-    transaction.execute(upsert).await?;
+    write(&mut transaction, lease.job, body).await?;
     transaction.commit().await?;
     Ok(Fenced::Done)
+}
+
+/// Keeps the state of a job whose row is locked by this transaction.
+pub(super) async fn write(transaction: &mut Transaction, job: JobId, body: &[u8]) -> Result<()> {
+    let upsert = statement(
+        "INSERT INTO checkpoints (job, body, program) VALUES ($1, $2, $3) \
+         ON CONFLICT (job) DO UPDATE SET body = excluded.body, program = excluded.program",
+    )
+    .bind(job.to_string())
+    .bind(body)
+    .bind(env!("CARGO_PKG_VERSION"));
+    transaction.execute(upsert).await.map(|_| ())
 }
 
 pub(super) async fn of(database: &Database, job: JobId) -> Result<Option<Vec<u8>>> {
     let select = statement("SELECT body FROM checkpoints WHERE job = $1").bind(job.to_string());
     let row = database.optional(select).await?;
     row.map(|row| row.get("body")).transpose()
+}
+
+/// Whether a state of a job is kept.
+pub(super) async fn is_kept(transaction: &mut Transaction, job: JobId) -> Result<bool> {
+    let select = statement("SELECT 1 FROM checkpoints WHERE job = $1").bind(job.to_string());
+    Ok(transaction.optional(select).await?.is_some())
 }
 
 /// Forgets that of a job which ends in this transaction.

@@ -27,15 +27,19 @@ const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 /// The lease's clock is the database's. A transaction of SQLite holds the write lock from its
 /// beginning, so what it has read stays as it is; in PostgreSQL a row that the rest of the
 /// transaction relies on is locked when it is read.
-const WORDS: [(&str, &str, &str); 5] = [
+const WORDS: [(&str, &str, &str); 7] = [
     (
         "{now}",
         "unixepoch('subsec')",
         "EXTRACT(EPOCH FROM clock_timestamp())::float8",
     ),
     ("{for update}", "", "FOR UPDATE"),
+    // Locks against a deletion or an exclusive lock, but not against an update.
+    ("{for key share}", "", "FOR KEY SHARE"),
     ("{for share}", "", "FOR SHARE"),
     ("{for update, skip locked}", "", "FOR UPDATE SKIP LOCKED"),
+    // The position of a text in another, from 1; 0 when absent.
+    ("{position}", "instr", "strpos"),
     // How many transactions there can be at once, of all processes.
     (
         "{connections}",
@@ -292,6 +296,7 @@ impl Statement {
             query = match value {
                 Value::Text(text) => query.bind(text),
                 Value::Number(number) => query.bind(number),
+                Value::Real(real) => query.bind(real),
                 Value::Flag(flag) => query.bind(flag),
                 Value::Bytes(bytes) => query.bind(bytes),
             };
@@ -305,6 +310,7 @@ impl Statement {
             query = match value {
                 Value::Text(text) => query.bind(text),
                 Value::Number(number) => query.bind(number),
+                Value::Real(real) => query.bind(real),
                 Value::Flag(flag) => query.bind(flag),
                 Value::Bytes(bytes) => query.bind(bytes),
             };
@@ -329,8 +335,9 @@ impl Statement {
 pub(super) enum Value {
     Text(Option<String>),
     Number(Option<i64>),
+    Real(Option<f64>),
     Flag(bool),
-    Bytes(Vec<u8>),
+    Bytes(Option<Vec<u8>>),
 }
 
 impl From<&str> for Value {
@@ -375,6 +382,18 @@ impl From<u32> for Value {
     }
 }
 
+impl From<f64> for Value {
+    fn from(real: f64) -> Self {
+        Self::Real(Some(real))
+    }
+}
+
+impl From<Option<f64>> for Value {
+    fn from(real: Option<f64>) -> Self {
+        Self::Real(real)
+    }
+}
+
 impl From<bool> for Value {
     fn from(flag: bool) -> Self {
         Self::Flag(flag)
@@ -383,7 +402,19 @@ impl From<bool> for Value {
 
 impl From<&[u8]> for Value {
     fn from(bytes: &[u8]) -> Self {
-        Self::Bytes(bytes.to_owned())
+        Self::Bytes(Some(bytes.to_owned()))
+    }
+}
+
+impl From<Vec<u8>> for Value {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::Bytes(Some(bytes))
+    }
+}
+
+impl From<Option<Vec<u8>>> for Value {
+    fn from(bytes: Option<Vec<u8>>) -> Self {
+        Self::Bytes(bytes)
     }
 }
 
@@ -394,7 +425,7 @@ pub(super) enum Row {
 }
 
 impl Row {
-    /// The value of a column: `String`, `i64`, `bool`, `Vec<u8>`, or an `Option` of one.
+    /// The value of a column: `String`, `i64`, `f64`, `bool`, `Vec<u8>`, or an `Option` of one.
     pub fn get<T>(&self, column: &str) -> Result<T>
     where
         T: for<'r> Decode<'r, Sqlite> + Type<Sqlite>,

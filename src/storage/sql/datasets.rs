@@ -2,7 +2,8 @@
 
 use super::super::quota::{Quotas, Usage};
 use super::super::{DatasetDeletion, Result, StoreError};
-use super::database::{Database, Transaction, statement};
+use super::database::{Database, Transaction, Value, statement};
+use super::digests::{DATASET, DATASET_NAMES};
 use super::rows::dataset_columns;
 use super::{idempotency, rows, usage};
 use crate::records::dataset::Repetitions;
@@ -16,22 +17,19 @@ pub(super) async fn insert(
     key: Option<&KeyClaim>,
 ) -> Result<()> {
     let summary = &dataset.summary;
-    let (counted, uncounted) = match &summary.repetitions {
-        Repetitions::Counted {
-            duplicates,
-            contradictions,
-        } => (Some((*duplicates, *contradictions)), None),
-        Repetitions::Uncounted(reason) => (None, Some(reason)),
-    };
-    let signed_if = |number: Option<u64>| number.map(rows::signed).transpose();
+    let (counted, uncounted) = counted(summary);
     let (owner, created_at) = (&summary.owner, summary.created_at);
     let mut transaction = database.begin().await?;
     idempotency::claim(&mut transaction, key, owner, summary.id, created_at).await?;
+    let (features, classes) = (
+        rows::json_if(dataset.features.as_ref())?,
+        rows::json_if(dataset.classes.as_ref())?,
+    );
     let insert = statement(
         "INSERT INTO datasets (id, owner, name, n, kind, value_kind, zero_bit_value, assume, \
          examples, positives, duplicates, contradictions, uncounted, sha256, bytes, data_key, \
-         created_at, features, classes) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, \
-         $13, $14, $15, $16, $17, $18, $19) ON CONFLICT (id) DO NOTHING",
+         created_at, features, classes, seed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, \
+         $12, $13, $14, $15, $16, $17, $18, $19, $20) ON CONFLICT (id) DO NOTHING",
     )
     .bind(summary.id.to_string())
     .bind(summary.owner.as_str())
@@ -47,14 +45,16 @@ pub(super) async fn insert(
     .bind(signed_if(
         counted.and_then(|(_, contradictions)| contradictions),
     )?)
-    .bind(uncounted.cloned())
+    .bind(uncounted)
     .bind(summary.sha256.as_str())
     .bind(rows::signed(summary.bytes)?)
     .bind(summary.data_key.as_str())
     .bind(summary.created_at.milliseconds())
-    .bind(rows::json_if(dataset.features.as_ref())?)
-    .bind(rows::json_if(dataset.classes.as_ref())?);
+    .bind(features.clone())
+    .bind(classes.clone())
+    .bind(signed_if(summary.seed)?);
     if transaction.execute(insert).await? == 1 {
+        write_digests(&mut transaction, summary, features, classes).await?;
         let asked = Usage {
             stored_bytes: summary.bytes,
             ..Usage::default()
@@ -62,6 +62,60 @@ pub(super) async fn insert(
         usage::admit(&mut transaction, quotas, owner, &asked).await?;
     }
     transaction.commit().await
+}
+
+/// Stores the digests of a dataset and of the names.
+async fn write_digests(
+    transaction: &mut Transaction,
+    summary: &DatasetSummary,
+    features: Option<String>,
+    classes: Option<String>,
+) -> Result<()> {
+    let (counted, uncounted) = counted(summary);
+    let id = || Value::from(summary.id.to_string());
+    let names = DATASET_NAMES.of([id(), features.into(), classes.into()]);
+    let digest = DATASET.of([
+        id(),
+        summary.name.as_deref().into(),
+        rows::signed(summary.n)?.into(),
+        rows::word(&summary.kind)?.into(),
+        rows::word(&summary.values)?.into(),
+        i64::from(summary.zero_bit_value).into(),
+        summary.assume.as_ref().map(rows::word).transpose()?.into(),
+        rows::signed(summary.examples)?.into(),
+        signed_if(summary.positives)?.into(),
+        signed_if(counted.map(|(duplicates, _)| duplicates))?.into(),
+        signed_if(counted.and_then(|(_, contradictions)| contradictions))?.into(),
+        uncounted.into(),
+        summary.sha256.as_str().into(),
+        rows::signed(summary.bytes)?.into(),
+        summary.data_key.as_str().into(),
+        summary.created_at.milliseconds().into(),
+        names.as_slice().into(),
+        signed_if(summary.seed)?.into(),
+    ]);
+    // A trigger has inserted the row.
+    let update =
+        statement("UPDATE dataset_digests SET digest = $2, names_digest = $3 WHERE dataset = $1")
+            .bind(summary.id.to_string())
+            .bind(digest)
+            .bind(names);
+    transaction.execute(update).await.map(|_| ())
+}
+
+/// Duplicates and contradictions, or why they were not counted.
+fn counted(summary: &DatasetSummary) -> (Option<(u64, Option<u64>)>, Option<&str>) {
+    match &summary.repetitions {
+        Repetitions::Counted {
+            duplicates,
+            contradictions,
+        } => (Some((*duplicates, *contradictions)), None),
+        Repetitions::Uncounted(reason) => (None, Some(reason)),
+    }
+}
+
+fn signed_if(number: Option<u64>) -> Result<Option<i64>> {
+    number.map(rows::signed).transpose()
 }
 
 pub(super) async fn one(

@@ -117,8 +117,9 @@ pub(super) async fn after(
     limit: u32,
 ) -> Result<Vec<Event>> {
     let select = statement(
-        "SELECT e.job, e.sequence, e.kind, e.body, e.at, j.status, \
-         CASE e.kind WHEN 'result' THEN j.result END AS result, j.error \
+        "SELECT e.job, e.sequence, e.kind, e.body, e.at, j.id, j.status, \
+         CASE e.kind WHEN 'result' THEN j.result END AS result, j.error, j.model, j.finished_at, \
+         j.end_digest \
          FROM events AS e JOIN jobs AS j ON j.id = e.job \
          WHERE e.job = $1 AND e.sequence > $2 AND ($3 IS NULL OR e.owner = $3) \
          ORDER BY e.sequence LIMIT $4",

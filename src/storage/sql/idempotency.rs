@@ -3,11 +3,17 @@
 //! A key is written in the transaction that writes the thing made under it, and before the thing: so
 //! whoever comes second waits for the first at the unique key, then finds it and writes nothing. It
 //! is also the first lock of its transaction, except an owner's.
+//!
+//! The column of the answer has the digest, a space and the JSON. Older programs stored the JSON alone.
 
 use std::fmt::Display;
 
+use base64::prelude::{BASE64_STANDARD, Engine};
+use serde_json::Value;
+
 use super::super::{Result, StoreError};
 use super::database::{Database, Row, Statement, Transaction, statement};
+use super::digests::ANSWER;
 use super::rows;
 use crate::records::{KeyClaim, KeyRecord, Owner, Timestamp};
 
@@ -29,6 +35,7 @@ pub(super) async fn claim(
         return Ok(());
     };
     let thing = thing.to_string();
+    let answer = rows::json_if(claim.answer.as_ref())?;
     let insert = statement(
         "INSERT INTO idempotency_keys (owner, key, fingerprint, thing, answer, created_at) \
          VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (owner, key) DO NOTHING",
@@ -37,7 +44,7 @@ pub(super) async fn claim(
     .bind(claim.key.as_str())
     .bind(claim.fingerprint.as_str())
     .bind(thing.as_str())
-    .bind(rows::json_if(claim.answer.as_ref())?)
+    .bind(answer.map(|json| with_digest(&claim.key, &thing, &json)))
     .bind(created_at.milliseconds());
     if transaction.execute(insert).await? == 1 {
         return Ok(());
@@ -63,7 +70,7 @@ pub(super) async fn one(
 
 fn select(owner: &Owner, key: &str) -> Statement {
     statement(
-        "SELECT fingerprint, thing, answer FROM idempotency_keys WHERE owner = $1 AND key = $2",
+        "SELECT key, fingerprint, thing, answer FROM idempotency_keys WHERE owner = $1 AND key = $2",
     )
     .bind(owner.as_str())
     .bind(key)
@@ -73,8 +80,34 @@ fn record(row: &Row) -> Result<KeyRecord> {
     Ok(KeyRecord {
         fingerprint: row.get("fingerprint")?,
         thing: row.get("thing")?,
-        answer: rows::from_json_if(row, "answer")?,
+        answer: answer(row)?.map(|(answer, _)| answer),
     })
+}
+
+/// The answer of a key, and whether it has a digest.
+///
+/// # Errors
+/// [`StoreError::Corrupt`] when the digests differ.
+pub(super) fn answer(row: &Row) -> Result<Option<(Value, bool)>> {
+    let Some(stored) = row.get::<Option<String>>("answer")? else {
+        return Ok(None);
+    };
+    // An answer is an object.
+    if stored.starts_with('{') {
+        return Ok(Some((rows::from_json(stored)?, false)));
+    }
+    let (key, thing) = (row.get::<String>("key")?, row.get::<String>("thing")?);
+    let json = stored.split_once(' ').map_or("", |(_, json)| json);
+    if with_digest(&key, &thing, json) != stored {
+        let told = format!("the answer of the idempotency key {key} does not have its digest");
+        return Err(StoreError::corrupt(told));
+    }
+    Ok(Some((rows::from_json(json.to_owned())?, true)))
+}
+
+fn with_digest(key: &str, thing: &str, json: &str) -> String {
+    let digest = ANSWER.of([key.into(), thing.into(), json.into()]);
+    format!("{} {json}", BASE64_STANDARD.encode(digest))
 }
 
 pub(super) async fn sweep(

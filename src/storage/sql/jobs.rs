@@ -2,12 +2,16 @@
 
 use super::super::quota::{Quotas, Usage};
 use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, WorkerId};
+use super::claims::SPEC_SCHEMA;
 use super::database::{Database, Transaction, statement};
+use super::digests::{JOB, JOB_END, TRACE};
 use super::events::{self, Unnumbered};
 use super::rows::{job_columns, shown_status};
-use super::{callbacks, datasets, idempotency, models, rows, usage};
+use super::{callbacks, datasets, idempotency, models, parts, rows, shares, usage};
 use crate::records::id::JobKind;
-use crate::records::{Job, JobId, KeyClaim, Lineage, Model, Owner, Page, Slice, Status, Timestamp};
+use crate::records::{
+    Job, JobId, KeyClaim, Lineage, Model, ModelId, Owner, Page, Slice, Status, Timestamp,
+};
 
 pub(super) async fn insert_queued(
     database: &Database,
@@ -24,6 +28,7 @@ pub(super) async fn insert_queued(
     let mut transaction = database.begin().await?;
     idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
     if insert(&mut transaction, job, None, &queued).await? {
+        shares::activate(&mut transaction, &job.owner).await?;
         let asked = Usage {
             jobs_queued: 1,
             stored_bytes: job.data_bytes,
@@ -54,6 +59,7 @@ pub(super) async fn insert_running(
     let mut transaction = database.begin().await?;
     idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
     if insert(&mut transaction, job, Some((worker, lease_seconds)), &begun).await? {
+        shares::activate(&mut transaction, &job.owner).await?;
         let asked = Usage {
             stored_bytes: job.data_bytes,
             ..Usage::default()
@@ -94,8 +100,8 @@ pub(super) async fn insert_ended(
     idempotency::claim(&mut transaction, key, &job.owner, job.id, job.created_at).await?;
     if insert(&mut transaction, job, None, &all).await? {
         let stored = insert_products(&mut transaction, job.id, &job.owner, model, trace).await?;
-        if job.callback.is_some() {
-            callbacks::owe(&mut transaction, job.id, &job.owner).await?;
+        if let Some(callback) = &job.callback {
+            callbacks::owe(&mut transaction, job.id, &job.owner, callback).await?;
         }
         let asked = Usage {
             stored_bytes: stored,
@@ -120,10 +126,12 @@ pub(super) async fn insert_products(
         None => 0,
     };
     if let Some(trace) = trace {
-        let insert = statement("INSERT INTO traces (job, owner, body) VALUES ($1, $2, $3)")
+        let insert = "INSERT INTO traces (job, owner, body, digest) VALUES ($1, $2, $3, $4)";
+        let insert = statement(insert)
             .bind(job.to_string())
             .bind(owner.as_str())
-            .bind(trace);
+            .bind(trace)
+            .bind(TRACE.of([job.to_string().into(), trace.into()]));
         transaction.execute(insert).await?;
     }
     Ok(stored)
@@ -150,6 +158,68 @@ fn demand(job: &Job, fits: bool) -> Result<()> {
     )))
 }
 
+/// The digest of what a client asked of a job.
+pub(super) fn digest(job: &Job) -> Result<Vec<u8>> {
+    let (parent, part) = parts::lineage_columns(job.lineage);
+    // Parts are stored without these.
+    let own = |text: Option<_>| text.filter(|_| parent.is_none()).into();
+    let (name, data_key) = (own(job.name.as_deref()), own(job.data_key.as_deref()));
+    let callback = job.callback.as_ref().map(|callback| callback.url.as_str());
+    let callback = own(callback);
+    let parts = match job.lineage {
+        Lineage::Parent { parts, .. } => parts,
+        Lineage::Single | Lineage::Part { .. } => 0,
+    };
+    Ok(JOB.of([
+        job.id.to_string().into(),
+        job.task.as_str().into(),
+        job.learner.as_deref().into(),
+        name,
+        rows::json(&job.spec)?.into(),
+        data_key,
+        job.data_sha256.as_deref().into(),
+        rows::signed(job.seed)?.into(),
+        i64::from(job.priority).into(),
+        job.created_at.milliseconds().into(),
+        job.dataset.map(|dataset| dataset.to_string()).into(),
+        callback,
+        parent.into(),
+        part.into(),
+        parts.into(),
+    ]))
+}
+
+/// The digest of how a job ended, with result and error as they are written.
+pub(super) fn end_digest(
+    id: JobId,
+    status: Status,
+    [result, error]: [Option<&str>; 2],
+    model: Option<ModelId>,
+    finished_at: Timestamp,
+) -> Vec<u8> {
+    JOB_END.of([
+        id.to_string().into(),
+        status.as_str().into(),
+        result.into(),
+        error.into(),
+        model.map(|model| model.to_string()).into(),
+        finished_at.milliseconds().into(),
+    ])
+}
+
+fn digest_if_ended(job: &Job) -> Result<Option<Vec<u8>>> {
+    let result = rows::json_if(job.result.as_ref())?;
+    let error = rows::json_if(job.error.as_ref())?;
+    let texts = [result.as_deref(), error.as_deref()];
+    let digest = |at| end_digest(job.id, job.status, texts, job.model, at);
+    Ok(job.finished_at.map(digest))
+}
+
+/// The expected seconds of a job. An endless job is stored with the largest number.
+pub(super) fn stored_seconds(job: &Job) -> f64 {
+    job.demand.seconds.min(f64::MAX)
+}
+
 /// Stores the job's row and its events, unless its id is stored already; whether it did. A part is
 /// stored with its parent: see [`super::parts`].
 pub(super) async fn insert(
@@ -169,9 +239,11 @@ pub(super) async fn insert(
         "INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, \
          seed, attempt, priority, created_at, started_at, finished_at, progress, result, error, \
          model, cancel_requested, lease_owner, lease_until, claims, event_sequence, dataset, \
-         callback, parts, parts_left, waits, data_bytes) \
+         callback, parts, parts_left, waits, data_bytes, digest, end_digest, level, \
+         expected_seconds, memory_bytes, spec_schema) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, \
-         $19, $20, $21, {now} + $22, $23, $24, $25, $26, $27, $27, $28, $29) \
+         $19, $20, $21, {now} + $22, $23, $24, $25, $26, $27, $27, $28, $29, $30, $31, $32, \
+         $33, $34, $35) \
          ON CONFLICT (id) DO NOTHING",
     )
     .bind(job.id.to_string())
@@ -203,7 +275,13 @@ pub(super) async fn insert(
     .bind(job.callback.as_ref().map(|callback| callback.url.as_str()))
     .bind(parts)
     .bind(parts > 0)
-    .bind(rows::signed(job.data_bytes)?);
+    .bind(rows::signed(job.data_bytes)?)
+    .bind(digest(job)?)
+    .bind(digest_if_ended(job)?)
+    .bind(job.demand.level(0.0))
+    .bind(stored_seconds(job))
+    .bind(rows::signed(job.demand.memory_bytes)?)
+    .bind(SPEC_SCHEMA);
     let inserted = transaction.execute(insert).await?;
     if inserted == 0 {
         return Ok(false);
@@ -336,11 +414,14 @@ pub(super) async fn trace(
     owner: &Owner,
     id: JobId,
 ) -> Result<Option<Vec<u8>>> {
-    let select = statement("SELECT body FROM traces WHERE job = $1 AND owner = $2")
-        .bind(id.to_string())
-        .bind(owner.as_str());
+    let select = "SELECT job, body, digest FROM traces WHERE job = $1 AND owner = $2";
+    let select = statement(select).bind(id.to_string()).bind(owner.as_str());
     let row = database.optional(select).await?;
-    row.map(|row| row.get("body")).transpose()
+    let body = row.map(|row| {
+        TRACE.check(&row, "digest")?;
+        row.get("body")
+    });
+    body.transpose()
 }
 
 /// The first two conditions name the partial index, which holds nothing that has ended.

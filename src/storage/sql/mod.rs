@@ -9,9 +9,12 @@
 
 mod api_keys;
 mod callbacks;
+pub mod check;
 mod checkpoints;
+mod claims;
 pub(super) mod database;
 mod datasets;
+mod digests;
 pub(super) mod errors;
 mod events;
 mod idempotency;
@@ -22,7 +25,9 @@ mod models;
 mod parts;
 mod queue;
 mod rows;
+mod service_time;
 mod sessions;
+mod shares;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -31,18 +36,20 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::history::{self, Call, Facts};
 use super::reserve::Reserve;
 use super::{
-    Appended, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms, DatasetDeletion,
-    DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, KeyLookup, Lease, ModelFilter, Quotas,
-    Result, Settlement, Standing, Store, StoreError, Swept, WorkerId,
+    Appended, Beat, BusyReceivers, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms,
+    DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, KeyLookup, Lease,
+    ModelFilter, Quotas, ReleaseTerms, Requeue, Result, Settlement, Standing, Store, StoreError,
+    Swept, TimeNote, WorkerId,
 };
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
 use crate::records::{
     ApiKey, ApiKeyId, Dataset, DatasetId, DatasetSummary, Event, Job, JobId, KeyClaim, KeyRecord,
-    Model, ModelId, ModelSummary, Owner, Page, PartOutcome, Progress, SecretDigest, SessionId,
-    Slice, Timestamp,
+    Line, Model, ModelId, ModelSummary, Owner, Page, PartOutcome, SecretDigest, SessionId, Slice,
+    Timestamp,
 };
 
 use database::{Database, statement};
@@ -54,7 +61,6 @@ pub struct SqlStore {
     /// Room on the disk of an embedded database.
     reserve: Option<Reserve>,
     quotas: Quotas,
-    turn: queue::Turn,
 }
 
 /// Pauses between the tries of a write that has to work: others may be about to give up what took
@@ -74,7 +80,6 @@ impl SqlStore {
             database,
             reserve,
             quotas: Quotas::UNLIMITED,
-            turn: queue::Turn::default(),
         }
     }
 
@@ -121,7 +126,8 @@ impl SqlStore {
 impl Store for SqlStore {
     async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()> {
         self.demand_room_for_rows().await?;
-        jobs::insert_queued(&self.database, &self.quotas, job, key).await
+        let call = Call::of(|| Facts::of_insert(job));
+        call.answered(jobs::insert_queued(&self.database, &self.quotas, job, key).await)
     }
 
     async fn insert_parts(
@@ -131,7 +137,9 @@ impl Store for SqlStore {
         key: Option<&KeyClaim>,
     ) -> Result<()> {
         self.demand_room_for_rows().await?;
-        parts::insert(&self.database, &self.quotas, parent, parts, key).await
+        let calls = history::calls_of(parent, parts);
+        parts::insert(&self.database, &self.quotas, parent, parts, key).await?;
+        calls.into_iter().try_for_each(|call| call.answered(Ok(())))
     }
 
     async fn parts(
@@ -151,15 +159,13 @@ impl Store for SqlStore {
         key: Option<&KeyClaim>,
     ) -> Result<Lease> {
         self.demand_room_for_rows().await?;
-        jobs::insert_running(
-            &self.database,
-            &self.quotas,
-            job,
-            worker,
-            lease_seconds,
-            key,
-        )
-        .await
+        let call = Call::of(|| Facts {
+            worker: Some(worker),
+            seconds: Some(lease_seconds),
+            ..Facts::of_insert(job)
+        });
+        let (database, quotas) = (&self.database, &self.quotas);
+        call.answered(jobs::insert_running(database, quotas, job, worker, lease_seconds, key).await)
     }
 
     async fn insert_ended_job(
@@ -170,7 +176,9 @@ impl Store for SqlStore {
         key: Option<&KeyClaim>,
     ) -> Result<()> {
         self.demand_room_for_rows().await?;
-        jobs::insert_ended(&self.database, &self.quotas, job, model, trace, key).await
+        let call = Call::of(|| Facts::of_insert(job));
+        let (database, quotas) = (&self.database, &self.quotas);
+        call.answered(jobs::insert_ended(database, quotas, job, model, trace, key).await)
     }
 
     async fn job(&self, owner: &Owner, id: JobId) -> Result<Option<Job>> {
@@ -193,59 +201,111 @@ impl Store for SqlStore {
         now: Timestamp,
     ) -> Result<Option<Claim>> {
         self.demand_room_for_rows().await?;
-        queue::claim(&self.database, &self.turn, worker, terms, now).await
+        let call = Call::of(|| Facts::of_claim(worker, terms.lease_seconds));
+        call.answered(claims::claim(&self.database, worker, terms, now).await)
     }
 
-    async fn heartbeat(
-        &self,
-        lease: &Lease,
-        lease_seconds: u32,
-        progress: Option<&Progress>,
-        now: Timestamp,
-    ) -> Result<Heartbeat> {
-        let beat = |progress| queue::heartbeat(&self.database, lease, lease_seconds, progress, now);
-        match beat(progress).await {
-            // The lease matters more than the progress, which would add an event.
-            Err(StoreError::Full(_)) => self.by_reserve(|| beat(None)).await,
-            outcome => outcome,
-        }
+    async fn line(&self, owner: &Owner, memory_bytes_max: u64) -> Result<Line> {
+        claims::line(&self.database, owner, memory_bytes_max).await
+    }
+
+    async fn jobs_ahead(&self, job: &Job, limit: u32) -> Result<u32> {
+        claims::ahead(&self.database, job, limit).await
+    }
+
+    async fn release_expired(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64> {
+        let call = Call::of(|| Facts::of("release-expired"));
+        let write = || queue::release_expired(&self.database, terms, now);
+        call.answered(self.by_reserve(write).await)
+    }
+
+    async fn pay(&self, spent: &[(Owner, f64)]) -> Result<()> {
+        self.by_reserve(|| shares::pay_all(&self.database, spent))
+            .await
+    }
+
+    async fn tend_shares(&self) -> Result<()> {
+        self.by_reserve(|| shares::tend(&self.database)).await
+    }
+
+    async fn queue_depths(&self) -> Result<Vec<(String, u64, Timestamp)>> {
+        claims::depths(&self.database).await
+    }
+
+    async fn heartbeat(&self, lease: &Lease, beat: &Beat<'_>, now: Timestamp) -> Result<Heartbeat> {
+        let call = Call::of(|| Facts {
+            seconds: Some(beat.lease_seconds),
+            ..Facts::of_lease("heartbeat", lease)
+        });
+        call.answered(
+            match queue::heartbeat(&self.database, lease, beat, now).await {
+                // The lease matters more than the progress, which would add an event.
+                Err(StoreError::Full(_)) => {
+                    let beat = Beat {
+                        progress: None,
+                        ..*beat
+                    };
+                    self.by_reserve(|| queue::heartbeat(&self.database, lease, &beat, now))
+                        .await
+                }
+                outcome => outcome,
+            },
+        )
     }
 
     async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced> {
         self.demand_room_for_rows().await?;
-        checkpoints::save(&self.database, lease, body).await
+        let call = Call::of(|| Facts::of_checkpoint("save", lease, body));
+        call.answered(checkpoints::save(&self.database, lease, body).await)
     }
 
     async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>> {
-        checkpoints::of(&self.database, job).await
+        let call = Call::of(|| Facts::of_job("checkpoint", job));
+        call.answered(checkpoints::of(&self.database, job).await)
     }
 
     async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced> {
-        self.by_reserve(|| queue::finish(&self.database, lease, end))
-            .await
+        let call = Call::of(|| Facts::of_end(lease, end));
+        let write = || queue::finish(&self.database, lease, end);
+        call.answered(self.by_reserve(write).await)
     }
 
-    async fn requeue_job(&self, lease: &Lease, now: Timestamp) -> Result<Fenced> {
-        self.by_reserve(|| queue::requeue(&self.database, lease, now))
-            .await
+    async fn requeue_job(
+        &self,
+        lease: &Lease,
+        requeue: &Requeue<'_>,
+        now: Timestamp,
+    ) -> Result<Fenced> {
+        if let Some(body) = requeue.checkpoint {
+            // The state saves time only, and can be large: it does not take the reserve.
+            self.demand_room_for_rows().await?;
+            let call = Call::of(|| Facts::of_checkpoint("preempt", lease, body));
+            return call.answered(queue::requeue(&self.database, lease, requeue, now).await);
+        }
+        let call = Call::of(|| Facts::of_lease("requeue", lease));
+        let write = || queue::requeue(&self.database, lease, requeue, now);
+        call.answered(self.by_reserve(write).await)
     }
 
-    async fn release_all_leases(&self, now: Timestamp) -> Result<u64> {
-        self.by_reserve(|| queue::release_all(&self.database, now))
-            .await
+    async fn release_all_leases(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64> {
+        let call = Call::of(|| Facts::of("release-all"));
+        let write = || queue::release_all(&self.database, terms, now);
+        call.answered(self.by_reserve(write).await)
     }
 
     async fn cancel_job(&self, owner: &Owner, id: JobId, now: Timestamp) -> Result<CancelOutcome> {
-        self.by_reserve(|| queue::cancel(&self.database, owner, id, now))
-            .await
+        let call = Call::of(|| Facts::of_job("cancel", id));
+        let write = || queue::cancel(&self.database, owner, id, now);
+        call.answered(self.by_reserve(write).await)
     }
 
     async fn claim_callback(
         &self,
         worker: &WorkerId,
         lease_seconds: u32,
+        busy: &BusyReceivers,
     ) -> Result<Option<CallbackClaim>> {
-        callbacks::claim(&self.database, worker, lease_seconds).await
+        callbacks::claim(&self.database, worker, lease_seconds, busy).await
     }
 
     async fn settle_callback(
@@ -258,8 +318,9 @@ impl Store for SqlStore {
     }
 
     async fn delete_job(&self, owner: &Owner, id: JobId) -> Result<DeleteOutcome> {
-        self.by_reserve(|| jobs::delete(&self.database, owner, id))
-            .await
+        let call = Call::of(|| Facts::of_job("delete", id));
+        let write = || jobs::delete(&self.database, owner, id);
+        call.answered(self.by_reserve(write).await)
     }
 
     async fn events(
@@ -277,8 +338,9 @@ impl Store for SqlStore {
     }
 
     async fn sweep_jobs(&self, ended_before: Timestamp, limit: u32) -> Result<Swept> {
-        self.by_reserve(|| jobs::sweep(&self.database, ended_before, limit))
-            .await
+        let call = Call::of(|| Facts::of("sweep"));
+        let write = || jobs::sweep(&self.database, ended_before, limit);
+        call.answered(self.by_reserve(write).await)
     }
 
     async fn usage(&self, owner: &Owner) -> Result<Standing> {
@@ -376,6 +438,28 @@ impl Store for SqlStore {
     async fn sweep_idempotency_keys(&self, created_before: Timestamp, limit: u32) -> Result<u64> {
         self.by_reserve(|| idempotency::sweep(&self.database, created_before, limit))
             .await
+    }
+
+    async fn note_time(&self, note: &TimeNote) -> Result<u64> {
+        self.by_reserve(|| service_time::note(&self.database, note))
+            .await
+    }
+
+    async fn observed_time(&self) -> Result<u64> {
+        service_time::observed(&self.database).await
+    }
+
+    async fn earliest_reading(&self, within_ms: u64) -> Result<Option<Timestamp>> {
+        service_time::earliest_reading(&self.database, within_ms).await
+    }
+
+    async fn shorten_leases(&self, lease_seconds: u32) -> Result<u64> {
+        let call = Call::of(|| Facts {
+            seconds: Some(lease_seconds),
+            ..Facts::of("shorten-leases")
+        });
+        let write = || service_time::shorten_leases(&self.database, lease_seconds);
+        call.answered(self.by_reserve(write).await)
     }
 
     async fn demand_room(&self) -> Result<()> {

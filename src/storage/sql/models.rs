@@ -2,7 +2,9 @@
 
 use super::super::quota::{Quotas, Usage};
 use super::super::{ModelFilter, Result};
-use super::database::{Database, Transaction, statement};
+use super::database::{Database, Transaction, Value, statement};
+use super::digests::{MODEL, MODEL_DOCUMENT};
+use super::rows::model_columns;
 use super::{idempotency, rows, usage};
 use crate::records::id::ModelKind;
 use crate::records::{KeyClaim, Model, ModelId, ModelSummary, Owner, Page, Slice};
@@ -28,6 +30,7 @@ pub(super) async fn insert_one(
 pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Result<u64> {
     let document = rows::json(&model.document)?;
     let bytes = document.len() as u64;
+    let digests = digests(model, &document)?;
     let insert = statement(
         "INSERT INTO models (id, owner, job, name, learner, kind, n, created_at, document) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING",
@@ -41,17 +44,44 @@ pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Resu
     .bind(rows::signed(model.n)?)
     .bind(model.created_at.milliseconds())
     .bind(document);
-    let inserted = transaction.execute(insert).await?;
-    Ok(if inserted == 1 { bytes } else { 0 })
+    if transaction.execute(insert).await? == 0 {
+        return Ok(0);
+    }
+    let [digest, document_digest] = digests;
+    // A trigger has inserted the row.
+    let update =
+        statement("UPDATE model_digests SET digest = $2, document_digest = $3 WHERE model = $1")
+            .bind(model.id.to_string())
+            .bind(digest)
+            .bind(document_digest);
+    transaction.execute(update).await?;
+    Ok(bytes)
+}
+
+/// The digests of a model and of the document.
+fn digests(model: &Model, document: &str) -> Result<[Vec<u8>; 2]> {
+    let id = || Value::from(model.id.to_string());
+    let document = MODEL_DOCUMENT.of([id(), document.into()]);
+    let digest = MODEL.of([
+        id(),
+        model.job.map(|job| job.to_string()).into(),
+        model.name.as_deref().into(),
+        model.learner.as_str().into(),
+        model.kind.as_str().into(),
+        rows::signed(model.n)?.into(),
+        model.created_at.milliseconds().into(),
+        document.as_slice().into(),
+    ]);
+    Ok([digest, document])
 }
 
 pub(super) async fn one(database: &Database, owner: &Owner, id: ModelId) -> Result<Option<Model>> {
-    let select = statement(
-        "SELECT id, owner, job, name, learner, kind, n, created_at, document FROM models \
-         WHERE id = $1 AND owner = $2",
-    )
-    .bind(id.to_string())
-    .bind(owner.as_str());
+    let select = concat!(
+        "SELECT ",
+        model_columns!(),
+        ", document FROM models WHERE id = $1 AND owner = $2"
+    );
+    let select = statement(select).bind(id.to_string()).bind(owner.as_str());
     let row = database.optional(select).await?;
     row.as_ref().map(rows::model).transpose()
 }
@@ -62,17 +92,19 @@ pub(super) async fn list(
     filter: &ModelFilter,
     page: &Page<ModelKind>,
 ) -> Result<Slice<ModelSummary, ModelKind>> {
-    let select = statement(
-        "SELECT id, owner, job, name, learner, kind, n, created_at FROM models \
-         WHERE owner = $1 AND id < $2 \
+    let select = concat!(
+        "SELECT ",
+        model_columns!(),
+        " FROM models WHERE owner = $1 AND id < $2 \
          AND ($3 IS NULL OR learner = $3) AND ($4 IS NULL OR kind = $4) \
-         ORDER BY id DESC LIMIT $5",
-    )
-    .bind(owner.as_str())
-    .bind(rows::before(page))
-    .bind(filter.learner.as_deref())
-    .bind(filter.kind.as_deref())
-    .bind(page.limit() + 1);
+         ORDER BY id DESC LIMIT $5"
+    );
+    let select = statement(select)
+        .bind(owner.as_str())
+        .bind(rows::before(page))
+        .bind(filter.learner.as_deref())
+        .bind(filter.kind.as_deref())
+        .bind(page.limit() + 1);
     let found = database.all(select).await?;
     let items = found
         .iter()

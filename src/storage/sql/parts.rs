@@ -7,11 +7,12 @@
 //! still wanted stands with their parent alone, and claims and heartbeats of parts read it there.
 
 use super::super::quota::{Quotas, Usage};
-use super::super::{CancelOutcome, Result, StoreError};
+use super::super::{CancelOutcome, Result, StoreError, history};
 use super::database::{Database, Row, Statement, Transaction, Value, statement};
+use super::digests::JOB_END;
 use super::events::{self, Unnumbered};
 use super::queue::{self, Ending};
-use super::{idempotency, jobs, rows, usage};
+use super::{claims, idempotency, jobs, rows, shares, usage};
 use crate::records::{
     Job, JobError, JobId, KeyClaim, Lineage, Owner, PartOutcome, Progress, Status, Timestamp,
 };
@@ -36,6 +37,7 @@ pub(super) async fn insert(
         for some in parts.chunks(ROWS_AT_ONCE) {
             insert_some(&mut transaction, some).await?;
         }
+        shares::activate(&mut transaction, &parent.owner).await?;
         let asked = Usage {
             jobs_queued: 1 + parts.len() as u64,
             stored_bytes: parent.data_bytes,
@@ -70,8 +72,8 @@ fn demand(parent: &Job, parts: &[Job]) -> Result<()> {
 /// Stores queued parts of one job with their first events. What they read, their parent pins.
 async fn insert_some(transaction: &mut Transaction, parts: &[Job]) -> Result<()> {
     let text = "INSERT INTO jobs (id, owner, task, learner, status, spec, data_sha256, seed, attempt, \
-         priority, created_at, progress, cancel_requested, event_sequence, dataset, parent, part) \
-         VALUES";
+         priority, created_at, progress, cancel_requested, event_sequence, dataset, parent, part, \
+         digest, level, expected_seconds, memory_bytes, spec_schema) VALUES";
     let all = parts.iter().map(row_of).collect::<Result<Vec<_>>>()?;
     transaction.execute(Statement::of_rows(text, all)).await?;
     let queued = parts.iter().map(|job| {
@@ -81,7 +83,7 @@ async fn insert_some(transaction: &mut Transaction, parts: &[Job]) -> Result<()>
     events::write_each(transaction, queued).await
 }
 
-fn row_of(job: &Job) -> Result<[Value; 17]> {
+fn row_of(job: &Job) -> Result<[Value; 22]> {
     let (parent, part) = lineage_columns(job.lineage);
     Ok([
         job.id.to_string().into(),
@@ -101,10 +103,15 @@ fn row_of(job: &Job) -> Result<[Value; 17]> {
         job.dataset.map(|dataset| dataset.to_string()).into(),
         parent.into(),
         part.into(),
+        jobs::digest(job)?.into(),
+        job.demand.level(0.0).into(),
+        jobs::stored_seconds(job).into(),
+        rows::signed(job.demand.memory_bytes)?.into(),
+        claims::SPEC_SCHEMA.into(),
     ])
 }
 
-fn lineage_columns(lineage: Lineage) -> (Option<String>, Option<i64>) {
+pub(super) fn lineage_columns(lineage: Lineage) -> (Option<String>, Option<i64>) {
     match lineage {
         Lineage::Part { parent, part } => (Some(parent.to_string()), Some(part.into())),
         Lineage::Single | Lineage::Parent { .. } => (None, None),
@@ -194,6 +201,7 @@ pub(super) async fn cancel(
     parent.left -= stop_queued(&mut transaction, job.id, now).await?;
     parent.write(&mut transaction).await?;
     let ended = parent.end_if_cancelled(&mut transaction, now).await?;
+    let ended = ended.as_ref().map(rows::job).transpose()?;
     transaction.commit().await?;
     if let Some(ended) = ended {
         return Ok(CancelOutcome::Cancelled(ended));
@@ -216,9 +224,15 @@ async fn stop_queued(transaction: &mut Transaction, parent: JobId, now: Timestam
     .bind(parent.to_string())
     .bind(now.milliseconds());
     let stopped = transaction.all(update).await?;
+    let forget = "DELETE FROM checkpoints WHERE job IN (SELECT id FROM jobs WHERE parent = $1 \
+         AND status = 'cancelled')";
+    transaction
+        .execute(statement(forget).bind(parent.to_string()))
+        .await?;
     let mut ends = Vec::with_capacity(stopped.len());
     for row in &stopped {
         let attempt = rows::small(row, "attempt")?;
+        history::ended(rows::parsed(row, "id")?, Status::Cancelled, now);
         ends.push((
             rows::parsed(row, "id")?,
             Owner::new(row.get::<String>("owner")?),
@@ -302,7 +316,7 @@ impl Parent {
         &self,
         transaction: &mut Transaction,
         now: Timestamp,
-    ) -> Result<Option<Job>> {
+    ) -> Result<Option<Row>> {
         if self.has_ended || !self.cancel_requested || self.left > 0 || self.started_at.is_some() {
             return Ok(None);
         }
@@ -317,8 +331,8 @@ impl Parent {
 }
 
 /// What came of the parts after a part, in their order.
-pub(super) const OUTCOMES: &str = "SELECT id, part, status, result FROM jobs \
-     WHERE parent = $1 AND id > $2 ORDER BY id LIMIT $3";
+pub(super) const OUTCOMES: &str = "SELECT id, part, status, result, error, model, finished_at, \
+     end_digest FROM jobs WHERE parent = $1 AND id > $2 ORDER BY id LIMIT $3";
 
 pub(super) async fn outcomes(
     database: &Database,
@@ -332,6 +346,7 @@ pub(super) async fn outcomes(
         .bind(limit);
     let found = database.all(select).await?;
     let outcome = |row: &Row| {
+        JOB_END.check(row, "end_digest")?;
         Ok(PartOutcome {
             job: rows::parsed(row, "id")?,
             part: rows::small(row, "part")?,

@@ -3,18 +3,17 @@
 //! Every statement that a worker causes is fenced on (id, status, worker, attempt, claim): a lease
 //! that is no longer the job's own matches no row, and nothing is written.
 
-use std::sync::{Mutex, PoisonError};
-
 use super::super::{
-    CancelOutcome, Claim, ClaimTerms, Fenced, Heartbeat, JobEnd, Lease, Result, StoreError,
-    WorkerId,
+    Beat, CancelOutcome, Fenced, Heartbeat, JobEnd, Lease, ReleaseTerms, Requeue, Result, Spent,
+    StoreError, history,
 };
 use super::database::{Database, Row, Statement, Transaction, statement};
 use super::events::{self, Unnumbered};
 use super::parts::{self, EndedPart};
 use super::rows::{is_unwanted, job_columns};
-use super::{callbacks, checkpoints, jobs, rows};
-use crate::records::{Job, JobError, JobId, Lineage, Owner, Progress, Status, Timestamp};
+use super::{callbacks, checkpoints, jobs, rows, shares};
+use crate::records::schedule::SUSPECT_DEATHS;
+use crate::records::{Callback, JobError, JobId, Lineage, Owner, Progress, Status, Timestamp};
 
 /// The conditions of the fence, on the first four parameters. A macro for the reason given at
 /// [`job_columns`].
@@ -35,121 +34,62 @@ pub(super) fn fenced(text: &'static str, lease: &Lease) -> Statement {
         .bind(lease.claim)
 }
 
-/// Whose job was claimed last here. The next claim is for the owner after that one, in the order of
-/// their names, who has a job to claim: each has a turn before anybody has a second one, however
-/// many jobs wait for one of them. Every process has turns of its own, so that claims share no row.
-#[derive(Debug, Default)]
-pub(in crate::storage) struct Turn(Mutex<String>);
-
-impl Turn {
-    fn last(&self) -> String {
-        let owner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        owner.clone()
-    }
-
-    fn goes_to(&self, owner: &Owner) {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        owner.as_str().clone_into(&mut last);
-    }
+/// What a worker reports of its computation, as the next three parameters. A job that is not computed yet
+/// has no seconds, and keeps those of earlier attempts and its level.
+macro_rules! reported {
+    () => {
+        "progress = COALESCE($5, progress), \
+         computed_seconds = CASE WHEN $6 > 0 THEN $6 ELSE computed_seconds END, \
+         level = CASE WHEN $7 > level THEN $7 ELSE level END, "
+    };
 }
 
-pub(super) async fn claim(
-    database: &Database,
-    turn: &Turn,
-    worker: &WorkerId,
-    terms: &ClaimTerms,
-    now: Timestamp,
-) -> Result<Option<Claim>> {
-    // Each round ends a job for good, hands one out, or finds none: no round comes back to a job.
-    loop {
-        let mut transaction = database.begin().await?;
-        let update = statement(TAKE_NEXT)
-            .bind(worker.as_str())
-            .bind(terms.lease_seconds)
-            .bind(now.milliseconds())
-            .bind(turn.last());
-        let Some(row) = transaction.optional(update).await? else {
-            return Ok(None);
-        };
-        let job = rows::job(&row)?;
-        turn.goes_to(&job.owner);
-        let has_parts = matches!(job.lineage, Lineage::Parent { .. });
-        // What the parts of a cancelled job came to is gathered nevertheless.
-        if job.cancel_requested && !has_parts {
-            // Its worker vanished before it could obey. The attempt just charged was never begun.
-            let ending = Ending {
-                status: Status::Cancelled,
-                error: None,
-                attempt: job.attempt - 1,
-            };
-            end_unfinished(&mut transaction, job.id, ending, now).await?;
-            transaction.commit().await?;
-        } else if job.attempt > terms.attempts_max {
-            let ending = Ending::poisoned(job.attempt - 1);
-            end_unfinished(&mut transaction, job.id, ending, now).await?;
-            transaction.commit().await?;
-        } else {
-            let lease = Lease {
-                job: job.id,
-                worker: worker.clone(),
-                attempt: job.attempt,
-                claim: rows::small(&row, "claims")?,
-            };
-            let running = [Unnumbered::status(Status::Running, job.attempt, now)];
-            events::append(&mut transaction, job.id, &running).await?;
-            if let Lineage::Part { parent, .. } = job.lineage {
-                parts::started(&mut transaction, parent, now).await?;
-            }
-            transaction.commit().await?;
-            return Ok(Some(Claim { job, lease }));
-        }
-    }
+/// A fenced statement with the parameters of [`reported`].
+fn reporting(
+    text: &'static str,
+    lease: &Lease,
+    progress: Option<&Progress>,
+    spent: &Spent,
+) -> Result<Statement> {
+    Ok(fenced(text, lease)
+        .bind(rows::json_if(progress)?)
+        .bind(spent.seconds)
+        .bind(spent.level))
 }
-
-/// The one statement of a claim: the best job of the next owner after the one named, or of the first.
-/// The first conditions, on the status and on parts that are waited for, name the partial index, which
-/// is in the order of owners and claims; passed over are only jobs that others compute.
-pub(super) const TAKE_NEXT: &str = concat!(
-    "UPDATE jobs SET status = 'running', attempt = attempt + 1, claims = claims + 1, \
-     lease_owner = $1, lease_until = {now} + $2, \
-     started_at = COALESCE(started_at, $3) \
-     WHERE id = COALESCE(\
-     (SELECT id FROM jobs WHERE status IN ('queued', 'running') AND waits = FALSE AND owner > $4 \
-     AND (status = 'queued' OR lease_until <= {now}) \
-     ORDER BY owner, priority DESC, attempt, id LIMIT 1 {for update, skip locked}), \
-     (SELECT id FROM jobs WHERE status IN ('queued', 'running') AND waits = FALSE AND owner <= $4 \
-     AND (status = 'queued' OR lease_until <= {now}) \
-     ORDER BY owner, priority DESC, attempt, id LIMIT 1 {for update, skip locked})) RETURNING ",
-    job_columns!()
-);
 
 pub(super) async fn heartbeat(
     database: &Database,
     lease: &Lease,
-    lease_seconds: u32,
-    progress: Option<&Progress>,
+    beat: &Beat<'_>,
     now: Timestamp,
 ) -> Result<Heartbeat> {
     let mut transaction = database.begin().await?;
     let update = concat!(
-        "UPDATE jobs SET lease_until = {now} + $5, \
-         progress = COALESCE($6, progress)",
+        "UPDATE jobs SET ",
+        reported!(),
+        "lease_until = {now} + $8, parked = $9, \
+         deaths = CASE WHEN $10 THEN 0 ELSE deaths END, \
+         alone_deaths = CASE WHEN $10 THEN 0 ELSE alone_deaths END, \
+         alone = (alone AND NOT $10)",
         fence!(),
-        "RETURNING ",
+        "RETURNING owner, ",
         is_unwanted!(),
         " AS cancel_requested"
     );
-    let update = fenced(update, lease)
-        .bind(lease_seconds)
-        .bind(rows::json_if(progress)?);
+    let update = reporting(update, lease, beat.progress, &beat.spent)?
+        .bind(beat.lease_seconds)
+        .bind(beat.is_parked)
+        .bind(beat.is_acquitted);
     let held = transaction.optional(update).await?;
     let Some(row) = held else {
         return Ok(Heartbeat::Lost);
     };
-    if let Some(progress) = progress {
+    if let Some(progress) = beat.progress {
         let event = [Unnumbered::progress(progress, now)?];
         events::append(&mut transaction, lease.job, &event).await?;
     }
+    let owner = Owner::new(row.get::<String>("owner")?);
+    shares::pay(&mut transaction, &owner, beat.spent.unpaid_seconds).await?;
     transaction.commit().await?;
     Ok(Heartbeat::Held {
         cancel_requested: row.get("cancel_requested")?,
@@ -166,18 +106,27 @@ pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> 
     let mut transaction = database.begin().await?;
     let update = concat!(
         "UPDATE jobs SET status = $5, result = $6, error = $7, finished_at = $8, progress = $9, \
-         model = $10, lease_owner = NULL, lease_until = NULL",
+         model = $10, end_digest = $11, lease_owner = NULL, lease_until = NULL",
         fence!(),
         "RETURNING owner, callback, parent, part, \
          (SELECT job FROM checkpoints WHERE checkpoints.job = jobs.id) AS checkpoint"
     );
+    let (result, error) = (
+        rows::json_if(end.result.as_ref())?,
+        rows::json_if(end.error.as_ref())?,
+    );
+    let (status, at) = (end.status, end.finished_at);
+    let model = end.model.as_ref().map(|model| model.id);
+    let texts = [result.as_deref(), error.as_deref()];
+    let digest = jobs::end_digest(lease.job, status, texts, model, at);
     let update = fenced(update, lease)
-        .bind(end.status.as_str())
-        .bind(rows::json_if(end.result.as_ref())?)
-        .bind(rows::json_if(end.error.as_ref())?)
-        .bind(end.finished_at.milliseconds())
+        .bind(status.as_str())
+        .bind(result)
+        .bind(error)
+        .bind(at.milliseconds())
         .bind(rows::json(&end.progress)?)
-        .bind(end.model.as_ref().map(|model| model.id.to_string()));
+        .bind(model.map(|model| model.to_string()))
+        .bind(digest);
     let held = transaction.optional(update).await?;
     let Some(row) = held else {
         return Ok(Fenced::Lost);
@@ -190,8 +139,8 @@ pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> 
     }
     let last = Unnumbered::end(end.status, lease.attempt, end.finished_at);
     events::append(&mut transaction, lease.job, &last).await?;
-    if row.get::<Option<String>>("callback")?.is_some() {
-        callbacks::owe(&mut transaction, lease.job, &owner).await?;
+    if let Some(url) = row.get::<Option<String>>("callback")? {
+        callbacks::owe(&mut transaction, lease.job, &owner, &Callback::new(url)).await?;
     }
     if let Some(parent) = rows::parsed_if(&row, "parent")? {
         let ended = EndedPart {
@@ -204,48 +153,165 @@ pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> 
         };
         parts::ended(&mut transaction, &ended).await?;
     }
+    shares::pay(&mut transaction, &owner, end.spent.unpaid_seconds).await?;
     transaction.commit().await?;
     Ok(Fenced::Done)
 }
 
-pub(super) async fn requeue(database: &Database, lease: &Lease, now: Timestamp) -> Result<Fenced> {
+pub(super) async fn requeue(
+    database: &Database,
+    lease: &Lease,
+    requeue: &Requeue<'_>,
+    now: Timestamp,
+) -> Result<Fenced> {
     let mut transaction = database.begin().await?;
     let update = concat!(
-        "UPDATE jobs SET status = 'queued', attempt = attempt - 1, lease_owner = NULL, \
-         lease_until = NULL",
+        "UPDATE jobs SET ",
+        reported!(),
+        "status = 'queued', lease_owner = NULL, lease_until = NULL, parked = FALSE, \
+         attempt = attempt - CASE WHEN $10 THEN 0 ELSE 1 END, \
+         switch_seconds = COALESCE($8, switch_seconds), \
+         not_before = CASE WHEN $9 > 0 THEN {now} + $9 ELSE 0 END",
         fence!(),
-        "RETURNING id, attempt, parts, ",
+        "RETURNING id, owner, attempt, parts, ",
         is_unwanted!(),
         " AS cancel_requested"
     );
-    let Some(row) = transaction.optional(fenced(update, lease)).await? else {
+    let update = reporting(update, lease, requeue.progress, &requeue.spent)?
+        .bind(requeue.switch_seconds)
+        .bind(requeue.pause_seconds)
+        .bind(requeue.is_charged);
+    let Some(row) = transaction.optional(update).await? else {
         return Ok(Fenced::Lost);
     };
+    if let Some(body) = requeue.checkpoint {
+        checkpoints::write(&mut transaction, lease.job, body).await?;
+    }
     after_requeue(&mut transaction, &row, now).await?;
+    let owner = Owner::new(row.get::<String>("owner")?);
+    shares::pay(&mut transaction, &owner, requeue.spent.unpaid_seconds).await?;
     transaction.commit().await?;
     Ok(Fenced::Done)
 }
 
-pub(super) async fn release_all(database: &Database, now: Timestamp) -> Result<u64> {
-    let mut transaction = database.begin().await?;
-    let update = concat!(
-        "UPDATE jobs SET status = 'queued', lease_owner = NULL, lease_until = NULL \
-         WHERE status IN ('queued', 'running') AND waits = FALSE AND status = 'running' \
-         RETURNING id, attempt, parts, ",
-        is_unwanted!(),
-        " AS cancel_requested"
-    );
-    let released = transaction.all(statement(update)).await?;
-    for row in &released {
-        after_requeue(&mut transaction, row, now).await?;
+pub(super) async fn release_expired(
+    database: &Database,
+    terms: &ReleaseTerms,
+    now: Timestamp,
+) -> Result<u64> {
+    // Without a transaction that writes as long as nothing has run out.
+    let any = "SELECT 1 FROM jobs WHERE status = 'running' AND lease_until <= {now} LIMIT 1";
+    if database.optional(statement(any)).await?.is_none() {
+        return Ok(0);
     }
+    let mut transaction = database.begin().await?;
+    let released = release(&mut transaction, RELEASE_EXPIRED, terms, now).await?;
+    transaction.commit().await?;
+    Ok(released)
+}
+
+pub(super) async fn release_all(
+    database: &Database,
+    terms: &ReleaseTerms,
+    now: Timestamp,
+) -> Result<u64> {
+    let mut transaction = database.begin().await?;
+    let released = release(&mut transaction, RELEASE_ALL, terms, now).await?;
     callbacks::release_all(&mut transaction).await?;
     transaction.commit().await?;
+    Ok(released)
+}
+
+macro_rules! is_charged {
+    () => {
+        "(parked = FALSE AND lease_until >= {now} - 3600)"
+    };
+}
+
+/// Queues running jobs whose processes died, those selected by `$condition`. The expressions read the
+/// row as it was. `charged` is whether the death counts: not where the job was parked, nor where the
+/// lease ran out more than an hour ago.
+macro_rules! release {
+    ($condition:literal) => {
+        concat!(
+            "UPDATE jobs SET status = 'queued', lease_owner = NULL, lease_until = NULL, \
+             parked = FALSE, \
+             attempt = attempt - CASE WHEN lease_until < {now} - 3600 THEN 1 ELSE 0 END, \
+             not_before = CASE WHEN ",
+            is_charged!(),
+            " THEN {now} + $1 * (CASE WHEN deaths < 6 THEN 1 << CAST(deaths AS INTEGER) \
+             ELSE 60 END) ELSE 0 END, \
+             alone_deaths = alone_deaths + CASE WHEN alone AND computed_seconds <= death_seconds + 1 \
+             AND ",
+            is_charged!(),
+            " THEN 1 ELSE 0 END, \
+             alone = (alone OR (deaths >= $2 AND ",
+            is_charged!(),
+            ")), \
+             death_seconds = CASE WHEN computed_seconds > death_seconds THEN computed_seconds \
+             ELSE death_seconds END, \
+             deaths = deaths + CASE WHEN ",
+            is_charged!(),
+            " THEN 1 ELSE 0 END \
+             WHERE id IN (SELECT id FROM jobs WHERE status = 'running'",
+            $condition,
+            " {for update, skip locked}) \
+             RETURNING id, owner, attempt, claims, parts, deaths, alone, alone_deaths, computed_seconds, ",
+            is_unwanted!(),
+            " AS cancel_requested"
+        )
+    };
+}
+
+const RELEASE_EXPIRED: &str = release!(" AND lease_until <= {now}");
+
+const RELEASE_ALL: &str = release!("");
+
+async fn release(
+    transaction: &mut Transaction,
+    text: &'static str,
+    terms: &ReleaseTerms,
+    now: Timestamp,
+) -> Result<u64> {
+    let update = statement(text)
+        .bind(terms.pause_seconds)
+        .bind(SUSPECT_DEATHS - 1);
+    let released = transaction.all(update).await?;
+    for row in &released {
+        let id: JobId = rows::parsed(row, "id")?;
+        let deaths: u32 = rows::small(row, "deaths")?;
+        let alone_deaths: u32 = rows::small(row, "alone_deaths")?;
+        let attempt: u32 = rows::small(row, "attempt")?;
+        history::released(id, rows::small(row, "claims")?);
+        let is_parent = row.get::<i64>("parts")? > 0;
+        let is_unwanted: bool = row.get("cancel_requested")?;
+        let has_products = is_parent || checkpoints::is_kept(transaction, id).await?;
+        let ending = match is_unwanted {
+            // What a cancelled job, or its parts, came to is kept nevertheless.
+            true if !has_products => Some(Ending::cancelled(attempt)),
+            false if alone_deaths >= terms.deaths_max => {
+                Some(Ending::poisoned(alone_deaths, attempt))
+            }
+            _ => None,
+        };
+        if let Some(ending) = ending {
+            end_unfinished(transaction, id, ending, now).await?;
+            continue;
+        }
+        if row.get("alone")? {
+            let computed_seconds: f64 = row.get("computed_seconds")?;
+            tracing::warn!(
+                job = %id, deaths, computed_seconds,
+                "processes died while they computed this job; it runs alone from now on"
+            );
+        }
+        after_requeue(transaction, row, now).await?;
+    }
     Ok(released.len() as u64)
 }
 
-/// Tells that a job is queued again, and cancels it if a client wanted its end: who went back to
-/// the queue only to be cancelled would keep its client waiting for a worker.
+/// Tells that a job is queued again, and cancels it if a client wanted its end. A job with a state is
+/// ended by the next worker, who keeps what was learnt; without one there is nothing to wait for.
 async fn after_requeue(transaction: &mut Transaction, row: &Row, now: Timestamp) -> Result<()> {
     let id: JobId = rows::parsed(row, "id")?;
     let attempt: u32 = rows::small(row, "attempt")?;
@@ -257,12 +323,10 @@ async fn after_requeue(transaction: &mut Transaction, row: &Row, now: Timestamp)
     let queued = [Unnumbered::status(Status::Queued, attempt, now)];
     events::append(transaction, id, &queued).await?;
     if row.get("cancel_requested")? {
-        let ending = Ending {
-            status: Status::Cancelled,
-            error: None,
-            attempt,
-        };
-        end_unfinished(transaction, id, ending, now).await?;
+        if checkpoints::is_kept(transaction, id).await? {
+            return request_end(transaction, id).await;
+        }
+        end_unfinished(transaction, id, Ending::cancelled(attempt), now).await?;
     }
     Ok(())
 }
@@ -294,13 +358,21 @@ pub(super) async fn cancel(
         Lineage::Parent { .. } | Lineage::Single => {}
     }
     match job.status {
+        Status::Queued if job.cancel_requested => {
+            // A rollback comes late, and claims pass over locked rows.
+            transaction.commit().await?;
+            Ok(CancelOutcome::AlreadyRequested(job))
+        }
+        Status::Queued if checkpoints::is_kept(&mut transaction, id).await? => {
+            request_end(&mut transaction, id).await?;
+            transaction.commit().await?;
+            job.cancel_requested = true;
+            Ok(CancelOutcome::Requested(job))
+        }
         Status::Queued => {
-            let ending = Ending {
-                status: Status::Cancelled,
-                error: None,
-                attempt: job.attempt,
-            };
-            let job = end_unfinished(&mut transaction, id, ending, now).await?;
+            let ending = Ending::cancelled(job.attempt);
+            let row = end_unfinished(&mut transaction, id, ending, now).await?;
+            let job = rows::job(&row)?;
             transaction.commit().await?;
             Ok(CancelOutcome::Cancelled(job))
         }
@@ -317,6 +389,13 @@ pub(super) async fn cancel(
     }
 }
 
+/// Has a worker end a queued job soon, with what its state comes to.
+async fn request_end(transaction: &mut Transaction, id: JobId) -> Result<()> {
+    let update = "UPDATE jobs SET cancel_requested = TRUE, level = 0, not_before = 0 WHERE id = $1";
+    let update = statement(update).bind(id.to_string());
+    transaction.execute(update).await.map(|_| ())
+}
+
 /// How a job ends that no worker finishes.
 pub(super) struct Ending {
     pub status: Status,
@@ -325,8 +404,17 @@ pub(super) struct Ending {
 }
 
 impl Ending {
-    fn poisoned(attempt: u32) -> Self {
-        let detail = format!("given up: {attempt} attempts began and none came to an end");
+    fn cancelled(attempt: u32) -> Self {
+        Self {
+            status: Status::Cancelled,
+            error: None,
+            attempt,
+        }
+    }
+
+    fn poisoned(deaths: u32, attempt: u32) -> Self {
+        let detail =
+            format!("given up: {deaths} processes died while they computed this job and no other");
         let error = JobError {
             code: JobError::POISONED.to_owned(),
             detail,
@@ -346,49 +434,77 @@ async fn end_unfinished(
     id: JobId,
     ending: Ending,
     now: Timestamp,
-) -> Result<Job> {
-    let job = end_row(transaction, id, ending, now).await?;
-    if let Lineage::Part { parent, part } = job.lineage {
+) -> Result<Row> {
+    let error = ending.error.clone();
+    let row = end_row(transaction, id, ending, now).await?;
+    if let Some(parent) = rows::parsed_if(&row, "parent")? {
         let ended = EndedPart {
             job: id,
             parent,
-            part,
-            error: job.error.as_ref(),
-            progress: job.progress,
+            part: rows::small(&row, "part")?,
+            error: error.as_ref(),
+            progress: rows::from_json_if(&row, "progress")?.unwrap_or_default(),
             at: now,
         };
         parts::ended(transaction, &ended).await?;
     }
-    Ok(job)
+    Ok(row)
 }
 
-/// Writes the end of a job without a result.
+/// Fails a claimed job whose row is not as it was written: it is not computed, and holds up nobody.
+pub(super) async fn fail_damaged(
+    transaction: &mut Transaction,
+    row: &Row,
+    damage: &str,
+    now: Timestamp,
+) -> Result<()> {
+    let error = JobError {
+        code: JobError::DATA_CORRUPT.to_owned(),
+        detail: format!("the stored request is damaged: {damage}"),
+    };
+    let ending = Ending {
+        status: Status::Failed,
+        error: Some(error),
+        attempt: rows::small(row, "attempt")?,
+    };
+    let id = rows::parsed(row, "id")?;
+    tracing::error!(job = %id, damage, "the row of a job is damaged; the job fails");
+    end_unfinished(transaction, id, ending, now).await?;
+    Ok(())
+}
+
+/// Writes the end of a job without a result; the row, which may be damaged otherwise.
 pub(super) async fn end_row(
     transaction: &mut Transaction,
     id: JobId,
     ending: Ending,
     now: Timestamp,
-) -> Result<Job> {
+) -> Result<Row> {
     let update = concat!(
         "UPDATE jobs SET status = $2, error = $3, attempt = $4, finished_at = $5, \
-         cancel_requested = (cancel_requested OR $2 = 'cancelled'), lease_owner = NULL, \
-         lease_until = NULL \
+         cancel_requested = (cancel_requested OR $2 = 'cancelled'), end_digest = $6, \
+         lease_owner = NULL, lease_until = NULL \
          WHERE id = $1 AND finished_at IS NULL RETURNING ",
         job_columns!()
     );
+    let (status, attempt) = (ending.status, ending.attempt);
+    let error = rows::json_if(ending.error.as_ref())?;
+    let digest = jobs::end_digest(id, status, [None, error.as_deref()], None, now);
     let update = statement(update)
         .bind(id.to_string())
-        .bind(ending.status.as_str())
-        .bind(rows::json_if(ending.error.as_ref())?)
-        .bind(ending.attempt)
-        .bind(now.milliseconds());
+        .bind(status.as_str())
+        .bind(error)
+        .bind(attempt)
+        .bind(now.milliseconds())
+        .bind(digest);
     let row = transaction.one(update).await?;
-    let job = rows::job(&row)?;
+    history::ended(id, status, now);
     checkpoints::forget(transaction, id).await?;
-    let last = Unnumbered::end(job.status, job.attempt, now);
+    let last = Unnumbered::end(status, attempt, now);
     events::append(transaction, id, &last).await?;
-    if job.callback.is_some() {
-        callbacks::owe(transaction, id, &job.owner).await?;
+    if let Some(callback) = row.get::<Option<String>>("callback")? {
+        let owner = Owner::new(row.get::<String>("owner")?);
+        callbacks::owe(transaction, id, &owner, &Callback::new(callback)).await?;
     }
-    Ok(job)
+    Ok(row)
 }

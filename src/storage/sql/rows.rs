@@ -4,11 +4,13 @@ use std::str::FromStr;
 
 use super::super::{Result, StoreError};
 use super::database::Row;
+use super::digests::{DATASET, DATASET_NAMES, JOB, JOB_END, MODEL, MODEL_DOCUMENT};
 use crate::records::dataset::Repetitions;
 use crate::records::id::Kind;
+use crate::records::train::rename_bound;
 use crate::records::{
-    Callback, Dataset, DatasetSummary, Event, EventKind, Job, Lineage, Model, ModelSummary, Owner,
-    Page, Status, Timestamp,
+    Callback, Dataset, DatasetSummary, Demand, Event, EventKind, Job, Lineage, Model, ModelSummary,
+    Owner, Page, Rank, Status, Timestamp,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -32,7 +34,8 @@ macro_rules! job_columns {
         concat!(
             "id, owner, task, learner, name, status, spec, data_key, data_bytes, data_sha256, seed, attempt, \
              priority, created_at, started_at, finished_at, progress, result, error, model, \
-             claims, dataset, callback, parent, part, parts, parts_left, ",
+             claims, dataset, callback, level, expected_seconds, memory_bytes, parent, part, \
+             parts, parts_left, digest, end_digest, ",
             $crate::storage::sql::rows::is_unwanted!(),
             " AS cancel_requested, \
              CASE WHEN callback IS NOT NULL THEN \
@@ -57,11 +60,34 @@ macro_rules! shown_status {
 }
 pub(super) use shown_status;
 
+/// The columns of a session.
+macro_rules! session_columns {
+    () => {
+        "id, owner, learner, n, position, created_at, spec, digest, position_digest"
+    };
+}
+pub(super) use session_columns;
+
+/// The columns of a model that [`model_summary`] reads.
+macro_rules! model_columns {
+    () => {
+        "id, owner, job, name, learner, kind, n, created_at, \
+         (SELECT digest FROM model_digests WHERE model_digests.model = models.id) AS digest, \
+         (SELECT document_digest FROM model_digests WHERE model_digests.model = models.id) \
+         AS document_digest"
+    };
+}
+pub(super) use model_columns;
+
 /// The columns of a dataset that [`dataset_summary`] reads.
 macro_rules! dataset_columns {
     () => {
         "id, owner, name, n, kind, value_kind, zero_bit_value, assume, examples, positives, \
-         duplicates, contradictions, uncounted, sha256, bytes, data_key, created_at"
+         duplicates, contradictions, uncounted, sha256, bytes, data_key, created_at, seed, \
+         (SELECT digest FROM dataset_digests WHERE dataset_digests.dataset = datasets.id) \
+         AS digest, \
+         (SELECT names_digest FROM dataset_digests WHERE dataset_digests.dataset = datasets.id) \
+         AS names_digest"
     };
 }
 pub(super) use dataset_columns;
@@ -103,6 +129,8 @@ pub(super) fn signed(number: u64) -> Result<i64> {
 
 /// A whole job out of [`job_columns`].
 pub(super) fn job(row: &Row) -> Result<Job> {
+    JOB.check(row, "digest")?;
+    JOB_END.check(row, "end_digest")?;
     let lineage = lineage(row)?;
     let started_at = time_if(row, "started_at")?;
     let status = match (parsed::<Status>(row, "status")?, lineage, started_at) {
@@ -128,14 +156,31 @@ pub(super) fn job(row: &Row) -> Result<Job> {
         started_at,
         finished_at: time_if(row, "finished_at")?,
         progress: from_json(row.get("progress")?)?,
-        result: from_json_if(row, "result")?,
+        result: result(row)?,
         error: from_json_if(row, "error")?,
         model: parsed_if(row, "model")?,
         cancel_requested: row.get("cancel_requested")?,
         priority: small(row, "priority")?,
+        demand: Demand {
+            seconds: row.get("expected_seconds")?,
+            memory_bytes: unsigned(row, "memory_bytes")?,
+        },
         callback: callback(row)?,
         lineage,
     })
+}
+
+/// The place of a job among the jobs of its owner.
+pub(super) fn rank(row: &Row) -> Result<Rank> {
+    let (priority, level) = (small(row, "priority")?, small(row, "level")?);
+    Ok(Rank::new(priority, level, parsed(row, "id")?))
+}
+
+/// A result under the present names.
+fn result(row: &Row) -> Result<Option<serde_json::Value>> {
+    let mut result = from_json_if(row, "result")?;
+    result.iter_mut().for_each(rename_bound);
+    Ok(result)
 }
 
 fn lineage(row: &Row) -> Result<Lineage> {
@@ -169,6 +214,7 @@ fn callback(row: &Row) -> Result<Option<Callback>> {
 
 /// A whole model.
 pub(super) fn model(row: &Row) -> Result<Model> {
+    MODEL_DOCUMENT.check_beside(row, "document_digest")?;
     let ModelSummary {
         id,
         owner,
@@ -195,6 +241,7 @@ pub(super) fn model(row: &Row) -> Result<Model> {
 
 /// A model without its document.
 pub(super) fn model_summary(row: &Row) -> Result<ModelSummary> {
+    MODEL.check_beside(row, "digest")?;
     Ok(ModelSummary {
         id: parsed(row, "id")?,
         owner: Owner::new(row.get::<String>("owner")?),
@@ -209,6 +256,7 @@ pub(super) fn model_summary(row: &Row) -> Result<ModelSummary> {
 
 /// A whole dataset.
 pub(super) fn dataset(row: &Row) -> Result<Dataset> {
+    DATASET_NAMES.check_beside(row, "names_digest")?;
     Ok(Dataset {
         summary: dataset_summary(row)?,
         features: from_json_if(row, "features")?,
@@ -218,6 +266,7 @@ pub(super) fn dataset(row: &Row) -> Result<Dataset> {
 
 /// A dataset out of [`dataset_columns`].
 pub(super) fn dataset_summary(row: &Row) -> Result<DatasetSummary> {
+    DATASET.check_beside(row, "digest")?;
     let repetitions = match row.get::<Option<String>>("uncounted")? {
         Some(reason) => Repetitions::Uncounted(reason),
         None => Repetitions::Counted {
@@ -235,6 +284,7 @@ pub(super) fn dataset_summary(row: &Row) -> Result<DatasetSummary> {
         values: from_word(row.get("value_kind")?)?,
         zero_bit_value: small(row, "zero_bit_value")?,
         assume: assume.map(from_word).transpose()?,
+        seed: unsigned_if(row, "seed")?,
         examples: unsigned(row, "examples")?,
         positives: unsigned_if(row, "positives")?,
         repetitions,
@@ -249,11 +299,14 @@ pub(super) fn dataset_summary(row: &Row) -> Result<DatasetSummary> {
 pub(super) fn event(row: &Row) -> Result<Event> {
     let body = match row.get::<Option<String>>("body")? {
         Some(body) => from_json(body)?,
-        None => serde_json::json!({
-            "status": row.get::<String>("status")?,
-            "result": from_json_if::<serde_json::Value>(row, "result")?,
-            "error": from_json_if::<serde_json::Value>(row, "error")?,
-        }),
+        None => {
+            JOB_END.check(row, "end_digest")?;
+            serde_json::json!({
+                "status": row.get::<String>("status")?,
+                "result": result(row)?,
+                "error": from_json_if::<serde_json::Value>(row, "error")?,
+            })
+        }
     };
     Ok(Event {
         job: parsed(row, "job")?,
@@ -283,7 +336,7 @@ where
         .transpose()
 }
 
-fn from_json<T: DeserializeOwned>(text: String) -> Result<T> {
+pub(super) fn from_json<T: DeserializeOwned>(text: String) -> Result<T> {
     serde_json::from_str(&text).map_err(StoreError::corrupt)
 }
 

@@ -3,6 +3,8 @@
 use super::super::quota::{Quotas, Usage};
 use super::super::{Appended, Result, StoreError};
 use super::database::{Database, Row, Statement, Transaction, statement};
+use super::digests::{LOG_ENTRY, SESSION, SESSION_POSITION, SNAPSHOT};
+use super::rows::session_columns;
 use super::{idempotency, rows, usage};
 use crate::records::id::SessionKind;
 use crate::records::session::{LogEntry, SessionAppend, SessionRecord, StoredSession};
@@ -17,17 +19,33 @@ pub(super) async fn insert(
     let mut transaction = database.begin().await?;
     let (owner, created_at) = (&session.owner, session.created_at);
     idempotency::claim(&mut transaction, key, owner, session.id, created_at).await?;
+    let (id, spec) = (session.id.to_string(), rows::json(&session.spec)?);
+    let learner = session.spec.learner.name.as_str();
+    let (n, position) = (
+        rows::signed(session.spec.n)?,
+        rows::signed(session.position)?,
+    );
+    let digest = SESSION.of([
+        id.as_str().into(),
+        learner.into(),
+        n.into(),
+        created_at.milliseconds().into(),
+        spec.as_str().into(),
+    ]);
+    let position_digest = position_digest(&id, position);
     let insert = statement(
-        "INSERT INTO sessions (id, owner, learner, n, position, created_at, spec) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO sessions (id, owner, learner, n, position, created_at, spec, digest, \
+         position_digest) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     )
-    .bind(session.id.to_string())
+    .bind(id)
     .bind(session.owner.as_str())
-    .bind(session.spec.learner.name.as_str())
-    .bind(rows::signed(session.spec.n)?)
-    .bind(rows::signed(session.position)?)
-    .bind(session.created_at.milliseconds())
-    .bind(rows::json(&session.spec)?);
+    .bind(learner)
+    .bind(n)
+    .bind(position)
+    .bind(created_at.milliseconds())
+    .bind(spec)
+    .bind(digest)
+    .bind(position_digest);
     transaction.execute(insert).await?;
     let asked = Usage {
         sessions: 1,
@@ -35,6 +53,10 @@ pub(super) async fn insert(
     };
     usage::admit(&mut transaction, quotas, owner, &asked).await?;
     transaction.commit().await
+}
+
+fn position_digest(id: &str, position: i64) -> Vec<u8> {
+    SESSION_POSITION.of([id.into(), position.into()])
 }
 
 pub(super) async fn one(
@@ -47,14 +69,17 @@ pub(super) async fn one(
 }
 
 fn select_one(owner: &Owner, id: SessionId) -> Statement {
-    statement(
-        "SELECT id, owner, position, created_at, spec FROM sessions WHERE id = $1 AND owner = $2",
-    )
-    .bind(id.to_string())
-    .bind(owner.as_str())
+    let select = concat!(
+        "SELECT ",
+        session_columns!(),
+        " FROM sessions WHERE id = $1 AND owner = $2"
+    );
+    statement(select).bind(id.to_string()).bind(owner.as_str())
 }
 
-fn record(row: &Row) -> Result<SessionRecord> {
+pub(super) fn record(row: &Row) -> Result<SessionRecord> {
+    SESSION.check(row, "digest")?;
+    SESSION_POSITION.check(row, "position_digest")?;
     let spec: String = row.get("spec")?;
     Ok(SessionRecord {
         id: rows::parsed(row, "id")?,
@@ -64,6 +89,12 @@ fn record(row: &Row) -> Result<SessionRecord> {
         created_at: Timestamp::from_milliseconds(row.get("created_at")?),
     })
 }
+
+pub(super) const SELECT_SNAPSHOT: &str =
+    "SELECT session, position, state, digest FROM session_snapshots WHERE session = $1";
+
+pub(super) const SELECT_LOG: &str = "SELECT session, position, examples, digest FROM session_log WHERE session = $1 \
+     ORDER BY position";
 
 /// Record, snapshot and log of one moment.
 pub(super) async fn whole(
@@ -75,15 +106,21 @@ pub(super) async fn whole(
     let Some(found) = transaction.optional(select_one(owner, id)).await? else {
         return Ok(None);
     };
-    let select =
-        statement("SELECT state FROM session_snapshots WHERE session = $1").bind(id.to_string());
+    let select = statement(SELECT_SNAPSHOT).bind(id.to_string());
     let snapshot = transaction.optional(select).await?;
-    let select = statement("SELECT examples FROM session_log WHERE session = $1 ORDER BY position")
-        .bind(id.to_string());
+    let select = statement(SELECT_LOG).bind(id.to_string());
     let log = transaction.all(select).await?;
     transaction.commit().await?;
-    let snapshot = snapshot.map(|row| row.get("state")).transpose()?;
-    let log = log.iter().map(|row| row.get("examples"));
+    let snapshot = snapshot.map(|row| {
+        SNAPSHOT.check(&row, "digest")?;
+        row.get("state")
+    });
+    let snapshot = snapshot.transpose()?;
+    let log = log.iter().map(|row| {
+        LOG_ENTRY.check(row, "digest")?;
+        row.get("examples")
+    });
+    // That none is missing shows when they are learnt again.
     let log = log.collect::<Result<_>>()?;
     Ok(Some(StoredSession {
         record: record(&found)?,
@@ -97,13 +134,15 @@ pub(super) async fn list(
     owner: &Owner,
     page: &Page<SessionKind>,
 ) -> Result<Slice<SessionRecord, SessionKind>> {
-    let select = statement(
-        "SELECT id, owner, position, created_at, spec FROM sessions \
-         WHERE owner = $1 AND id < $2 ORDER BY id DESC LIMIT $3",
-    )
-    .bind(owner.as_str())
-    .bind(rows::before(page))
-    .bind(page.limit() + 1);
+    let select = concat!(
+        "SELECT ",
+        session_columns!(),
+        " FROM sessions WHERE owner = $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+    );
+    let select = statement(select)
+        .bind(owner.as_str())
+        .bind(rows::before(page))
+        .bind(page.limit() + 1);
     let found = database.all(select).await?;
     let items = found.iter().map(record).collect::<Result<Vec<_>>>()?;
     Ok(Slice::from_one_more(items, page, |session| session.id))
@@ -168,19 +207,22 @@ async fn append_one(
     };
     let growth = added - replaced;
     let update = statement(
-        "UPDATE sessions SET position = $1, bytes = bytes + $5 \
+        "UPDATE sessions SET position = $1, position_digest = $6, bytes = bytes + $5 \
          WHERE id = $2 AND owner = $3 AND position = $4",
     )
     .bind(after)
     .bind(id.as_str())
     .bind(owner.as_str())
     .bind(position)
-    .bind(growth);
+    .bind(growth)
+    .bind(position_digest(&id, after));
     if transaction.execute(update).await? == 0 {
+        // A damaged position is found by the next reader. Here it belongs to one of many
+        // sessions.
         let found = select_one(owner, append.id);
         let outcome = match transaction.optional(found).await? {
             Some(found) => Appended::Elsewhere {
-                position: record(&found)?.position,
+                position: rows::unsigned(&found, "position")?,
             },
             None => Appended::NotFound,
         };
@@ -200,21 +242,29 @@ async fn write_entry(
     match entry {
         LogEntry::Examples(examples) => {
             let insert = statement(
-                "INSERT INTO session_log (session, position, examples) VALUES ($1, $2, $3)",
+                "INSERT INTO session_log (session, position, examples, digest) \
+                 VALUES ($1, $2, $3, $4)",
             )
             .bind(id)
             .bind(position)
-            .bind(examples.as_slice());
+            .bind(examples.as_slice())
+            .bind(LOG_ENTRY.of([
+                id.into(),
+                position.into(),
+                examples.as_slice().into(),
+            ]));
             transaction.execute(insert).await?;
         }
         LogEntry::Snapshot(state) => {
             let insert = statement(
-                "INSERT INTO session_snapshots (session, position, state) VALUES ($1, $2, $3) \
-                 ON CONFLICT (session) DO UPDATE SET position = $2, state = $3",
+                "INSERT INTO session_snapshots (session, position, state, digest) \
+                 VALUES ($1, $2, $3, $4) \
+                 ON CONFLICT (session) DO UPDATE SET position = $2, state = $3, digest = $4",
             )
             .bind(id)
             .bind(after)
-            .bind(state.as_slice());
+            .bind(state.as_slice())
+            .bind(SNAPSHOT.of([id.into(), after.into(), state.as_slice().into()]));
             transaction.execute(insert).await?;
             let delete = statement("DELETE FROM session_log WHERE session = $1").bind(id);
             transaction.execute(delete).await?;

@@ -1,7 +1,7 @@
 //! That the statements find what they look for without reading what they do not.
 
 use super::database::{Row, statement};
-use super::{SqlStore, callbacks, datasets, jobs, parts, queue, usage};
+use super::{SqlStore, callbacks, claims, datasets, jobs, parts, usage};
 use crate::storage::sqlite;
 
 /// What SQLite does for a statement.
@@ -18,12 +18,36 @@ async fn lists_and_claims_search_their_indexes() {
     let store = sqlite::open(&directory.path().join("db")).await.unwrap();
     for (text, step) in [
         (
-            queue::TAKE_NEXT,
-            "SEARCH jobs USING INDEX jobs_to_claim (owner>?)",
+            claims::NEXT_OWNER,
+            "SEARCH owner_shares USING INDEX owner_shares_in_line ((virtual_seconds,owner)>(?,?))",
+        ),
+        (
+            claims::NEXT_OWNER,
+            "SEARCH jobs USING INDEX jobs_to_claim (owner=?)",
+        ),
+        (
+            claims::TAKE_FIRST,
+            "SEARCH jobs USING INDEX jobs_to_claim (owner=?)",
+        ),
+        (
+            claims::TAKE_OLDEST,
+            "SEARCH jobs USING INDEX jobs_to_claim_by_age (owner=?)",
+        ),
+        (
+            claims::FIRST_OF_OWNER,
+            "SEARCH jobs USING INDEX jobs_to_claim (owner=?)",
+        ),
+        (
+            claims::FIRST_OTHER,
+            "SCAN owner_shares USING COVERING INDEX owner_shares_in_line",
+        ),
+        (
+            claims::AHEAD,
+            "SEARCH jobs USING COVERING INDEX jobs_to_claim (owner=? AND priority>?)",
         ),
         (
             callbacks::TAKE_DUE,
-            "SEARCH callbacks USING INDEX callbacks_due (due_at<?)",
+            "SEARCH callbacks USING COVERING INDEX callbacks_due (due_at<?)",
         ),
         (usage::SELECT, "SEARCH usage USING PRIMARY KEY (owner=?)"),
         (

@@ -56,6 +56,31 @@ const MIGRATIONS: &Migrations = &[
         "identity",
         include_str!("../../../migrations/sqlite/0009_identity.sql"),
     ),
+    (
+        10,
+        "digests",
+        include_str!("../../../migrations/sqlite/0010_digests.sql"),
+    ),
+    (
+        11,
+        "service time",
+        include_str!("../../../migrations/sqlite/0011_service_time.sql"),
+    ),
+    (
+        12,
+        "dataset seeds",
+        include_str!("../../../migrations/sqlite/0012_dataset_seeds.sql"),
+    ),
+    (
+        13,
+        "callback hosts",
+        include_str!("../../../migrations/sqlite/0013_callback_hosts.sql"),
+    ),
+    (
+        14,
+        "scheduler",
+        include_str!("../../../migrations/sqlite/0014_scheduler.sql"),
+    ),
 ];
 
 /// Runs what has not run yet, all under one write lock, so that two processes never run one
@@ -157,6 +182,7 @@ mod tests {
                 values: crate::formats::RowsKind::Boolean,
                 zero_bit_value: 0,
                 assume: None,
+                seed: None,
                 examples: 2,
                 positives: Some(1),
                 repetitions: Repetitions::Uncounted("too many".to_owned()),

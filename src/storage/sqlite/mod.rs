@@ -18,6 +18,7 @@ use std::path::Path;
 
 use super::reserve::Reserve;
 use super::sql::SqlStore;
+use super::sql::check::{CheckedStore, demand_schema};
 use super::sql::database::Database;
 use super::{Result, StoreError};
 
@@ -37,6 +38,23 @@ pub async fn open(path: &Path) -> Result<SqlStore> {
     let database = opened?;
     reserve.make();
     Ok(SqlStore::new(database, Some(reserve)))
+}
+
+/// Opens the store in the file `path` read-only, damaged or not.
+///
+/// # Errors
+/// [`StoreError::Newer`] or `Other` when the schema is not this program's; those of the file.
+pub async fn open_to_check(path: &Path) -> Result<CheckedStore> {
+    let readers = connect::readers(path);
+    let version = match readers.acquire().await {
+        Ok(mut connection) => migrate::version(&mut connection).await,
+        Err(error) => Err(error.into()),
+    };
+    demand_schema(version?.unwrap_or(0), migrate::supported())?;
+    let writer = readers.clone();
+    Ok(CheckedStore {
+        database: Database::Sqlite { writer, readers },
+    })
 }
 
 async fn open_database(path: &Path) -> Result<Database> {

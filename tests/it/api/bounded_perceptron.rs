@@ -30,7 +30,7 @@ async fn bits_are_learnt_and_predicted_in_the_unsigned_reading() {
     let bound = &result["bound"];
     assert_eq!(bound["theorem"], "Senn and Fusi");
     assert_eq!(
-        (&bound["value"], &bound["holds"]),
+        (&bound["mistakes_at_most"], &bound["respected"]),
         (&Value::Null, &Value::Null)
     );
     let path = format!("/v1/models/{}/predict", result["model"].as_str().unwrap());

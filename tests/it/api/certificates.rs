@@ -98,7 +98,7 @@ async fn the_maximum_margin_makes_a_model_that_predicts() {
     assert!(result["margin_at_most"].as_f64().unwrap() >= margin);
     assert_eq!(result["support"], json!([1, 2, 3]));
     assert_eq!(result["bound"]["theorem"], "Novikoff");
-    assert!(result["bound"]["value"].as_f64().unwrap() >= 3.0);
+    assert!(result["bound"]["mistakes_at_most"].as_f64().unwrap() >= 3.0);
     let model = result["model"].as_str().unwrap();
     let path = format!("/v1/models/{model}/predict");
     let lines = "\"11\"\n\"10\"\n\"01\"\n\"00\"\n";

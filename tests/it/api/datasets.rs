@@ -240,7 +240,11 @@ async fn training_by_id(service: &Service) {
 #[tokio::test]
 async fn a_declaration_comes_with_the_dataset_or_with_the_request() {
     let service = Service::start().await;
-    let examples = json!({"half_space": {"examples": vec!["11101"; 300]}});
+    // The positive rows of five ones, in turn: as often as uniform ones would come.
+    let rows = (0..32_u32).filter(|row| row.count_ones() > 2);
+    let rows: Vec<String> = rows.map(|row| format!("{row:05b}")).collect();
+    let rows: Vec<_> = (0..300).map(|at| &rows[at * 7 % 16]).collect();
+    let examples = json!({"half_space": {"examples": rows}});
     let mut fresh = examples.clone();
     fresh["half_space"]["assume"] = json!("uniform-positive");
     let confidence = async |id: &str, query: &str| {

@@ -37,7 +37,7 @@ fn figures(job: &Value) -> [u64; 3] {
     assert_eq!(result["termination"]["reason"], "converged", "{result}");
     assert_eq!(result["mistakes"], result["updates"]);
     assert_eq!(result["bound"]["theorem"], "Novikoff");
-    assert_eq!(result["bound"]["holds"], true, "{}", result["bound"]);
+    assert_eq!(result["bound"]["respected"], true, "{}", result["bound"]);
     let of = |value: &Value| value.as_u64().unwrap();
     [
         of(&result["mistakes"]),
@@ -163,8 +163,8 @@ async fn a_bound_beyond_f64_is_told_by_its_logarithm() {
     let job = train(&service, MONOTONE, lines(&examples)).await;
     assert_eq!(figures(&job)[0], 3);
     let bound = &job["result"]["bound"];
-    assert_eq!(bound["value"], Value::Null);
-    assert_eq!(bound["log2_value"], 4000.0);
+    assert_eq!(bound["mistakes_at_most"], Value::Null);
+    assert_eq!(bound["log2_mistakes_at_most"], 4000.0);
 }
 
 /// Names that are nested in a body are dotted in a query.

@@ -1,6 +1,7 @@
 //! API keys: what needs one, and that what is made with one is nobody else's.
 
 use halfspace::config::NewKey;
+use halfspace::records::schedule::Weight;
 use serde_json::{Value, json};
 
 use crate::service::contract::DOCUMENT;
@@ -13,6 +14,7 @@ pub fn named(name: &str) -> NewKey {
         jobs: None,
         bytes: None,
         sessions: None,
+        weight: Weight::default(),
         adopt_anonymous: false,
     }
 }

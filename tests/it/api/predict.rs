@@ -287,10 +287,12 @@ async fn so_many_are_answered_in_lines_at_once() {
     let answer = service.open(request("POST", &path, &headers, body)).await;
     let mut answers = answer.into_body().into_data_stream();
     next_line(&mut answers).await;
-    let other = service.post_as(&path, NDJSON, "101\n").await;
+    let other = service.post_as(&path, NDJSON, "101\n".repeat(20_000)).await;
     assert_eq!(other.problem(503), "queue-full");
     assert!(other.json()["detail"].to_string().contains("streams_max"));
-    // Other bodies have turns of their own.
+    // A small body that comes at once needs no permit, and other bodies have others.
+    let small = service.post_as(&path, NDJSON, "101\n").await;
+    assert_eq!(small.expect(200).text().lines().count(), 1);
     let table = service.post_as(&path, "text/csv", "1,0,1\n").await;
     assert_eq!(table.expect(200).json()["predictions"], json!([1]));
     drop(sender);
@@ -318,10 +320,11 @@ async fn a_client_that_leaves_leaves_nothing_behind() {
         assert_eq!(answer, b"HTTP/1.1 200");
         drop(stream);
         until("the turn of who left", async || {
-            let body = b"101\n111\n";
-            let answer = client.send("POST", &path, &[("content-type", NDJSON)], body);
+            let body = "101\n111\n".repeat(10_000);
+            let headers = [("content-type", NDJSON)];
+            let answer = client.send("POST", &path, &headers, body.as_bytes());
             let answer = answer.await.unwrap();
-            (answer.status == 200).then(|| assert_eq!(answer.text().lines().count(), 2))
+            (answer.status == 200).then(|| assert_eq!(answer.text().lines().count(), 20_000))
         })
         .await;
     }

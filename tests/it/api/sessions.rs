@@ -303,12 +303,25 @@ async fn a_late_error_is_the_last_line_and_what_came_before_stays_learnt() {
 #[tokio::test]
 async fn after_its_end_a_session_learns_no_more() {
     let service = Service::start().await;
-    let asked = json!({"learner": {"name": "directed-drift", "params": {"initial": "111"}}, "n": 3,
+    let asked = json!({"learner": {"name": "directed-drift"}, "n": 15, "seed": 4,
         "assume": "uniform-positive", "stop": {"confidence": 0.9}});
     let path = opened(&service, &asked).await;
-    let answer = send(&service, &path, &"\"110\"\n".repeat(50), None)
-        .await
-        .expect(200);
+    // Examples that differ from the first hypothesis in one place, each in another.
+    let first = service.get(&path).await.expect(200).json();
+    let weights = first["hypothesis"]["weights"].as_str().unwrap().to_owned();
+    let flipped = |text: &str, all: bool, place: usize| -> String {
+        let bits = text.chars().enumerate();
+        let flip = |(at, bit)| match (all || at == place, bit) {
+            (true, '0') => '1',
+            (true, _) => '0',
+            (false, bit) => bit,
+        };
+        bits.map(flip).collect()
+    };
+    let lines: String = (0..15)
+        .map(|place| format!("\"{}\"\n", flipped(&weights, false, place)))
+        .collect();
+    let answer = send(&service, &path, &lines, None).await.expect(200);
     let all = answers(&answer);
     let (error, learnt) = all.split_last().unwrap();
     assert_eq!(error["error"]["code"], "session-ended");
@@ -316,22 +329,24 @@ async fn after_its_end_a_session_learns_no_more() {
     let (last, before) = learnt.split_last().unwrap();
     assert_eq!(last["terminated"], true);
     assert!(before.iter().all(|one| one["terminated"] == false));
-    // (1/2)^T <= 0.1 / 2.
-    assert_eq!(learnt.len(), 5);
+    // (1 - C(14, 7) / 2^14)^T <= 0.1 / 2.
+    assert_eq!(learnt.len(), 13);
     let session = settled(&service, &path).await;
-    assert_eq!(session["position"], 5);
+    assert_eq!(session["position"], 13);
     assert_eq!(session["termination"]["reason"], "confident");
     assert_eq!(session["termination"]["confidence"], 0.9);
     service.forget_sessions();
     assert_eq!(settled(&service, &path).await, session);
-    let more = send(&service, &path, "\"110\"\n", None).await;
+    let line = format!("\"{weights}\"\n");
+    let more = send(&service, &path, &line, None).await;
     assert_eq!(more.problem(409), "session-ended");
-    assert_eq!(more.json()["position"], 5);
-    let more = json!({"half_space": {"examples": ["110"]}});
+    assert_eq!(more.json()["position"], 13);
+    let more = json!({"half_space": {"examples": [weights]}});
     let more = service.post_json(&format!("{path}/examples"), &more).await;
     assert_eq!(more.problem(409), "session-ended");
     // It still predicts and can be saved.
-    let asked = json!({"unlabelled": {"examples": ["110", "001"]}});
+    let opposite = flipped(&weights, true, 0);
+    let asked = json!({"unlabelled": {"examples": [weights, opposite]}});
     let said = service
         .post_json(&format!("{path}/predict"), &asked)
         .await

@@ -69,8 +69,8 @@ async fn a_bound_past_the_range_of_numbers_is_null_beside_its_logarithm() {
     let random = found["expected_mistakes"]["random_start"].as_f64().unwrap();
     assert!(random > 1e100 && random.is_finite());
     let found = ask(&service, "novikoff?radius=1e200&norm=1e200&margin=1").await;
-    assert_eq!(found["bound"], Value::Null);
-    assert_near(&found["log2_bound"], 2_657.542_475_9, 1e-9);
+    assert_eq!(found["mistakes_at_most"], Value::Null);
+    assert_near(&found["log2_mistakes_at_most"], 2_657.542_475_9, 1e-9);
 }
 
 #[tokio::test]
@@ -92,18 +92,18 @@ async fn mistake_bounds_are_those_of_the_theorems() {
     let service = Service::start().await;
     // 2 + 3 * 3 * (1 + 10)
     let found = ask(&service, "winnow?n=1024&relevant=3").await;
-    assert_near(&found["bound"], 101.0, 1e-12);
+    assert_near(&found["mistakes_at_most"], 101.0, 1e-12);
     let found = ask(&service, "winnow?n=90&relevant=1&alpha=3&theta=9").await;
-    assert_near(&found["bound"], 27.0, 1e-12);
+    assert_near(&found["mistakes_at_most"], 27.0, 1e-12);
     let theta = format!("1{}", "0".repeat(9_999));
     let found = ask(&service, &format!("winnow?n=90&relevant=1&theta={theta}")).await;
     assert_near(
-        &found["bound"],
+        &found["mistakes_at_most"],
         3.0 * (1.0 + 9_999.0 * 10_f64.log2()),
         1e-12,
     );
     let found = ask(&service, "novikoff?radius=3&norm=2&margin=0.5").await;
-    assert_eq!(found["bound"], 144.0);
+    assert_eq!(found["mistakes_at_most"], 144.0);
 }
 
 /// Each question has one parameter wrong, and the problem is placed there.

@@ -65,7 +65,7 @@ async fn the_picture_shows_the_curve_beside_its_bound() {
                                "target": {"binary_weights": {}}}},
         "seed": 3, "trace": true}});
     let job = service.run(&body).await;
-    let bound = job["result"]["bound"]["value"].as_f64().unwrap();
+    let bound = job["result"]["bound"]["mistakes_at_most"].as_f64().unwrap();
     let path = format!("/v1/jobs/{}/trace", job["id"].as_str().unwrap());
     let svg = accept(&service, &path, "image/svg+xml").await.expect(200);
     assert_eq!(svg.header("content-type"), Some("image/svg+xml"));

@@ -244,6 +244,6 @@ async fn the_mushrooms_are_learnt_with_129_mistakes_in_14_passes() {
     assert_eq!(result["passes"], 14);
     assert_eq!(result["training"], json!({"errors": 0, "examples": 6513}));
     assert_eq!(result["bound"]["theorem"], "Novikoff");
-    assert!(result["bound"]["value"].as_f64().unwrap() >= 129.0);
-    assert_eq!(result["bound"]["holds"], true);
+    assert!(result["bound"]["mistakes_at_most"].as_f64().unwrap() >= 129.0);
+    assert_eq!(result["bound"]["respected"], true);
 }

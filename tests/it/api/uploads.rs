@@ -54,7 +54,7 @@ fn left(directory: &Path) -> Vec<PathBuf> {
     }
     let known = |path: &PathBuf| {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let own = ["lock", "blobs", "store-id"];
+        let own = ["address", "lock", "blobs", "store-id"];
         own.contains(&&*name) || name.starts_with("halfspace.sqlite")
     };
     found.retain(|path| !known(path));
@@ -69,6 +69,11 @@ fn nameless(process: &str, directory: &Path) -> Option<usize> {
         link.starts_with(directory) && link.to_string_lossy().ends_with("(deleted)")
     };
     Some(links.filter(is_ours).count())
+}
+
+/// So many lines that the body is not small. A small body would be collected first.
+fn more_lines() -> String {
+    lines().concat().repeat(8)
 }
 
 /// What is known of a dataset whatever it is called and whenever it was made.
@@ -175,14 +180,16 @@ async fn an_upload_has_its_permit_until_it_is_stored() {
         .await
         .unwrap();
     lock.execute("BEGIN IMMEDIATE").await.unwrap();
-    let first = service.post_as("/v1/datasets", LIBSVM, "1 1:1\n");
+    // A small body would need no permit.
+    let body = "1 1:1\n".repeat(20_000);
+    let first = service.post_as("/v1/datasets", LIBSVM, body.clone());
     let second = async {
         until("the blob of the first", async || {
             let data = |path: &PathBuf| path.ends_with("data");
             left(service.directory()).iter().any(data).then_some(())
         })
         .await;
-        let answer = service.post_as("/v1/datasets", LIBSVM, "1 1:1\n").await;
+        let answer = service.post_as("/v1/datasets", LIBSVM, body).await;
         lock.execute("COMMIT").await.unwrap();
         assert_eq!(answer.problem(503), "queue-full");
     };
@@ -198,7 +205,7 @@ async fn a_client_that_leaves_in_the_middle_leaves_nothing() {
     let spools = || nameless(&process, directory.path());
     for framing in ["content-length: 1000000", "transfer-encoding: chunked"] {
         let mut stream = TcpStream::connect(program.client().address).await.unwrap();
-        let mut body = lines().concat();
+        let mut body = more_lines();
         if framing.contains("chunked") {
             body = format!("{:x}\r\n{body}\r\n", body.len());
         }
@@ -229,9 +236,7 @@ async fn a_client_that_leaves_in_the_middle_leaves_nothing() {
 #[tokio::test]
 async fn a_request_that_is_dropped_stores_nothing() {
     let service = Service::with(&SPOOLED).await;
-    let begun = stream::iter([Ok::<_, std::convert::Infallible>(Bytes::from(
-        lines().concat(),
-    ))]);
+    let begun = stream::iter([Ok::<_, std::convert::Infallible>(Bytes::from(more_lines()))]);
     let body = futures_util::StreamExt::chain(begun, stream::pending());
     let headers = [("content-type", LIBSVM)];
     let body = axum::body::Body::from_stream(body);

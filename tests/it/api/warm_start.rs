@@ -177,7 +177,7 @@ async fn a_bound_from_zero_does_not_judge_another_start() {
         let first = model(&service, &job(&learner, sample(0, 64), None, &few)).await;
         let next = job(&learner, sample(0, 64), Some(&first), &json!({}));
         let bound = trained(&service, &next).await["result"]["bound"].clone();
-        assert_eq!(bound["holds"], Value::Null, "{learner}");
+        assert_eq!(bound["respected"], Value::Null, "{learner}");
         let detail = bound["detail"].as_str().unwrap();
         assert!(detail.starts_with("assumption not met: the weights did not start"));
     }
@@ -187,7 +187,7 @@ async fn a_bound_from_zero_does_not_judge_another_start() {
     let zero_model = model(&service, &train(zero.clone(), positive)).await;
     let next = job(&zero, sample(0, 64), Some(&zero_model), &json!({}));
     assert_eq!(
-        trained(&service, &next).await["result"]["bound"]["holds"],
+        trained(&service, &next).await["result"]["bound"]["respected"],
         true
     );
 }
@@ -230,31 +230,117 @@ async fn confidence_needs_examples_that_are_fresh_to_the_model() {
     let endless = job(&drift, drawn(None), Some(&first), &seeded(7));
     let answer = service.post_json("/v1/jobs", &endless).await;
     assert_eq!(answer.problem(422), "wrong-stop");
-    // Nobody knows what a model that began from another has seen.
+    // The seeds of all ancestors are known: of a third, other examples are fresh, and theirs are not.
     let second = &next["result"]["model"];
-    let third = job(&drift, drawn(Some(1000)), Some(second), &seeded(9));
-    let third = trained(&service, &third).await;
-    assert_eq!(third["result"]["termination"]["confidence"], Value::Null);
-    // Data that are declared fresh are not, if the model was trained on them.
+    let path = format!("/v1/models/{}", second.as_str().unwrap());
+    let file = service.get(&path).await.expect(200).json();
+    assert_eq!(file["data_seeds"], json!([7, 8]));
+    for (seed, claims) in [(9, true), (7, false), (8, false)] {
+        let third = job(&drift, drawn(Some(1000)), Some(second), &seeded(seed));
+        let third = trained(&service, &third).await;
+        let confidence = &third["result"]["termination"]["confidence"];
+        assert_eq!(confidence.is_f64(), claims, "{seed}");
+    }
+    // A file vouches for nothing: only examples that are drawn for the run itself are fresh to the model.
+    let imported = service.post_json("/v1/models", &file).await.expect(201);
+    let imported = imported.json()["id"].clone();
+    for (more, claims) in [(seeded(9), false), (json!({}), true)] {
+        let next = job(&drift, drawn(Some(1000)), Some(&imported), &more);
+        let next = trained(&service, &next).await;
+        let confidence = &next["result"]["termination"]["confidence"];
+        assert_eq!(confidence.is_f64(), claims, "{more}");
+        let path = format!("/v1/models/{}", next["result"]["model"].as_str().unwrap());
+        let model = service.get(&path).await.expect(200).json();
+        assert_eq!(model["data_seeds"], Value::Null, "an ancestor is unknown");
+    }
+}
+
+#[tokio::test]
+async fn a_sample_is_never_fresh_to_a_model_whatever_is_declared() {
+    let service = Service::start().await;
+    let drift = json!({"name": "directed-drift"});
     let sample = |text: &str| {
         json!({"half_space": {"examples": [text, "10111"],
         "assume": "uniform-positive"}})
     };
-    let declared = model(&service, &train(drift.clone(), sample("10110"))).await;
-    for (text, claims) in [("10110", false), ("10010", true)] {
-        let next = job(&drift, sample(text), Some(&declared), &json!({}));
+    let declared = trained(&service, &train(drift.clone(), sample("10110"))).await;
+    assert!(declared["result"]["termination"]["confidence"].is_f64());
+    let declared = declared["result"]["model"].clone();
+    let drawn = json!({"generated": {"n": 5, "target": {"binary_weights": {}},
+        "sampling": "uniform-positive", "count": 50}});
+    let of_drawn = job(&drift, drawn.clone(), None, &json!({"seed": 7}));
+    let of_drawn = model(&service, &of_drawn).await;
+    for (model, text) in [
+        (&declared, "10110"),
+        (&declared, "10010"),
+        (&of_drawn, "10110"),
+    ] {
+        let next = job(&drift, sample(text), Some(model), &json!({}));
         let next = trained(&service, &next).await;
-        assert_eq!(next["result"]["termination"]["confidence"].is_f64(), claims);
+        let termination = &next["result"]["termination"];
+        assert_eq!(termination["confidence"], Value::Null);
+        assert!(termination["confidence_detail"].is_string());
     }
-    // Nor are they two trainings later, nor after drawn ones, which they may be.
-    let between = job(&drift, sample("10010"), Some(&declared), &json!({}));
-    let between = model(&service, &between).await;
-    for model in [&between, &first] {
-        let next = job(&drift, sample("10110"), Some(model), &json!({}));
+    // Drawn examples may be those that were sent, unless the service drew them for this run.
+    for (more, claims) in [(json!({"seed": 3}), false), (json!({}), true)] {
+        let next = job(&drift, drawn.clone(), Some(&declared), &more);
         let next = trained(&service, &next).await;
         let confidence = &next["result"]["termination"]["confidence"];
-        assert_eq!(*confidence, Value::Null);
+        assert_eq!(confidence.is_f64(), claims, "{more}");
     }
+    // A dataset that was drawn has a seed, like a stream.
+    let stored = async |seed: u64| {
+        let request = json!({"data": drawn, "seed": seed});
+        let answer = service.post_json("/v1/datasets", &request).await;
+        let dataset = answer.expect(201).json();
+        assert_eq!(dataset["assume"], "uniform-positive");
+        assert_eq!(dataset["seed"], seed);
+        json!({"dataset": dataset["id"]})
+    };
+    let first = trained(&service, &train(drift.clone(), stored(7).await)).await;
+    assert!(first["result"]["termination"]["confidence"].is_f64());
+    for (seed, claims) in [(7, false), (8, true)] {
+        for model in [&of_drawn, &first["result"]["model"]] {
+            let next = job(&drift, stored(seed).await, Some(model), &json!({}));
+            let next = trained(&service, &next).await;
+            let confidence = &next["result"]["termination"]["confidence"];
+            assert_eq!(confidence.is_f64(), claims, "{seed}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn given_weights_are_no_ground_for_a_claim() {
+    let service = Service::start().await;
+    let learner = json!({"name": "directed-drift", "params": {"initial": "10110"}});
+    let sample = json!({"half_space": {"examples": ["10110", "10111"],
+        "assume": "uniform-positive"}});
+    let drawn = json!({"generated": {"n": 5, "target": {"binary_weights": {}},
+        "sampling": "uniform-positive", "count": 500}});
+    for (data, more, claims) in [
+        (sample, json!({}), false),
+        (drawn.clone(), json!({"seed": 5}), false),
+        (drawn.clone(), json!({}), true),
+    ] {
+        let run = trained(&service, &job(&learner, data, None, &more)).await;
+        let termination = &run["result"]["termination"];
+        assert_eq!(termination["confidence"].is_f64(), claims, "{more}");
+        let detail = termination["confidence_detail"].as_str();
+        assert_eq!(detail.is_some_and(|it| it.contains("was given")), !claims);
+        // The origin of the weights is unknown, and so is the past of a model that began from them.
+        let path = format!("/v1/models/{}", run["result"]["model"].as_str().unwrap());
+        let model = service.get(&path).await.expect(200).json();
+        assert_eq!(model["data_seeds"], Value::Null);
+    }
+    // A grid that chooses seeds chooses the examples.
+    let exact = json!({"seed": [1, 2]});
+    let mut train = job(&learner, drawn, None, &json!({}))["train"].clone();
+    train["stop"] = json!({"confidence": 0.9, "rule": "exact"});
+    let grid = json!({"grid": {"train": train, "over": exact}});
+    let answer = service.post_json("/v1/jobs", &grid).await;
+    assert_eq!(answer.problem(422), "wrong-stop");
+    let grid = json!({"grid": {"train": train, "over": {"stop.confidence": [0.8, 0.9]}}});
+    service.post_json("/v1/jobs", &grid).await.expect(202);
 }
 
 #[tokio::test]

@@ -55,9 +55,9 @@ async fn winnow_learns_a_disjunction_by_both_routes() {
     let result = &file["result"];
     assert_eq!(result["termination"]["reason"], "converged");
     assert_eq!(result["training"]["errors"], 0);
-    assert_eq!(result["bound"]["holds"], true);
+    assert_eq!(result["bound"]["respected"], true);
     // 2/(2-1) * 4/4 + 2 * 3 * (1 + 2)
-    assert!((result["bound"]["value"].as_f64().unwrap() - 20.0).abs() < 1e-9);
+    assert!((result["bound"]["mistakes_at_most"].as_f64().unwrap() - 20.0).abs() < 1e-9);
     let hypothesis = &result["hypothesis"];
     assert_eq!(hypothesis["kind"], "winnow");
     assert_eq!(
@@ -111,7 +111,7 @@ async fn complements_are_features_when_asked_for() {
         4
     );
     assert_eq!(result["hypothesis"]["n"], 2);
-    assert_eq!(result["bound"]["holds"], true);
+    assert_eq!(result["bound"]["respected"], true);
 }
 
 #[tokio::test]
@@ -123,7 +123,7 @@ async fn a_bound_whose_assumption_is_broken_has_no_verdict() {
     body["train"]["stop"] = json!({"max_passes": 3});
     let job = service.run(&body).await;
     let bound = &job["result"]["bound"];
-    assert_eq!(bound["holds"], Value::Null);
+    assert_eq!(bound["respected"], Value::Null);
     assert!(
         bound["detail"]
             .as_str()
@@ -250,7 +250,9 @@ async fn parameters_out_of_their_range_are_named() {
         ("winnow", "alpha", json!(1)),
         ("winnow", "alpha", json!(0.5)),
         ("winnow", "alpha", json!(4_294_967_297_u64)),
-        ("winnow", "alpha", json!("2")),
+        ("winnow", "alpha", json!("1")),
+        ("winnow", "alpha", json!("1e1")),
+        ("winnow", "alpha", json!("1.00000000000000000001")),
         ("winnow", "theta", json!(0)),
         ("winnow", "theta", json!("0.0")),
         ("winnow", "theta", json!(-1)),

@@ -5,6 +5,7 @@ use halfspace::storage::KeyLookup;
 
 use super::sessions::session;
 use super::*;
+use halfspace::records::schedule::Weight;
 
 pub(super) fn key(number: i64) -> ApiKey {
     let mut random = [0x55; 10];
@@ -15,6 +16,7 @@ pub(super) fn key(number: i64) -> ApiKey {
         created_at: at(number),
         revoked_at: None,
         quotas: KeyQuotas::default(),
+        weight: Weight::default(),
     }
 }
 

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use halfspace::records::{Callback, CallbackState};
-use halfspace::storage::{CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement};
+use halfspace::storage::{
+    BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement,
+};
 
 use super::*;
 
@@ -17,7 +19,9 @@ fn calling(job: Job) -> Job {
 }
 
 async fn take(store: &dyn Store, name: &str, lease_seconds: u32) -> Option<CallbackClaim> {
-    let taken = store.claim_callback(&worker(name), lease_seconds).await;
+    let taken = store
+        .claim_callback(&worker(name), lease_seconds, &BusyReceivers::default())
+        .await;
     taken.unwrap()
 }
 
@@ -81,14 +85,20 @@ pub(super) async fn every_end_owes_one_callback(backend: &dyn Backend) {
         .await
         .unwrap();
     assert_eq!(take(store, "d", LONG).await, None);
-    store.requeue_job(&lease, at(200)).await.unwrap();
+    store
+        .requeue_job(&lease, &Requeue::default(), at(200))
+        .await
+        .unwrap();
     assert_owed(store, lease.job, Status::Cancelled).await;
     let lease = begun(store, 5, LONG).await;
     store
         .cancel_job(&owner(), lease.job, at(200))
         .await
         .unwrap();
-    assert_eq!(store.release_all_leases(at(200)).await.unwrap(), 1);
+    assert_eq!(
+        store.release_all_leases(&RELEASE, at(200)).await.unwrap(),
+        1
+    );
     assert_owed(store, lease.job, Status::Cancelled).await;
     // What ends because its workers vanished: cancelled, and poisoned.
     let lease = begun(store, 6, NONE).await;
@@ -127,7 +137,10 @@ pub(super) async fn nobody_is_owed_what_was_not_asked_or_not_written(backend: &d
     let end = success(1);
     assert_eq!(store.finish_job(&stale, &end).await.unwrap(), Fenced::Lost);
     assert_eq!(take(store, "d", LONG).await, None);
-    store.requeue_job(&held, at(200)).await.unwrap();
+    store
+        .requeue_job(&held, &Requeue::default(), at(200))
+        .await
+        .unwrap();
     assert_eq!(take(store, "d", LONG).await, None);
     // Those that named no place.
     store.insert_job(&job(2), None).await.unwrap();
@@ -245,7 +258,10 @@ pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) 
     };
     assert_eq!(callback, expected);
     // A process that knows that it is alone makes nothing due that is to wait.
-    assert_eq!(store.release_all_leases(at(300)).await.unwrap(), 0);
+    assert_eq!(
+        store.release_all_leases(&RELEASE, at(300)).await.unwrap(),
+        0
+    );
     assert_eq!(take(store, "d", LONG).await, None);
     let page = Page::<JobKind>::new(10, None);
     let listed = store.jobs(&owner(), &JobFilter::default(), &page).await;
@@ -261,7 +277,7 @@ pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) 
     assert_eq!((callback.failures, callback.error), (1, Some(failed())));
     owed(store, 3).await;
     let gone = take(store, "d", LONG).await.unwrap().lease;
-    store.release_all_leases(at(300)).await.unwrap();
+    store.release_all_leases(&RELEASE, at(300)).await.unwrap();
     let held = take(store, "e", LONG).await.unwrap();
     assert_eq!((held.lease.job, held.failures), (gone.job, 0));
     let stale = settle(store, &gone, Settlement::Delivered).await;
@@ -299,4 +315,42 @@ pub(super) async fn a_callback_goes_with_its_job(backend: &dyn Backend) {
     assert_eq!(settled, Fenced::Lost);
     assert_eq!(store.sweep_jobs(at(1_000), 10).await.unwrap().jobs, 2);
     assert_eq!(take(store, "d", LONG).await, None);
+}
+
+pub(super) async fn a_claim_passes_over_who_is_busy(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let store = &*store;
+    let owe = async |number, owner: &str, url: &str| {
+        let job = Job {
+            owner: Owner::new(owner),
+            callback: Some(Callback::new(url)),
+            ..ended_job(number)
+        };
+        let stored = store.insert_ended_job(&job, None, None, None).await;
+        stored.unwrap();
+    };
+    owe(1, "key_a", "https://silent.example:8443/hook").await;
+    owe(2, "key_a", "https://good.example/hook").await;
+    owe(3, "key_b", "http://silent.example/other").await;
+    owe(4, "key_b", "http://[2001:db8::1]/").await;
+    let busy = |owners: &[&str], hosts: &[&str]| BusyReceivers {
+        owners: owners.iter().map(|&owner| Owner::new(owner)).collect(),
+        hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
+    };
+    let take = async |busy: &BusyReceivers| {
+        let taken = store.claim_callback(&worker("d"), LONG, busy).await;
+        taken.unwrap().map(|claim| claim.job.id)
+    };
+    let all = busy(&["key_a", "key_b"], &[]);
+    assert_eq!(take(&all).await, None);
+    let hosts = busy(&["key_b"], &["silent.example", "good.example"]);
+    assert_eq!(take(&hosts).await, None);
+    // Only the whole name is passed over, not a prefix or a suffix.
+    let alike = busy(&["key_", "key_aa"], &["silent.example.org", "example"]);
+    assert_eq!(take(&alike).await, Some(job(1).id));
+    let silent = busy(&[], &["silent.example"]);
+    assert_eq!(take(&silent).await, Some(job(2).id));
+    assert_eq!(take(&silent).await, Some(job(4).id));
+    assert_eq!(take(&silent).await, None);
+    assert_eq!(take(&busy(&[], &["[2001:db8::1]"])).await, Some(job(3).id));
 }

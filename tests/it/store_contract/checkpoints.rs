@@ -25,12 +25,18 @@ pub(super) async fn a_checkpoint_is_kept_for_the_next_claim(backend: &dyn Backen
     assert_eq!(late, Fenced::Lost);
     assert_eq!(kept(&*store, first.job).await.unwrap(), b"further");
     // A requeue keeps it, and so does the end of a process.
-    store.requeue_job(&second, at(101)).await.unwrap();
+    store
+        .requeue_job(&second, &Requeue::default(), at(101))
+        .await
+        .unwrap();
     assert_eq!(kept(&*store, first.job).await.unwrap(), b"further");
     let late = store.save_checkpoint(&second, b"late").await.unwrap();
     assert_eq!(late, Fenced::Lost);
     claim(&*store, "b", LONG).await.unwrap();
-    assert_eq!(store.release_all_leases(at(102)).await.unwrap(), 1);
+    assert_eq!(
+        store.release_all_leases(&RELEASE, at(102)).await.unwrap(),
+        1
+    );
     assert_eq!(kept(&*store, first.job).await.unwrap(), b"further");
 }
 
@@ -50,15 +56,27 @@ pub(super) async fn every_end_forgets_the_checkpoint(backend: &dyn Backend) {
     // Cancelled while it waits to go on.
     store.insert_job(&job(2), None).await.unwrap();
     let queued = saved(claim(&*store, "a", LONG).await.unwrap().lease).await;
-    store.requeue_job(&queued, at(103)).await.unwrap();
     store
-        .cancel_job(&owner(), queued.job, at(104))
+        .requeue_job(&queued, &Requeue::default(), at(103))
         .await
         .unwrap();
+    let cancelled = store.cancel_job(&owner(), queued.job, at(104)).await;
+    let requested = |outcome| matches!(outcome, CancelOutcome::Requested(_));
+    assert!(requested(cancelled.unwrap()));
+    let again = store.cancel_job(&owner(), queued.job, at(104)).await;
+    assert!(matches!(again.unwrap(), CancelOutcome::AlreadyRequested(_)));
+    // What it has learnt is not lost: a worker ends it.
+    let claimed = claim(&*store, "a", LONG).await.unwrap();
+    assert!(claimed.job.cancel_requested);
+    let end = JobEnd {
+        status: Status::Cancelled,
+        ..success(2)
+    };
+    store.finish_job(&claimed.lease, &end).await.unwrap();
     assert_eq!(kept(&*store, queued.job).await, None);
-    // Poisoned, although it got further each time.
+    // Poisoned.
     store.insert_job(&job(3), None).await.unwrap();
-    for _ in 0..3 {
+    for _ in 0..5 {
         saved(claim(&*store, "a", NONE).await.unwrap().lease).await;
     }
     assert_eq!(claim(&*store, "a", NONE).await, None);

@@ -43,7 +43,10 @@ pub(super) async fn data_survive_a_process_that_did_not_close(backend: &dyn Back
     drop(store);
     let store = open(backend).await;
     assert_eq!(get(&*store, lease.job).await.status, Status::Running);
-    assert_eq!(store.release_all_leases(at(200)).await.unwrap(), 1);
+    assert_eq!(
+        store.release_all_leases(&RELEASE, at(200)).await.unwrap(),
+        1
+    );
     assert_eq!(claim(&*store, "b", LONG).await.unwrap().lease.attempt, 2);
 }
 
@@ -73,7 +76,10 @@ pub(super) async fn stores_share_one_database(backend: &dyn Backend) {
     assert_eq!(claim(&*first, "a", LONG).await.unwrap().job.id, job(2).id);
     // A request to cancel reaches the worker beside the other store.
     first.cancel_job(&owner(), lease.job, at(1)).await.unwrap();
-    let beat = second.heartbeat(&lease, LONG, None, at(2)).await.unwrap();
+    let beat = second
+        .heartbeat(&lease, &beating(None), at(2))
+        .await
+        .unwrap();
     assert_eq!(
         beat,
         Heartbeat::Held {

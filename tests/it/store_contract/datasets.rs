@@ -28,6 +28,7 @@ pub(super) async fn datasets_are_kept_listed_and_deleted(backend: &dyn Backend) 
             values: RowsKind::Real,
             zero_bit_value: 0,
             assume: None,
+            seed: None,
             positives: None,
             repetitions: Repetitions::Uncounted("too many".into()),
             ..dataset(2).summary
@@ -112,7 +113,10 @@ pub(super) async fn a_job_pins_its_dataset_until_it_ends(backend: &dyn Backend) 
     assert_eq!(deletion(&*store, 1).await, pinned_by(1));
     let lease = claim(&*store, "a", LONG).await.unwrap().lease;
     assert_eq!(deletion(&*store, 1).await, pinned_by(1));
-    store.requeue_job(&lease, at(2)).await.unwrap();
+    store
+        .requeue_job(&lease, &Requeue::default(), at(2))
+        .await
+        .unwrap();
     assert_eq!(deletion(&*store, 1).await, pinned_by(1));
     // The other job, and so the other dataset, do not matter.
     assert_eq!(deletion(&*store, 2).await, deleted(2));

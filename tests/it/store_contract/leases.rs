@@ -22,7 +22,10 @@ async fn assert_lost(store: &dyn Store, lease: &Lease) {
     };
     assert_eq!(store.finish_job(lease, &end).await.unwrap(), Fenced::Lost);
     assert_eq!(
-        store.requeue_job(lease, at(200)).await.unwrap(),
+        store
+            .requeue_job(lease, &Requeue::default(), at(200))
+            .await
+            .unwrap(),
         Fenced::Lost
     );
     let progress = Progress {
@@ -31,7 +34,7 @@ async fn assert_lost(store: &dyn Store, lease: &Lease) {
     };
     for progress in [None, Some(&progress)] {
         let beat = store
-            .heartbeat(lease, LONG, progress, at(200))
+            .heartbeat(lease, &beating(progress), at(200))
             .await
             .unwrap();
         assert_eq!(beat, Heartbeat::Lost);
@@ -106,7 +109,10 @@ pub(super) async fn ended_is_final(backend: &dyn Backend) {
         assert_eq!(store.finish_job(&lease, &end).await.unwrap(), Fenced::Done);
         assert_lost(&*store, &lease).await;
         assert_eq!(claim(&*store, "b", LONG).await, None);
-        assert_eq!(store.release_all_leases(at(300)).await.unwrap(), 0);
+        assert_eq!(
+            store.release_all_leases(&RELEASE, at(300)).await.unwrap(),
+            0
+        );
         store.insert_job(&job(number), None).await.unwrap();
         assert_eq!(get(&*store, lease.job).await.status, status);
     }
@@ -118,7 +124,10 @@ pub(super) async fn a_worker_that_gets_its_job_back_cannot_use_the_old_lease(
     let store = open(backend).await;
     let old = claimed(&*store, LONG).await;
     assert_eq!(
-        store.requeue_job(&old, at(101)).await.unwrap(),
+        store
+            .requeue_job(&old, &Requeue::default(), at(101))
+            .await
+            .unwrap(),
         Fenced::Done
     );
     let new = claim(&*store, "a", LONG).await.unwrap().lease;
@@ -145,7 +154,7 @@ pub(super) async fn a_heartbeat_keeps_the_lease_and_stores_progress(backend: &dy
         cancel_requested: false,
     };
     let beat = store
-        .heartbeat(&lease, LONG, Some(&progress), at(101))
+        .heartbeat(&lease, &beating(Some(&progress)), at(101))
         .await
         .unwrap();
     assert_eq!(beat, held);
@@ -153,7 +162,10 @@ pub(super) async fn a_heartbeat_keeps_the_lease_and_stores_progress(backend: &dy
     assert_eq!(claim(&*store, "b", LONG).await, None);
     assert_eq!(get(&*store, lease.job).await.progress, progress);
     assert_eq!(
-        store.heartbeat(&lease, LONG, None, at(102)).await.unwrap(),
+        store
+            .heartbeat(&lease, &beating(None), at(102))
+            .await
+            .unwrap(),
         held
     );
     assert_eq!(get(&*store, lease.job).await.progress, progress);
@@ -176,7 +188,7 @@ pub(super) async fn a_lease_that_ran_out_is_taken_and_costs_an_attempt(backend: 
     assert_eq!(claim(&*store, "c", LONG).await, None);
     assert_eq!(
         story(&*store, lease.job).await,
-        ["queued", "running", "running"]
+        ["queued", "running", "queued", "running"]
     );
     // It says when work on it first began.
     let later = store
@@ -187,55 +199,137 @@ pub(super) async fn a_lease_that_ran_out_is_taken_and_costs_an_attempt(backend: 
     assert_eq!(get(&*store, lease.job).await.started_at, Some(at(100)));
 }
 
-pub(super) async fn attempts_are_capped(backend: &dyn Backend) {
+/// The second death makes the job a suspect; each of the next is charged, until it is poisoned.
+pub(super) async fn deaths_of_a_suspect_are_capped(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_job(&job(1), None).await.unwrap();
-    for attempt in 1..=3 {
-        assert_eq!(
-            claim(&*store, "a", NONE).await.unwrap().lease.attempt,
-            attempt
-        );
+    for attempt in 1..=5 {
+        let claim = claim(&*store, "a", NONE).await.unwrap();
+        assert_eq!(claim.lease.attempt, attempt);
+        assert_eq!(claim.alone.is_some(), attempt > 2, "{attempt}");
     }
     let stale = Lease {
         job: job(1).id,
         worker: worker("a"),
-        attempt: 3,
-        claim: 3,
+        attempt: 5,
+        claim: 5,
     };
-    store.insert_job(&job(2), None).await.unwrap();
-    // Fresh work goes first; then the poisoned job is ended on the way to nothing.
-    assert_eq!(claim(&*store, "a", LONG).await.unwrap().job.id, job(2).id);
     assert_eq!(claim(&*store, "a", LONG).await, None);
     let ended = get(&*store, job(1).id).await;
-    assert_eq!((ended.status, ended.attempt), (Status::Failed, 3));
+    assert_eq!((ended.status, ended.attempt), (Status::Failed, 5));
     assert_eq!(ended.error.unwrap().code, JobError::POISONED);
     assert_eq!(ended.finished_at, Some(at(100)));
-    let expected = [
-        "queued", "running", "running", "running", "failed", "result",
-    ];
-    assert_eq!(story(&*store, job(1).id).await, expected);
+    let told = story(&*store, job(1).id).await;
+    assert_eq!(told[told.len() - 2..], ["failed", "result"]);
     assert_lost(&*store, &stale).await;
 }
 
-pub(super) async fn a_poisoned_job_is_passed_over(backend: &dyn Backend) {
-    let store = open(backend).await;
-    store
-        .insert_job(
-            &Job {
-                priority: 1,
-                ..job(1)
-            },
-            None,
-        )
-        .await
-        .unwrap();
-    for _ in 0..3 {
-        claim(&*store, "a", NONE).await.unwrap();
+/// What a worker says of a job that it computes or holds parked.
+fn computed(seconds: f64, is_parked: bool) -> Beat<'static> {
+    Beat {
+        lease_seconds: NONE,
+        spent: Spent {
+            seconds,
+            ..Spent::default()
+        },
+        is_parked,
+        ..Beat::default()
     }
+}
+
+pub(super) async fn a_suspect_that_comes_further_is_not_charged(backend: &dyn Backend) {
+    let store = open(backend).await;
+    store.insert_job(&job(1), None).await.unwrap();
+    for death in 1..20 {
+        let claimed = claim(&*store, "a", NONE).await.unwrap();
+        let beat = computed(f64::from(death) * 2.0, false);
+        store
+            .heartbeat(&claimed.lease, &beat, at(100))
+            .await
+            .unwrap();
+    }
+    // Computed far enough, it is ordinary again.
+    let claimed = claim(&*store, "a", LONG).await.unwrap();
+    assert_eq!(claimed.alone.map(|alone| alone.death_seconds), Some(38.0));
+    let acquitted = Beat {
+        is_acquitted: true,
+        ..computed(69.0, false)
+    };
+    let beat = store.heartbeat(&claimed.lease, &acquitted, at(100)).await;
+    assert!(matches!(beat.unwrap(), Heartbeat::Held { .. }));
+    assert_eq!(claim(&*store, "a", LONG).await.unwrap().alone, None);
+}
+
+/// A job that is prepared has no seconds to report yet.
+pub(super) async fn a_beat_before_the_computation_keeps_seconds_and_level(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let lease = claimed(&*store, LONG).await;
+    let spent = Spent {
+        seconds: 5_000.0,
+        unpaid_seconds: 0.0,
+        level: 12,
+    };
+    for spent in [spent, Spent::default()] {
+        let beat = Beat {
+            spent,
+            ..beating(None)
+        };
+        store.heartbeat(&lease, &beat, at(101)).await.unwrap();
+    }
+    let kept = "SELECT COUNT(*) FROM jobs WHERE computed_seconds = 5000 AND level = 12";
+    assert_eq!(backend.number(kept).await, 1);
+}
+
+pub(super) async fn a_parked_job_does_not_pay_for_its_process(backend: &dyn Backend) {
+    let store = open(backend).await;
+    store.insert_job(&job(1), None).await.unwrap();
+    for _ in 0..9 {
+        let claimed = claim(&*store, "a", NONE).await.unwrap();
+        assert_eq!(claimed.alone, None);
+        let beat = computed(1.0, true);
+        store
+            .heartbeat(&claimed.lease, &beat, at(100))
+            .await
+            .unwrap();
+    }
+    assert_eq!(get(&*store, job(1).id).await.status, Status::Running);
+}
+
+pub(super) async fn a_job_pauses_after_a_death(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let lease = claimed(&*store, NONE).await;
+    let hours = ReleaseTerms {
+        pause_seconds: 3_600.0,
+        ..RELEASE
+    };
+    assert_eq!(store.release_expired(&hours, at(101)).await.unwrap(), 1);
+    assert_eq!(claim(&*store, "b", LONG).await, None);
+    // Others are not held up.
     store.insert_job(&job(2), None).await.unwrap();
-    // By priority the poisoned job comes first, and the same claim goes on to the next.
-    assert_eq!(claim(&*store, "a", LONG).await.unwrap().job.id, job(2).id);
-    assert_eq!(get(&*store, job(1).id).await.status, Status::Failed);
+    assert_eq!(claim(&*store, "b", LONG).await.unwrap().job.id, job(2).id);
+    assert_eq!(get(&*store, lease.job).await.status, Status::Queued);
+}
+
+pub(super) async fn a_job_goes_back_with_its_state(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let lease = claimed(&*store, LONG).await;
+    let progress = Progress {
+        examples: 7,
+        ..Progress::default()
+    };
+    let requeue = Requeue {
+        checkpoint: Some(b"state"),
+        progress: Some(&progress),
+        switch_seconds: Some(0.25),
+        ..Requeue::default()
+    };
+    let requeued = store.requeue_job(&lease, &requeue, at(101)).await.unwrap();
+    assert_eq!(requeued, Fenced::Done);
+    let kept = store.checkpoint(lease.job).await.unwrap();
+    assert_eq!(kept.as_deref(), Some(&b"state"[..]));
+    let again = claim(&*store, "b", LONG).await.unwrap();
+    assert_eq!((again.job.progress, again.switch_seconds), (progress, 0.25));
+    assert_eq!(again.lease.attempt, 1);
 }
 
 pub(super) async fn a_cancelled_job_whose_worker_vanished_is_not_begun_again(
@@ -262,7 +356,10 @@ pub(super) async fn requeue_does_not_charge(backend: &dyn Backend) {
     let mut lease = claimed(&*store, LONG).await;
     for _ in 0..5 {
         assert_eq!(
-            store.requeue_job(&lease, at(101)).await.unwrap(),
+            store
+                .requeue_job(&lease, &Requeue::default(), at(101))
+                .await
+                .unwrap(),
             Fenced::Done
         );
         let queued = get(&*store, lease.job).await;
@@ -282,7 +379,10 @@ pub(super) async fn a_job_to_be_cancelled_is_not_queued_again(backend: &dyn Back
         .await
         .unwrap();
     assert_eq!(
-        store.requeue_job(&lease, at(102)).await.unwrap(),
+        store
+            .requeue_job(&lease, &Requeue::default(), at(102))
+            .await
+            .unwrap(),
         Fenced::Done
     );
     assert_eq!(get(&*store, lease.job).await.status, Status::Cancelled);
@@ -302,7 +402,10 @@ pub(super) async fn releasing_all_leases_charges(backend: &dyn Backend) {
         .cancel_job(&owner(), second.job, at(101))
         .await
         .unwrap();
-    assert_eq!(store.release_all_leases(at(102)).await.unwrap(), 2);
+    assert_eq!(
+        store.release_all_leases(&RELEASE, at(102)).await.unwrap(),
+        2
+    );
     let released = get(&*store, first.job).await;
     assert_eq!((released.status, released.attempt), (Status::Queued, 1));
     assert_eq!(get(&*store, second.job).await.status, Status::Cancelled);
@@ -312,29 +415,33 @@ pub(super) async fn releasing_all_leases_charges(backend: &dyn Backend) {
         story(&*store, first.job).await,
         ["queued", "running", "queued"]
     );
-    assert_eq!(store.release_all_leases(at(103)).await.unwrap(), 0);
-    // What was never begun goes first.
-    assert_eq!(claim(&*store, "b", LONG).await.unwrap().job.id, job(3).id);
+    assert_eq!(
+        store.release_all_leases(&RELEASE, at(103)).await.unwrap(),
+        0
+    );
     let again = claim(&*store, "b", LONG).await.unwrap();
     assert_eq!((again.job.id, again.lease.attempt), (first.job, 2));
 }
 
-pub(super) async fn claims_go_by_priority_then_attempts_then_age(backend: &dyn Backend) {
+pub(super) async fn claims_go_by_priority_then_level_then_age(backend: &dyn Backend) {
     let store = open(backend).await;
-    // Job 1 was begun before.
-    claimed(&*store, LONG).await;
-    store.release_all_leases(at(101)).await.unwrap();
-    for (number, priority) in [(4, 0), (3, 0), (2, -1), (5, 9), (6, 9)] {
-        store
-            .insert_job(
-                &Job {
-                    priority,
-                    ..job(number)
-                },
-                None,
-            )
-            .await
-            .unwrap();
+    for (number, priority, seconds) in [
+        (4, 0, 9.0),
+        (3, 0, 9.0),
+        (1, 0, 100.0),
+        (2, -1, 0.0),
+        (6, 9, 50.0),
+        (5, 9, 60.0),
+    ] {
+        let queued = Job {
+            priority,
+            demand: Demand {
+                seconds,
+                memory_bytes: 0,
+            },
+            ..job(number)
+        };
+        store.insert_job(&queued, None).await.unwrap();
     }
     for expected in [5, 6, 3, 4, 1, 2] {
         assert_eq!(

@@ -1,6 +1,7 @@
 //! Jobs that have parts: how these are taken, counted off, cancelled together, and go together.
 
 use halfspace::records::Callback;
+use halfspace::storage::BusyReceivers;
 
 use super::*;
 
@@ -31,7 +32,7 @@ fn parts(count: u32) -> Vec<Job> {
     (0..count).map(part).collect()
 }
 
-async fn stored(store: &dyn Store, count: u32) -> Vec<Job> {
+pub(super) async fn stored(store: &dyn Store, count: u32) -> Vec<Job> {
     let parts = parts(count);
     store
         .insert_parts(&parent(count), &parts, None)
@@ -186,7 +187,10 @@ pub(super) async fn a_part_that_fails_fails_all(backend: &dyn Backend) {
         assert_eq!(story(&*store, part.id).await, expected);
     }
     // Whoever computes another is told that nobody wants it.
-    let beat = store.heartbeat(&first, LONG, None, at(101)).await.unwrap();
+    let beat = store
+        .heartbeat(&first, &beating(None), at(101))
+        .await
+        .unwrap();
     let cancel_requested = true;
     assert_eq!(beat, Heartbeat::Held { cancel_requested });
     finish(&*store, &first, cancelled(None)).await;
@@ -201,7 +205,7 @@ pub(super) async fn a_part_that_fails_fails_all(backend: &dyn Backend) {
 pub(super) async fn a_poisoned_part_fails_all(backend: &dyn Backend) {
     let store = open(backend).await;
     let parts = stored(&*store, 1).await;
-    for _ in 0..3 {
+    for _ in 0..5 {
         assert!(claim(&*store, "a", NONE).await.is_some());
     }
     assert_eq!(claim(&*store, "a", LONG).await, None);
@@ -252,14 +256,17 @@ pub(super) async fn parts_that_run_are_cancelled_and_the_rest_is_gathered(backen
     let again = store.cancel_job(&owner(), id, at(6)).await.unwrap();
     assert_eq!(again, CancelOutcome::AlreadyRequested(asked));
     let beat = store
-        .heartbeat(&running, LONG, None, at(101))
+        .heartbeat(&running, &beating(None), at(101))
         .await
         .unwrap();
     let cancel_requested = true;
     assert_eq!(beat, Heartbeat::Held { cancel_requested });
     // One that goes back to the queue ends there.
     assert_eq!(
-        store.requeue_job(&running, at(102)).await.unwrap(),
+        store
+            .requeue_job(&running, &Requeue::default(), at(102))
+            .await
+            .unwrap(),
         Fenced::Done
     );
     assert_eq!(get(&*store, running.job).await.status, Status::Cancelled);
@@ -270,7 +277,10 @@ pub(super) async fn parts_that_run_are_cancelled_and_the_rest_is_gathered(backen
     assert_eq!(get(&*store, vanished.job).await.status, Status::Cancelled);
     // Not even a gathering that is given back ends without a result.
     assert_eq!(
-        store.requeue_job(&gathering.lease, at(103)).await.unwrap(),
+        store
+            .requeue_job(&gathering.lease, &Requeue::default(), at(103))
+            .await
+            .unwrap(),
         Fenced::Done
     );
     assert_eq!(get(&*store, id).await.status, Status::Running);
@@ -351,7 +361,7 @@ pub(super) async fn a_part_ends_and_goes_with_its_parent_alone(backend: &dyn Bac
     for part in &parts {
         assert_eq!(store.job(&owner(), part.id).await.unwrap(), None);
     }
-    let beat = store.heartbeat(&running, LONG, None, at(101)).await;
+    let beat = store.heartbeat(&running, &beating(None), at(101)).await;
     assert_eq!(beat.unwrap(), Heartbeat::Lost);
     assert_eq!(
         store.finish_job(&running, &counted(0)).await.unwrap(),
@@ -463,7 +473,13 @@ pub(super) async fn no_end_of_all_parts_is_told_of_the_parts(backend: &dyn Backe
         callback: Some(Callback::new("https://receiver.example/")),
         ..parent(1)
     };
-    let owed = async || store.claim_callback(&worker("d"), LONG).await.unwrap();
+    let owed = async || {
+        let nobody = BusyReceivers::default();
+        store
+            .claim_callback(&worker("d"), LONG, &nobody)
+            .await
+            .unwrap()
+    };
     for (number, status) in [(100, Status::Failed), (200, Status::Cancelled)] {
         let parent = calling(number);
         let lineage = Lineage::Part {

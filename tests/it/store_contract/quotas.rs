@@ -170,7 +170,10 @@ pub(super) async fn what_was_accepted_is_kept_whatever_the_limits_say(backend: &
     store.insert_job(&job(2), None).await.unwrap();
     // Back to a queue that is full, and out of it again.
     assert_eq!(
-        store.requeue_job(&lease, at(5)).await.unwrap(),
+        store
+            .requeue_job(&lease, &Requeue::default(), at(5))
+            .await
+            .unwrap(),
         Fenced::Done
     );
     let standing = store.usage(&owner()).await.unwrap();
@@ -317,13 +320,16 @@ async fn do_one(store: &dyn Store, deed: u8, number: i64, owner: &Owner, leases:
         }
         7 => {
             if let Some(lease) = leases.pop() {
-                store.requeue_job(&lease, at(1)).await.unwrap();
+                store
+                    .requeue_job(&lease, &Requeue::default(), at(1))
+                    .await
+                    .unwrap();
             }
         }
         8 => drop(store.cancel_job(owner, job.id, at(2)).await.unwrap()),
         9 => drop(store.delete_job(owner, job.id).await.unwrap()),
         10 if deed < 40 => drop(store.sweep_jobs(at(2), 2).await.unwrap()),
-        10 if deed < 60 => drop(store.release_all_leases(at(3)).await.unwrap()),
+        10 if deed < 60 => drop(store.release_all_leases(&RELEASE, at(3)).await.unwrap()),
         10 | 11 => {
             let model = Model {
                 owner: owner.clone(),

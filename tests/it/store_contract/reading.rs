@@ -11,7 +11,7 @@ pub(super) async fn events_are_read_from_a_number_on(backend: &dyn Backend) {
             ..Progress::default()
         };
         store
-            .heartbeat(&lease, LONG, Some(&progress), at(second))
+            .heartbeat(&lease, &beating(Some(&progress)), at(second))
             .await
             .unwrap();
     }

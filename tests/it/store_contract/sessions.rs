@@ -23,6 +23,7 @@ pub(super) fn session(number: i64) -> SessionRecord {
             assume: Some(Assume::Uniform),
             seed: (1 << 53) - 1,
             stop: StopSpec::default(),
+            in_units: true,
         },
         position: 0,
         created_at: at(number),

@@ -34,6 +34,7 @@ pub(super) async fn a_job_succeeds_with_model_and_trace(backend: &dyn Backend) {
     let Claim {
         job: running,
         lease,
+        ..
     } = claim(&*store, "a", LONG).await.unwrap();
     let expected = Job {
         status: Status::Running,
@@ -108,7 +109,10 @@ pub(super) async fn a_running_job_is_cancelled_by_its_worker(backend: &dyn Backe
     let lease = claimed(&*store, LONG).await;
     let beat = |cancel_requested| Heartbeat::Held { cancel_requested };
     assert_eq!(
-        store.heartbeat(&lease, LONG, None, at(101)).await.unwrap(),
+        store
+            .heartbeat(&lease, &beating(None), at(101))
+            .await
+            .unwrap(),
         beat(false)
     );
     let outcome = store
@@ -120,7 +124,10 @@ pub(super) async fn a_running_job_is_cancelled_by_its_worker(backend: &dyn Backe
         CancelOutcome::Requested(get(&*store, lease.job).await)
     );
     assert_eq!(
-        store.heartbeat(&lease, LONG, None, at(103)).await.unwrap(),
+        store
+            .heartbeat(&lease, &beating(None), at(103))
+            .await
+            .unwrap(),
         beat(true)
     );
     let again = store

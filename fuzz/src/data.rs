@@ -1,0 +1,279 @@
+//! Bodies of data, in every format.
+
+use std::io::Cursor;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use halfspace::formats::{
+    BitOrder, DataForm, Format, FormatError, FormatErrorKind, Gathered, LabelsColumn, LineSteps,
+    NdjsonPortions, Options, Parsed, Place, RowsKind, Spool, Supply, TextFormat, digest, gather,
+    json as documents, parse, read_blocks, write_blocks, write_examples,
+};
+use halfspace::learners::data::{Data, Features, Labels};
+
+use super::Header;
+use super::input::Input;
+use super::pieces::Pieces;
+
+/// No answer of these is longer.
+const TEXT_BYTES_MAX: u64 = 1 << 24;
+
+pub fn arff(bytes: &[u8]) {
+    body(Format::Arff, bytes);
+}
+
+pub fn csv(bytes: &[u8]) {
+    body(Format::Csv, bytes);
+}
+
+pub fn libsvm(bytes: &[u8]) {
+    body(Format::Libsvm, bytes);
+}
+
+pub fn npy(bytes: &[u8]) {
+    body(Format::Npy, bytes);
+}
+
+/// JSON, as a whole body and as a form in a document.
+pub fn json(bytes: &[u8]) {
+    body(Format::Json, bytes);
+    let Some(Input { options, body, .. }) = Input::from_bytes(bytes) else {
+        return;
+    };
+    let form = documents::from_reader::<DataForm>(body, &options.limits);
+    if let Ok(DataForm::Sample { parsed, .. }) = form {
+        stays_within_limits(&parsed.data, &options);
+    }
+}
+
+/// Lines, whole, in portions, and each by itself.
+pub fn ndjson(bytes: &[u8]) {
+    let whole = body(Format::Ndjson, bytes);
+    let Some(input) = Input::from_bytes(bytes) else {
+        return;
+    };
+    if let Some(Ok(parsed)) = whole {
+        in_portions(&input, &parsed);
+    }
+    let steps = by_steps(&input, input.piece);
+    assert_eq!(steps, by_steps(&input, usize::MAX), "the pieces of a stream matter");
+}
+
+/// Packed bits, as a body and as the form `packed` of JSON.
+pub fn octets(bytes: &[u8]) {
+    let whole = body(Format::Octets, bytes);
+    let Some(Input { options, body, .. }) = Input::from_bytes(bytes) else {
+        return;
+    };
+    let (Some(n), Some(whole)) = (options.n, whole) else {
+        return;
+    };
+    let is_plain = matches!(options.labels, None | Some(LabelsColumn::None));
+    if !is_plain || options.header != Header::Auto {
+        return;
+    }
+    let order = match options.bit_order.unwrap_or_default() {
+        BitOrder::Big => "big",
+        BitOrder::Little => "little",
+    };
+    let rows = STANDARD.encode(body);
+    let packed = format!(r#"{{"packed":{{"n":{n},"rows":"{rows}","bit_order":"{order}"}}}}"#);
+    let packed = parse(Format::Json, packed.as_bytes(), &Options {
+        n: options.n,
+        limits: options.limits.clone(),
+        ..Options::default()
+    });
+    match (whole, packed) {
+        (Ok(whole), Ok(packed)) => {
+            assert_eq!(whole.data.features(), packed.data.features(), "packed");
+        }
+        (Err(_), Err(_)) => {}
+        (whole, packed) => panic!("{whole:?} {packed:?}"),
+    }
+}
+
+/// Parses a body in several ways, which must agree; returns the outcome.
+fn body(format: Format, bytes: &[u8]) -> Option<Result<Parsed, FormatError>> {
+    let input = Input::from_bytes(bytes)?;
+    let (options, text) = (&input.options, input.body);
+    let whole = parse(format, text, options);
+    let pieces = Pieces {
+        body: text,
+        piece: input.piece,
+    };
+    let in_pieces = parse(format, pieces, options);
+    match format {
+        // Depth is counted ahead of the parser, as far as bytes are there.
+        Format::Json if whole.is_err() => assert!(in_pieces.is_err()),
+        _ => assert_eq!(whole, in_pieces, "the pieces of a body matter"),
+    }
+    if let Err(error) = &whole {
+        stands_in(error, text);
+    }
+    if let Ok(parsed) = &whole {
+        stays_within_limits(&parsed.data, options);
+        survives_the_store(&parsed.data);
+        survives_being_written(parsed);
+    }
+    through_a_spool(format, &input, &whole);
+    Some(whole)
+}
+
+fn stays_within_limits(data: &Data, options: &Options) {
+    assert!((1..=options.limits.n_max).contains(&data.n()));
+    assert!(data.examples() > 0);
+    let bytes = match data.features() {
+        Features::Boolean(_) => data.n().div_ceil(64) * data.examples().next_multiple_of(64) * 8,
+        Features::Real(matrix) => {
+            assert!(matrix.values().iter().all(|value| value.is_finite()));
+            data.n() * data.examples() * 8
+        }
+    };
+    assert!(bytes as u64 <= options.limits.state_bytes_max, "{bytes}");
+}
+
+/// The place of an error lies in the body or right after the body.
+fn stands_in(error: &FormatError, body: &[u8]) {
+    match &error.place {
+        None => {}
+        Some(Place::Line { line, column }) => {
+            let mut lines = body.split(|&byte| byte == b'\n');
+            let length = lines.nth(*line as usize - 1).map(<[u8]>::len);
+            // JSON that ends early ends on a line that may not have begun.
+            let length = length.unwrap_or_else(|| panic!("no such line: {error}"));
+            assert!((1..=length as u64 + 1).contains(column), "{length}: {error}");
+        }
+        Some(Place::Byte(offset)) => assert!(*offset <= body.len() as u64, "{error}"),
+        Some(Place::Cell { row, column }) => assert!(*row > 0 && *column > 0, "{error}"),
+        Some(Place::Pointer(pointer)) => {
+            assert!(pointer.is_empty() || pointer.starts_with('/'), "{error}");
+        }
+    }
+}
+
+fn survives_the_store(data: &Data) {
+    let mut stored = Vec::new();
+    write_blocks(data, &mut stored).expect("memory");
+    assert_eq!(&read_blocks(stored.as_slice()).expect("own"), data);
+}
+
+/// Data that are written in a text format and read again are the same data.
+fn survives_being_written(parsed: &Parsed) {
+    let labelled = matches!(parsed.data.labels(), Labels::Labelled(_));
+    let formats = [
+        (TextFormat::Ndjson, Format::Ndjson),
+        (TextFormat::Csv, Format::Csv),
+        (TextFormat::Libsvm, Format::Libsvm),
+    ];
+    for (written, format) in formats {
+        let zero = parsed.zero_bit_value as i8;
+        let Some(text) = write_examples(&parsed.data, zero, written, TEXT_BYTES_MAX) else {
+            panic!("too long");
+        };
+        let is_table = format != Format::Ndjson;
+        let options = Options {
+            labels: (is_table && !labelled).then_some(LabelsColumn::None),
+            header: match format {
+                Format::Csv => Header::False,
+                _ => Header::Auto,
+            },
+            n: Some(parsed.data.n()),
+            values: Some(kind(&parsed.data)),
+            unlabelled: match parsed.data.labels() {
+                Labels::Unlabelled => super::UnlabelledMeans::Nothing,
+                _ => super::UnlabelledMeans::HalfSpace,
+            },
+            ..Options::default()
+        };
+        let again = parse(format, text.as_bytes(), &options);
+        let again = again.unwrap_or_else(|error| panic!("{format:?}: {error}\n{text}"));
+        assert_eq!(again.data, parsed.data, "{format:?}\n{text}");
+        assert_eq!(digest(&again.data), digest(&parsed.data));
+    }
+}
+
+fn kind(data: &Data) -> RowsKind {
+    match data.features() {
+        Features::Boolean(_) => RowsKind::Boolean,
+        Features::Real(_) => RowsKind::Real,
+    }
+}
+
+/// Spooled rows are stored exactly as rows in memory are.
+fn through_a_spool(format: Format, input: &Input<'_>, whole: &Result<Parsed, FormatError>) {
+    let open = || Ok(Cursor::new(Vec::new()));
+    let spool = Spool::new(input.memory_bytes_max, open);
+    let gathered = gather(format, input.body, &input.options, spool);
+    match (whole, gathered) {
+        (Ok(whole), Ok(mut gathered)) => {
+            let mut spooled = Vec::new();
+            let of_spool = gathered.data.store(&mut spooled, 1000).expect("memory");
+            let mut held = Vec::new();
+            let mut data = Gathered::from(whole.data.clone());
+            let of_memory = data.store(&mut held, 1000).expect("memory");
+            assert_eq!(of_spool, of_memory, "what is known of spooled rows");
+            assert!(spooled == held, "spooled rows");
+            assert_eq!(gathered.zero_bit_value, whole.zero_bit_value);
+            assert_eq!(gathered.first_real, whole.first_real);
+            assert_eq!(gathered.feature_names, whole.feature_names);
+        }
+        // In memory signs count twice.
+        (Err(error), _) if matches!(error.kind, FormatErrorKind::TooLarge { .. }) => {}
+        (Err(whole), Err(gathered)) => assert_eq!(*whole, gathered),
+        (Err(error), Ok(_)) => panic!("not with a spool: {error}"),
+        (Ok(_), Err(error)) => panic!("{error}"),
+    }
+}
+
+/// Portions of lines are together the body.
+fn in_portions(input: &Input<'_>, whole: &Parsed) {
+    let options = Options {
+        n: Some(whole.data.n()),
+        values: Some(kind(&whole.data)),
+        ..input.options.clone()
+    };
+    let pieces = Pieces {
+        body: input.body,
+        piece: input.piece,
+    };
+    let mut portions = NdjsonPortions::new(pieces, &options).expect("known options");
+    let (mut text, mut lines) = (String::new(), Vec::new());
+    loop {
+        let supply = portions.read(1 + input.memory_bytes_max / 16);
+        let supply = supply.unwrap_or_else(|error| panic!("a portion: {error}"));
+        if let Some(portion) = portions.take().expect("few") {
+            assert_eq!(portion.lines.len(), portion.parsed.data.examples());
+            lines.extend(portion.lines);
+            text += &ndjson_of(&portion.parsed.data);
+        }
+        if supply == Supply::End {
+            break;
+        }
+    }
+    assert_eq!(text, ndjson_of(&whole.data), "portions");
+    assert!(lines.is_sorted_by(|one, other| one < other));
+    assert_eq!(lines.len(), whole.data.examples());
+}
+
+fn ndjson_of(data: &Data) -> String {
+    write_examples(data, 0, TextFormat::Ndjson, TEXT_BYTES_MAX).expect("short")
+}
+
+/// The examples of a stream, each parsed alone, and the end of the stream.
+fn by_steps(input: &Input<'_>, piece: usize) -> (Vec<String>, Option<FormatError>) {
+    let pieces = Pieces {
+        body: input.body,
+        piece,
+    };
+    let mut steps = LineSteps::new(pieces, input.options.clone());
+    let mut seen = Vec::new();
+    loop {
+        let step = match steps.next(|parsed| parsed.first_real.is_none()) {
+            Ok(Some(step)) => step,
+            Ok(None) => return (seen, None),
+            Err(error) => return (seen, Some(error)),
+        };
+        let text = ndjson_of(&step.parsed.data);
+        seen.extend(text.lines().map(str::to_owned));
+    }
+}

@@ -1,0 +1,23 @@
+//! Properties of every parser for arbitrary bytes, one function per fuzz target.
+//!
+//! A target asserts more than the absence of panics. The result of a parser does not depend on the
+//! pieces in which the body arrives, or on whether rows are held in memory or spooled. Data that are
+//! written in another format and read again are the same data.
+
+mod coding;
+mod data;
+pub mod input;
+mod model;
+mod pieces;
+mod query;
+mod tensor;
+
+use halfspace::formats::{
+    BitOrder, Header, LabelsColumn, Limits, Options, RowsKind, UnlabelledMeans,
+};
+
+pub use coding::coding;
+pub use data::{arff, csv, json, libsvm, ndjson, npy, octets};
+pub use model::model;
+pub use query::query;
+pub use tensor::tensor;

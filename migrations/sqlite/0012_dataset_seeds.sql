@@ -1,0 +1,2 @@
+-- The seed that the examples of a dataset were drawn from, where they were.
+ALTER TABLE datasets ADD COLUMN seed INTEGER CHECK (seed >= 0);

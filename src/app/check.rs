@@ -1,0 +1,72 @@
+//! The command `check`: opens a store read-only and checks all records and blobs.
+
+use crate::config::Settings;
+use crate::jobs::{CheckNews, CheckSummary, check_store};
+use crate::storage::{BlobPlace, Blobs, DataDir, Place, Scratch, StoreError, postgres, sqlite};
+
+use super::StartError;
+use super::stores::{no_store, of_data_dir, place, unusable_blobs};
+
+/// Compares every record and every blob with the stored digests and changes nothing. `tell` receives each
+/// damage at once.
+///
+/// # Errors
+/// When the store cannot be opened, or stops answering.
+pub async fn check(
+    settings: &Settings,
+    tell: &mut (dyn FnMut(CheckNews) + Send),
+) -> Result<CheckSummary, StartError> {
+    let blob_place = settings.blob_url.place().map_err(StartError::BlobUrl)?;
+    let place = place(settings)?;
+    let named = |source| match &place {
+        Place::Sqlite => of_data_dir(settings, source),
+        Place::Postgres(url) => StartError::Database {
+            shown: url.to_string(),
+            source,
+        },
+    };
+    let opened = match &place {
+        Place::Sqlite => {
+            let directory = &settings.data_dir;
+            if !DataDir::holds_database(directory).map_err(named)? {
+                return Err(no_store(settings));
+            }
+            sqlite::open_to_check(&DataDir::database_in(directory)).await
+        }
+        Place::Postgres(url) => postgres::open_to_check(url).await,
+    };
+    // The blobs of a damaged database are checked all the same.
+    let store = match opened {
+        Ok(store) => Ok(store),
+        Err(error @ StoreError::Corrupt(_)) => Err(error),
+        Err(error) => return Err(named(error)),
+    };
+    let blobs = open_blobs(settings, &blob_place)?;
+    let checked = check_store(store.as_ref(), blobs.as_ref(), tell).await;
+    if let Ok(store) = &store {
+        store.close().await;
+    }
+    checked.map_err(named)
+}
+
+fn open_blobs(settings: &Settings, place: &BlobPlace) -> Result<Option<Blobs>, StartError> {
+    match place {
+        BlobPlace::DataDir => {
+            let opened = Blobs::existing(&DataDir::blobs_in(&settings.data_dir));
+            opened.map_err(|source| of_data_dir(settings, source))
+        }
+        BlobPlace::Folder(directory) => {
+            let opened = Blobs::existing(directory);
+            let opened = opened.map_err(|source| unusable_blobs(settings, source.into()))?;
+            let missing = || StoreError::other("there is no such folder");
+            let missing = || unusable_blobs(settings, missing().into());
+            opened.map(Some).ok_or_else(missing)
+        }
+        BlobPlace::Bucket(bucket) => {
+            // Nothing is fetched to be kept.
+            let scratch = Scratch::below(&settings.data_dir);
+            let opened = Blobs::bucket(bucket, &settings.s3_access(), scratch, 0);
+            opened.map(Some).map_err(StartError::BlobUrl)
+        }
+    }
+}

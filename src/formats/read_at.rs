@@ -1,0 +1,65 @@
+//! Bytes that can be read anywhere, and some of them as a stream.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use bytes::Bytes;
+
+/// Bytes that can be read anywhere, by several readers at once.
+pub trait ReadAt: fmt::Debug + Send + Sync {
+    /// Fills the buffer from `offset` on.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::UnexpectedEof`] when they end before.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// How many there are.
+    ///
+    /// # Errors
+    /// When that cannot be found out.
+    fn bytes(&self) -> io::Result<u64>;
+}
+
+/// Some bytes as a stream.
+pub(super) struct ReadFrom<'a> {
+    source: &'a dyn ReadAt,
+    offset: u64,
+    left: u64,
+}
+
+impl<'a> ReadFrom<'a> {
+    /// `left` bytes from `offset` on.
+    pub(super) fn new(source: &'a dyn ReadAt, offset: u64, left: u64) -> Self {
+        Self {
+            source,
+            offset,
+            left,
+        }
+    }
+}
+
+impl Read for ReadFrom<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let length = buffer.len().min(left);
+        self.source
+            .read_exact_at(&mut buffer[..length], self.offset)?;
+        self.offset += length as u64;
+        self.left -= length as u64;
+        Ok(length)
+    }
+}
+
+impl ReadAt for Bytes {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let start = usize::try_from(offset).unwrap_or(usize::MAX);
+        let end = start.saturating_add(buffer.len());
+        let found = self.get(start..end).ok_or(io::ErrorKind::UnexpectedEof)?;
+        buffer.copy_from_slice(found);
+        Ok(())
+    }
+
+    fn bytes(&self) -> io::Result<u64> {
+        Ok(self.len() as u64)
+    }
+}

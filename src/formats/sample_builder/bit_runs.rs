@@ -1,0 +1,132 @@
+//! Whole rows of bits, and runs of bits inside a dense row.
+//!
+//! The rules are those of single values. The cost is per word, not per value.
+
+use std::ops::Range;
+
+use crate::bits::{WORD_BITS, pack_ascii, words_for};
+use crate::formats::error::Fault;
+use crate::formats::rows::words_of;
+
+use super::{SampleBuilder, check_n};
+
+impl SampleBuilder {
+    /// Gives the whole row as a bit string.
+    ///
+    /// Answers the position of the bit that made the data real, if one did.
+    ///
+    /// # Errors
+    /// The fault and the position (from 0) in the text of what is wrong.
+    pub(in crate::formats) fn bits(
+        &mut self,
+        text: &[u8],
+    ) -> Result<Option<usize>, (usize, Fault)> {
+        check_n(text.len(), &self.limits).map_err(|fault| (self.limits.n_max, fault))?;
+        self.row.filled = text.len();
+        self.check_length().map_err(|fault| (0, fault))?;
+        if self.packed() {
+            self.row.ones.resize(words_for(text.len()), 0);
+            pack_ascii(text, &mut self.row.ones).map_err(|at| (at, Fault::bad_bit(text, at)))?;
+            let ones: u32 = self.row.ones.iter().map(|word| word.count_ones()).sum();
+            if ones as usize == text.len() {
+                return Ok(None);
+            }
+            if !self.minus_seen {
+                self.zero_seen = true;
+                return Ok(None);
+            }
+            let zero = text.iter().position(|&byte| byte == b'0');
+            let became = self.become_real(0);
+            became.map_err(|fault| (zero.unwrap_or_default(), fault))?;
+            self.real_bits(text)?;
+            return Ok(zero);
+        }
+        self.real_bits(text)?;
+        Ok(None)
+    }
+
+    /// Gives a whole row of a fixed n as packed words, and ends it.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(in crate::formats) fn packed_row(
+        &mut self,
+        words: &[u64],
+        label: Option<bool>,
+    ) -> Result<(), Fault> {
+        debug_assert!(!self.sparse && self.packed() && words.len() == words_for(self.n));
+        self.row.ones.clear();
+        self.row.ones.extend_from_slice(words);
+        self.row.filled = self.n;
+        self.end_row(label)
+    }
+
+    fn real_bits(&mut self, text: &[u8]) -> Result<(), (usize, Fault)> {
+        if let Some(at) = text.iter().position(|byte| !b"01".contains(byte)) {
+            return Err((at, Fault::bad_bit(text, at)));
+        }
+        let values = text.iter().map(|&byte| f64::from(byte - b'0'));
+        self.row.real.extend(values);
+        Ok(())
+    }
+
+    /// Gives the next `count` values of a dense row of a fixed n, all 0. Answers whether they made
+    /// the data real.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(in crate::formats) fn zeros(&mut self, count: usize) -> Result<bool, Fault> {
+        debug_assert!(!self.sparse && self.row.filled + count <= self.n);
+        if count == 0 {
+            return Ok(false);
+        }
+        let index = self.row.filled;
+        let turns_real = self.packed() && self.minus_seen;
+        if turns_real {
+            self.become_real(index)?;
+        }
+        self.row.filled += count;
+        if self.packed() {
+            // The bits of a row not yet written are 0.
+            self.zero_seen = true;
+            self.row.ones.resize(words_for(self.n), 0);
+        } else {
+            self.row.real.resize(index + count, 0.0);
+        }
+        Ok(turns_real)
+    }
+
+    /// Gives the next values of a dense row of a fixed n as the bits of `features` in `words`.
+    /// Answers whether they made the data real.
+    ///
+    /// # Errors
+    /// When a limit is passed.
+    pub(in crate::formats) fn bits_at(
+        &mut self,
+        words: &[u64],
+        features: Range<usize>,
+    ) -> Result<bool, Fault> {
+        debug_assert!(!self.sparse && features.start == self.row.filled && features.end <= self.n);
+        let masks = words_of(&features);
+        let ones: u32 = masks
+            .map(|(at, mask)| (words[at] & mask).count_ones())
+            .sum();
+        let has_zeros = (ones as usize) < features.len();
+        let turns_real = has_zeros && self.packed() && self.minus_seen;
+        if turns_real {
+            self.become_real(features.start)?;
+        }
+        self.row.filled = features.end;
+        if self.packed() {
+            self.zero_seen |= has_zeros;
+            self.row.ones.resize(words_for(self.n), 0);
+            for (at, mask) in words_of(&features) {
+                self.row.ones[at] |= words[at] & mask;
+            }
+        } else {
+            let bit = |j: usize| f64::from(words[j / WORD_BITS] >> (j % WORD_BITS) & 1 == 1);
+            self.row.real.extend(features.map(bit));
+        }
+        Ok(turns_real)
+    }
+}

@@ -1,0 +1,90 @@
+//! Entry points of fuzz targets to the parsers of this module. They are not part of the public API.
+
+use std::io::Read;
+
+use crate::formats::{Format, Limits, Options, Parsed};
+use crate::jobs::learner;
+use crate::records::train::ModelDocument;
+
+use super::infer_request::InferenceReader;
+use super::model_examples::{Purpose, options};
+use super::problem::ProblemDocument;
+use super::train::TrainQuery;
+use super::{Problem, datasets, extract, import};
+
+/// A refusal, as clients get it.
+type Refused = Box<ProblemDocument>;
+
+fn refused(problem: Problem) -> Refused {
+    Box::new(problem.document("", ""))
+}
+
+/// Parses a query into pairs.
+///
+/// # Errors
+/// A query that is refused.
+pub fn query_pairs(query: &str) -> Result<Vec<(String, String)>, Refused> {
+    extract::query_pairs(Some(query)).map_err(refused)
+}
+
+/// Parses the query of a training.
+///
+/// # Errors
+/// A query that is refused.
+pub fn train_query(name: &str, query: &str, limits: &Limits) -> Result<Options, Refused> {
+    let entry = learner(name).map_err(|_| refused(Problem::not_found("learner")))?;
+    let query = TrainQuery::read(Some(query), entry).map_err(refused)?;
+    Ok(query.options(limits))
+}
+
+/// Parses the query of an upload.
+///
+/// # Errors
+/// A query that is refused.
+pub fn dataset_query(query: &str, limits: &Limits) -> Result<(Option<String>, Options), Refused> {
+    datasets::line_options(Some(query), limits).map_err(refused)
+}
+
+/// Parses the query of a prediction by a model of `n` features.
+///
+/// # Errors
+/// A query that is refused.
+pub fn predict_query(
+    query: &str,
+    format: Format,
+    n: usize,
+    limits: &Limits,
+) -> Result<Options, Refused> {
+    options(Some(query), format, n, Purpose::Predict, limits).map_err(refused)
+}
+
+/// Parses and checks a model file: name, learner and content.
+///
+/// # Errors
+/// A file that is refused.
+pub fn model(
+    mut file: &[u8],
+    limits: &Limits,
+) -> Result<(Option<String>, String, ModelDocument), Refused> {
+    import::checked(&mut file, limits).map_err(refused)
+}
+
+/// Parses a request of the Open Inference Protocol for examples of `n` features.
+///
+/// # Errors
+/// A request that is refused.
+pub fn inference(
+    mut body: &[u8],
+    json_length: Option<u64>,
+    n: usize,
+    limits: &Limits,
+) -> Result<Parsed, Refused> {
+    let mut reader = InferenceReader {
+        reader: &mut body as &mut dyn Read,
+        json_length,
+        limits,
+    };
+    let mut asked = reader.request(n).map_err(|error| refused(error.into()))?;
+    asked.wanted().map_err(refused)?;
+    reader.examples(&mut asked, n).map_err(refused)
+}

@@ -1,0 +1,171 @@
+//! Requests of web pages: pages of other origins change nothing, and read nothing unless the settings name
+//! their origin.
+//!
+//! A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which no page can forge. Clients
+//! that are no browsers send neither and are unaffected.
+
+use axum::Router;
+use axum::http::{HeaderName, HeaderValue, Method, header};
+use axum::response::{IntoResponse, Response};
+use tower_http::cors::{AllowOrigin, CorsLayer};
+use tower_http::csrf::{ConfigError, CsrfLayer, ProtectionError};
+
+use super::App;
+use super::keys::Authenticator;
+use super::problem::{Code, Problem};
+
+/// The origins that pages may have; see `--cors-origins`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Origins {
+    /// Pages of this service alone.
+    #[default]
+    Own,
+    /// These besides.
+    Listed(Vec<String>),
+    /// Any page, until the first API key is made; then [`Origins::Own`].
+    All,
+}
+
+impl Origins {
+    /// Reads the values of the setting.
+    ///
+    /// # Errors
+    /// The value that is no origin, and why.
+    pub fn parse(values: &[String]) -> Result<Self, String> {
+        match values {
+            [] => Ok(Self::Own),
+            [all] if all == "*" => Ok(Self::All),
+            listed if listed.iter().any(|origin| origin == "*") => {
+                Err("`*` stands alone, or not at all".to_owned())
+            }
+            listed => {
+                let origins = Self::Listed(listed.to_vec());
+                let _ = origins.csrf().map_err(|error| error.to_string())?;
+                let plain = listed.iter().find(|origin| !is_as_browsers_write(origin));
+                match plain {
+                    Some(origin) => Err(format!(
+                        "`{origin}` is no origin as browsers write it: scheme, host in lower case and a port \
+                         that is not the scheme's own, without a path, as in https://example.com"
+                    )),
+                    None => Ok(origins),
+                }
+            }
+        }
+    }
+
+    /// Puts the rules of these origins around the routes.
+    pub fn guard(&self, router: Router<App>, authenticator: &Authenticator) -> Router<App> {
+        let router = match self.csrf() {
+            Ok(csrf) => {
+                let (is_all, keys) = (*self == Self::All, authenticator.clone());
+                let csrf = csrf.with_insecure_bypass(move |_, _| is_all && !keys.has_keys());
+                router
+                    .layer(csrf.with_rejection_response(move |_: ProtectionError| foreign(is_all)))
+            }
+            Err(_) => router,
+        };
+        match self {
+            // Without a CORS layer no page of another origin reads an answer.
+            Self::Own => router,
+            Self::Listed(_) | Self::All => router.layer(self.cors(authenticator)),
+        }
+    }
+
+    fn csrf(&self) -> Result<CsrfLayer, ConfigError> {
+        let trusted: &[String] = match self {
+            Self::Listed(origins) => origins,
+            Self::Own | Self::All => &[],
+        };
+        let mut origins = trusted.iter();
+        origins.try_fold(CsrfLayer::new(), |layer, origin| {
+            layer.add_trusted_origin(origin)
+        })
+    }
+
+    fn cors(&self, authenticator: &Authenticator) -> CorsLayer {
+        let origins = match self {
+            Self::Own => AllowOrigin::list([]),
+            Self::Listed(origins) => {
+                AllowOrigin::list(origins.iter().filter_map(|origin| origin.parse().ok()))
+            }
+            Self::All => {
+                let keys = authenticator.clone();
+                AllowOrigin::predicate(move |_, _| !keys.has_keys())
+            }
+        };
+        CorsLayer::new()
+            .allow_origin(origins)
+            .allow_methods([Method::GET, Method::POST, Method::DELETE])
+            .allow_headers([
+                header::ACCEPT,
+                header::AUTHORIZATION,
+                header::CONTENT_ENCODING,
+                header::CONTENT_TYPE,
+                header::IF_MATCH,
+                HeaderName::from_static("idempotency-key"),
+                HeaderName::from_static("last-event-id"),
+                HeaderName::from_static("prefer"),
+                HeaderName::from_static("x-request-id"),
+            ])
+            .expose_headers([
+                header::ETAG,
+                header::LOCATION,
+                header::RETRY_AFTER,
+                HeaderName::from_static("idempotency-replayed"),
+                HeaderName::from_static("preference-applied"),
+                HeaderName::from_static("x-request-id"),
+            ])
+    }
+}
+
+fn foreign(is_all: bool) -> Response {
+    let detail = match is_all {
+        true => {
+            "A web page of another origin may not send this request: `*` in --cors-origins ended when the first \
+             API key was made. The operator names the origins instead."
+        }
+        false => {
+            "A web page of another origin may not send this request. The operator names origins that may in \
+             --cors-origins."
+        }
+    };
+    Problem::parameter(Code::FOREIGN_ORIGIN, "Origin", detail).into_response()
+}
+
+/// Whether a browser writes this origin in these words.
+fn is_as_browsers_write(origin: &str) -> bool {
+    // A `*` would be a host of that name, and match no page.
+    let is_plain = HeaderValue::from_str(origin).is_ok() && !origin.contains('*');
+    let parsed = url::Url::parse(origin);
+    is_plain && parsed.is_ok_and(|url| url.origin().ascii_serialization() == origin)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_written_as_browsers_write_them() {
+        let parse = |values: &[&str]| {
+            let values: Vec<_> = values.iter().map(|value| (*value).to_owned()).collect();
+            Origins::parse(&values)
+        };
+        assert_eq!(parse(&[]), Ok(Origins::Own));
+        assert_eq!(parse(&["*"]), Ok(Origins::All));
+        assert!(parse(&["https://example.com", "http://localhost:3000"]).is_ok());
+        for wrong in [
+            "null",
+            "example.com",
+            "https://example.com/",
+            "https://example.com:443",
+            "https://Example.com",
+            "ftp://example.com",
+            "https://*.example.com",
+            "",
+            "https://",
+        ] {
+            assert!(parse(&[wrong]).is_err(), "{wrong}");
+        }
+        assert!(parse(&["*", "https://example.com"]).is_err());
+    }
+}

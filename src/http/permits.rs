@@ -1,0 +1,390 @@
+//! Permits by owner for the uploads, streams, constructions and event streams of a process.
+//!
+//! A key takes a permit only while the key holds fewer permits than are free ([`Shares`]), so one key
+//! leaves half of the permits to others. The single owner of an open service may take all permits. A
+//! request that waits for the share of one key does not block requests of other keys.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use crate::jobs::Shares;
+use crate::records::Owner;
+
+use super::limits::Limits;
+use super::problem::{Code, Problem};
+
+/// How long a request waits for a permit that others hold.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// All permits of a process.
+#[derive(Clone)]
+pub struct Permits {
+    /// One permit a body that is read in the blocking pool.
+    pub uploads: OwnerPermits,
+    /// One permit per body that is answered line by line.
+    pub streams: OwnerPermits,
+    /// One permit a construction.
+    pub constructions: OwnerPermits,
+    /// One permit a client that follows a job.
+    pub event_streams: OwnerPermits,
+}
+
+impl Permits {
+    /// As many as the limits say.
+    pub fn new(limits: &Limits) -> Self {
+        let of = |kind, permits| OwnerPermits::new(kind, permits, u64::MAX);
+        Self {
+            uploads: of(Kind::Uploads, limits.uploads_max),
+            streams: of(Kind::Streams, limits.streams_max),
+            constructions: of(Kind::Constructions, limits.constructions_max),
+            event_streams: OwnerPermits::new(
+                Kind::EventStreams,
+                limits.event_streams_max,
+                limits.event_streams_per_key_max,
+            ),
+        }
+    }
+}
+
+/// The purpose of a permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Uploads,
+    Streams,
+    Constructions,
+    EventStreams,
+}
+
+impl Kind {
+    /// The limit of all permits, as `GET /v1/limits` names it.
+    fn limit(self) -> &'static str {
+        match self {
+            Self::Uploads => "uploads_max",
+            Self::Streams => "streams_max",
+            Self::Constructions => "constructions_max",
+            Self::EventStreams => "event_streams_max",
+        }
+    }
+
+    /// The gauge of permits in use.
+    fn gauge(self) -> metrics::Gauge {
+        let kind = match self {
+            Self::Uploads => "uploads",
+            Self::Streams => "streams",
+            Self::Constructions => "constructions",
+            Self::EventStreams => return metrics::gauge!("halfspace_event_streams"),
+        };
+        metrics::gauge!("halfspace_permits_in_use", "kind" => kind)
+    }
+}
+
+/// The permits of one kind; a clone is the same.
+#[derive(Clone)]
+pub struct OwnerPermits(Arc<Pool>);
+
+#[derive(Debug)]
+struct Pool {
+    kind: Kind,
+    permits: u64,
+    per_key_max: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    shares: Shares<Owner>,
+    /// In the order in which they came. None of them may have a permit as things stand.
+    waiting: VecDeque<Waiter>,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    owner: Owner,
+    sender: oneshot::Sender<OwnerPermit>,
+}
+
+/// A permit. Dropping the permit returns it.
+#[derive(Debug)]
+pub struct OwnerPermit {
+    pool: Arc<Pool>,
+    owner: Owner,
+}
+
+/// Why an owner gets no permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Exhausted {
+    kind: Kind,
+    permits: u64,
+    per_key_max: u64,
+    free: u64,
+    held: u64,
+}
+
+impl OwnerPermits {
+    fn new(kind: Kind, permits: u64, per_key_max: u64) -> Self {
+        Self(Arc::new(Pool {
+            kind,
+            permits,
+            per_key_max,
+            state: Mutex::new(State {
+                shares: Shares::new(permits, 1),
+                waiting: VecDeque::new(),
+            }),
+        }))
+    }
+
+    /// A permit that is to be had at once.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn try_take(&self, owner: &Owner) -> Result<OwnerPermit, Exhausted> {
+        let mut state = self.0.state();
+        if self.0.admits(&state, owner) {
+            return Ok(self.0.hand_out(&mut state, owner));
+        }
+        Err(self.0.exhausted(&state, owner))
+    }
+
+    /// A permit, waited for while others hold too many.
+    ///
+    /// # Errors
+    /// Why there is none after five seconds.
+    pub async fn take(&self, owner: &Owner) -> Result<OwnerPermit, Exhausted> {
+        let receiver = {
+            let mut state = self.0.state();
+            if self.0.admits(&state, owner) {
+                return Ok(self.0.hand_out(&mut state, owner));
+            }
+            let (sender, receiver) = oneshot::channel();
+            // Requests that ended would otherwise stay in the queue until a permit is returned.
+            state.waiting.retain(|waiter| !waiter.sender.is_closed());
+            let owner = owner.clone();
+            state.waiting.push_back(Waiter { owner, sender });
+            receiver
+        };
+        match tokio::time::timeout(PATIENCE, receiver).await {
+            Ok(Ok(permit)) => Ok(permit),
+            _ => Err(self.0.exhausted(&self.0.state(), owner)),
+        }
+    }
+}
+
+impl Pool {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn admits(&self, state: &State, owner: &Owner) -> bool {
+        if owner.is_anonymous() {
+            return state.shares.free() > 0;
+        }
+        state.shares.admits(owner) && state.shares.held(owner) < self.per_key_max
+    }
+
+    fn hand_out(self: &Arc<Self>, state: &mut State, owner: &Owner) -> OwnerPermit {
+        state.shares.take(owner);
+        self.kind.gauge().increment(1.0);
+        OwnerPermit {
+            pool: Arc::clone(self),
+            owner: owner.clone(),
+        }
+    }
+
+    fn exhausted(&self, state: &State, owner: &Owner) -> Exhausted {
+        Exhausted {
+            kind: self.kind,
+            permits: self.permits,
+            per_key_max: self.per_key_max,
+            free: state.shares.free(),
+            held: state.shares.held(owner),
+        }
+    }
+
+    /// Takes a permit back and grants free permits to waiting requests in their order.
+    fn take_back(self: &Arc<Self>, owner: &Owner) {
+        let mut granted = Vec::new();
+        {
+            let mut state = self.state();
+            state.shares.give_back(owner);
+            self.kind.gauge().decrement(1.0);
+            // Each permit that is handed out leaves fewer to the others, so one pass finds all.
+            let waiting = std::mem::take(&mut state.waiting);
+            for waiter in waiting {
+                if waiter.sender.is_closed() {
+                    continue;
+                }
+                if self.admits(&state, &waiter.owner) {
+                    let permit = self.hand_out(&mut state, &waiter.owner);
+                    granted.push((waiter.sender, permit));
+                } else {
+                    state.waiting.push_back(waiter);
+                }
+            }
+        }
+        // Without the lock: the permit of a waiter that has left comes back at once.
+        for (sender, permit) in granted {
+            let _ = sender.send(permit);
+        }
+    }
+}
+
+impl Drop for OwnerPermit {
+    fn drop(&mut self) {
+        self.pool.take_back(&self.owner);
+    }
+}
+
+impl From<Exhausted> for Problem {
+    fn from(exhausted: Exhausted) -> Self {
+        let Exhausted {
+            kind,
+            permits,
+            per_key_max,
+            free,
+            held,
+        } = exhausted;
+        let limit = kind.limit();
+        let detail = if free == 0 {
+            format!("All permits of {limit} ({permits}) are taken; you hold {held} of them.")
+        } else if held >= per_key_max {
+            format!("You hold {held} streams, as many as event_streams_per_key_max: {per_key_max}.")
+        } else {
+            format!(
+                "You hold {held} of the permits of {limit} ({permits}), and {free} are free: a key \
+                 takes one only while it holds fewer than are free."
+            )
+        };
+        let code = match kind {
+            Kind::EventStreams => Code::TOO_MANY_STREAMS,
+            _ if free == 0 => Code::QUEUE_FULL,
+            _ => Code::TOO_MANY_AT_ONCE,
+        };
+        Self::new(code, detail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use futures_util::future::BoxFuture;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn owner(number: usize) -> Owner {
+        Owner::new(format!("key_{number}"))
+    }
+
+    fn uploads(permits: u64) -> OwnerPermits {
+        OwnerPermits::new(Kind::Uploads, permits, u64::MAX)
+    }
+
+    fn code(refused: Result<OwnerPermit, Exhausted>) -> Code {
+        let exhausted = refused.expect_err("a refusal");
+        Problem::from(exhausted).code()
+    }
+
+    #[test]
+    fn a_share_is_another_refusal_than_none_left() {
+        let permits = uploads(4);
+        let held: Vec<_> = (0..2)
+            .map(|_| permits.try_take(&owner(1)).expect("half"))
+            .collect();
+        let exhausted = permits.try_take(&owner(1)).expect_err("its share");
+        let document = Problem::from(exhausted).document("/", "");
+        assert_eq!((document.status, exhausted.held), (429, 2));
+        assert!(document.detail.contains("uploads_max (4)"), "{document:?}");
+        let others: Vec<_> = (2..4)
+            .map(|key| permits.try_take(&owner(key)).expect("the rest"))
+            .collect();
+        assert_eq!(code(permits.try_take(&owner(5))), Code::QUEUE_FULL);
+        drop((held, others));
+        assert!(permits.try_take(&owner(1)).is_ok());
+    }
+
+    #[test]
+    fn an_open_service_shares_with_nobody() {
+        let permits = uploads(3);
+        let everybody = Owner::anonymous();
+        let held: Vec<_> = (0..3).map(|_| permits.try_take(&everybody)).collect();
+        assert!(held.iter().all(Result::is_ok));
+        assert_eq!(code(permits.try_take(&everybody)), Code::QUEUE_FULL);
+    }
+
+    #[test]
+    fn streams_of_a_key_have_a_limit_of_their_own() {
+        let streams = OwnerPermits::new(Kind::EventStreams, 100, 3);
+        let held: Vec<_> = (0..3).map(|_| streams.try_take(&owner(1))).collect();
+        assert!(held.iter().all(Result::is_ok));
+        assert_eq!(code(streams.try_take(&owner(1))), Code::TOO_MANY_STREAMS);
+        assert!(streams.try_take(&owner(2)).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_waiter_gets_what_comes_back_or_is_refused() {
+        let permits = uploads(2);
+        let (one, two) = (owner(1), owner(2));
+        let first = permits.take(&one).await.expect("a permit");
+        let held = permits.take(&two).await.expect("the other");
+        let mut waiting = Box::pin(permits.take(&two));
+        assert!((&mut waiting).now_or_never().is_none());
+        drop(held);
+        assert!(waiting.await.is_ok());
+        // The wait for the share of a key is bounded.
+        assert_eq!(code(permits.take(&one).await), Code::TOO_MANY_AT_ONCE);
+        drop(first);
+        assert!(permits.try_take(&one).is_ok());
+    }
+
+    proptest! {
+        /// Requests of several keys come, wait, leave and end: the rule holds at each moment, and
+        /// nobody waits for a permit that he may have.
+        #[test]
+        fn nobody_waits_for_a_permit_that_he_may_have(
+            permits in 1_u64..12,
+            steps in prop::collection::vec((0_usize..4, 0_u8..4, any::<usize>()), 0..120),
+        ) {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_time().start_paused(true).build().unwrap();
+            let _entered = runtime.enter();
+            let pool = uploads(permits);
+            let owners: Vec<Owner> = (0..4).map(owner).collect();
+            let mut held: Vec<OwnerPermit> = Vec::new();
+            let mut waiting: Vec<(usize, BoxFuture<'static, Result<OwnerPermit, Exhausted>>)> =
+                Vec::new();
+            for (key, action, which) in steps {
+                match action {
+                    0 | 1 => {
+                        let (pool, owner) = (pool.clone(), owners[key].clone());
+                        waiting.push((key, async move { pool.take(&owner).await }.boxed()));
+                    }
+                    2 if !held.is_empty() => drop(held.swap_remove(which % held.len())),
+                    3 if !waiting.is_empty() => drop(waiting.swap_remove(which % waiting.len())),
+                    _ => {}
+                }
+                let mut left = Vec::new();
+                for (key, mut request) in waiting {
+                    match (&mut request).now_or_never() {
+                        Some(Ok(permit)) => held.push(permit),
+                        Some(Err(_)) => unreachable!("the clock stands still"),
+                        None => left.push((key, request)),
+                    }
+                }
+                waiting = left;
+                let state = pool.0.state();
+                prop_assert_eq!(state.shares.free() + held.len() as u64, permits);
+                for (key, _) in &waiting {
+                    prop_assert!(!pool.0.admits(&state, &owners[*key]));
+                }
+                for owner in &owners {
+                    let own = held.iter().filter(|permit| permit.owner == *owner).count() as u64;
+                    prop_assert_eq!(state.shares.held(owner), own);
+                    prop_assert!(own <= permits.div_ceil(2));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! Open connections, and the choice of the one that makes place for another.
+//!
+//! A connection is worth least while the client does not read, and then while no request is
+//! being answered. Clients are told apart by address; of IPv6, by the first 64 bits, which is the
+//! least that one network holds.
+
+use std::collections::HashMap;
+use std::net::{IpAddr, Ipv6Addr};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use metrics::{counter, gauge};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+/// Connections beyond the limit, for probes.
+const RESERVE: usize = 32;
+
+/// Every open connection.
+#[derive(Clone)]
+pub struct Connections(Arc<Mutex<Open>>);
+
+struct Open {
+    /// Connections at once, without the reserve.
+    limit: usize,
+    next: u64,
+    entries: HashMap<u64, Entry>,
+}
+
+struct Entry {
+    /// The client; none for a trusted proxy.
+    client: Option<IpAddr>,
+    place: Place,
+    activity: Arc<Activity>,
+    aborted: CancellationToken,
+}
+
+/// The use of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Any request.
+    Ordinary,
+    /// `/livez` and `/readyz`, while the client has no more ordinary connections.
+    Reserve,
+}
+
+/// The right to a connection. Dropping the right frees the place.
+pub struct Admitted {
+    connections: Connections,
+    number: u64,
+    place: Place,
+    activity: Arc<Activity>,
+    aborted: CancellationToken,
+}
+
+/// The state of one connection, written by the IO and the requests.
+#[derive(Debug)]
+pub struct Activity {
+    opened: Instant,
+    /// Milliseconds from `opened` to the last byte that was read or written.
+    moved: AtomicU64,
+    /// Whether the client does not read: a write has been pending since `moved`.
+    is_blocked: AtomicBool,
+    /// Requests whose answers have not ended.
+    exchanges: AtomicU32,
+    is_aborted: AtomicBool,
+}
+
+/// A request whose answer has not ended; clones are the same one.
+#[derive(Clone, Debug)]
+pub struct AnswerGuard {
+    _ended: Arc<Ended>,
+}
+
+#[derive(Debug)]
+struct Ended(Arc<Activity>);
+
+/// How much a connection is worth: the least goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Worth {
+    Blocked,
+    Idle,
+    Answering,
+}
+
+impl Connections {
+    /// No connection yet, and room for so many.
+    pub fn new(limit: u64) -> Self {
+        Self(Arc::new(Mutex::new(Open {
+            limit: usize::try_from(limit).unwrap_or(usize::MAX),
+            next: 0,
+            entries: HashMap::new(),
+        })))
+    }
+
+    /// Admits a connection of this address, or of a trusted proxy without one. Where there is no room,
+    /// aborts another connection.
+    pub fn admit(&self, address: Option<IpAddr>) -> Admitted {
+        let client = address.map(network);
+        let mut open = self.lock();
+        let place = open.make_place(client);
+        let number = open.next;
+        open.next += 1;
+        let (activity, aborted) = (Arc::new(Activity::new()), CancellationToken::new());
+        let entry = Entry {
+            client,
+            place,
+            activity: Arc::clone(&activity),
+            aborted: aborted.clone(),
+        };
+        open.entries.insert(number, entry);
+        gauge!("halfspace_connections").increment(1.0);
+        Admitted {
+            connections: self.clone(),
+            number,
+            place,
+            activity,
+            aborted,
+        }
+    }
+
+    /// Aborts the connection that is worth least.
+    pub fn evict(&self) {
+        self.lock().evict(Worth::Answering, |_| true);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Open {
+    /// Finds a place for a connection of this client.
+    fn make_place(&mut self, client: Option<IpAddr>) -> Place {
+        let ordinary = |entry: &Entry| entry.place == Place::Ordinary;
+        let held = |entries: &HashMap<u64, Entry>| {
+            let own = entries.values().filter(|entry| ordinary(entry));
+            own.filter(|entry| entry.client == client).count()
+        };
+        let share_max = (self.limit / 2).max(1);
+        if client.is_some() && held(&self.entries) >= share_max {
+            let own = |entry: &Entry| ordinary(entry) && entry.client == client;
+            // An answer of this client is worth more than its next request.
+            if self.evict(Worth::Idle, own) {
+                return Place::Ordinary;
+            }
+            let reserve = |entry: &Entry| entry.place == Place::Reserve;
+            if self.entries.values().filter(|entry| reserve(entry)).count() >= RESERVE {
+                self.evict(Worth::Answering, reserve);
+            }
+            return Place::Reserve;
+        }
+        if self
+            .entries
+            .values()
+            .filter(|entry| ordinary(entry))
+            .count()
+            >= self.limit
+        {
+            self.evict(Worth::Answering, ordinary);
+        }
+        Place::Ordinary
+    }
+
+    /// Aborts the connection that is worth least, and longest so, of those that `may` name and
+    /// that are worth at most `worth_max`; whether there is one.
+    fn evict(&mut self, worth_max: Worth, may: impl Fn(&Entry) -> bool) -> bool {
+        let ranked = self.entries.iter().filter(|(_, entry)| may(entry));
+        let ranked = ranked.map(|(number, entry)| (entry.activity.rank(), *number));
+        let least = ranked.filter(|((worth, _), _)| *worth <= worth_max).min();
+        let Some(((worth, _), number)) = least else {
+            return false;
+        };
+        if let Some(entry) = self.entries.remove(&number) {
+            entry.activity.abort();
+            entry.aborted.cancel();
+        }
+        let reason = match worth {
+            Worth::Blocked => "connection-blocked",
+            Worth::Idle => "connection-idle",
+            Worth::Answering => "connection-answering",
+        };
+        counter!("halfspace_rejects_total", "reason" => reason).increment(1);
+        true
+    }
+}
+
+impl Admitted {
+    /// Cancelled when another connection takes the place of this one.
+    pub fn aborted(&self) -> &CancellationToken {
+        &self.aborted
+    }
+
+    /// The state of the connection.
+    pub fn activity(&self) -> &Arc<Activity> {
+        &self.activity
+    }
+
+    /// The use of the connection.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        let mut open = self.connections.lock();
+        open.entries.remove(&self.number);
+        gauge!("halfspace_connections").decrement(1.0);
+    }
+}
+
+impl Activity {
+    fn new() -> Self {
+        Self {
+            opened: Instant::now(),
+            moved: AtomicU64::new(0),
+            is_blocked: AtomicBool::new(false),
+            exchanges: AtomicU32::new(0),
+            is_aborted: AtomicBool::new(false),
+        }
+    }
+
+    /// Bytes were read or written.
+    pub fn moved(&self) {
+        let elapsed = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.moved.store(elapsed, Ordering::Relaxed);
+        self.is_blocked.store(false, Ordering::Relaxed);
+    }
+
+    /// A write is pending.
+    pub fn blocked(&self) {
+        self.is_blocked.store(true, Ordering::Relaxed);
+    }
+
+    /// The connection ends at once, without the bytes that wait for its client.
+    pub fn abort(&self) {
+        self.is_aborted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the connection was aborted.
+    pub fn is_aborted(&self) -> bool {
+        self.is_aborted.load(Ordering::Relaxed)
+    }
+
+    /// A request begins. The answer ends when the last clone is dropped.
+    pub fn begin(self: &Arc<Self>) -> AnswerGuard {
+        self.exchanges.fetch_add(1, Ordering::Relaxed);
+        AnswerGuard {
+            _ended: Arc::new(Ended(Arc::clone(self))),
+        }
+    }
+
+    /// The worth of the connection, and the time since when.
+    fn rank(&self) -> (Worth, Instant) {
+        let moved = self.moved.load(Ordering::Relaxed);
+        let since = self.opened + std::time::Duration::from_millis(moved);
+        let worth = if self.is_blocked.load(Ordering::Relaxed) {
+            Worth::Blocked
+        } else if self.exchanges.load(Ordering::Relaxed) == 0 {
+            Worth::Idle
+        } else {
+            Worth::Answering
+        };
+        (worth, since)
+    }
+}
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        self.0.exchanges.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The client of an address.
+fn network(address: IpAddr) -> IpAddr {
+    match address {
+        IpAddr::V4(_) => address,
+        IpAddr::V6(address) => {
+            let first = u128::from(address) >> 64 << 64;
+            IpAddr::V6(Ipv6Addr::from(first))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const A: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1));
+    const B: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 2));
+
+    fn is_open(admitted: &Admitted) -> bool {
+        !admitted.aborted().is_cancelled()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_longest_blocked_goes_first_and_then_the_longest_idle() {
+        let connections = Connections::new(6);
+        let held = [(); 3].map(|()| connections.admit(Some(A)));
+        for (index, one) in held.iter().enumerate() {
+            tokio::time::advance(std::time::Duration::from_secs(1)).await;
+            one.activity().moved();
+            if index > 0 {
+                one.activity().blocked();
+            }
+        }
+        let fourth = connections.admit(Some(A));
+        assert_eq!(held.each_ref().map(is_open), [true, false, true]);
+        let fifth = connections.admit(Some(A));
+        assert_eq!(held.each_ref().map(is_open), [true, false, false]);
+        let sixth = connections.admit(Some(A));
+        assert_eq!(held.each_ref().map(is_open), [false; 3]);
+        assert!([&fourth, &fifth, &sixth].map(is_open) == [true; 3]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_is_being_answered_gets_the_reserve_and_loses_nothing() {
+        let connections = Connections::new(4);
+        let held = [(); 2].map(|()| connections.admit(Some(A)));
+        let exchanges = held.each_ref().map(|one| one.activity().begin());
+        for _ in 0..2 * RESERVE {
+            assert_eq!(connections.admit(Some(A)).place(), Place::Reserve);
+        }
+        let probes: Vec<_> = (0..=RESERVE).map(|_| connections.admit(Some(A))).collect();
+        assert_eq!(probes.iter().filter(|one| is_open(one)).count(), RESERVE);
+        assert_eq!(held.each_ref().map(is_open), [true; 2]);
+        assert_eq!(connections.admit(Some(B)).place(), Place::Ordinary);
+        drop(exchanges);
+        assert_eq!(connections.admit(Some(A)).place(), Place::Ordinary);
+        assert!(!is_open(&held[0]));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_full_service_admits_everybody_and_proxies_have_no_share() {
+        let connections = Connections::new(4);
+        let proxied: Vec<_> = (0..4).map(|_| connections.admit(None)).collect();
+        let exchanges: Vec<_> = proxied.iter().map(|one| one.activity().begin()).collect();
+        assert!(proxied.iter().all(is_open));
+        let other = connections.admit(Some(B));
+        assert_eq!(other.place(), Place::Ordinary);
+        assert_eq!(proxied.iter().filter(|one| is_open(one)).count(), 3);
+        drop((exchanges, proxied));
+        assert_eq!(connections.lock().entries.len(), 1);
+    }
+
+    #[test]
+    fn clients_of_ipv6_are_told_apart_by_64_bits() {
+        let address = |text: &str| network(text.parse().unwrap());
+        assert_eq!(address("2001:db8::1"), address("2001:db8::ffff:2"));
+        assert_ne!(address("2001:db8::1"), address("2001:db8:0:1::1"));
+    }
+}

@@ -1,0 +1,157 @@
+//! The accept loop: limits on connections, heads and slow readers, and an orderly end.
+//!
+//! The loop accepts every connection. When the limit is reached, the new connection takes the place of
+//! the least useful one (see [`connections`]), so no client can keep others out by holding
+//! connections. Does not know any route.
+
+mod connections;
+mod write_rate;
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+use crate::callbacks::Network;
+
+use connections::{Admitted, Connections};
+pub use connections::{AnswerGuard, Place};
+use write_rate::WriteRate;
+
+/// The pause after an accept that failed for want of something, such as file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Bytes of a request's head, and of each connection's buffers.
+const BUFFER_BYTES_MAX: usize = 64 * 1024;
+
+/// Limits of the accept loop.
+#[derive(Clone, Debug)]
+pub struct ServeLimits {
+    /// Connections at once. One address may hold half of them.
+    pub connections_max: u64,
+    /// Networks whose addresses may hold any number of connections.
+    pub trusted_proxies: Vec<Network>,
+    /// Time for a request's head: from the beginning of the connection, and from each answer on.
+    pub head_timeout: Duration,
+    /// Time that the writes of a connection may be pending before the client has read 480 KiB.
+    pub write_window: Duration,
+    /// Time for answers to end after the stop.
+    pub patience: Duration,
+}
+
+impl Default for ServeLimits {
+    fn default() -> Self {
+        Self {
+            connections_max: 1024,
+            trusted_proxies: Vec::new(),
+            head_timeout: Duration::from_secs(10),
+            write_window: Duration::from_secs(30),
+            patience: Duration::from_secs(3),
+        }
+    }
+}
+
+/// The address of the client, for the request's log line.
+#[derive(Clone, Copy, Debug)]
+pub struct Peer(pub IpAddr);
+
+/// Answers connections until `stop`, then lets those that are being answered end.
+///
+/// HTTP/1.1 only: to tell the versions apart a service would first wait for a client's bytes, and
+/// that wait has no timer.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: ServeLimits,
+    stop: CancellationToken,
+) {
+    let connections = Connections::new(limits.connections_max);
+    let graceful = GracefulShutdown::new();
+    let mut builder = http1::Builder::new();
+    builder
+        .timer(TokioTimer::new())
+        .max_buf_size(BUFFER_BYTES_MAX)
+        .header_read_timeout(limits.head_timeout);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stop.cancelled() => break,
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let trusted = limits.trusted_proxies.iter();
+                let is_trusted = trusted.clone().any(|network| network.contains(plain(peer)));
+                let address = (!is_trusted).then(|| plain(peer));
+                let admitted = connections.admit(address);
+                let peer = Peer(plain(peer));
+                // Small answers go out at once, not when a packet is full.
+                let _ = stream.set_nodelay(true);
+                let activity = Arc::clone(admitted.activity());
+                let io = WriteRate::new(stream, activity, limits.write_window);
+                let answered = answer(io, peer, admitted, &builder, &router, graceful.watcher());
+                tokio::spawn(answered);
+            }
+            Err(error) => {
+                tracing::warn!(%error, "no connection can be accepted now");
+                // An aborted connection frees the file descriptor.
+                connections.evict();
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+    drop(listener);
+    tokio::select! {
+        () = graceful.shutdown() => {}
+        () = tokio::time::sleep(limits.patience) => tracing::warn!("connections are cut off at the end"),
+    }
+}
+
+/// The address of the client. IPv4 within IPv6 is IPv4.
+fn plain(peer: SocketAddr) -> IpAddr {
+    peer.ip().to_canonical()
+}
+
+/// Answers the requests of one connection until the end, or until another connection replaces this one.
+fn answer(
+    io: WriteRate,
+    peer: Peer,
+    admitted: Admitted,
+    builder: &http1::Builder,
+    router: &Router,
+    watcher: Watcher,
+) -> impl Future<Output = ()> + use<> {
+    let (activity, aborted) = (Arc::clone(admitted.activity()), admitted.aborted().clone());
+    let (router, place) = (router.clone(), admitted.place());
+    let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(peer);
+        request.extensions_mut().insert(place);
+        let exchange = activity.begin();
+        request.extensions_mut().insert(exchange.clone());
+        let answered = router.clone().oneshot(request);
+        async move {
+            let response = answered.await;
+            // The body of the answer holds the exchange on: see `RequestLine`.
+            drop(exchange);
+            response
+        }
+    });
+    let connection = watcher.watch(builder.serve_connection(TokioIo::new(io), service));
+    async move {
+        tokio::select! {
+            // A broken connection is the client's business.
+            _ = connection => {}
+            () = aborted.cancelled() => {}
+        }
+        drop(admitted);
+    }
+}

@@ -1,0 +1,432 @@
+//! The check of a whole store: reads every record and every blob and compares their digests.
+//!
+//! The check writes nothing and may run beside serving processes. Records that are deleted meanwhile
+//! are skipped. An unreadable part of the database is reported, and the check continues with the rest.
+//! Blobs contain checks of their own, so that they can be checked without their rows.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::formats::{BlocksError, BlocksHeader, Buffers, StoredExamples};
+use crate::learners::run::StopFlag;
+use crate::records::session::packed_rows;
+use crate::records::{Dataset, Job};
+use crate::storage::blobs::opening::MARK;
+use crate::storage::{Blob, Blobs, CheckedStore, ReadSession, StoreError, Table};
+
+use super::check_report::{CheckNews, CheckSummary, Damage};
+use super::checkpoints::Left;
+use super::hexadecimal::unhex;
+
+/// Bytes of a blob read at once.
+const WINDOW_BYTES: u64 = 4 << 20;
+
+/// Damaged blocks reported per blob.
+const DAMAGES_MAX: usize = 20;
+
+/// Interval between two progress messages.
+const TOLD_EVERY: Duration = Duration::from_secs(2);
+
+/// Sorts after every id.
+const LAST: &str = "~";
+
+/// Checks a store. If the database cannot be opened, only the blobs are checked.
+///
+/// # Errors
+/// When a remote database or object store stops answering.
+pub async fn check_store(
+    database: Result<&CheckedStore, &StoreError>,
+    blobs: Option<&Blobs>,
+    tell: &mut (dyn FnMut(CheckNews) + Send),
+) -> Result<CheckSummary, StoreError> {
+    let mut check = Check {
+        blobs,
+        tell,
+        summary: CheckSummary::default(),
+        named: HashSet::new(),
+        is_embedded: database.as_ref().is_ok_and(|store| store.is_embedded()),
+        rows_are_missing: false,
+        told_at: Instant::now(),
+    };
+    match database {
+        Ok(store) => check.rows(store).await?,
+        Err(error) => {
+            check.rows_are_missing = true;
+            check.damaged("database", "schema", error.to_string());
+        }
+    }
+    check.remaining_blobs().await?;
+    Ok(check.summary)
+}
+
+struct Check<'a> {
+    blobs: Option<&'a Blobs>,
+    tell: &'a mut (dyn FnMut(CheckNews) + Send),
+    summary: CheckSummary,
+    /// Keys of the blobs that were checked with their rows.
+    named: HashSet<String>,
+    /// Whether the database is a local file. Read errors of a local file count as damage.
+    is_embedded: bool,
+    /// Whether some rows could not be read. A blob without a row is then no orphan.
+    rows_are_missing: bool,
+    told_at: Instant,
+}
+
+impl Check<'_> {
+    async fn rows(&mut self, store: &CheckedStore) -> Result<(), StoreError> {
+        self.progress("the database checks its pages".to_owned());
+        match store.faults().await {
+            Ok(faults) => faults
+                .into_iter()
+                .for_each(|fault| self.damaged("database", "pages", fault)),
+            Err(error) => self.unreadable("database", "pages", error)?,
+        }
+        if let (Some(blobs), Ok(Some(name))) = (self.blobs, store.name().await)
+            && let Ok(false) = blobs.is_marked_for(&name).await
+        {
+            let detail =
+                "it names another database: the mark is damaged, or --blob-url is another store's";
+            self.damaged("blob", MARK, detail.to_owned());
+        }
+        for table in Table::ALL {
+            self.table(store, table).await?;
+        }
+        match store.digests_of_nothing().await {
+            Ok(found) => found.into_iter().for_each(|id| {
+                let detail = "its digest is there, and it is not".to_owned();
+                self.damaged("table", &id, detail);
+            }),
+            Err(error) => self.unreadable("table", "digests", error)?,
+        }
+        Ok(())
+    }
+
+    /// Checks the rows of a table. If the ids cannot be read in order beyond some place, the rows
+    /// behind that place are read backwards from the end.
+    async fn table(&mut self, store: &CheckedStore, table: Table) -> Result<(), StoreError> {
+        let mut after = String::new();
+        let broken = loop {
+            match store.ids_after(table, &after).await {
+                Ok(ids) => match ids.last() {
+                    None => return Ok(()),
+                    Some(last) if *last <= after => {
+                        break StoreError::corrupt("it is out of order");
+                    }
+                    Some(last) => {
+                        after.clone_from(last);
+                        self.each(store, table, &ids).await?;
+                    }
+                },
+                Err(error) => break error,
+            }
+        };
+        self.unreadable("table", table.name(), broken)?;
+        let mut before = LAST.to_owned();
+        while let Ok(mut ids) = store.ids_before(table, &before).await {
+            ids.retain(|id| *id > after && *id < before);
+            let Some(last) = ids.last() else { break };
+            before.clone_from(last);
+            self.each(store, table, &ids).await?;
+        }
+        Ok(())
+    }
+
+    async fn each(
+        &mut self,
+        store: &CheckedStore,
+        table: Table,
+        ids: &[String],
+    ) -> Result<(), StoreError> {
+        for id in ids {
+            match self.row(store, table, id).await {
+                Ok(()) => {}
+                Err(Failure::Row(error)) => self.unreadable(kind(table), id, error)?,
+                Err(Failure::BlobsAway(error)) => return Err(error),
+            }
+            let checked = self.summary.checked.entry(kind(table)).or_default();
+            *checked += 1;
+            let text = format!("{checked} {} checked", table.name());
+            self.progress(text);
+        }
+        Ok(())
+    }
+
+    async fn row(&mut self, store: &CheckedStore, table: Table, id: &str) -> Result<(), Failure> {
+        let has_digests = match table {
+            Table::Models => store.model(id).await?.map(|read| read.has_digests),
+            Table::Traces => store.trace(id).await?.map(|read| read.has_digests),
+            Table::Answers => store.answer(id).await?.map(|read| read.has_digests),
+            Table::Datasets => match store.dataset(id).await? {
+                None => None,
+                Some(read) => {
+                    self.dataset(store, &read.thing).await?;
+                    Some(read.has_digests)
+                }
+            },
+            Table::Jobs => match store.job(id).await? {
+                None => None,
+                Some(read) => {
+                    self.job(store, &read.thing).await?;
+                    Some(read.has_digests)
+                }
+            },
+            Table::Sessions => match store.session(id).await? {
+                None => None,
+                Some(read) => {
+                    if let Some(detail) = gap(&read.thing) {
+                        self.damaged("session", id, detail);
+                    }
+                    Some(read.has_digests)
+                }
+            },
+            Table::Checkpoints => {
+                self.checkpoint(store, id).await?;
+                None
+            }
+        };
+        if has_digests == Some(false) {
+            *self.summary.without_digests.entry(kind(table)).or_default() += 1;
+        }
+        Ok(())
+    }
+
+    async fn dataset(&mut self, store: &CheckedStore, dataset: &Dataset) -> Result<(), Failure> {
+        let summary = &dataset.summary;
+        let damages = self.blob(&summary.data_key, Some(&summary.sha256), |header| {
+            let is_same = header.n as u64 == summary.n
+                && header.rows as u64 == summary.examples
+                && header.kind == summary.values
+                && header.labels == summary.kind;
+            (!is_same).then(|| "its blob has other examples than its row says".to_owned())
+        });
+        let damages = damages.await?;
+        // The dataset may have been deleted meanwhile.
+        let id = summary.id.to_string();
+        if !damages.is_empty() && store.dataset(&id).await?.is_some() {
+            damages
+                .into_iter()
+                .for_each(|detail| self.damaged("dataset", &id, detail));
+        }
+        Ok(())
+    }
+
+    /// Checks the data of a job. Ended jobs have none.
+    async fn job(&mut self, store: &CheckedStore, job: &Job) -> Result<(), Failure> {
+        if job.status.is_ended() {
+            return Ok(());
+        }
+        let id = job.id.to_string();
+        let mut damages = Vec::new();
+        if let Some(key) = &job.data_key {
+            let sha256 = job.data_sha256.as_deref();
+            damages = self.blob(key, sha256, |_| None).await?;
+        }
+        if let Some(dataset) = &job.dataset
+            && let Ok(None) = store.dataset(&dataset.to_string()).await
+        {
+            damages.push(format!("its dataset {dataset} is not there"));
+        }
+        let is_there = async || {
+            let found = store.job(&id).await;
+            found.map(|found| found.is_some_and(|read| !read.thing.status.is_ended()))
+        };
+        if !damages.is_empty() && is_there().await? {
+            damages
+                .into_iter()
+                .for_each(|detail| self.damaged("job", &id, detail));
+        }
+        Ok(())
+    }
+
+    async fn checkpoint(&mut self, store: &CheckedStore, id: &str) -> Result<(), Failure> {
+        let Some((body, program)) = store.checkpoint(id).await? else {
+            return Ok(());
+        };
+        if program.is_some_and(|program| program != env!("CARGO_PKG_VERSION")) {
+            self.summary.foreign_checkpoints += 1;
+            return Ok(());
+        }
+        // The damage of a job's own row is reported with the job.
+        let Some(job) = store.job(id).await.ok().flatten() else {
+            return Ok(());
+        };
+        let is_whole = in_pool(move || Left::open(&job.thing, &body).is_some()).await?;
+        // The checkpoint may have been deleted meanwhile.
+        if !is_whole && store.checkpoint(id).await?.is_some() {
+            let detail = "it does not have the digest that was sealed into it; the job begins anew";
+            self.damaged("checkpoint", id, detail.to_owned());
+        }
+        Ok(())
+    }
+
+    /// The damage of a blob.
+    async fn blob(
+        &mut self,
+        key: &str,
+        sha256: Option<&str>,
+        compare: impl FnOnce(&BlocksHeader) -> Option<String>,
+    ) -> Result<Vec<String>, Failure> {
+        let Some(blobs) = self.blobs else {
+            return Ok(vec![format!("there is no folder for its blob {key}")]);
+        };
+        self.named.insert(key.to_owned());
+        let source = match blobs.read_once(key).await {
+            Ok(Some(source)) => source,
+            Ok(None) => return Ok(vec![format!("its blob {key} is not there")]),
+            Err(error) if blobs.is_remote() => return Err(Failure::BlobsAway(error)),
+            Err(error) => return Ok(vec![format!("{}{error}", its_blob(key))]),
+        };
+        let digest = match sha256.map(unhex) {
+            Some(None) => return Ok(vec!["the digest that was recorded is no digest".to_owned()]),
+            Some(digest) => digest,
+            None => None,
+        };
+        let read = in_pool(move || {
+            let buffers = Buffers {
+                whole_bytes_max: 0,
+                window_bytes: WINDOW_BYTES,
+            };
+            let stop = StopFlag::default();
+            let stored = StoredExamples::open(source, digest.unwrap_or_default(), buffers, stop)?;
+            let mut bytes = 0;
+            let see = &mut |read| bytes += read;
+            let damages = stored.damages(digest.is_some(), DAMAGES_MAX, see);
+            Ok::<_, BlocksError>((stored, damages, bytes))
+        });
+        let (stored, mut damages, bytes) = match read.await? {
+            Ok(read) => read,
+            Err(damage) => return Ok(vec![format!("{}{damage}", its_blob(key))]),
+        };
+        let is_away = |damage: &BlocksError| matches!(damage, BlocksError::Io(_));
+        if blobs.is_remote() && damages.iter().any(is_away) {
+            let away = damages.swap_remove(0).to_string();
+            return Err(Failure::BlobsAway(StoreError::unavailable(away)));
+        }
+        self.summary.blob_bytes += bytes;
+        *self.summary.checked.entry("blob").or_default() += 1;
+        // Without checks and without a digest only the structure was checked.
+        if !stored.is_checked() && digest.is_none() {
+            *self.summary.without_digests.entry("blob").or_default() += 1;
+        }
+        let damages = damages
+            .iter()
+            .map(|damage| format!("{}{damage}", its_blob(key)));
+        Ok(damages.chain(compare(stored.header())).collect())
+    }
+
+    /// Blobs without a row: orphans, or blobs whose rows cannot be read.
+    async fn remaining_blobs(&mut self) -> Result<(), StoreError> {
+        let Some(blobs) = self.blobs else {
+            return Ok(());
+        };
+        let mut found = blobs.list("datasets").await?;
+        found.extend(blobs.list("jobs").await?);
+        found.sort_by(|one, next| one.key.cmp(&next.key));
+        for Blob { key, bytes, .. } in found {
+            if self.named.contains(&key) {
+                continue;
+            }
+            if !self.rows_are_missing {
+                self.summary.orphans += 1;
+                self.summary.orphan_bytes += bytes;
+                continue;
+            }
+            match self.blob(&key, None, |_| None).await {
+                Ok(damages) => damages.into_iter().for_each(|detail| {
+                    self.damaged("blob", &key, detail.replace(&its_blob(&key), ""))
+                }),
+                Err(Failure::Row(error) | Failure::BlobsAway(error)) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn damaged(&mut self, kind: &'static str, id: &str, detail: String) {
+        self.summary.damages += 1;
+        let id = id.to_owned();
+        (self.tell)(CheckNews::Damage(Damage { kind, id, detail }));
+    }
+
+    /// Reports an unreadable row.
+    ///
+    /// # Errors
+    /// The same error if a remote database is away.
+    fn unreadable(
+        &mut self,
+        kind: &'static str,
+        id: &str,
+        error: StoreError,
+    ) -> Result<(), StoreError> {
+        match error {
+            StoreError::Unavailable(_) if !self.is_embedded => return Err(error),
+            StoreError::Corrupt(damage) => self.damaged(kind, id, damage.to_string()),
+            error => self.damaged(kind, id, error.to_string()),
+        }
+        self.rows_are_missing |= ["dataset", "job", "table"].contains(&kind);
+        Ok(())
+    }
+
+    fn progress(&mut self, text: String) {
+        if self.told_at.elapsed() >= TOLD_EVERY {
+            self.told_at = Instant::now();
+            (self.tell)(CheckNews::Progress(text));
+        }
+    }
+}
+
+/// Why the check of a row ended early.
+enum Failure {
+    /// The row cannot be read.
+    Row(StoreError),
+    /// The object store does not answer.
+    BlobsAway(StoreError),
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Row(error)
+    }
+}
+
+/// The kind of a table's rows.
+fn kind(table: Table) -> &'static str {
+    match table {
+        Table::Datasets => "dataset",
+        Table::Models => "model",
+        Table::Sessions => "session",
+        Table::Jobs => "job",
+        Table::Traces => "trace",
+        Table::Checkpoints => "checkpoint",
+        Table::Answers => "answer",
+    }
+}
+
+/// The prefix of the damage of a blob in the report of a record.
+fn its_blob(key: &str) -> String {
+    format!("its blob {key}: ")
+}
+
+/// A gap in a session's log, or between the log's end and the session's position.
+fn gap(session: &ReadSession) -> Option<String> {
+    let mut stands = session.snapshot.unwrap_or(0);
+    for (position, examples) in &session.log {
+        if *position != stands {
+            return Some(format!(
+                "its log has nothing from position {stands} to {position}"
+            ));
+        }
+        stands += packed_rows(examples)?;
+    }
+    let position = session.record.position;
+    (stands != position)
+        .then(|| format!("its log ends at position {stands}, and it stands at {position}"))
+}
+
+async fn in_pool<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, StoreError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| StoreError::Other(error.into()))
+}

@@ -1,0 +1,74 @@
+//! The report of a check: each damage at once, and a summary at the end.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+
+/// A damaged part of a store.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Damage {
+    /// `database`, `table`, `dataset`, `model`, `session`, `job`, `trace`, `checkpoint`, `answer` or `blob`.
+    pub kind: &'static str,
+    /// An id, the name of a table, or the key of a blob. Of an `answer`, the id of the thing that the request
+    /// made.
+    pub id: String,
+    /// The damaged part.
+    pub detail: String,
+}
+
+/// The result of a check.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct CheckSummary {
+    /// Checked records and blobs by kind.
+    pub checked: BTreeMap<&'static str, u64>,
+    /// Records of older programs, by kind, which have no digests. Some damage of them cannot be found.
+    pub without_digests: BTreeMap<&'static str, u64>,
+    /// Bytes of checked blobs.
+    pub blob_bytes: u64,
+    /// Blobs without a row, including those of uploads in progress.
+    pub orphans: u64,
+    pub orphan_bytes: u64,
+    /// Checkpoints of another version of the program. Only that version can check them.
+    pub foreign_checkpoints: u64,
+    pub damages: u64,
+}
+
+impl fmt::Display for CheckSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let listed = |counts: &BTreeMap<&'static str, u64>| {
+            let words = counts.iter().map(|(kind, count)| format!("{count} {kind}"));
+            words.collect::<Vec<_>>().join(", ")
+        };
+        writeln!(
+            f,
+            "checked: {}, {} bytes of blobs",
+            listed(&self.checked),
+            self.blob_bytes
+        )?;
+        if !self.without_digests.is_empty() {
+            let without = listed(&self.without_digests);
+            writeln!(f, "without digests, written by an older program: {without}")?;
+        }
+        if self.foreign_checkpoints > 0 {
+            let count = self.foreign_checkpoints;
+            writeln!(f, "checkpoints of another version, not checked: {count}")?;
+        }
+        if self.orphans > 0 {
+            let (orphans, bytes) = (self.orphans, self.orphan_bytes);
+            writeln!(f, "blobs without a row: {orphans}, {bytes} bytes")?;
+        }
+        match self.damages {
+            0 => write!(f, "no damage found"),
+            damages => write!(f, "damages: {damages}"),
+        }
+    }
+}
+
+/// Messages of a check in progress.
+#[derive(Clone, Debug)]
+pub enum CheckNews {
+    Damage(Damage),
+    /// Progress, as text for people.
+    Progress(String),
+}

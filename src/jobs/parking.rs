@@ -1,0 +1,174 @@
+//! Jobs that hold a lease and wait for a permit: how a computation lends its permit, and who waits.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::time::Instant;
+
+use crate::records::schedule::Rank;
+use crate::records::{JobId, Owner};
+
+/// The permit of one computation. The computation and its keeper share it: a computation may outlive
+/// its keeper, and the keeper takes the permit away while the computation is parked.
+#[derive(Debug, Default)]
+pub struct PermitSlot(Mutex<Option<OwnedSemaphorePermit>>);
+
+impl PermitSlot {
+    /// A slot that holds a permit.
+    pub fn new(permit: OwnedSemaphorePermit) -> Arc<Self> {
+        Arc::new(Self(Mutex::new(Some(permit))))
+    }
+
+    /// Takes the permit out.
+    pub fn take(&self) -> Option<OwnedSemaphorePermit> {
+        self.lock().take()
+    }
+
+    fn put(&self, permit: OwnedSemaphorePermit) {
+        *self.lock() = Some(permit);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<OwnedSemaphorePermit>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A parked job, as the scheduler sees it.
+#[derive(Debug)]
+struct Parked {
+    job: JobId,
+    owner: Owner,
+    rank: Rank,
+    resume: oneshot::Sender<OwnedSemaphorePermit>,
+}
+
+/// The parked jobs of a process.
+#[derive(Debug, Default)]
+pub struct ParkedJobs(Mutex<Vec<Parked>>);
+
+impl ParkedJobs {
+    /// Owner and rank of each parked job.
+    pub fn list(&self) -> Vec<(JobId, Owner, Rank)> {
+        let listed = |parked: &Parked| (parked.job, parked.owner.clone(), parked.rank);
+        self.lock().iter().map(listed).collect()
+    }
+
+    /// How many jobs are parked.
+    pub fn count(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Gives a permit to a parked job, which resumes. The permit comes back where the job is parked no
+    /// more.
+    pub fn resume(
+        &self,
+        job: JobId,
+        permit: OwnedSemaphorePermit,
+    ) -> Result<(), OwnedSemaphorePermit> {
+        let mut parked = self.lock();
+        match parked.iter().position(|parked| parked.job == job) {
+            Some(at) => parked.swap_remove(at).resume.send(permit),
+            None => Err(permit),
+        }
+    }
+
+    fn add(&self, job: JobId, owner: Owner, rank: Rank) -> oneshot::Receiver<OwnedSemaphorePermit> {
+        let (resume, resumed) = oneshot::channel();
+        self.lock().push(Parked {
+            job,
+            owner,
+            rank,
+            resume,
+        });
+        resumed
+    }
+
+    /// The parked jobs, without those whose keeper is gone.
+    fn lock(&self) -> MutexGuard<'_, Vec<Parked>> {
+        let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        parked.retain(|parked| !parked.resume.is_closed());
+        parked
+    }
+}
+
+/// Whether a job computes or is parked, and since when.
+#[derive(Debug)]
+pub struct Stance {
+    permit: Arc<PermitSlot>,
+    /// When this attempt began.
+    begun: Instant,
+    since: Instant,
+    resumed: Option<oneshot::Receiver<OwnedSemaphorePermit>>,
+    slice: Duration,
+}
+
+impl Stance {
+    /// Of a job that begins to compute now.
+    pub fn new(permit: Arc<PermitSlot>, slice: Duration) -> Self {
+        metrics::gauge!("halfspace_jobs_parked").increment(0.0);
+        let now = Instant::now();
+        Self {
+            permit,
+            begun: now,
+            since: now,
+            resumed: None,
+            slice,
+        }
+    }
+
+    /// When this attempt began.
+    pub fn begun(&self) -> Instant {
+        self.begun
+    }
+
+    /// Whether the job is parked.
+    pub fn is_parked(&self) -> bool {
+        self.resumed.is_some()
+    }
+
+    /// Whether the job has computed, or was parked, for a slice.
+    pub fn has_had_its_slice(&self) -> bool {
+        self.since.elapsed() >= self.slice
+    }
+
+    /// Waits another slice.
+    pub fn wait_on(&mut self) {
+        self.since = Instant::now();
+    }
+
+    /// Parks the job, whose run waits already. The permit is free from now on.
+    pub fn park(&mut self, parked: &ParkedJobs, job: JobId, owner: Owner, rank: Rank) {
+        self.resumed = Some(parked.add(job, owner, rank));
+        self.since = Instant::now();
+        drop(self.permit.take());
+        metrics::gauge!("halfspace_jobs_parked").increment(1.0);
+    }
+
+    /// The permit with which the job resumes, once the scheduler gives it.
+    pub async fn resumed(&mut self) -> OwnedSemaphorePermit {
+        if let Some(resumed) = &mut self.resumed
+            && let Ok(permit) = resumed.await
+        {
+            return permit;
+        }
+        std::future::pending().await
+    }
+
+    /// The job computes again, with a permit unless somebody ended it.
+    pub fn unpark(&mut self, permit: Option<OwnedSemaphorePermit>) {
+        if let Some(permit) = permit {
+            self.permit.put(permit);
+        }
+        if self.resumed.take().is_some() {
+            metrics::gauge!("halfspace_jobs_parked").decrement(1.0);
+        }
+        self.since = Instant::now();
+    }
+}
+
+impl Drop for Stance {
+    fn drop(&mut self) {
+        self.unpark(None);
+    }
+}

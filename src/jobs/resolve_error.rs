@@ -1,0 +1,50 @@
+//! Errors that `resolve` returns.
+
+use crate::experiments::ExperimentError;
+use crate::learners::parameters::ParameterError;
+use crate::learners::task::TaskError;
+use crate::records::grid::{GridCell, GridError};
+
+/// Why a stored or sent request cannot run.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum ResolveError {
+    /// No learner has this name.
+    #[error("there is no learner `{name}`; there are: {known}")]
+    UnknownLearner { name: String, known: String },
+    /// Parameters that the learner does not have, or out of their range.
+    #[error("{} of the learner's parameters are wrong", .0.len())]
+    Parameters(Vec<ParameterError>),
+    /// Task and data do not fit.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// The question is too hard for a sample of this size.
+    #[error("{0}")]
+    Intractable(String),
+    /// A field of the task does not fit the data.
+    #[error("{field}: {detail}")]
+    Field { field: &'static str, detail: String },
+    /// A sample is missing, or was given besides generated data.
+    #[error("a job has either a sample or generated data")]
+    NoData,
+    /// The named model was not loaded.
+    #[error("the job reads a model, which is missing")]
+    NoModel,
+    /// An experiment that is not run.
+    #[error(transparent)]
+    Experiment(#[from] ExperimentError),
+    /// Another version of the program cut the experiment.
+    #[error("the experiment was cut into {asked} parts, and is into {now} by this version")]
+    OtherParts { asked: u32, now: u32 },
+    /// A grid that is none.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// A training of a grid that cannot run.
+    #[error("with {}: {error}", .cell.shown())]
+    Cell {
+        cell: Box<GridCell>,
+        error: Box<ResolveError>,
+    },
+    /// The stored results of the parts cannot be read.
+    #[error("what came of a part cannot be read: {0}")]
+    Damaged(String),
+}

@@ -1,0 +1,122 @@
+//! Service time: the age of records, measured without trust in the time of day.
+//!
+//! The time of day may jump: a machine starts with an empty clock battery, or an operator mistypes a
+//! year. Service time is the time for which some process ran, measured by monotonic clocks. Records
+//! carry times of day, which may be wrong. Therefore each process stores, for each hour of service,
+//! the earliest time of day that the clock showed (`Store::note_time`). A record is older than thirty
+//! days of service if the time of the record is earlier than every clock reading of these thirty days.
+//! Sweeps delete such records only.
+//!
+//! No record ages while no process runs: a service that was off keeps records longer. A record that
+//! a fast clock dated into the future stays until the clocks arrive there.
+
+use std::time::Duration;
+
+use crate::records::Timestamp;
+use crate::storage::{StoreError, TimeNote};
+
+use super::service::Jobs;
+
+/// Smaller jumps are not logged.
+const TOLERANCE_MS: i64 = 60_000;
+
+/// Clock readings are kept for two days beyond the longest retention.
+const REMEMBERED_MS: u64 = 2 * 86_400_000;
+
+/// The clock readings of the last note.
+#[derive(Debug, Default)]
+pub(super) struct ServiceClock(tokio::sync::Mutex<Option<Seen>>);
+
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    /// Service time in milliseconds, as stored.
+    observed_ms: u64,
+    /// Monotonic clock.
+    elapsed: Duration,
+    /// Time of day.
+    reading: Timestamp,
+}
+
+impl Jobs {
+    /// Whether the clock has jumped since the last note.
+    pub(super) async fn clock_jumped(&self) -> bool {
+        let seen = *self.service_clock.0.lock().await;
+        seen.is_some_and(|seen| self.jump_since(&seen).abs() > TOLERANCE_MS)
+    }
+
+    /// Milliseconds by which the time of day has moved more than the monotonic clock.
+    fn jump_since(&self, seen: &Seen) -> i64 {
+        let passed = self.ids.elapsed().saturating_sub(seen.elapsed);
+        let passed = i64::try_from(passed.as_millis()).unwrap_or(i64::MAX);
+        let went = self.ids.now().milliseconds() - seen.reading.milliseconds();
+        went.saturating_sub(passed)
+    }
+
+    /// Stores the service time and the earliest clock reading since the last note.
+    ///
+    /// # Errors
+    /// Those of the store. The next note then includes the reading.
+    pub(super) async fn note_time(&self) -> Result<(), StoreError> {
+        let mut last = self.service_clock.0.lock().await;
+        let (elapsed, reading) = (self.ids.elapsed(), self.ids.now());
+        let observed_ms = match &*last {
+            Some(seen) => {
+                let jump = self.jump_since(seen);
+                if jump.abs() > TOLERANCE_MS {
+                    let (seconds, was) = (jump / 1_000, seen.reading);
+                    tracing::warn!(%was, now = %reading, seconds, "the clock jumped; retention is not affected");
+                }
+                let passed = elapsed.saturating_sub(seen.elapsed).as_millis();
+                seen.observed_ms + u64::try_from(passed).unwrap_or(u64::MAX)
+            }
+            None => {
+                self.compare_with_last_reading(reading).await?;
+                self.store.observed_time().await?
+            }
+        };
+        let earliest = self.ids.take_earliest();
+        let kept_ms = u64::from(self.config.retention_days) * 86_400_000 + REMEMBERED_MS;
+        let note = TimeNote {
+            observed_ms,
+            earliest,
+            kept_ms,
+        };
+        let noted = self.store.note_time(&note).await;
+        if noted.is_err() {
+            self.ids.see(earliest);
+        }
+        *last = Some(Seen {
+            observed_ms: noted?,
+            elapsed,
+            reading,
+        });
+        Ok(())
+    }
+
+    /// Warns at the start if the clock is before, or far after, the last stored reading.
+    async fn compare_with_last_reading(&self, now: Timestamp) -> Result<(), StoreError> {
+        let Some(last) = self.store.earliest_reading(0).await? else {
+            return Ok(());
+        };
+        let seconds = (now.milliseconds() - last.milliseconds()) / 1_000;
+        if seconds < -TOLERANCE_MS / 1_000 {
+            tracing::warn!(was = %last, %now, "the clock is behind its last stored reading; retention is not affected");
+        } else if seconds / 86_400 > i64::from(self.config.retention_days) {
+            tracing::warn!(
+                was = %last, %now,
+                "the clock is ahead of its last stored reading by more than --retention-days: if the service \
+                 was not off for so long, the clock is wrong; retention is not affected"
+            );
+        }
+        Ok(())
+    }
+
+    /// Records with an earlier time are older than `kept_ms` of service. `None` if the service has
+    /// not run for so long.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub(super) async fn horizon(&self, kept_ms: u64) -> Result<Option<Timestamp>, StoreError> {
+        self.store.earliest_reading(kept_ms).await
+    }
+}

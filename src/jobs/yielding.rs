@@ -1,0 +1,202 @@
+//! How a running job yields: it parks where its stop flag is looked at, keeps its lease, and lends its
+//! permit. A job that stays parked goes back to the queue with its state.
+//!
+//! A job under which processes have died runs alone: see [`Solitude`]. The policy is in
+//! `records/schedule.rs`.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+
+use crate::learners::run::{Interrupt, Run};
+use crate::records::schedule::{PROBATION_SECONDS, Rank, slice_seconds};
+use crate::storage::{Alone, Fenced, Requeue, history};
+
+use super::checkpoints::Held;
+use super::keeper::{Hold, Keeper, progress};
+use super::service::Jobs;
+
+/// How long a keeper waits for a run to look at its flag before it beats again.
+const PARK_PATIENCE: Duration = Duration::from_millis(100);
+
+/// The pause between two looks at a run that is to park.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// All other permits of the process, for a job that must run alone. The other jobs of the process park.
+pub(super) struct Solitude<'a> {
+    jobs: &'a Jobs,
+    alone: Alone,
+    _permits: Option<OwnedSemaphorePermit>,
+}
+
+impl<'a> Solitude<'a> {
+    /// Waits until all other jobs of this process are parked or have ended.
+    pub(super) async fn enter(jobs: &'a Jobs, alone: Alone) -> Self {
+        jobs.has_suspect.store(true, Ordering::Relaxed);
+        let mut solitude = Self {
+            jobs,
+            alone,
+            _permits: None,
+        };
+        let others = jobs.config.workers.saturating_sub(1) as u32;
+        let permits = Arc::clone(&jobs.permits);
+        // The semaphore is never closed.
+        solitude._permits = permits.acquire_many_owned(others).await.ok();
+        solitude
+    }
+}
+
+impl Drop for Solitude<'_> {
+    fn drop(&mut self) {
+        self.jobs.has_suspect.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Jobs {
+    /// How long a job computes before it may yield.
+    pub(super) fn slice(&self, switch_seconds: f64) -> Duration {
+        let least = self.config.slice.as_secs_f64();
+        Duration::try_from_secs_f64(slice_seconds(least, switch_seconds)).unwrap_or(Duration::MAX)
+    }
+}
+
+impl Keeper<'_> {
+    /// Whether the job, a suspect, has computed far enough beyond the point of death.
+    pub(super) fn is_acquitted(&self) -> bool {
+        let solitude = self.solitude.as_ref();
+        solitude.is_some_and(|solitude| {
+            self.spent().seconds > solitude.alone.death_seconds + PROBATION_SECONDS
+        })
+    }
+
+    /// Parks the job where a waiting one goes first; stores it where it has been parked for long.
+    pub(super) async fn give_way(&mut self, run: &Run) {
+        if self.hold != Hold::Held {
+            return;
+        }
+        if self.stance.is_parked() {
+            match run.stop.look() {
+                Some(_) => self.resume(run, None),
+                None if self.stance.has_had_its_slice() => self.store(run).await,
+                None => {}
+            }
+        } else if run.stop.is_parked() {
+            // It was asked to earlier, and looked at its flag only now.
+            self.park(run).await;
+        } else if self.is_to_yield().await {
+            run.stop.pause();
+            let deadline = Instant::now() + PARK_PATIENCE;
+            while !run.stop.is_parked() && Instant::now() < deadline {
+                tokio::time::sleep(LOOK).await;
+            }
+            if run.stop.is_parked() {
+                self.park(run).await;
+            }
+        }
+    }
+
+    /// Ends a pause, with a permit unless somebody ended the run.
+    pub(super) fn resume(&mut self, run: &Run, permit: Option<OwnedSemaphorePermit>) {
+        if permit.is_some() && run.stop.look().is_none() {
+            history::resumed(self.lease);
+        }
+        if let Some(computing) = &self.computing {
+            computing.checkpointing.forgo();
+            computing.states.stopwatch.start();
+        }
+        self.stance.unpark(permit);
+        run.stop.resume();
+    }
+
+    /// Whether a waiting job goes first. While a permit is free, nobody has to make room.
+    async fn is_to_yield(&self) -> bool {
+        let jobs = self.jobs;
+        if self.solitude.is_some() {
+            return false;
+        }
+        if jobs.has_suspect.load(Ordering::Relaxed) {
+            return true;
+        }
+        let is_idle = jobs.permits.available_permits() > 0;
+        let is_full = jobs.parked.count() >= jobs.config.workers;
+        if is_idle || is_full || !self.stance.has_had_its_slice() {
+            return false;
+        }
+        let rank = self.rank();
+        match jobs.line(&self.job.owner).await {
+            Ok(line) => line.interrupts(&rank),
+            Err(_) => false,
+        }
+    }
+
+    fn rank(&self) -> Rank {
+        let level = self.job.demand.level(self.spent().seconds);
+        Rank::new(self.job.priority, level, self.job.id)
+    }
+
+    /// Lends the permit of a run that waits.
+    async fn park(&mut self, run: &Run) {
+        history::parked(self.lease);
+        if let Some(computing) = &self.computing {
+            computing.states.stopwatch.stop();
+        }
+        let (job, rank) = (self.job, self.rank());
+        self.stance
+            .park(&self.jobs.parked, job.id, job.owner.clone(), rank);
+        metrics::counter!("halfspace_jobs_parked_total").increment(1);
+        tracing::debug!(job = %job.id, "parked; a waiting job goes first");
+        if let Some(interrupt) = self.beat_now(run.progress.counts(), false).await {
+            run.stop.raise(interrupt);
+        }
+        self.jobs.hub.work.notify_one();
+    }
+
+    /// Puts a parked job back into the queue with its state, in one transaction. A job without a state
+    /// stays parked, and so does one whose state cannot be written.
+    async fn store(&mut self, run: &Run) {
+        self.stance.wait_on();
+        let Some(computing) = &mut self.computing else {
+            return;
+        };
+        if !computing.has_state {
+            return;
+        }
+        let begun = self.stance.begun();
+        let held = computing.checkpointing.hold(run, self.job, begun).await;
+        let (state, cost) = match held {
+            Held::State { state, cost } => (state, cost),
+            Held::NotYet => return,
+            Held::TooLarge => {
+                computing.has_state = false;
+                return;
+            }
+        };
+        let progress = progress(&run.progress.counts(), self.planned);
+        let requeue = Requeue {
+            spent: self.spent(),
+            checkpoint: Some(&state),
+            progress: Some(&progress),
+            switch_seconds: Some(cost.as_secs_f64()),
+            ..Requeue::default()
+        };
+        let jobs = self.jobs;
+        let requeued = jobs.store.requeue_job(self.lease, &requeue, jobs.ids.now());
+        match requeued.await {
+            Ok(fenced) => {
+                self.hold = match fenced {
+                    Fenced::Done => Hold::Requeued,
+                    Fenced::Lost => Hold::Lost,
+                };
+                metrics::counter!("halfspace_preemptions_total").increment(1);
+                tracing::debug!(job = %self.job.id, "went back to the queue with its state");
+                run.stop.raise(Interrupt::Suspended);
+                jobs.hub.changed(self.job.id);
+            }
+            // The lease goes on. The next slice tries again.
+            Err(error) => tracing::warn!(job = %self.job.id, %error, "stays parked"),
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! How linear weights read the bits of a Boolean example.
+
+/// How a Boolean example is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Bit 1 is +1 and bit 0 is -1.
+    Signed,
+    /// Bit 1 is 1 and bit 0 is 0.
+    Unsigned,
+}
+
+impl Reading {
+    /// The name in requests and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Signed => "signed",
+            Self::Unsigned => "unsigned",
+        }
+    }
+
+    /// The value of a bit.
+    pub fn value(self, bit: bool) -> f64 {
+        match (self, bit) {
+            (_, true) => 1.0,
+            (Self::Signed, false) => -1.0,
+            (Self::Unsigned, false) => 0.0,
+        }
+    }
+}

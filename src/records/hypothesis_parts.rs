@@ -1,0 +1,138 @@
+//! The parts of a hypothesis out of a document, each checked.
+
+use serde_json::{Number, Value};
+
+use crate::bits::BitVector;
+use crate::learners::bounded::BoundedWeights;
+use crate::learners::decimal::Decimal;
+use crate::learners::kernel_winnow_weights::{KernelWinnowWeights, active_features};
+use crate::learners::linear::{
+    INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights,
+};
+use crate::learners::power_sum::Base;
+use crate::learners::unit::Unit;
+
+use super::hypothesis::{CountedExample, HypothesisError, ReadingName};
+
+/// A number stands for a double, a string for a decimal.
+pub(super) fn factor(alpha: &Value) -> Option<Base> {
+    match alpha {
+        Value::String(text) => Base::of_decimal(&Decimal::parse(text).ok()?),
+        number => number.as_f64().and_then(Base::new),
+    }
+}
+
+pub(super) fn threshold(theta: &str) -> Result<Decimal, HypothesisError> {
+    match Decimal::parse(theta) {
+        Ok(theta) if !theta.is_zero() => Ok(theta),
+        Ok(_) => Err(HypothesisError("theta is 0".to_owned())),
+        Err(detail) => Err(HypothesisError(format!("theta: {detail}"))),
+    }
+}
+
+pub(super) fn add_example(
+    weights: &mut KernelWinnowWeights,
+    example: &CountedExample,
+) -> Result<(), HypothesisError> {
+    let wrong = |what: String| Err(HypothesisError(what));
+    let x = match BitVector::from_bit_string(example.x.as_bytes()) {
+        Ok(x) if x.n() == weights.n() => x,
+        Ok(x) => return wrong(format!("{} features, but n is {}", x.n(), weights.n())),
+        Err(at) => return wrong(format!("character {} is neither 0 nor 1", at + 1)),
+    };
+    let active = active_features(&x);
+    let most = weights.active_max();
+    if active.len() as u64 > most || active.is_empty() {
+        let count = active.len();
+        return wrong(format!("{count} active features, not from 1 to {most}"));
+    }
+    let by = match (example.y, i32::try_from(example.count)) {
+        (1, Ok(count @ 1..)) => count,
+        (-1, Ok(count @ 1..)) => -count,
+        (y, _) => return wrong(format!("y is {y}, count is {}", example.count)),
+    };
+    let added = weights.add(&active, by);
+    added.map_err(|full| HypothesisError(full.to_string()))
+}
+
+pub(super) fn bounded(
+    n: usize,
+    weights: &[Number],
+    inhibition: &Number,
+    threshold: &Number,
+) -> Result<BoundedWeights, HypothesisError> {
+    if weights.len() != n {
+        return Err(HypothesisError(format!(
+            "{} weights, but n is {n}",
+            weights.len()
+        )));
+    }
+    let numbers: Option<Vec<f64>> = weights.iter().map(Number::as_f64).collect();
+    let made =
+        (|| BoundedWeights::from_numbers(numbers?, inhibition.as_f64()?, threshold.as_f64()?))();
+    made.ok_or_else(|| {
+        let detail = "weights lie in [0, 1], inhibition and threshold are not negative";
+        HypothesisError(detail.to_owned())
+    })
+}
+
+/// Whole multiples of a unit, over Boolean data.
+fn multiples(
+    weights: &[Number],
+    bias: Option<&Number>,
+    reading: Option<ReadingName>,
+    unit: &Number,
+) -> Result<LinearWeights, HypothesisError> {
+    let made = || {
+        let unit = Unit::new(unit.as_f64()?)?;
+        let all: Option<Vec<f64>> = weights.iter().chain(bias).map(Number::as_f64).collect();
+        let mut counts = unit.counts(&all?)?;
+        let bias = bias.and_then(|_| counts.pop());
+        let weights = IntegerWeights::new(reading?.into(), counts, bias);
+        Some(LinearWeights::Integer(weights.of_unit(unit)))
+    };
+    made().ok_or_else(|| {
+        let detail = "a weight is no whole multiple of the unit, at most 2^40 times, over Boolean \
+                      examples";
+        HypothesisError(detail.to_owned())
+    })
+}
+
+/// Whole numbers over Boolean data are integer weights, and so are whole multiples of a unit;
+/// anything else are real ones.
+pub(super) fn linear(
+    n: usize,
+    weights: &[Number],
+    bias: Option<&Number>,
+    reading: Option<ReadingName>,
+    unit: Option<&Number>,
+) -> Result<LinearWeights, HypothesisError> {
+    if weights.len() != n || n == 0 {
+        return Err(HypothesisError(format!(
+            "{} weights, but n is {n}",
+            weights.len()
+        )));
+    }
+    if let Some(unit) = unit {
+        return multiples(weights, bias, reading, unit);
+    }
+    let all = || weights.iter().chain(bias);
+    let is_integer = |number: &Number| {
+        let whole = number.as_i64();
+        whole.is_some_and(|whole| whole.unsigned_abs() <= INTEGER_WEIGHT_MAX.unsigned_abs())
+    };
+    if let Some(reading) = reading.filter(|_| all().all(is_integer)) {
+        let weights = weights.iter().filter_map(Number::as_i64).collect();
+        let bias = bias.and_then(Number::as_i64);
+        let weights = IntegerWeights::new(reading.into(), weights, bias);
+        return Ok(LinearWeights::Integer(weights));
+    }
+    let is_finite = |number: &Number| number.as_f64().is_some_and(f64::is_finite);
+    if !all().all(is_finite) {
+        return Err(HypothesisError("a weight is no finite number".to_owned()));
+    }
+    let weights = weights.iter().filter_map(Number::as_f64).collect();
+    let bias = bias.and_then(Number::as_f64);
+    let weights = RealWeights::new(reading.map(Reading::from), weights, bias);
+    Ok(LinearWeights::Real(weights))
+}

@@ -1,0 +1,223 @@
+//! The policy of the scheduler: the order of jobs, the shares of owners, the yielding of running jobs.
+//!
+//! The policy is pure: seconds and shares are arguments. The statements of `storage/sql/claims.rs` and
+//! `storage/sql/shares.rs` select by the same order, and the scheduler of `jobs` measures.
+
+use serde::{Deserialize, Serialize};
+
+use super::id::JobId;
+
+/// An owner who becomes active is placed so many seconds before the least active owner.
+pub const CREDIT_SECONDS: f64 = 5.0;
+
+/// The lead in virtual seconds from which a running job yields to another owner.
+pub const LEAD_SECONDS_MAX: f64 = 4.0;
+
+/// Every so many claims of an owner, the oldest job is taken instead of the first.
+pub const CLAIMS_BETWEEN_OLDEST: u32 = 8;
+
+/// The shortest time that a job computes before it yields.
+pub const SLICE_SECONDS_MIN: f64 = 2.0;
+
+/// A job computes so many times its last switch cost before it yields: 5 % at most are lost.
+const SLICE_SWITCHES: f64 = 20.0;
+
+/// A suspect is ordinary again after so many seconds beyond its last point of death.
+pub const PROBATION_SECONDS: f64 = 30.0;
+
+/// Deaths in a row from which a job is a suspect.
+pub const SUSPECT_DEATHS: u32 = 2;
+
+/// The resources that a job is expected to take.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Demand {
+    /// Seconds of one core.
+    pub seconds: f64,
+    /// An upper bound of the memory, in bytes.
+    pub memory_bytes: u64,
+}
+
+impl Default for Demand {
+    /// The demand of a job of unknown size: the default limit of 600 s, and no memory worth counting.
+    fn default() -> Self {
+        Self {
+            seconds: 600.0,
+            memory_bytes: 0,
+        }
+    }
+}
+
+impl Demand {
+    /// The level of a job with this demand that has computed so many seconds.
+    #[must_use]
+    pub fn level(&self, computed_seconds: f64) -> u32 {
+        let seconds = self.seconds.max(computed_seconds);
+        // Saturates for infinite seconds.
+        (1.0 + seconds).log2() as u32
+    }
+}
+
+/// The weight of an owner among the owners: an owner of weight 2 gets twice the seconds of an owner of
+/// weight 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Weight(f64);
+
+impl Weight {
+    /// The least weight and the greatest.
+    pub const RANGE: std::ops::RangeInclusive<f64> = 0.01..=100.0;
+
+    /// The number.
+    #[must_use]
+    pub fn get(self) -> f64 {
+        self.0
+    }
+}
+
+/// Never NaN.
+impl Eq for Weight {}
+
+impl Default for Weight {
+    fn default() -> Self {
+        Self(1.0)
+    }
+}
+
+/// A weight outside of [`Weight::RANGE`].
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("a weight is a number from 0.01 to 100, not {0}")]
+pub struct WeightError(f64);
+
+impl TryFrom<f64> for Weight {
+    type Error = WeightError;
+
+    fn try_from(weight: f64) -> Result<Self, WeightError> {
+        match Self::RANGE.contains(&weight) {
+            true => Ok(Self(weight)),
+            false => Err(WeightError(weight)),
+        }
+    }
+}
+
+/// The place of a job among the jobs of its owner. The least goes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    /// The negated priority of the client.
+    before: i32,
+    /// See [`Demand::level`].
+    level: u32,
+    id: JobId,
+}
+
+impl Rank {
+    /// The rank of a job.
+    #[must_use]
+    pub fn new(priority: i32, level: u32, id: JobId) -> Self {
+        Self {
+            before: -priority,
+            level,
+            id,
+        }
+    }
+
+    /// Whether a waiting job of this rank takes the place of a running job of the same owner. Jobs of one
+    /// priority and level never do: they would change places for ever.
+    #[must_use]
+    pub fn displaces(&self, running: &Self) -> bool {
+        (self.before, self.level) < (running.before, running.level)
+    }
+}
+
+/// The jobs that could go before a job of one owner.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Line {
+    /// The virtual seconds of the owner: computed seconds over the weight.
+    pub virtual_seconds: f64,
+    /// The first claimable job of the same owner.
+    pub own: Option<Rank>,
+    /// The least virtual seconds of another owner with a claimable job.
+    pub other: Option<f64>,
+}
+
+impl Line {
+    /// Whether a waiting job goes before a running job of this rank that has had its slice.
+    #[must_use]
+    pub fn interrupts(&self, running: &Rank) -> bool {
+        let leads = |other: f64| self.virtual_seconds - other > LEAD_SECONDS_MAX;
+        self.own.is_some_and(|own| own.displaces(running)) || self.other.is_some_and(leads)
+    }
+
+    /// Whether a waiting job goes before a parked job of this rank when a permit is free.
+    #[must_use]
+    pub fn precedes(&self, parked: &Rank) -> bool {
+        let is_behind = |other: f64| other < self.virtual_seconds;
+        self.own.is_some_and(|own| own.displaces(parked)) || self.other.is_some_and(is_behind)
+    }
+}
+
+/// The seconds that a job computes before it may yield, at least `seconds_min`.
+#[must_use]
+pub fn slice_seconds(seconds_min: f64, switch_seconds: f64) -> f64 {
+    seconds_min.max(SLICE_SWITCHES * switch_seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::Timestamp;
+
+    fn rank(priority: i32, level: u32, id: u8) -> Rank {
+        Rank::new(
+            priority,
+            level,
+            JobId::new(Timestamp::from_milliseconds(1), [id; 10]),
+        )
+    }
+
+    #[test]
+    fn levels_double() {
+        let demand = |seconds| Demand {
+            seconds,
+            memory_bytes: 0,
+        };
+        let levels = [0.0, 0.9, 1.0, 2.9, 3.0, 600.0, 3_600.0].map(|s| demand(s).level(0.0));
+        assert_eq!(levels, [0, 0, 1, 1, 2, 9, 11]);
+        assert_eq!(demand(0.1).level(7.0), 3);
+        assert_eq!(demand(f64::INFINITY).level(0.0), u32::MAX);
+    }
+
+    #[test]
+    fn a_job_is_displaced_by_a_higher_priority_or_a_lower_level() {
+        let running = rank(0, 5, 1);
+        assert!(rank(0, 4, 2).displaces(&running));
+        assert!(rank(1, 6, 2).displaces(&running));
+        assert!(!rank(0, 5, 0).displaces(&running));
+        assert!(!rank(-1, 0, 2).displaces(&running));
+    }
+
+    #[test]
+    fn another_owner_interrupts_from_a_lead_and_precedes_without() {
+        let behind = |lead: f64| Line {
+            virtual_seconds: 100.0,
+            own: None,
+            other: Some(100.0 - lead),
+        };
+        let running = rank(0, 0, 1);
+        assert!(!behind(4.0).interrupts(&running) && behind(4.0).precedes(&running));
+        assert!(behind(4.1).interrupts(&running));
+        assert!(!behind(0.0).precedes(&running) && !Line::default().precedes(&running));
+    }
+
+    #[test]
+    fn a_weight_is_a_number_between_its_bounds() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e9, 0.009] {
+            assert!(Weight::try_from(bad).is_err(), "{bad}");
+        }
+        assert_eq!(Weight::try_from(2.5).map(Weight::get), Ok(2.5));
+    }
+
+    #[test]
+    fn a_slice_is_twenty_switches_and_two_seconds_at_least() {
+        assert_eq!(slice_seconds(SLICE_SECONDS_MIN, 0.0), 2.0);
+        assert_eq!(slice_seconds(SLICE_SECONDS_MIN, 0.5), 10.0);
+    }
+}

@@ -1,0 +1,263 @@
+//! The document of the result of a training, and the present names of earlier results.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::learners::bound::Bound;
+use crate::learners::outcome::{BestSeen, Outcome, Training};
+use crate::learners::run::Counts;
+
+use super::hypothesis::HypothesisDocument;
+use super::id::ModelId;
+
+/// The result of a training.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TrainResult {
+    /// The stored model.
+    pub model: Option<ModelId>,
+    /// The answer; null when longer than 256 KiB: then fetch the model.
+    pub hypothesis: Option<HypothesisDocument>,
+    /// The place of `hypothesis` in the run. Absent in results of the first releases, which report the
+    /// last hypothesis of every learner except the pocket.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub hypothesis_is: Option<HypothesisIs>,
+    /// The best hypothesis at the end of an earlier pass, if its errors are fewer than those of the answer.
+    /// Looked for at the end of each pass, or of every sixteenth where a pass has more than 2^20
+    /// values, by learners that decide an example in about n steps.
+    #[serde(default)]
+    pub best: Option<BestDocument>,
+    /// Examples that the current hypothesis got wrong.
+    pub mistakes: u64,
+    /// Mistakes that changed the hypothesis.
+    pub updates: u64,
+    /// Examples read, tested or consumed in a batch.
+    pub examples: u64,
+    /// Passes begun, the clean one included.
+    pub passes: u64,
+    /// How and why the run ended.
+    pub termination: TerminationDocument,
+    /// Errors of the hypothesis on the sample without the held-out examples, or on the part of a drawn
+    /// stream that was read. Null when the run was cancelled, or ended by time with examples that are not
+    /// in memory.
+    pub training: Option<TrainingDocument>,
+    /// Errors on the examples that were held out; null when none were, or as for `training`.
+    pub holdout: Option<TrainingDocument>,
+    /// A theorem's bound and the verdict on the run.
+    pub bound: Option<BoundDocument>,
+    /// Why there is no bound.
+    #[serde(default)]
+    pub bound_detail: Option<String>,
+    /// The hidden target beside the hypothesis; generated data only.
+    pub target: Option<TargetDocument>,
+    /// Seconds of computing, including interrupted attempts that the run resumed from.
+    pub seconds: f64,
+}
+
+/// Which of the hypotheses of a run a result reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HypothesisIs {
+    /// The last one.
+    Last,
+    /// The one of the fewest errors on the training examples that the learner saw.
+    Best,
+}
+
+/// A hypothesis at the end of a pass that was not the last.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BestDocument {
+    /// Examples with a wrong prediction.
+    pub errors: u64,
+    /// Of how many.
+    pub examples: u64,
+    /// The pass at whose end the errors were counted, from 1.
+    pub pass: u64,
+    /// The hypothesis; null when longer than 256 KiB.
+    pub hypothesis: Option<HypothesisDocument>,
+}
+
+/// How and why a run ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct TerminationDocument {
+    /// `confident`, `converged`, `consistent`, `exhausted`, `limit` or `cancelled`.
+    pub reason: String,
+    /// The confidence rule that was watched.
+    pub rule: Option<String>,
+    /// The confidence c that the run ended at the target; null when nothing may be claimed. Of all
+    /// runs started like this, at most 1 - c claim c and are wrong. This is not the share among those
+    /// that stopped.
+    pub confidence: Option<f64>,
+    /// The paper's claim, right for one hypothesis fixed in advance; under `per-hypothesis` only.
+    pub per_hypothesis_confidence: Option<f64>,
+    /// Consistent examples since the last mistake.
+    pub run_length: Option<u64>,
+    /// The run length at which the hypothesis would be accepted.
+    pub threshold: Option<u64>,
+    /// The limit that was reached, a `stop` field or a parameter; and notes, parted by semicolons.
+    pub detail: Option<String>,
+    /// Why no confidence is claimed, or why the rule's own claim is incomplete.
+    pub confidence_detail: Option<String>,
+}
+
+/// Errors among examples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TrainingDocument {
+    /// Examples that the hypothesis gets wrong.
+    pub errors: u64,
+    /// Of how many.
+    pub examples: u64,
+}
+
+impl From<Training> for TrainingDocument {
+    fn from(counted: Training) -> Self {
+        Self {
+            errors: counted.errors,
+            examples: counted.examples,
+        }
+    }
+}
+
+/// A theorem's bound on the mistakes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct BoundDocument {
+    /// The author of the theorem.
+    pub theorem: String,
+    /// The bound; null where `detail` says why.
+    #[serde(alias = "value")]
+    pub mistakes_at_most: Option<f64>,
+    /// The binary logarithm of a bound beyond the range of a JSON number.
+    #[serde(alias = "log2_value")]
+    pub log2_mistakes_at_most: Option<f64>,
+    /// Whether the mistakes of the run respect it; null when an assumption is not met or there is no
+    /// number.
+    #[serde(alias = "holds")]
+    pub respected: Option<bool>,
+    /// Why there is no verdict or no number.
+    pub detail: Option<String>,
+}
+
+impl From<&Bound> for BoundDocument {
+    fn from(bound: &Bound) -> Self {
+        let finite = bound.mistakes_at_most.filter(|bound| bound.is_finite());
+        let beyond = || "the bound is beyond the range of a JSON number".to_owned();
+        let why = bound.detail.clone();
+        Self {
+            theorem: bound.theorem.to_owned(),
+            mistakes_at_most: finite,
+            log2_mistakes_at_most: bound.log2_mistakes_at_most,
+            respected: bound.respected,
+            detail: why.or_else(|| finite.is_none().then(beyond)),
+        }
+    }
+}
+
+impl From<&BestSeen> for BestDocument {
+    fn from(best: &BestSeen) -> Self {
+        Self {
+            errors: best.training.errors,
+            examples: best.training.examples,
+            pass: best.pass,
+            hypothesis: Some(HypothesisDocument::from(&best.hypothesis)),
+        }
+    }
+}
+
+/// Renames the members of a bound that an earlier release stored.
+pub fn rename_bound(result: &mut Value) {
+    let Some(Value::Object(bound)) = result.get_mut("bound") else {
+        return;
+    };
+    for (old, new) in [
+        ("value", "mistakes_at_most"),
+        ("log2_value", "log2_mistakes_at_most"),
+        ("holds", "respected"),
+    ] {
+        if let Some(member) = bound.remove(old) {
+            bound.insert(new.to_owned(), member);
+        }
+    }
+}
+
+/// The hidden target of generated data beside the hypothesis (of a linear one, the signs of its
+/// weights).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct TargetDocument {
+    /// Whether they are the same.
+    pub recovered: bool,
+    /// In how many coordinates they differ.
+    pub distance: u64,
+}
+
+impl TrainResult {
+    /// The document of an outcome; `hypothesis` is left out when too long to be shown inline.
+    pub fn new(
+        outcome: &Outcome,
+        model: ModelId,
+        hypothesis: Option<HypothesisDocument>,
+        seconds: f64,
+    ) -> Self {
+        let Counts {
+            examples,
+            mistakes,
+            updates,
+            passes,
+        } = outcome.counts;
+        let termination = &outcome.termination;
+        Self {
+            model: Some(model),
+            hypothesis,
+            hypothesis_is: Some(match outcome.is_best {
+                true => HypothesisIs::Best,
+                false => HypothesisIs::Last,
+            }),
+            best: outcome.best.as_ref().map(BestDocument::from),
+            mistakes,
+            updates,
+            examples,
+            passes,
+            termination: TerminationDocument {
+                reason: termination.reason.name().to_owned(),
+                rule: termination.rule.map(|rule| rule.name().to_owned()),
+                confidence: termination.confidence,
+                per_hypothesis_confidence: termination.per_hypothesis_confidence,
+                run_length: termination.run_length,
+                threshold: termination.threshold,
+                detail: termination.detail.clone(),
+                confidence_detail: termination.confidence_detail.clone(),
+            },
+            training: outcome.training.map(TrainingDocument::from),
+            holdout: outcome.holdout.map(TrainingDocument::from),
+            bound: outcome.bound.as_ref().map(BoundDocument::from),
+            bound_detail: outcome.no_bound.map(str::to_owned),
+            target: outcome.target.map(|target| TargetDocument {
+                recovered: target.recovered,
+                distance: target.distance,
+            }),
+            seconds,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_of_the_first_releases_have_the_present_names() {
+        let stored = serde_json::json!({"theorem": "Novikoff", "value": 54.0, "log2_value": null,
+            "holds": true, "detail": null});
+        let read: BoundDocument = serde_json::from_value(stored.clone()).expect("a bound");
+        assert_eq!(
+            (read.mistakes_at_most, read.respected),
+            (Some(54.0), Some(true))
+        );
+        let mut result = serde_json::json!({"bound": stored, "mistakes": 7});
+        rename_bound(&mut result);
+        assert_eq!(result["bound"], serde_json::to_value(&read).expect("JSON"));
+        let mut none = serde_json::json!({"bound": null});
+        rename_bound(&mut none);
+        assert_eq!(none, serde_json::json!({"bound": null}));
+    }
+}

@@ -1,0 +1,364 @@
+//! Statements that read all records of all owners, to find damage. They read one record at a time and
+//! write nothing, so that they can run beside a serving process.
+
+use super::super::{Result, StoreError};
+use super::database::{Database, Row, statement};
+use super::digests::{LOG_ENTRY, SNAPSHOT, TRACE};
+use super::rows::{dataset_columns, job_columns, model_columns, session_columns};
+use super::{idempotency, rows, sessions};
+use crate::records::session::SessionRecord;
+use crate::records::{Dataset, Job};
+
+/// Ids read at once.
+pub const IDS_MAX: usize = 500;
+
+/// Faults reported at most.
+const FAULTS_MAX: usize = 1_000;
+
+/// The tables that are checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Table {
+    Datasets,
+    Models,
+    Sessions,
+    Jobs,
+    Traces,
+    Checkpoints,
+    /// The answers of idempotency keys, by the ids of the things that were made.
+    Answers,
+}
+
+impl Table {
+    /// In the order in which they are checked.
+    pub const ALL: [Self; 7] = [
+        Self::Datasets,
+        Self::Models,
+        Self::Sessions,
+        Self::Jobs,
+        Self::Traces,
+        Self::Checkpoints,
+        Self::Answers,
+    ];
+
+    /// The name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Datasets => "datasets",
+            Self::Models => "models",
+            Self::Sessions => "sessions",
+            Self::Jobs => "jobs",
+            Self::Traces => "traces",
+            Self::Checkpoints => "checkpoints",
+            Self::Answers => "answers of idempotency keys",
+        }
+    }
+
+    /// The statements that read ids after one, and before one, backwards.
+    fn ids(self) -> [&'static str; 2] {
+        macro_rules! ids {
+            ($id:literal, $table:literal) => {
+                [
+                    ids!($id, $table, " > $1 ORDER BY ", ""),
+                    ids!($id, $table, " < $1 ORDER BY ", " DESC"),
+                ]
+            };
+            ($id:literal, $table:literal, $bound:literal, $order:literal) => {
+                concat!(
+                    "SELECT ",
+                    $id,
+                    " AS id FROM ",
+                    $table,
+                    " WHERE ",
+                    $id,
+                    $bound,
+                    $id,
+                    $order,
+                    " LIMIT $2"
+                )
+            };
+        }
+        match self {
+            Self::Datasets => ids!("id", "datasets"),
+            Self::Models => ids!("id", "models"),
+            Self::Sessions => ids!("id", "sessions"),
+            Self::Jobs => ids!("id", "jobs"),
+            Self::Traces => ids!("job", "traces"),
+            Self::Checkpoints => ids!("job", "checkpoints"),
+            // The answer of a deleted dataset is not repeated.
+            Self::Answers => ids!(
+                "thing",
+                "(SELECT thing FROM idempotency_keys JOIN datasets ON datasets.id = thing \
+                 WHERE answer IS NOT NULL) AS answers"
+            ),
+        }
+    }
+}
+
+/// A record whose digests, if any, are right.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Read<T> {
+    pub thing: T,
+    /// Whether every part of the record has a digest.
+    pub has_digests: bool,
+}
+
+/// A session with the position of the snapshot and the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadSession {
+    pub record: SessionRecord,
+    /// The position of the snapshot, if there is one.
+    pub snapshot: Option<u64>,
+    /// The position and the packed examples of each entry.
+    pub log: Vec<(u64, Vec<u8>)>,
+}
+
+/// A store that is opened for reading only.
+pub struct CheckedStore {
+    pub(in crate::storage) database: Database,
+}
+
+impl CheckedStore {
+    /// Whether the database is a file of this machine.
+    #[must_use]
+    pub fn is_embedded(&self) -> bool {
+        matches!(self.database, Database::Sqlite { .. })
+    }
+
+    /// The faults that SQLite's own `integrity_check` finds. Always empty for PostgreSQL.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn faults(&self) -> Result<Vec<String>> {
+        let Database::Sqlite { readers, .. } = &self.database else {
+            return Ok(Vec::new());
+        };
+        // Without a timeout, because the check reads every page.
+        let found = sqlx::query_scalar("PRAGMA integrity_check(1000)");
+        let found: Vec<String> = found.fetch_all(readers).await?;
+        let faults = found.into_iter().filter(|line| line != "ok");
+        Ok(faults.take(FAULTS_MAX).collect())
+    }
+
+    /// The name of the database, if any.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn name(&self) -> Result<Option<String>> {
+        let found = self
+            .database
+            .optional(statement("SELECT name FROM identity"));
+        found.await?.map(|row| row.get("name")).transpose()
+    }
+
+    /// At most [`IDS_MAX`] ids of a table in their order, after one.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn ids_after(&self, table: Table, after: &str) -> Result<Vec<String>> {
+        self.ids(table.ids()[0], after).await
+    }
+
+    /// At most [`IDS_MAX`] ids of a table, the last first, before one.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn ids_before(&self, table: Table, before: &str) -> Result<Vec<String>> {
+        self.ids(table.ids()[1], before).await
+    }
+
+    async fn ids(&self, text: &'static str, from: &str) -> Result<Vec<String>> {
+        let select = statement(text).bind(from).bind(IDS_MAX as i64);
+        let found = self.database.all(select).await?;
+        found.iter().map(|row| row.get("id")).collect()
+    }
+
+    /// The ids of digests whose model or dataset does not exist.
+    ///
+    /// # Errors
+    /// Those of the store.
+    pub async fn digests_of_nothing(&self) -> Result<Vec<String>> {
+        let mut all = Vec::new();
+        for text in [
+            "SELECT model AS id FROM model_digests WHERE NOT EXISTS \
+             (SELECT 1 FROM models WHERE models.id = model_digests.model) LIMIT $1",
+            "SELECT dataset AS id FROM dataset_digests WHERE NOT EXISTS \
+             (SELECT 1 FROM datasets WHERE datasets.id = dataset_digests.dataset) LIMIT $1",
+        ] {
+            let select = statement(text).bind(FAULTS_MAX as i64);
+            for row in self.database.all(select).await? {
+                all.push(row.get("id")?);
+            }
+        }
+        Ok(all)
+    }
+
+    /// A model.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] when the row is damaged; those of the store.
+    pub async fn model(&self, id: &str) -> Result<Option<Read<()>>> {
+        let select = concat!(
+            "SELECT ",
+            model_columns!(),
+            ", document FROM models WHERE id = $1"
+        );
+        let found = self.one(select, id).await?;
+        let read = found.map(|row| {
+            rows::model(&row)?;
+            read((), &row, &["digest", "document_digest"])
+        });
+        read.transpose()
+    }
+
+    /// A dataset.
+    ///
+    /// # Errors
+    /// As for [`Self::model`].
+    pub async fn dataset(&self, id: &str) -> Result<Option<Read<Dataset>>> {
+        let select = concat!(
+            "SELECT ",
+            dataset_columns!(),
+            ", features, classes FROM datasets WHERE id = $1"
+        );
+        let found = self.one(select, id).await?;
+        let read = found.map(|row| read(rows::dataset(&row)?, &row, &["digest", "names_digest"]));
+        read.transpose()
+    }
+
+    /// A job.
+    ///
+    /// # Errors
+    /// As for [`Self::model`].
+    pub async fn job(&self, id: &str) -> Result<Option<Read<Job>>> {
+        let select = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = $1");
+        let found = self.one(select, id).await?;
+        let read = found.map(|row| {
+            let job = rows::job(&row)?;
+            // A part that was cancelled in the queue has no end digest and nothing to protect.
+            let left = job.result.is_some() || job.error.is_some() || job.model.is_some();
+            let columns: &[&str] = match job.finished_at.is_some() && left {
+                true => &["digest", "end_digest"],
+                false => &["digest"],
+            };
+            read(job, &row, columns)
+        });
+        read.transpose()
+    }
+
+    /// The trace of a job.
+    ///
+    /// # Errors
+    /// As for [`Self::model`].
+    pub async fn trace(&self, job: &str) -> Result<Option<Read<()>>> {
+        let select = "SELECT job, body, digest FROM traces WHERE job = $1";
+        let found = self.one(select, job).await?;
+        let read = found.map(|row| {
+            TRACE.check(&row, "digest")?;
+            read((), &row, &["digest"])
+        });
+        read.transpose()
+    }
+
+    /// The checkpoint of a job, and the version of the program that wrote it.
+    ///
+    /// # Errors
+    /// As for [`Self::model`].
+    pub async fn checkpoint(&self, job: &str) -> Result<Option<(Vec<u8>, Option<String>)>> {
+        let select = "SELECT body, program FROM checkpoints WHERE job = $1";
+        let found = self.one(select, job).await?;
+        let read = found.map(|row| Ok((row.get("body")?, row.get("program")?)));
+        read.transpose()
+    }
+
+    /// The answer of the idempotency key under which a thing was made.
+    ///
+    /// # Errors
+    /// As for [`Self::model`].
+    pub async fn answer(&self, thing: &str) -> Result<Option<Read<()>>> {
+        let select = "SELECT key, thing, answer FROM idempotency_keys WHERE thing = $1";
+        let Some(row) = self.one(select, thing).await? else {
+            return Ok(None);
+        };
+        let has_digests = idempotency::answer(&row)?.is_some_and(|(_, has_digest)| has_digest);
+        let thing = ();
+        Ok(Some(Read { thing, has_digests }))
+    }
+
+    /// A session with the snapshot and the log of one moment.
+    ///
+    /// # Errors
+    /// As for [`Self::model`].
+    pub async fn session(&self, id: &str) -> Result<Option<Read<ReadSession>>> {
+        let mut transaction = self.database.begin_reading().await?;
+        let select = concat!(
+            "SELECT ",
+            session_columns!(),
+            " FROM sessions WHERE id = $1"
+        );
+        let Some(found) = transaction.optional(statement(select).bind(id)).await? else {
+            return Ok(None);
+        };
+        let select = statement(sessions::SELECT_SNAPSHOT).bind(id);
+        let snapshot = transaction.optional(select).await?;
+        let log = transaction
+            .all(statement(sessions::SELECT_LOG).bind(id))
+            .await?;
+        transaction.commit().await?;
+        let record = sessions::record(&found)?;
+        let mut has_digests = has_all(&found, &["digest", "position_digest"])?;
+        let mut session = ReadSession {
+            record,
+            snapshot: None,
+            log: Vec::with_capacity(log.len()),
+        };
+        if let Some(row) = &snapshot {
+            has_digests &= SNAPSHOT.check(row, "digest")?;
+            session.snapshot = Some(rows::unsigned(row, "position")?);
+        }
+        for row in &log {
+            has_digests &= LOG_ENTRY.check(row, "digest")?;
+            let position = rows::unsigned(row, "position")?;
+            session.log.push((position, row.get("examples")?));
+        }
+        let thing = session;
+        Ok(Some(Read { thing, has_digests }))
+    }
+
+    async fn one(&self, text: &'static str, id: &str) -> Result<Option<Row>> {
+        self.database.optional(statement(text).bind(id)).await
+    }
+
+    /// Ends all connections.
+    pub async fn close(&self) {
+        self.database.close().await;
+    }
+}
+
+fn read<T>(thing: T, row: &Row, digests: &[&str]) -> Result<Read<T>> {
+    let has_digests = has_all(row, digests)?;
+    Ok(Read { thing, has_digests })
+}
+
+fn has_all(row: &Row, columns: &[&str]) -> Result<bool> {
+    for column in columns {
+        let digest = row.get::<Option<Vec<u8>>>(column)?;
+        if digest.is_none_or(|digest| digest.is_empty()) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Refuses a schema that differs from this program's.
+pub(in crate::storage) fn demand_schema(found: i64, supported: i64) -> Result<()> {
+    if found == supported {
+        return Ok(());
+    }
+    if found > supported {
+        return Err(StoreError::Newer { found, supported });
+    }
+    Err(StoreError::other(format!(
+        "the store has schema version {found}, and this program has {supported}: run `halfspace migrate` \
+         first, or serve the store"
+    )))
+}

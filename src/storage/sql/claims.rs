@@ -1,0 +1,202 @@
+//! The statements of claims: which waiting job is computed next, and which ones could go before another.
+//!
+//! The order is that of [`crate::records::schedule`]: the active owner with the least virtual seconds, and of
+//! that owner's jobs priority, level and age.
+
+use super::super::{Alone, Claim, ClaimTerms, Lease, Result, StoreError, WorkerId, history};
+use super::database::{Database, Row, statement};
+use super::events::{self, Unnumbered};
+use super::queue::fail_damaged;
+use super::rows::job_columns;
+use super::{parts, rows, shares};
+use crate::records::schedule::CLAIMS_BETWEEN_OLDEST;
+use crate::records::{Job, Line, Lineage, Owner, Status, Timestamp};
+
+/// The conditions of a claim, on the bytes of memory that a job may need (`$1`). The first two name the
+/// partial indexes. A worker knows the schemas of stored requests up to [`SPEC_SCHEMA`].
+macro_rules! claimable {
+    () => {
+        "status = 'queued' AND waits = FALSE AND not_before <= {now} AND memory_bytes <= $1 \
+         AND spec_schema <= 1"
+    };
+}
+
+/// Whether an owner has a claimable job. The order makes the planner of PostgreSQL use the index of
+/// claims: without it, the planner expects an early hit and reads the whole table for an owner who has
+/// none.
+macro_rules! has_claimable {
+    () => {
+        concat!(
+            "(SELECT id FROM jobs WHERE jobs.owner = owner_shares.owner AND ",
+            claimable!(),
+            " ORDER BY priority DESC, level, id LIMIT 1) IS NOT NULL"
+        )
+    };
+}
+
+/// The schema of the requests that this program stores, and the newest that it reads: the one in
+/// [`claimable`].
+pub(super) const SPEC_SCHEMA: i64 = 1;
+
+pub(super) async fn claim(
+    database: &Database,
+    worker: &WorkerId,
+    terms: &ClaimTerms,
+    now: Timestamp,
+) -> Result<Option<Claim>> {
+    let memory_bytes_max = rows::signed(terms.memory_bytes_max.min(i64::MAX as u64))?;
+    // Each round hands a job out, fails a damaged one, or passes over an owner: no round comes back.
+    let mut passed = (f64::MIN, String::new());
+    loop {
+        let mut transaction = database.begin().await?;
+        let next = statement(NEXT_OWNER)
+            .bind(memory_bytes_max)
+            .bind(passed.0)
+            .bind(passed.1.clone());
+        let Some(next) = transaction.optional(next).await? else {
+            return Ok(None);
+        };
+        let owner: String = next.get("owner")?;
+        let claims: u32 = rows::small(&next, "claims")?;
+        let is_oldest = (claims + 1).is_multiple_of(CLAIMS_BETWEEN_OLDEST);
+        let update = statement(if is_oldest { TAKE_OLDEST } else { TAKE_FIRST })
+            .bind(memory_bytes_max)
+            .bind(owner.as_str())
+            .bind(worker.as_str())
+            .bind(terms.lease_seconds)
+            .bind(now.milliseconds());
+        let Some(row) = transaction.optional(update).await? else {
+            // Other workers have just taken all that this owner has.
+            passed = (next.get("virtual_seconds")?, owner);
+            continue;
+        };
+        let job = match rows::job(&row) {
+            Ok(job) => job,
+            Err(StoreError::Corrupt(damage)) => {
+                fail_damaged(&mut transaction, &row, &damage.to_string(), now).await?;
+                transaction.commit().await?;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let lease = Lease {
+            job: job.id,
+            worker: worker.clone(),
+            attempt: job.attempt,
+            claim: rows::small(&row, "claims")?,
+        };
+        let running = [Unnumbered::status(Status::Running, job.attempt, now)];
+        events::append(&mut transaction, job.id, &running).await?;
+        if let Lineage::Part { parent, .. } = job.lineage {
+            parts::started(&mut transaction, parent, now).await?;
+        }
+        let count = "UPDATE owner_shares SET claims = claims + 1 WHERE owner = $1";
+        transaction.execute(statement(count).bind(owner)).await?;
+        history::taken(&lease, terms.lease_seconds);
+        transaction.commit().await?;
+        let alone = match row.get("alone")? {
+            true => Some(Alone {
+                death_seconds: row.get("death_seconds")?,
+            }),
+            false => None,
+        };
+        return Ok(Some(Claim {
+            job,
+            lease,
+            alone,
+            switch_seconds: row.get("switch_seconds")?,
+        }));
+    }
+}
+
+/// The active owner with the least virtual seconds who has a claimable job, after those passed over.
+pub(super) const NEXT_OWNER: &str = concat!(
+    "SELECT owner, claims, virtual_seconds FROM owner_shares WHERE active = TRUE \
+     AND (virtual_seconds, owner) > ($2, $3) AND ",
+    has_claimable!(),
+    " ORDER BY virtual_seconds, owner LIMIT 1"
+);
+
+/// Takes a claimable job of an owner, the first in this order.
+macro_rules! take {
+    ($order:literal) => {
+        concat!(
+            "UPDATE jobs SET status = 'running', claims = claims + 1, attempt = attempt + 1, \
+             lease_owner = $3, lease_until = {now} + $4, parked = FALSE, \
+             started_at = COALESCE(started_at, $5) \
+             WHERE id = (SELECT id FROM jobs WHERE owner = $2 AND ",
+            claimable!(),
+            " ORDER BY ",
+            $order,
+            " LIMIT 1 {for update, skip locked}) RETURNING alone, death_seconds, switch_seconds, ",
+            job_columns!()
+        )
+    };
+}
+
+pub(super) const TAKE_FIRST: &str = take!("priority DESC, level, id");
+
+pub(super) const TAKE_OLDEST: &str = take!("id");
+
+pub(super) async fn line(
+    database: &Database,
+    owner: &Owner,
+    memory_bytes_max: u64,
+) -> Result<Line> {
+    let memory_bytes_max = rows::signed(memory_bytes_max.min(i64::MAX as u64))?;
+    let first = statement(FIRST_OF_OWNER)
+        .bind(memory_bytes_max)
+        .bind(owner.as_str());
+    let own = database.optional(first).await?;
+    let other = statement(FIRST_OTHER)
+        .bind(memory_bytes_max)
+        .bind(owner.as_str());
+    let other = database.optional(other).await?;
+    Ok(Line {
+        virtual_seconds: shares::virtual_seconds(database, owner).await?,
+        own: own.as_ref().map(rows::rank).transpose()?,
+        other: other.map(|row| row.get("virtual_seconds")).transpose()?,
+    })
+}
+
+pub(super) const FIRST_OF_OWNER: &str = concat!(
+    "SELECT priority, level, id FROM jobs WHERE owner = $2 AND ",
+    claimable!(),
+    " ORDER BY priority DESC, level, id LIMIT 1"
+);
+
+pub(super) const FIRST_OTHER: &str = concat!(
+    "SELECT virtual_seconds FROM owner_shares WHERE active = TRUE AND owner <> $2 AND ",
+    has_claimable!(),
+    " ORDER BY virtual_seconds, owner LIMIT 1"
+);
+
+/// The queued jobs of an owner before a place, in two ranges of the index of claims.
+pub(super) const AHEAD: &str = "SELECT COUNT(*) AS ahead FROM (\
+     SELECT 1 FROM jobs WHERE owner = $1 AND status = 'queued' AND waits = FALSE \
+     AND priority > $2 \
+     UNION ALL SELECT 1 FROM jobs WHERE owner = $1 AND status = 'queued' AND waits = FALSE \
+     AND priority = $2 \
+     AND (level, id) < ((SELECT level FROM jobs WHERE id = $3), $3) LIMIT $4) AS earlier";
+
+pub(super) async fn ahead(database: &Database, job: &Job, limit: u32) -> Result<u32> {
+    let select = statement(AHEAD)
+        .bind(job.owner.as_str())
+        .bind(i64::from(job.priority))
+        .bind(job.id.to_string())
+        .bind(limit);
+    rows::small(&database.one(select).await?, "ahead")
+}
+
+/// The queue by tasks.
+const DEPTHS: &str = "SELECT task, COUNT(*) AS depth, MIN(created_at) AS oldest FROM jobs \
+     WHERE status = 'queued' AND waits = FALSE GROUP BY task";
+
+pub(super) async fn depths(database: &Database) -> Result<Vec<(String, u64, Timestamp)>> {
+    let found = database.all(statement(DEPTHS)).await?;
+    let depth = |row: &Row| {
+        let oldest = Timestamp::from_milliseconds(row.get("oldest")?);
+        Ok((row.get("task")?, rows::unsigned(row, "depth")?, oldest))
+    };
+    found.iter().map(depth).collect()
+}

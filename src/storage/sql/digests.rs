@@ -1,0 +1,232 @@
+//! Digests of rows, which reveal damage.
+//!
+//! A digest is the SHA-256 of the row's kind and of its constant columns. The owner is left out, since
+//! an adoption changes the owner. The statement that writes the row stores the digest. Every read
+//! computes the digest again and compares both. A row of an older program has no digest and is read
+//! unchecked.
+//!
+//! Columns that change with each heartbeat have no digest: leases, progress, event numbers. No result
+//! depends on them.
+
+use sha2::{Digest, Sha256};
+
+use super::super::{Result, StoreError};
+use super::database::{Row, Value};
+
+/// A column under a digest.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Column {
+    Text(&'static str),
+    Number(&'static str),
+    Bytes(&'static str),
+}
+
+use Column::{Bytes, Number, Text};
+
+/// The columns under one digest. The first names the row.
+#[derive(Debug)]
+pub(super) struct Digested {
+    kind: &'static str,
+    columns: &'static [Column],
+}
+
+/// The request of a job.
+pub(super) const JOB: Digested = Digested {
+    kind: "job",
+    columns: &[
+        Text("id"),
+        Text("task"),
+        Text("learner"),
+        Text("name"),
+        Text("spec"),
+        Text("data_key"),
+        Text("data_sha256"),
+        Number("seed"),
+        Number("priority"),
+        Number("created_at"),
+        Text("dataset"),
+        Text("callback"),
+        Text("parent"),
+        Number("part"),
+        Number("parts"),
+    ],
+};
+
+/// The end of a job.
+pub(super) const JOB_END: Digested = Digested {
+    kind: "end of job",
+    columns: &[
+        Text("id"),
+        Text("status"),
+        Text("result"),
+        Text("error"),
+        Text("model"),
+        Number("finished_at"),
+    ],
+};
+
+pub(super) const TRACE: Digested = Digested {
+    kind: "trace of job",
+    columns: &[Text("job"), Bytes("body")],
+};
+
+/// A model without the document, which lists do not read.
+pub(super) const MODEL: Digested = Digested {
+    kind: "model",
+    columns: &[
+        Text("id"),
+        Text("job"),
+        Text("name"),
+        Text("learner"),
+        Text("kind"),
+        Number("n"),
+        Number("created_at"),
+        Bytes("document_digest"),
+    ],
+};
+
+pub(super) const MODEL_DOCUMENT: Digested = Digested {
+    kind: "document of model",
+    columns: &[Text("id"), Text("document")],
+};
+
+/// A dataset without the names, which lists do not read.
+pub(super) const DATASET: Digested = Digested {
+    kind: "dataset",
+    columns: &[
+        Text("id"),
+        Text("name"),
+        Number("n"),
+        Text("kind"),
+        Text("value_kind"),
+        Number("zero_bit_value"),
+        Text("assume"),
+        Number("examples"),
+        Number("positives"),
+        Number("duplicates"),
+        Number("contradictions"),
+        Text("uncounted"),
+        Text("sha256"),
+        Number("bytes"),
+        Text("data_key"),
+        Number("created_at"),
+        Bytes("names_digest"),
+        Number("seed"),
+    ],
+};
+
+pub(super) const DATASET_NAMES: Digested = Digested {
+    kind: "names of dataset",
+    columns: &[Text("id"), Text("features"), Text("classes")],
+};
+
+/// The request of a session.
+pub(super) const SESSION: Digested = Digested {
+    kind: "session",
+    columns: &[
+        Text("id"),
+        Text("learner"),
+        Number("n"),
+        Number("created_at"),
+        Text("spec"),
+    ],
+};
+
+pub(super) const SESSION_POSITION: Digested = Digested {
+    kind: "position of session",
+    columns: &[Text("id"), Number("position")],
+};
+
+pub(super) const SNAPSHOT: Digested = Digested {
+    kind: "snapshot of session",
+    columns: &[Text("session"), Number("position"), Bytes("state")],
+};
+
+pub(super) const LOG_ENTRY: Digested = Digested {
+    kind: "log of session",
+    columns: &[Text("session"), Number("position"), Bytes("examples")],
+};
+
+/// The answer that is repeated under an idempotency key.
+pub(super) const ANSWER: Digested = Digested {
+    kind: "answer of idempotency key",
+    columns: &[Text("key"), Text("thing"), Text("answer")],
+};
+
+impl Digested {
+    /// The digest of a row to be written. The values stand in the order of the columns.
+    pub(super) fn of<const COLUMNS: usize>(&self, values: [Value; COLUMNS]) -> Vec<u8> {
+        debug_assert!(COLUMNS == self.columns.len(), "{}", self.kind);
+        self.digest(&values)
+    }
+
+    /// Compares a row with the digest that was read from another table, as `recorded`;
+    /// `false` if that is empty.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] when there is none, or the digests differ.
+    pub(super) fn check_beside(&self, row: &Row, recorded: &str) -> Result<bool> {
+        if row.get::<Option<Vec<u8>>>(recorded)?.is_none() {
+            let told = format!("the digest of a {} is missing", self.kind);
+            return Err(StoreError::corrupt(told));
+        }
+        self.check(row, recorded)
+    }
+
+    /// Compares a row with the digest in the column `recorded`; `false` if that is null or empty.
+    ///
+    /// # Errors
+    /// [`StoreError::Corrupt`] when the digests differ.
+    pub(super) fn check(&self, row: &Row, recorded: &str) -> Result<bool> {
+        let digest = row.get::<Option<Vec<u8>>>(recorded)?;
+        let digest = digest.unwrap_or_default();
+        if digest.is_empty() {
+            return Ok(false);
+        }
+        let values = self.columns.iter().map(|column| {
+            Ok(match column {
+                Text(name) => Value::Text(row.get(name)?),
+                Number(name) => Value::Number(row.get(name)?),
+                Bytes(name) => Value::Bytes(row.get(name)?),
+            })
+        });
+        let values = values.collect::<Result<Vec<_>>>()?;
+        if self.digest(&values) == digest {
+            return Ok(true);
+        }
+        let (kind, name) = (self.kind, values.first());
+        let name = match name {
+            Some(Value::Text(Some(name))) => name,
+            _ => "?",
+        };
+        let told = format!("the {kind} {name} does not have the digest that was written with it");
+        Err(StoreError::corrupt(told))
+    }
+
+    fn digest(&self, values: &[Value]) -> Vec<u8> {
+        let mut digest = Sha256::new();
+        let mut add = |bytes: Option<&[u8]>| {
+            digest.update([u8::from(bytes.is_some())]);
+            let bytes = bytes.unwrap_or_default();
+            digest.update((bytes.len() as u64).to_le_bytes());
+            digest.update(bytes);
+        };
+        add(Some(self.kind.as_bytes()));
+        for value in values {
+            match value {
+                Value::Text(text) => add(text.as_deref().map(str::as_bytes)),
+                Value::Number(number) => {
+                    let number = number.map(i64::to_le_bytes);
+                    add(number.as_ref().map(<[u8; 8]>::as_slice));
+                }
+                Value::Real(real) => {
+                    let real = real.map(f64::to_le_bytes);
+                    add(real.as_ref().map(<[u8; 8]>::as_slice));
+                }
+                Value::Flag(flag) => add(Some(&[u8::from(*flag)])),
+                Value::Bytes(bytes) => add(bytes.as_deref()),
+            }
+        }
+        digest.finalize().to_vec()
+    }
+}

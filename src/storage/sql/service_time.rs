@@ -1,0 +1,87 @@
+//! The statements of service time and of clock readings, and the repair of leases after a clock jump.
+
+use super::super::{Result, SECONDS_AHEAD_MAX, TimeNote};
+use super::database::{Database, Transaction, statement};
+use super::rows;
+use crate::records::Timestamp;
+
+const HOUR_MS: u64 = 3_600_000;
+
+pub(super) async fn note(database: &Database, note: &TimeNote) -> Result<u64> {
+    let mut transaction = database.begin().await?;
+    let insert = statement(
+        "INSERT INTO service_time (one, observed) VALUES (1, $1) ON CONFLICT (one) DO NOTHING",
+    );
+    let observed_ms = rows::signed(note.observed_ms)?;
+    transaction.execute(insert.bind(observed_ms)).await?;
+    let select = statement("SELECT observed FROM service_time {for update}");
+    let found = transaction.one(select).await?;
+    let observed_ms = rows::unsigned(&found, "observed")?.max(note.observed_ms);
+    let update = statement("UPDATE service_time SET observed = $1");
+    let update = update.bind(rows::signed(observed_ms)?);
+    transaction.execute(update).await?;
+    keep_reading(&mut transaction, observed_ms, note.earliest).await?;
+    let delete = statement("DELETE FROM clock_readings WHERE hour < $1");
+    let forgotten = hour(observed_ms.saturating_sub(note.kept_ms))?;
+    transaction.execute(delete.bind(forgotten)).await?;
+    transaction.commit().await?;
+    Ok(observed_ms)
+}
+
+async fn keep_reading(
+    transaction: &mut Transaction,
+    observed_ms: u64,
+    earliest: Timestamp,
+) -> Result<()> {
+    let insert = statement(
+        "INSERT INTO clock_readings (hour, earliest) VALUES ($1, $2) \
+         ON CONFLICT (hour) DO UPDATE SET earliest = CASE \
+         WHEN excluded.earliest < clock_readings.earliest THEN excluded.earliest \
+         ELSE clock_readings.earliest END",
+    )
+    .bind(hour(observed_ms)?)
+    .bind(earliest.milliseconds());
+    transaction.execute(insert).await.map(|_| ())
+}
+
+pub(super) async fn observed(database: &Database) -> Result<u64> {
+    let select = statement("SELECT observed FROM service_time");
+    let found = database.optional(select).await?;
+    found.map_or(Ok(0), |row| rows::unsigned(&row, "observed"))
+}
+
+pub(super) async fn earliest_reading(
+    database: &Database,
+    within_ms: u64,
+) -> Result<Option<Timestamp>> {
+    let Some(since) = observed(database).await?.checked_sub(within_ms) else {
+        return Ok(None);
+    };
+    let select = statement("SELECT MIN(earliest) AS earliest FROM clock_readings WHERE hour >= $1");
+    let found = database.one(select.bind(hour(since)?)).await?;
+    let earliest: Option<i64> = found.get("earliest")?;
+    Ok(earliest.map(Timestamp::from_milliseconds))
+}
+
+/// Shortens leases and delays that end implausibly late. The holder of a shortened lease renews it in
+/// time; the lease of a vanished worker runs out.
+pub(super) async fn shorten_leases(database: &Database, lease_seconds: u32) -> Result<u64> {
+    let mut transaction = database.begin().await?;
+    let mut shortened = 0;
+    for text in [
+        "UPDATE jobs SET lease_until = {now} + $1 WHERE status = 'running' \
+         AND lease_until > {now} + $2",
+        "UPDATE jobs SET not_before = {now} + $1 WHERE status = 'queued' AND waits = FALSE \
+         AND not_before > {now} + $2",
+        "UPDATE callbacks SET due_at = {now} + $1 WHERE due_at > {now} + $2",
+    ] {
+        let update = statement(text).bind(lease_seconds).bind(SECONDS_AHEAD_MAX);
+        shortened += transaction.execute(update).await?;
+    }
+    transaction.commit().await?;
+    Ok(shortened)
+}
+
+fn hour(milliseconds: u64) -> Result<i64> {
+    rows::signed(milliseconds / HOUR_MS)
+}

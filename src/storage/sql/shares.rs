@@ -1,0 +1,127 @@
+//! The statements of owner shares: which owner's job is claimed next.
+//!
+//! An owner is active from the transaction that stores a job until a later one finds that no job of the
+//! owner is left. Both lock the owner's row, so that no stored job is overlooked.
+
+use super::super::Result;
+use super::database::{Database, Transaction, statement};
+use crate::records::Owner;
+use crate::records::schedule::CREDIT_SECONDS;
+
+/// Owners corrected by one transaction.
+const OWNERS_AT_ONCE: u32 = 1_000;
+
+/// The place of an owner in the line.
+macro_rules! place {
+    () => {
+        "CASE WHEN virtual_seconds > entered_seconds THEN virtual_seconds ELSE entered_seconds END"
+    };
+}
+
+/// Makes an owner active who has a job in this transaction.
+///
+/// A new or returning owner begins a credit before the place of the least active owner, which is never
+/// before the place where that one entered: the credits of many newcomers would add up otherwise. While
+/// no owner is active, the last place counts: a newcomer would otherwise go before all others for as
+/// long as these have computed in their lives.
+pub(super) async fn activate(transaction: &mut Transaction, owner: &Owner) -> Result<()> {
+    let select = "SELECT active FROM owner_shares WHERE owner = $1 {for key share}";
+    let select = statement(select).bind(owner.as_str());
+    let found = transaction.optional(select).await?;
+    if let Some(row) = found
+        && row.get("active")?
+    {
+        return Ok(());
+    }
+    let upsert = concat!(
+        "INSERT INTO owner_shares (owner, virtual_seconds, entered_seconds, weight, active) \
+         SELECT $1, place.seconds - $2, place.seconds, \
+         COALESCE((SELECT weight FROM api_keys WHERE id = $1), 1), TRUE FROM (SELECT COALESCE(\
+         (SELECT MIN(",
+        place!(),
+        ") FROM owner_shares WHERE active = TRUE), (SELECT MAX(",
+        place!(),
+        ") FROM owner_shares), 0) AS seconds) AS place WHERE TRUE \
+         ON CONFLICT (owner) DO UPDATE SET active = TRUE, \
+         entered_seconds = excluded.entered_seconds, virtual_seconds = CASE \
+         WHEN excluded.virtual_seconds > owner_shares.virtual_seconds \
+         THEN excluded.virtual_seconds ELSE owner_shares.virtual_seconds END"
+    );
+    let upsert = statement(upsert).bind(owner.as_str()).bind(CREDIT_SECONDS);
+    transaction.execute(upsert).await.map(|_| ())
+}
+
+/// Adds computed seconds to the share of an owner. The row stays locked until the transaction ends, so
+/// this comes last in it.
+pub(super) async fn pay(transaction: &mut Transaction, owner: &Owner, seconds: f64) -> Result<()> {
+    if seconds <= 0.0 {
+        return Ok(());
+    }
+    let update = "UPDATE owner_shares SET virtual_seconds = virtual_seconds + $2 / weight \
+         WHERE owner = $1";
+    let update = statement(update).bind(owner.as_str()).bind(seconds);
+    transaction.execute(update).await.map(|_| ())
+}
+
+/// Adds computed seconds of several owners, who are locked in one order.
+pub(super) async fn pay_all(database: &Database, spent: &[(Owner, f64)]) -> Result<()> {
+    let mut sorted: Vec<_> = spent.iter().collect();
+    sorted.sort_by(|one, next| one.0.cmp(&next.0));
+    let mut transaction = database.begin().await?;
+    for (owner, seconds) in sorted {
+        activate(&mut transaction, owner).await?;
+        pay(&mut transaction, owner, *seconds).await?;
+    }
+    transaction.commit().await
+}
+
+/// The virtual seconds of an owner.
+pub(super) async fn virtual_seconds(database: &Database, owner: &Owner) -> Result<f64> {
+    let select = "SELECT virtual_seconds FROM owner_shares WHERE owner = $1";
+    let found = database
+        .optional(statement(select).bind(owner.as_str()))
+        .await?;
+    found.map_or(Ok(0.0), |row| row.get("virtual_seconds"))
+}
+
+/// Whether an owner has neither a job that waits for a worker nor one that runs.
+macro_rules! is_idle {
+    () => {
+        "NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.owner = owner_shares.owner \
+         AND status = 'queued' AND waits = FALSE) \
+         AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.owner = owner_shares.owner \
+         AND status = 'running')"
+    };
+}
+
+/// Makes owners inactive who have no job left, and active who have one.
+pub(super) async fn tend(database: &Database) -> Result<()> {
+    let mut transaction = database.begin().await?;
+    let select = concat!(
+        "SELECT owner FROM owner_shares WHERE active = TRUE AND ",
+        is_idle!(),
+        " LIMIT $1 {for update, skip locked}"
+    );
+    let idle = transaction
+        .all(statement(select).bind(OWNERS_AT_ONCE))
+        .await?;
+    for row in &idle {
+        // Once more, since the row is locked only now: a job may have been stored meanwhile.
+        let update = concat!(
+            "UPDATE owner_shares SET active = FALSE WHERE owner = $1 AND ",
+            is_idle!()
+        );
+        let update = statement(update).bind(row.get::<String>("owner")?);
+        transaction.execute(update).await?;
+    }
+    let select = "SELECT DISTINCT owner FROM jobs WHERE status = 'queued' AND waits = FALSE \
+         AND NOT EXISTS (SELECT 1 FROM owner_shares AS share WHERE share.owner = jobs.owner \
+         AND share.active = TRUE) ORDER BY owner LIMIT $1";
+    let overlooked = transaction
+        .all(statement(select).bind(OWNERS_AT_ONCE))
+        .await?;
+    for row in &overlooked {
+        activate(&mut transaction, &Owner::new(row.get::<String>("owner")?)).await?;
+    }
+    transaction.commit().await
+}

@@ -1,0 +1,326 @@
+//! Small bodies that expand to large ones: refusals name the limit, come early and cost little.
+
+use std::convert::Infallible;
+use std::io::Write;
+
+use axum::body::Body;
+use axum::http::{HeaderValue, Request};
+use bytes::Bytes;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use futures_util::future::{Either, select};
+use futures_util::{StreamExt, stream};
+use halfspace::config::NewKey;
+use http_body_util::BodyExt;
+use serde_json::json;
+
+use super::keys::{Caller, named};
+use crate::service::{Answer, Program, Service, processor_ticks, request, short_job, until};
+
+/// 3 GiB.
+const BOMB_BYTES: usize = 3 << 30;
+
+/// Processor time per request, in ticks of 10 ms.
+const TICKS_MAX: u64 = if cfg!(debug_assertions) { 200 } else { 50 };
+
+/// 3 GiB of a unit, compressed to 98 KB: frames of 128 MiB.
+fn zstd_bomb(unit: &str) -> Vec<u8> {
+    const FRAME_BYTES: usize = 128 << 20;
+    let text = unit.repeat(FRAME_BYTES / unit.len());
+    let frame = zstd::encode_all(text.as_bytes(), 1).unwrap();
+    let bomb = frame.repeat(BOMB_BYTES / text.len());
+    assert!(bomb.len() < 400_000, "{}", bomb.len());
+    bomb
+}
+
+/// As much of a unit as 98 KB of gzip hold.
+fn gzip_bomb(unit: &str) -> Vec<u8> {
+    let text = unit.repeat((96 << 20) / unit.len());
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(text.as_bytes()).unwrap();
+    let bomb = encoder.finish().unwrap();
+    assert!(bomb.len() < 110_000, "{}", bomb.len());
+    bomb
+}
+
+struct Attack {
+    program: Program,
+    model: String,
+    session: String,
+}
+
+impl Attack {
+    async fn on(program: Program) -> Self {
+        let client = program.client();
+        let path = client.submit(&short_job()).await;
+        let job = client.until_status(&path, "succeeded").await;
+        let session = json!({"learner": {"name": "perceptron"}, "n": 3});
+        let session = client.post("/v1/sessions", &session, None).await.unwrap();
+        Self {
+            model: job["result"]["model"].as_str().unwrap().to_owned(),
+            session: session.expect(201).id(),
+            program,
+        }
+    }
+
+    /// Every route that decompresses, with the formats.
+    fn routes(&self) -> Vec<(String, &'static str)> {
+        let lines = [
+            "application/x-ndjson",
+            "text/csv",
+            "text/x-libsvm",
+            "text/x-arff",
+        ];
+        let (model, session) = (&self.model, &self.session);
+        let of_lines = [
+            "/v1/datasets".to_owned(),
+            "/v1/learners/perceptron/train".to_owned(),
+            format!("/v1/models/{model}/predict"),
+            format!("/v1/models/{model}/evaluate"),
+            format!("/v1/sessions/{session}/examples"),
+        ];
+        let of_json = ["/v1/jobs".to_owned(), "/v1/models".to_owned()];
+        let inference = format!("/v2/models/{model}/infer");
+        let mut routes = Vec::new();
+        for path in of_lines {
+            routes.extend(lines.map(|format| (path.clone(), format)));
+            routes.push((path, "application/json"));
+        }
+        routes.extend(of_json.map(|path| (path, "application/json")));
+        routes.push((inference, "application/json"));
+        routes
+    }
+
+    /// Sends a body and returns the CPU time in ticks.
+    async fn send(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> (Answer, u64) {
+        let pid = self.program.pid();
+        let before = processor_ticks(pid).unwrap_or(0);
+        let client = self.program.client();
+        let answer = client.send("POST", path, headers, body).await;
+        (answer.unwrap(), processor_ticks(pid).unwrap_or(0) - before)
+    }
+}
+
+/// An upload that was refused for the ratio. A stream into a session may have begun the answer.
+#[track_caller]
+fn refused_for_its_ratio(answer: &Answer, about: &str) {
+    let text = answer.text();
+    // A session counts lines first.
+    let limits = ["decompression_ratio_max", "more lines than 1000000"];
+    assert!(
+        limits.iter().any(|limit| text.contains(limit)),
+        "{about}: {text}"
+    );
+    assert!(text.contains("too-large"), "{about}: {text}");
+}
+
+#[tokio::test]
+async fn three_gibibytes_of_newlines_in_98_kilobytes_cost_next_to_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let attack = Attack::on(Program::start(directory.path(), &[])).await;
+    for (coding, bomb) in [("zstd", zstd_bomb("\n")), ("gzip", gzip_bomb("\n"))] {
+        for (path, format) in attack.routes() {
+            // Gzip is refused as late everywhere.
+            if coding == "gzip" && path != "/v1/datasets" {
+                continue;
+            }
+            let headers = [("content-type", format), ("content-encoding", coding)];
+            let (answer, ticks) = attack.send(&path, &headers, &bomb).await;
+            let about = format!("{path} {format} {coding}");
+            refused_for_its_ratio(&answer, &about);
+            assert!(ticks <= TICKS_MAX, "{about}: {ticks} ticks");
+        }
+    }
+}
+
+/// Without the limit of the ratio the empty lines themselves are passed over: all but the inflating
+/// is next to nothing.
+#[tokio::test]
+async fn empty_lines_cost_no_more_than_to_decompress_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let settings = [
+        "--decompression-ratio-max",
+        "1000000",
+        "--body-bytes-max",
+        "67108864",
+    ];
+    let attack = Attack::on(Program::start(directory.path(), &settings)).await;
+    for unit in ["\n", "\r\n"] {
+        let bomb = zstd_bomb(unit);
+        for (path, format) in attack.routes() {
+            // JSON has no lines, and a session counts them.
+            if format == "application/json" || path.contains("/sessions/") {
+                continue;
+            }
+            let headers = [("content-type", format), ("content-encoding", "zstd")];
+            let (answer, ticks) = attack.send(&path, &headers, &bomb).await;
+            let about = format!("{path} {format} {unit:?}");
+            let text = answer.text();
+            assert!(text.contains("limit body_bytes_max"), "{about}: {text}");
+            assert!(ticks <= TICKS_MAX, "{about}: {ticks} ticks");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_ratio_is_a_setting_and_a_limit() {
+    let settings = [
+        "--decompression-ratio-max",
+        "20",
+        "--decompressed-bytes-free",
+        "10000",
+    ];
+    let service = Service::with(&settings).await;
+    let limits = service.get("/v1/limits").await.expect(200).json();
+    assert_eq!(limits["decompression_ratio_max"], 20);
+    assert_eq!(limits["decompressed_bytes_free"], 10_000);
+    let post = async |rows: usize| {
+        let body = zstd::encode_all("1,0,1\n".repeat(rows).as_bytes(), 1).unwrap();
+        let headers = [("content-type", "text/csv"), ("content-encoding", "zstd")];
+        service
+            .send(request("POST", "/v1/datasets", &headers, body))
+            .await
+    };
+    post(1_600).await.expect(201);
+    let answer = post(1_700).await;
+    let detail = answer.json()["detail"].to_string();
+    assert_eq!(answer.problem(413), "too-large");
+    assert!(detail.contains("decompression_ratio_max is 20"), "{detail}");
+    assert!(detail.contains("10000"), "{detail}");
+}
+
+/// Bytes that a process has handed to the system to be written, where that tells.
+fn written_bytes(pid: u32) -> Option<u64> {
+    let counts = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
+    let line = counts
+        .lines()
+        .find_map(|line| line.strip_prefix("wchar: "))?;
+    line.parse().ok()
+}
+
+/// 4.5 KB that would be stored as 2.4 GiB.
+#[tokio::test]
+async fn sparse_rows_are_refused_before_they_are_written_out() {
+    const QUOTA: u64 = 100_000_000;
+    let directory = tempfile::tempdir().unwrap();
+    let quota = QUOTA.to_string();
+    let settings = ["--stored-bytes-per-key-max", quota.as_str()];
+    let attack = Attack::on(Program::start(directory.path(), &settings)).await;
+    for row in ["+1 1048576:0.5\n", "+1 1048576:1\n"] {
+        let body = row.repeat(if row.contains('.') { 300 } else { 20_000 });
+        let before = written_bytes(attack.program.pid());
+        let headers = [("content-type", "text/x-libsvm")];
+        let (answer, ticks) = attack.send("/v1/datasets", &headers, body.as_bytes()).await;
+        let detail = answer.json()["detail"].to_string();
+        let words = ["stored_bytes_per_key_max is 100000000", "this would add"];
+        assert!(words.iter().all(|word| detail.contains(word)), "{detail}");
+        assert_eq!(answer.problem(413), "too-large");
+        assert!(ticks <= 10 * TICKS_MAX, "{ticks} ticks");
+        if let (Some(before), Some(after)) = (before, written_bytes(attack.program.pid())) {
+            assert!(after - before < QUOTA + 5_000_000, "{}", after - before);
+        }
+    }
+    let answer = attack.program.client().get("/v1/datasets").await;
+    assert_eq!(answer.expect(200).json()["items"], json!([]));
+}
+
+/// A body with so many rows of 512 stored bytes. The body ends on a signal.
+fn held_back(rows: usize) -> (Body, tokio::sync::oneshot::Sender<()>) {
+    let row = format!("{}\n", "10".repeat(2048));
+    let (end, ended) = tokio::sync::oneshot::channel::<()>();
+    let first = Bytes::from(row.repeat(rows));
+    let frames = stream::once(async move { Ok::<_, Infallible>(first) });
+    let last = stream::once(async move {
+        let _ = ended.await;
+        Ok(Bytes::from_static(b"\n"))
+    });
+    (Body::from_stream(frames.chain(last)), end)
+}
+
+/// Sends a request without the body. Of a client that expects an answer before sending
+/// on, the rest is not waited for.
+async fn streamed(service: &Service, mut request: Request<Body>) -> Answer {
+    let expect = HeaderValue::from_static("100-continue");
+    request.headers_mut().insert("expect", expect);
+    let (parts, body) = service.open(request).await.into_parts();
+    Answer {
+        status: parts.status,
+        headers: parts.headers,
+        body: body.collect().await.unwrap().to_bytes(),
+    }
+}
+
+#[tokio::test]
+async fn uploads_of_one_key_do_not_pass_its_quota_together() {
+    let service = Service::with(&["--upload-memory-bytes-max", "10000"]).await;
+    let new = NewKey {
+        bytes: Some(1_000_000),
+        ..named("small")
+    };
+    let small = Caller::new(&service, new).await;
+    let other = Caller::new(&service, named("other")).await;
+    let post = async |caller: &Caller<'_>, body| {
+        let authorization = caller.authorization.as_deref().unwrap();
+        let headers = [
+            ("content-type", "application/x-ndjson"),
+            ("authorization", authorization),
+        ];
+        streamed(&service, request("POST", "/v1/datasets", &headers, body)).await
+    };
+    // 600 KB stored of one, and 600 KB of the other: neither ends before one of them is refused.
+    let ((one, end_one), (two, end_two)) = (held_back(1200), held_back(1200));
+    let one = std::pin::pin!(post(&small, one));
+    let two = std::pin::pin!(post(&small, two));
+    let ((refused, left), end) = match select(one, two).await {
+        Either::Left(first) => (first, end_two),
+        Either::Right(first) => (first, end_one),
+    };
+    assert_eq!(refused.problem(429), "too-many-bytes");
+    let detail = refused.json()["detail"].to_string();
+    assert!(
+        detail.contains("stored_bytes_per_key_max is 1000000"),
+        "{detail}"
+    );
+    // Those of others are counted by themselves.
+    let (body, end_other) = held_back(1200);
+    end_other.send(()).unwrap();
+    post(&other, body).await.expect(201);
+    end.send(()).unwrap();
+    left.await.expect(201);
+    // The reservations are released: only the stored dataset counts.
+    let (body, end) = held_back(700);
+    end.send(()).unwrap();
+    post(&small, body).await.expect(201);
+    let (body, end) = held_back(300);
+    end.send(()).unwrap();
+    assert_eq!(post(&small, body).await.problem(429), "too-many-bytes");
+}
+
+#[tokio::test]
+async fn what_an_upload_that_broke_off_had_reserved_is_free_again() {
+    let service = Service::with(&[
+        "--upload-memory-bytes-max",
+        "10000",
+        "--stored-bytes-max",
+        "1000000",
+    ])
+    .await;
+    let post = async |body| {
+        let headers = [("content-type", "application/x-ndjson")];
+        streamed(&service, request("POST", "/v1/datasets", &headers, body)).await
+    };
+    let ((one, _end_one), (two, _end_two)) = (held_back(1200), held_back(1200));
+    {
+        let one = std::pin::pin!(post(one));
+        let two = std::pin::pin!(post(two));
+        let (refused, _broken_off) = select(one, two).await.factor_first();
+        assert_eq!(refused.problem(503), "store-limit");
+    }
+    until("its bytes to be free", async || {
+        let (body, end) = held_back(1200);
+        end.send(()).unwrap();
+        let answer = post(body).await;
+        (answer.status == 201).then_some(())
+    })
+    .await;
+}

@@ -1,0 +1,165 @@
+//! Requests of web pages of other origins, foreign hosts, and the headers that browsers heed.
+
+use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_FRAME_OPTIONS};
+
+use super::keys::named;
+use crate::service::{Answer, Service, request};
+
+/// POST of an experiment without a body, which needs no preflight of the browser.
+async fn post(service: &Service, headers: &[(&str, &str)]) -> Answer {
+    let path = "/v1/constructions/monotone-cnf";
+    let body = r#"{"variables": 3, "satisfying": 2}"#;
+    let all = [&[("content-type", "application/json")], headers].concat();
+    service.send(request("POST", path, &all, body)).await
+}
+
+const HOST: (&str, &str) = ("host", "127.0.0.1:8080");
+
+#[tokio::test]
+async fn pages_of_other_origins_change_nothing() {
+    let service = Service::idle(&[]).await;
+    for headers in [
+        vec![("origin", "http://evil.example"), HOST],
+        vec![("origin", "null"), HOST],
+        vec![("origin", "http://127.0.0.1:9000"), HOST],
+        vec![("sec-fetch-site", "cross-site"), HOST],
+        vec![("sec-fetch-site", "same-site"), HOST],
+        vec![
+            ("sec-fetch-site", "cross-site"),
+            ("origin", "http://127.0.0.1:8080"),
+            HOST,
+        ],
+        vec![("sec-fetch-site", "nonsense"), HOST],
+    ] {
+        let answer = post(&service, &headers).await;
+        assert_eq!(answer.problem(403), "foreign-origin", "{headers:?}");
+    }
+}
+
+/// curl and HTTP libraries send neither header. A page of the service sends the origin of the service. A
+/// client that is no browser may lie in `Sec-Fetch-Site` and gains nothing.
+#[tokio::test]
+async fn other_clients_are_unaffected() {
+    let service = Service::idle(&[]).await;
+    for headers in [
+        vec![],
+        vec![("origin", "http://127.0.0.1:8080"), HOST],
+        vec![("sec-fetch-site", "same-origin"), HOST],
+        vec![
+            ("sec-fetch-site", "none"),
+            ("origin", "http://evil.example"),
+            HOST,
+        ],
+    ] {
+        post(&service, &headers).await.expect(200);
+    }
+    let foreign = [("origin", "http://evil.example"), HOST];
+    let answer = service
+        .send(request("GET", "/v1/learners", &foreign, ""))
+        .await;
+    let answer = answer.expect(200);
+    assert_eq!(answer.header("access-control-allow-origin"), None);
+}
+
+#[tokio::test]
+async fn origins_of_the_settings_may_send_and_read() {
+    let listed = [
+        "--cors-origins",
+        "https://app.example,http://localhost:3000",
+    ];
+    let service = Service::idle(&listed).await;
+    let app = ("origin", "https://app.example");
+    let answer = post(&service, &[app, ("sec-fetch-site", "cross-site"), HOST])
+        .await
+        .expect(200);
+    assert_eq!(
+        answer.header("access-control-allow-origin"),
+        Some("https://app.example")
+    );
+    let preflight = [
+        app,
+        HOST,
+        ("access-control-request-method", "POST"),
+        (
+            "access-control-request-headers",
+            "authorization,content-type",
+        ),
+    ];
+    let answer = service
+        .open(request("OPTIONS", "/v1/jobs", &preflight, ""))
+        .await;
+    assert_eq!(answer.status(), 200);
+    assert_eq!(
+        answer.headers()["access-control-allow-origin"],
+        "https://app.example"
+    );
+    let other = post(&service, &[("origin", "https://other.example"), HOST]).await;
+    assert_eq!(other.header("access-control-allow-origin"), None);
+    assert_eq!(other.problem(403), "foreign-origin");
+    let all = Service::idle(&["--cors-origins", "*"]).await;
+    let answer = post(&all, &[("origin", "http://any.example"), HOST])
+        .await
+        .expect(200);
+    let any = answer.header("access-control-allow-origin");
+    assert_eq!(any, Some("http://any.example"));
+}
+
+#[tokio::test]
+async fn every_origin_is_allowed_until_the_first_key() {
+    let service = Service::idle(&["--cors-origins", "*"]).await;
+    let (_, secret) = service.key(named("first")).await;
+    let bearer = format!("Bearer {secret}");
+    let headers = [
+        ("origin", "http://any.example"),
+        ("authorization", &bearer),
+        HOST,
+    ];
+    // The request by which the process hears of the key.
+    post(&service, &headers).await;
+    let answer = post(&service, &headers).await;
+    assert_eq!(answer.header("access-control-allow-origin"), None);
+    assert!(answer.text().contains("--cors-origins"));
+    assert_eq!(answer.problem(403), "foreign-origin");
+    post(&service, &headers[1..]).await.expect(200);
+}
+
+#[tokio::test]
+async fn a_request_has_one_host() {
+    let service = Service::idle(&[]).await;
+    for hosts in [["localhost", "localhost"], ["localhost", "evil.example"]] {
+        let headers = hosts.map(|host| ("host", host));
+        let answer = service
+            .send(request("GET", "/v1/learners", &headers, ""))
+            .await;
+        assert_eq!(answer.problem(400), "invalid-parameter");
+    }
+}
+
+#[tokio::test]
+async fn browsers_neither_keep_nor_frame_answers() {
+    let service = Service::idle(&[]).await;
+    for path in [
+        "/v1/learners",
+        "/v1/none",
+        "/openapi.json",
+        "/problems/schema",
+        "/livez",
+    ] {
+        let answer = service.get(path).await;
+        assert_eq!(
+            answer.header(CACHE_CONTROL.as_str()),
+            Some("no-store"),
+            "{path}"
+        );
+        assert_eq!(
+            answer.header(X_FRAME_OPTIONS.as_str()),
+            Some("DENY"),
+            "{path}"
+        );
+        let policy = answer.header(CONTENT_SECURITY_POLICY.as_str()).unwrap();
+        assert!(policy.contains("default-src 'none'"), "{path} {policy}");
+    }
+    let docs = service.open(request("GET", "/docs/", &[], "")).await;
+    let policy = docs.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
+    assert!(policy.contains("frame-ancestors 'none'") && !policy.contains("unsafe"));
+}

@@ -1,0 +1,178 @@
+//! Clock jumps of ten years, forwards and backwards, while the service runs and while it is off: nothing
+//! is deleted early, and old records are deleted after their time of service.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use halfspace::jobs::{Ids, Jobs, JobsConfig};
+use halfspace::records::{Job, KeyClaim, ManualClock, Owner, Status, Timestamp};
+use halfspace::storage::{Blobs, Store, postgres, sqlite};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::service::TestDatabase;
+
+const HOUR_MS: u64 = 3_600_000;
+const TEN_YEARS_MS: i64 = 10 * 365 * 86_400_000;
+
+/// A store that outlives the processes over it, and the clock of their machine.
+struct Rig {
+    directory: TempDir,
+    database: Option<TestDatabase>,
+    clock: Arc<ManualClock>,
+    seed: u64,
+}
+
+impl Rig {
+    fn new(database: Option<TestDatabase>) -> Self {
+        let start = Timestamp::from_milliseconds(1_800_000_000_000);
+        Self {
+            directory: tempfile::tempdir().unwrap(),
+            database,
+            clock: Arc::new(ManualClock::new(start)),
+            seed: 0,
+        }
+    }
+
+    /// A process that keeps ended jobs for two days.
+    async fn process(&mut self) -> (Arc<dyn Store>, Arc<Jobs>) {
+        let store: Arc<dyn Store> = match &self.database {
+            None => {
+                let path = self.directory.path().join("db");
+                Arc::new(sqlite::open(&path).await.unwrap())
+            }
+            Some(database) => Arc::new(postgres::open(&database.place()).await.unwrap()),
+        };
+        let blobs = Blobs::local(&self.directory.path().join("blobs")).unwrap();
+        self.seed += 1;
+        let random = StdRng::seed_from_u64(self.seed);
+        let ids = Ids::new(Arc::clone(&self.clock) as _, random);
+        let config = JobsConfig {
+            retention_days: 2,
+            ..JobsConfig::default()
+        };
+        let jobs = Jobs::new(Arc::clone(&store), blobs, Arc::new(ids), config, None);
+        jobs.sweep().await.unwrap();
+        (store, jobs)
+    }
+}
+
+/// An ended job with an idempotency key, and an orphan blob.
+async fn leave_things(store: &dyn Store, jobs: &Jobs, directory: &TempDir, number: u32) -> Job {
+    let now = jobs.ids().now();
+    let job = Job {
+        status: Status::Cancelled,
+        finished_at: Some(now),
+        ..Job::queued(
+            jobs.ids().id(),
+            Owner::anonymous(),
+            "train",
+            json!({}),
+            1,
+            now,
+        )
+    };
+    let key = KeyClaim {
+        key: number.to_string(),
+        fingerprint: String::new(),
+        answer: None,
+    };
+    store
+        .insert_ended_job(&job, None, None, Some(&key))
+        .await
+        .unwrap();
+    let blobs = Blobs::local(&directory.path().join("blobs")).unwrap();
+    blobs
+        .put(&format!("datasets/{number}/data"), Bytes::from_static(b"x"))
+        .await
+        .unwrap();
+    job
+}
+
+/// Whether the job, the key and the blob exist.
+async fn there(store: &dyn Store, directory: &TempDir, job: &Job, number: u32) -> [bool; 3] {
+    let owner = Owner::anonymous();
+    let blobs = Blobs::local(&directory.path().join("blobs")).unwrap();
+    let key = number.to_string();
+    [
+        store.job(&owner, job.id).await.unwrap().is_some(),
+        store.idempotency_key(&owner, &key).await.unwrap().is_some(),
+        blobs
+            .get(&format!("datasets/{number}/data"))
+            .await
+            .unwrap()
+            .is_some(),
+    ]
+}
+
+async fn nothing_goes_by_a_jump(mut rig: Rig) {
+    let (store, jobs) = rig.process().await;
+    let mut left = Vec::new();
+    let mut number = 0;
+    // Forwards, backwards beyond the start, and back to the right time: first while a process runs, then
+    // between two processes.
+    for jump in [TEN_YEARS_MS, -2 * TEN_YEARS_MS, TEN_YEARS_MS] {
+        left.push((
+            leave_things(&*store, &jobs, &rig.directory, number).await,
+            number,
+        ));
+        number += 1;
+        rig.clock.jump_milliseconds(jump);
+        jobs.sweep().await.unwrap();
+        rig.clock.advance_milliseconds(HOUR_MS);
+        jobs.sweep().await.unwrap();
+    }
+    for jump in [TEN_YEARS_MS, -2 * TEN_YEARS_MS, TEN_YEARS_MS] {
+        let (store, jobs) = rig.process().await;
+        left.push((
+            leave_things(&*store, &jobs, &rig.directory, number).await,
+            number,
+        ));
+        number += 1;
+        store.close().await;
+        rig.clock.jump_milliseconds(jump);
+        let (store, jobs) = rig.process().await;
+        rig.clock.advance_milliseconds(HOUR_MS);
+        jobs.sweep().await.unwrap();
+        for (job, number) in &left {
+            let found = there(&*store, &rig.directory, job, *number).await;
+            assert_eq!(found, [true; 3], "{number} after {jump}");
+        }
+        store.close().await;
+    }
+    // Records without a future time are deleted after a day or two of service, and not before.
+    let (store, jobs) = rig.process().await;
+    for hour in 0..60 {
+        rig.clock.advance_milliseconds(HOUR_MS);
+        jobs.sweep().await.unwrap();
+        let mut kept = Vec::new();
+        for (job, number) in &left {
+            kept.push(there(&*store, &rig.directory, job, *number).await);
+        }
+        let all = |thing: usize| kept.iter().all(|there| there[thing]);
+        assert!(hour >= 40 || all(0), "jobs after {hour} hours");
+        assert!(hour >= 17 || all(1), "keys after {hour} hours");
+    }
+    let future: Vec<_> = left.iter().map(|(job, _)| job.created_at).collect();
+    let latest = future.iter().max().unwrap();
+    for (job, number) in &left {
+        let is_future = job.created_at.milliseconds() > latest.milliseconds() - TEN_YEARS_MS / 2;
+        let [job, key, _] = there(&*store, &rig.directory, job, *number).await;
+        assert_eq!([job, key], [is_future; 2], "{number}");
+    }
+    store.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_jumps_loses_nothing_over_sqlite() {
+    nothing_goes_by_a_jump(Rig::new(None)).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_jumps_loses_nothing_over_postgres() {
+    if let Some(database) = TestDatabase::new().await {
+        nothing_goes_by_a_jump(Rig::new(Some(database))).await;
+    }
+}

@@ -1,0 +1,282 @@
+//! The start of the program: log, errors, the second address, and the health check.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::service::{Client, Program, create_key, program, revoke_key, until};
+
+fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command = program();
+    command.args(arguments).envs(variables.iter().copied());
+    command.stdin(Stdio::null()).output().unwrap()
+}
+
+/// The lines of a log in JSON; every line is an object.
+fn json_lines(text: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(text).unwrap();
+    let lines = text.lines().map(|line| match serde_json::from_str(line) {
+        Ok(value @ Value::Object(_)) => value,
+        _ => panic!("no JSON: {line}"),
+    });
+    lines.collect()
+}
+
+fn log_of(path: &Path) -> Vec<Value> {
+    json_lines(&std::fs::read(path).unwrap())
+}
+
+/// Waits for the first line of the log with this message.
+async fn line(log: &Path, message: &str) -> Value {
+    until(message, async || {
+        let is_it = |line: &Value| line["fields"]["message"] == message;
+        log_of(log).into_iter().find(is_it)
+    })
+    .await
+}
+
+/// An address that the first line tells.
+fn address(start: &Value, field: &str) -> SocketAddr {
+    start["fields"][field].as_str().unwrap().parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_log_in_json_is_json_from_the_first_line_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    let data = directory.path().join("data");
+    let settings = ["--log-format", "json", "--ops-listen", "127.0.0.1:0"];
+    let service = Program::start_silent("info", &log, &data, &settings);
+    let start = line(&log, "halfspace serves").await;
+    let fields = &start["fields"];
+    assert_eq!(fields["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(fields["open_to_everybody"], true);
+    let given = fields["settings"].as_str().unwrap();
+    assert!(given.contains("--log-format=json"), "{given}");
+    let main = Client {
+        address: address(&start, "address"),
+    };
+    main.get("/v1/learners").await.expect(200);
+    let operations = Client {
+        address: address(&start, "operations"),
+    };
+    for path in ["/livez", "/readyz", "/metrics", "/version"] {
+        operations.get(path).await.expect(200);
+    }
+    // The connections of both addresses are counted.
+    let _held = TcpStream::connect(main.address).unwrap();
+    until("the connections of both addresses", async || {
+        let connections = operations.metric("halfspace_connections").await;
+        (connections >= 2.0).then_some(())
+    })
+    .await;
+    let other = operations.open("GET", "/v1/learners", &[], b"").await;
+    assert_eq!(other.unwrap().status(), 404);
+    let request = line(&log, "request").await;
+    let fields = &request["fields"];
+    assert_eq!(fields["route"], "/v1/learners");
+    assert_eq!(fields["status"], 200);
+    assert_eq!(fields["key"], "anonymous");
+    assert_eq!(fields["client_left"], false);
+    assert!(fields["bytes"].as_u64().unwrap() > 1000 && fields["ms"].is_number());
+    drop(service);
+}
+
+/// A client that leaves before the answer has a line too.
+#[tokio::test]
+async fn a_client_that_leaves_is_logged() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    let data = directory.path().join("data");
+    let _service = Program::start_silent("info", &log, &data, &["--log-format", "json"]);
+    let client = Client {
+        address: address(&line(&log, "halfspace serves").await, "address"),
+    };
+    let job = client.submit(&crate::service::long_job(1)).await;
+    let headers = [("prefer", "wait=60")];
+    let wait = client.open("GET", &job, &headers, b"");
+    // Dropped with the connection.
+    let _ = tokio::time::timeout(std::time::Duration::from_millis(300), wait).await;
+    let events = format!("{job}/events");
+    let mut stream = client.open("GET", &events, &[], b"").await.unwrap();
+    stream.event().await.unwrap();
+    drop(stream);
+    let left = until("the lines of clients that left", async || {
+        let left: Vec<_> = log_of(&log)
+            .into_iter()
+            .map(|mut line| line["fields"].take())
+            .filter(|fields| fields["client_left"] == true)
+            .collect();
+        (left.len() == 2).then_some(left)
+    })
+    .await;
+    let mut told: Vec<_> = left
+        .iter()
+        .map(|one| (one["route"].as_str(), one["status"].as_u64()))
+        .collect();
+    told.sort_unstable();
+    let expected = [
+        (Some("/v1/jobs/{id}"), Some(499)),
+        (Some("/v1/jobs/{id}/events"), Some(200)),
+    ];
+    assert_eq!(told, expected);
+    let counted = client.metric("halfspace_http_clients_left_total").await;
+    assert!(counted >= 2.0, "{counted}");
+}
+
+/// A request that is cut off has one line, and the client has not left.
+#[tokio::test]
+async fn a_request_that_is_cut_off_is_logged_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = directory.path().join("log");
+    let data = directory.path().join("data");
+    let _service = Program::start_silent("info", &log, &data, &["--log-format", "json"]);
+    let client = Client {
+        address: address(&line(&log, "halfspace serves").await, "address"),
+    };
+    let (id, secret) = create_key(&data, &[], "first");
+    let bearer = format!("Bearer {secret}");
+    let headers = [
+        ("authorization", bearer.as_str()),
+        ("content-type", "application/json"),
+    ];
+    let job = crate::service::long_job(1).to_string();
+    let job = client.send("POST", "/v1/jobs", &headers, job.as_bytes());
+    let job = job.await.unwrap().expect(202);
+    let events = format!("{}/events", job.header("location").unwrap());
+    let mut stream = client.open("GET", &events, &headers, b"").await.unwrap();
+    stream.event().await.unwrap();
+    revoke_key(&data, &[], &id);
+    while stream.event().await.unwrap().is_some() {}
+    let lines = until("the line of the stream", async || {
+        let mut lines = log_of(&log);
+        lines.retain(|line| line.to_string().contains(&events));
+        (!lines.is_empty()).then_some(lines)
+    })
+    .await;
+    let fields: Vec<_> = lines.iter().map(|line| &line["fields"]).collect();
+    assert_eq!(fields.len(), 1, "{lines:?}");
+    assert_eq!(
+        (&fields[0]["key"], &fields[0]["status"]),
+        (&json!(id), &json!(200))
+    );
+    assert_eq!(
+        (&fields[0]["cut_off"], &fields[0]["client_left"]),
+        (&json!(true), &json!(false))
+    );
+}
+
+#[test]
+fn errors_of_the_start_are_json_too() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().to_str().unwrap();
+    for (setting, value, named) in [
+        ("--ops-listen", address.as_str(), "--ops-listen"),
+        ("--listen", address.as_str(), "--listen"),
+        ("--cors-origins", "null", "--cors-origins"),
+        ("--cors-origins", "https://a.example/", "--cors-origins"),
+        ("--trusted-proxies", "proxy.example", "--trusted-proxies"),
+        ("--trusted-proxies", "0.0.0.0/0", "--trusted-proxies"),
+        ("--no-such-setting", "1", "--no-such-setting"),
+    ] {
+        let mut line = vec!["--data-dir", data, "--log-format", "json", setting, value];
+        if setting != "--listen" {
+            line.extend(["--listen", "127.0.0.1:0"]);
+        }
+        let output = run(&line, &[]);
+        assert!(!output.status.success());
+        let lines = json_lines(&output.stderr);
+        let last = lines.last().unwrap()["fields"]["error"].as_str().unwrap();
+        assert!(last.contains(named), "{setting} {value}: {last}");
+        assert!(output.stdout.is_empty());
+    }
+    let output = run(
+        &[],
+        &[("HALFSPACE_LOG_FORMAT", "json"), ("HALFSPACE_WRKERS", "1")],
+    );
+    let lines = json_lines(&output.stderr);
+    assert!(
+        lines[0]["fields"]["error"]
+            .as_str()
+            .unwrap()
+            .contains("HALFSPACE_WRKERS")
+    );
+}
+
+/// Pages of any origin, and keys that keep others out, exclude each other.
+#[tokio::test]
+async fn all_origins_and_keys_are_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let open = Program::start(data, &["--cors-origins", "*"]);
+    drop(open);
+    let made = run(
+        &[
+            "keys",
+            "create",
+            "--name",
+            "a",
+            "--data-dir",
+            data.to_str().unwrap(),
+        ],
+        &[],
+    );
+    assert!(made.status.success());
+    let (status, said) = Program::run(data, &["--cors-origins", "*"]);
+    assert!(
+        !status.success() && said.contains("--cors-origins"),
+        "{said}"
+    );
+}
+
+/// The health check learns the address of the service for all flags.
+#[test]
+fn the_health_check_finds_the_service() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path();
+    let check = || {
+        let line = ["healthcheck", "--data-dir", data.to_str().unwrap()];
+        run(&line, &[("HALFSPACE_LISTEN", "127.0.0.1:9")])
+            .status
+            .success()
+    };
+    assert!(!check());
+    let service = Program::start(data, &[]);
+    assert!(check());
+    let listen = service.client().address.to_string();
+    assert!(
+        run(&["healthcheck", "--listen", &listen], &[])
+            .status
+            .success()
+    );
+    assert!(
+        !run(&["healthcheck", "--listen", "127.0.0.1:9"], &[])
+            .status
+            .success()
+    );
+    service.kill();
+    assert!(!check());
+}
+
+/// The address is open to the network, and nobody needs a key.
+#[tokio::test]
+async fn an_open_service_on_the_network_warns() {
+    for (listen, warns) in [("0.0.0.0:0", true), ("127.0.0.1:0", false)] {
+        let directory = tempfile::tempdir().unwrap();
+        let log = directory.path().join("log");
+        let data = directory.path().join("data");
+        let settings = ["--log-format", "json", "--listen", listen];
+        let service = Program::start_silent("info", &log, &data, &settings);
+        line(&log, "halfspace serves").await;
+        let is_warning = |line: &Value| {
+            let message = line["fields"]["message"].as_str().unwrap_or_default();
+            line["level"] == "WARN" && message.starts_with("open to everybody")
+        };
+        assert_eq!(log_of(&log).iter().any(is_warning), warns, "{listen}");
+        drop(service);
+    }
+}

@@ -1,0 +1,276 @@
+//! Rows that are not as they were written are not read, and hold up nobody.
+
+use halfspace::records::session::{LogEntry, SessionAppend};
+
+use halfspace::records::{Callback, KeyClaim};
+use halfspace::storage::{Appended, BusyReceivers};
+
+use super::*;
+
+#[track_caller]
+fn assert_corrupt<T: std::fmt::Debug>(found: Result<T, StoreError>) {
+    assert!(matches!(found, Err(StoreError::Corrupt(_))), "{found:?}");
+}
+
+pub(super) async fn a_damaged_model_is_not_read(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let id = model(1).id;
+    store.insert_model(&model(1), None).await.unwrap();
+    let read = async || store.model(&owner(), id).await;
+    let filter = ModelFilter::default();
+    let listed = async || store.models(&owner(), &filter, &Page::new(5, None)).await;
+    assert_eq!(read().await.unwrap(), Some(model(1)));
+    // Damage of a document, which lists do not read, does not affect lists.
+    let damage = "UPDATE models SET document = replace(document, '-2', '-3') \
+                  RETURNING CAST(1 AS BIGINT)";
+    backend.number(damage).await;
+    assert_corrupt(read().await);
+    assert_eq!(listed().await.unwrap().items.len(), 1);
+    let damage = "UPDATE models SET document = replace(document, '-3', '-2'), n = 2 \
+                  RETURNING CAST(1 AS BIGINT)";
+    backend.number(damage).await;
+    assert_corrupt(read().await);
+    assert_corrupt(listed().await);
+    assert!(store.delete_model(&owner(), id).await.unwrap());
+    assert!(listed().await.unwrap().items.is_empty());
+    // The digests are deleted too.
+    assert_eq!(
+        backend.number("SELECT COUNT(*) FROM model_digests").await,
+        0
+    );
+}
+
+pub(super) async fn a_damaged_dataset_is_not_read(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let id = dataset(1).summary.id;
+    store.insert_dataset(&dataset(1), None).await.unwrap();
+    let read = async || store.dataset(&owner(), id).await;
+    assert_eq!(read().await.unwrap(), Some(dataset(1)));
+    for damage in [
+        "UPDATE datasets SET features = replace(features, 'one', 'ond') RETURNING CAST(1 AS BIGINT)",
+        "UPDATE datasets SET features = replace(features, 'ond', 'one'), positives = 3 \
+         RETURNING CAST(1 AS BIGINT)",
+    ] {
+        backend.number(damage).await;
+        assert_corrupt(read().await);
+    }
+    assert_corrupt(store.datasets(&owner(), &Page::new(5, None)).await);
+    let deleted = store.delete_dataset(&owner(), id).await.unwrap();
+    assert!(matches!(deleted, DatasetDeletion::Deleted { .. }));
+}
+
+/// A row of an older program has no digests, and is read without.
+pub(super) async fn rows_without_digests_are_read(backend: &dyn Backend) {
+    let store = open(backend).await;
+    store.insert_model(&model(1), None).await.unwrap();
+    store.insert_dataset(&dataset(1), None).await.unwrap();
+    store
+        .insert_ended_job(&ended_job(1), None, Some(b"trace"), None)
+        .await
+        .unwrap();
+    for older in [
+        "UPDATE model_digests SET digest = substr(digest, 1, 0), \
+         document_digest = substr(document_digest, 1, 0) RETURNING CAST(1 AS BIGINT)",
+        "UPDATE dataset_digests SET digest = substr(digest, 1, 0), \
+         names_digest = substr(names_digest, 1, 0) RETURNING CAST(1 AS BIGINT)",
+        "UPDATE jobs SET digest = NULL, end_digest = NULL RETURNING CAST(1 AS BIGINT)",
+        "UPDATE traces SET digest = NULL RETURNING CAST(1 AS BIGINT)",
+    ] {
+        backend.number(older).await;
+    }
+    let found = store.model(&owner(), model(1).id).await.unwrap();
+    assert_eq!(found, Some(model(1)));
+    let found = store
+        .dataset(&owner(), dataset(1).summary.id)
+        .await
+        .unwrap();
+    assert_eq!(found, Some(dataset(1)));
+    assert_eq!(get(&*store, job(1).id).await, ended_job(1));
+    let trace = store.trace(&owner(), job(1).id).await.unwrap();
+    assert_eq!(trace.as_deref(), Some(&b"trace"[..]));
+}
+
+/// Every model and dataset has a row of digests. A missing one reveals a damaged id.
+pub(super) async fn a_missing_digest_is_damage(backend: &dyn Backend) {
+    let store = open(backend).await;
+    store.insert_model(&model(1), None).await.unwrap();
+    store.insert_dataset(&dataset(1), None).await.unwrap();
+    for damage in [
+        "DELETE FROM model_digests RETURNING CAST(1 AS BIGINT)",
+        "DELETE FROM dataset_digests RETURNING CAST(1 AS BIGINT)",
+    ] {
+        backend.number(damage).await;
+    }
+    let filter = ModelFilter::default();
+    assert_corrupt(store.model(&owner(), model(1).id).await);
+    assert_corrupt(store.models(&owner(), &filter, &Page::new(5, None)).await);
+    assert_corrupt(store.dataset(&owner(), dataset(1).summary.id).await);
+    assert_corrupt(store.datasets(&owner(), &Page::new(5, None)).await);
+}
+
+/// The digest and the JSON of an answer are one text. A damage of either is found.
+pub(super) async fn a_damaged_answer_is_not_repeated(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let claim = KeyClaim {
+        key: "a".to_owned(),
+        fingerprint: "of a".to_owned(),
+        answer: Some(json!({"seed": 7})),
+    };
+    store.insert_job(&job(1), Some(&claim)).await.unwrap();
+    let read = async || store.idempotency_key(&owner(), "a").await;
+    let whole = read().await.unwrap().unwrap();
+    assert_eq!(whole.answer, claim.answer);
+    for damage in [
+        "UPDATE idempotency_keys SET answer = replace(answer, '7', '6') RETURNING CAST(1 AS BIGINT)",
+        "UPDATE idempotency_keys SET answer = substr(replace(answer, '6', '7'), 2) \
+         RETURNING CAST(1 AS BIGINT)",
+        "UPDATE idempotency_keys SET answer = '' RETURNING CAST(1 AS BIGINT)",
+    ] {
+        backend.number(damage).await;
+        assert_corrupt(read().await);
+        assert_corrupt(store.insert_job(&job(2), Some(&claim)).await);
+    }
+    // An older program wrote the JSON alone.
+    let older = "UPDATE idempotency_keys SET answer = '{\"seed\":7}' RETURNING CAST(1 AS BIGINT)";
+    backend.number(older).await;
+    assert_eq!(read().await.unwrap(), Some(whole));
+}
+
+pub(super) async fn a_damaged_result_is_not_told(backend: &dyn Backend) {
+    let store = open(backend).await;
+    store
+        .insert_ended_job(&ended_job(1), None, Some(b"trace"), None)
+        .await
+        .unwrap();
+    let id = job(1).id;
+    backend
+        .number("UPDATE jobs SET result = replace(result, '3', '2') RETURNING CAST(1 AS BIGINT)")
+        .await;
+    assert_corrupt(store.job(&owner(), id).await);
+    assert_corrupt(
+        store
+            .jobs(&owner(), &JobFilter::default(), &Page::new(5, None))
+            .await,
+    );
+    assert_corrupt(store.events(None, id, 3, 10).await);
+    // Those before it are told.
+    assert_eq!(store.events(None, id, 0, 3).await.unwrap().len(), 3);
+    let deleted = store.delete_job(&owner(), id).await.unwrap();
+    assert!(matches!(deleted, DeleteOutcome::Deleted { .. }));
+}
+
+/// A job whose request is damaged fails at the claim, and the next jobs are claimed.
+pub(super) async fn a_damaged_request_holds_up_nobody(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let told = Job {
+        callback: Some(Callback::new("https://example.com/")),
+        ..job(1)
+    };
+    store.insert_job(&told, None).await.unwrap();
+    backend
+        .number("UPDATE jobs SET spec = replace(spec, 'perceptron', 'perceptros') RETURNING CAST(1 AS BIGINT)")
+        .await;
+    store.insert_job(&job(2), None).await.unwrap();
+    let taken = claim(&*store, "a", LONG).await.unwrap();
+    assert_eq!(taken.job.id, job(2).id);
+    assert_corrupt(store.job(&owner(), job(1).id).await);
+    let failed =
+        "SELECT COUNT(*) FROM jobs WHERE status = 'failed' AND error LIKE '%data-corrupt%'";
+    assert_eq!(backend.number(failed).await, 1);
+    // A damaged end is not delivered, and the next callback does not wait.
+    assert!(
+        store
+            .claim_callback(&worker("a"), LONG, &BusyReceivers::default())
+            .await
+            .unwrap()
+            .is_none()
+    );
+    let given_up = "SELECT COUNT(*) FROM callbacks WHERE state = 'given-up'";
+    assert_eq!(backend.number(given_up).await, 1);
+    let deleted = store.delete_job(&owner(), job(1).id).await.unwrap();
+    assert!(matches!(deleted, DeleteOutcome::Deleted { .. }));
+}
+
+/// A part whose parent's row is damaged ends, and so does the parent.
+pub(super) async fn a_damaged_parent_lets_its_parts_end(backend: &dyn Backend) {
+    let store = open(backend).await;
+    super::parts::stored(&*store, 1).await;
+    let lease = claim(&*store, "a", LONG).await.unwrap().lease;
+    backend
+        .number("UPDATE jobs SET seed = seed - 1 WHERE parent IS NULL RETURNING CAST(1 AS BIGINT)")
+        .await;
+    let ended = store.finish_job(&lease, &failure()).await.unwrap();
+    assert_eq!(ended, Fenced::Done);
+    let failed = "SELECT COUNT(*) FROM jobs WHERE status = 'failed'";
+    assert_eq!(backend.number(failed).await, 2);
+}
+
+pub(super) async fn a_damaged_session_is_not_read(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let record = super::sessions::session(1);
+    store.insert_session(&record, None).await.unwrap();
+    let append = |position, examples, entry| SessionAppend {
+        id: record.id,
+        position,
+        examples,
+        entry,
+    };
+    let state = append(0, 5, LogEntry::Snapshot(b"state".to_vec()));
+    let log = append(5, 2, LogEntry::Examples(b"log".to_vec()));
+    for one in [state, log] {
+        let done = store.append_examples(&owner(), &[one]).await.unwrap();
+        assert_eq!(done, [Appended::Done]);
+    }
+    let read = async || store.session_state(&owner(), record.id).await;
+    let stored = read().await.unwrap().unwrap();
+    assert_eq!((stored.record.position, stored.log.len()), (7, 1));
+    for [one, other] in [["perceptron", "perceptros"], ["perceptros", "perceptron"]] {
+        let damage = match one {
+            "perceptron" => {
+                "UPDATE sessions SET spec = replace(spec, 'perceptron', 'perceptros') \
+                 RETURNING CAST(1 AS BIGINT)"
+            }
+            _ => {
+                "UPDATE sessions SET spec = replace(spec, 'perceptros', 'perceptron') \
+                 RETURNING CAST(1 AS BIGINT)"
+            }
+        };
+        backend.number(damage).await;
+        assert_eq!(read().await.is_err(), other == "perceptros");
+        let listed = store.sessions(&owner(), &Page::new(5, None)).await;
+        assert_eq!(listed.is_err(), other == "perceptros");
+    }
+    let damage = "UPDATE session_snapshots SET state = (SELECT examples FROM session_log) \
+                  RETURNING CAST(1 AS BIGINT)";
+    backend.number(damage).await;
+    assert_corrupt(read().await);
+    assert!(store.session(&owner(), record.id).await.is_ok());
+    assert!(store.delete_session(&owner(), record.id).await.unwrap());
+}
+
+/// A process of the older program, which knows no digests, writes on beside this one.
+pub(super) async fn what_an_older_program_writes_is_read(backend: &dyn Backend) {
+    let store = open(backend).await;
+    let record = super::sessions::session(1);
+    store.insert_session(&record, None).await.unwrap();
+    let state = SessionAppend {
+        id: record.id,
+        position: 0,
+        examples: 5,
+        entry: LogEntry::Snapshot(b"state".to_vec()),
+    };
+    store.append_examples(&owner(), &[state]).await.unwrap();
+    for write in [
+        "UPDATE sessions SET position = 6 RETURNING CAST(1 AS BIGINT)",
+        "UPDATE session_snapshots SET position = 6, state = state RETURNING CAST(1 AS BIGINT)",
+    ] {
+        backend.number(write).await;
+    }
+    let stored = store
+        .session_state(&owner(), record.id)
+        .await
+        .unwrap()
+        .unwrap();
+    assert_eq!(stored.record.position, 6);
+    assert_eq!(stored.snapshot.as_deref(), Some(&b"state"[..]));
+}

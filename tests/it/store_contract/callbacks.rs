@@ -330,9 +330,6 @@ pub(super) async fn a_claim_passes_over_who_is_busy(backend: &dyn Backend) {
         stored.unwrap();
     };
     owe(1, "key_a", "https://silent.example:8443/hook").await;
-    owe(2, "key_a", "https://good.example/hook").await;
-    owe(3, "key_b", "http://silent.example/other").await;
-    owe(4, "key_b", "http://[2001:db8::1]/").await;
     let busy = |owners: &[&str], hosts: &[&str]| BusyReceivers {
         owners: owners.iter().map(|&owner| Owner::new(owner)).collect(),
         hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
@@ -341,16 +338,23 @@ pub(super) async fn a_claim_passes_over_who_is_busy(backend: &dyn Backend) {
         let taken = store.claim_callback(&worker("d"), LONG, busy).await;
         taken.unwrap().map(|claim| claim.job.id)
     };
+    // Only the whole name is passed over, not a prefix or a suffix.
+    let alike = busy(&["key_", "key_aa"], &["silent.example.org", "example"]);
+    assert_eq!(take(&busy(&["key_a"], &[])).await, None);
+    assert_eq!(take(&busy(&[], &["silent.example"])).await, None);
+    assert_eq!(take(&alike).await, Some(job(1).id));
+    owe(2, "key_a", "https://good.example/hook").await;
+    owe(3, "key_b", "http://silent.example/other").await;
+    owe(4, "key_b", "http://[2001:db8::1]/").await;
     let all = busy(&["key_a", "key_b"], &[]);
     assert_eq!(take(&all).await, None);
     let hosts = busy(&["key_b"], &["silent.example", "good.example"]);
     assert_eq!(take(&hosts).await, None);
-    // Only the whole name is passed over, not a prefix or a suffix.
-    let alike = busy(&["key_", "key_aa"], &["silent.example.org", "example"]);
-    assert_eq!(take(&alike).await, Some(job(1).id));
+    // Callbacks that became due in one tick of the clock have no order.
     let silent = busy(&[], &["silent.example"]);
-    assert_eq!(take(&silent).await, Some(job(2).id));
-    assert_eq!(take(&silent).await, Some(job(4).id));
+    let taken = [take(&silent).await, take(&silent).await];
+    let others = [Some(job(2).id), Some(job(4).id)];
+    assert!(others.iter().all(|other| taken.contains(other)), "{taken:?}");
     assert_eq!(take(&silent).await, None);
     assert_eq!(take(&busy(&[], &["[2001:db8::1]"])).await, Some(job(3).id));
 }

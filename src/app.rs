@@ -21,8 +21,10 @@ use tokio_util::sync::CancellationToken;
 use crate::callbacks::client::DELIVERY_LIMIT;
 use crate::callbacks::{Allowed, CallbackClient, Signer, system_roots};
 use crate::config::{Role, Settings};
+use crate::http::limits::Limits;
 use crate::http::{self, App, Authenticator, InFlight, Origins, Permits, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
+use crate::memory::{self, Budget, Machine};
 use crate::records::{Clock, Timestamp};
 use crate::storage::backup::{self, Backup, BackupError};
 use crate::storage::blobs::opening::OpeningError;
@@ -44,6 +46,9 @@ const BACKLOG: u32 = 4096;
 
 /// Bytes of answers that the kernel holds for one client.
 const SEND_BUFFER_BYTES: u32 = 256 * 1024;
+
+/// The memory of a process where the system does not tell how much there is.
+const UNKNOWN_MEMORY_BYTES: u64 = 2 << 30;
 
 /// How often metrics are put in order; without it their memory grows.
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
@@ -105,6 +110,9 @@ pub enum StartError {
     /// The setting names no origins.
     #[error("--cors-origins: {0}")]
     CorsOrigins(String),
+    /// There is no memory to work with, or not as much as the setting says.
+    #[error("--memory-bytes-max: {0}")]
+    Memory(String),
     /// The system gives no random numbers.
     #[error("the system gives no random numbers: {0}")]
     Random(String),
@@ -161,6 +169,7 @@ impl Service {
     /// # Errors
     /// What is wrong, with the setting at fault.
     pub async fn open(settings: &Settings) -> Result<Self, StartError> {
+        let memory = memory(settings, &Machine::default())?;
         let ids = Arc::new(ids()?);
         let blob_place = settings.blob_url.place().map_err(StartError::BlobUrl)?;
         let (store, data_dir) = open_store(settings, &ids).await?;
@@ -175,10 +184,16 @@ impl Service {
             store,
             blobs,
             ids,
-            jobs_config(settings),
+            JobsConfig {
+                memory: memory.clone(),
+                ..jobs_config(settings)
+            },
             callbacks(settings),
         );
-        let limits = settings.limits();
+        let limits = Limits {
+            memory_bytes_max: memory.bytes_max(),
+            ..settings.limits()
+        };
         let app = App {
             jobs: Arc::clone(&jobs),
             permits: Permits::new(&limits),
@@ -212,6 +227,11 @@ impl Service {
     /// The requests this service answers, for a caller that brings its own connections.
     pub fn router(&self) -> Router {
         self.router.clone()
+    }
+
+    /// Bytes of memory for requests and jobs.
+    pub fn memory_bytes(&self) -> u64 {
+        self.jobs.config().memory.bytes_max()
     }
 
     /// The jobs.
@@ -316,6 +336,32 @@ fn entropy() -> Result<[u8; 32], StartError> {
     Ok(drawn)
 }
 
+/// The memory for requests and jobs.
+fn memory(settings: &Settings, machine: &Machine) -> Result<Budget, StartError> {
+    let refused = |detail: String| Err(StartError::Memory(detail));
+    let there_is = machine.bytes();
+    let limit = match (settings.limits.memory_bytes_max, there_is) {
+        (Some(limit), Some(there_is)) if limit > there_is => {
+            return refused(format!(
+                "{limit} bytes are more than the {there_is} bytes of this machine or control group"
+            ));
+        }
+        (Some(limit), _) => limit,
+        (None, Some(there_is)) => memory::default_bytes(there_is),
+        (None, None) => UNKNOWN_MEMORY_BYTES,
+    };
+    if limit < memory::LIMIT_BYTES_MIN {
+        let least = memory::LIMIT_BYTES_MIN;
+        return refused(match settings.limits.memory_bytes_max {
+            Some(_) => format!("{limit} bytes are too few; the service needs {least}"),
+            None => format!(
+                "70 % of the memory of this machine or control group are {limit} bytes; the service needs {least}"
+            ),
+        });
+    }
+    Ok(Budget::new(limit - memory::BASE_BYTES))
+}
+
 fn jobs_config(settings: &Settings) -> JobsConfig {
     let limits = settings.limits();
     JobsConfig {
@@ -381,6 +427,8 @@ async fn keep_metrics() {
     loop {
         tokio::time::sleep(METRICS_UPKEEP).await;
         if let Ok(handle) = metrics_handle() {
+            let live = memory::allocator::live_bytes();
+            metrics::gauge!("halfspace_memory_allocated_bytes").set(live as f64);
             handle.run_upkeep();
         }
     }

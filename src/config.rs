@@ -335,6 +335,10 @@ pub struct LimitSettings {
     /// Bytes of the packed data of a job, and of its state beside them.
     #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = 1 << 30, global = true)]
     pub state_bytes_max: u64,
+    /// Bytes of memory of the process, at least 128 MiB. Requests and jobs share all but 64 MiB of it. When
+    /// left out, 70 % of the memory of the machine or of the control group around the process.
+    #[arg(long, env = "HALFSPACE_MEMORY_BYTES_MAX", global = true)]
+    pub memory_bytes_max: Option<u64>,
     /// Bytes of stored data that a job holds in memory as a whole; larger data are read in parts.
     #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX", default_value_t = 64 << 20, global = true)]
     pub resident_bytes_max: u64,

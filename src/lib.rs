@@ -2,6 +2,7 @@
 //!
 //! A tour, in the direction in which data flow; each module knows only those above it:
 //!
+//! - [`memory`]: the allocator that counts, and the budget that work takes its memory from.
 //! - [`bits`]: packed vectors and the kernels over them.
 //! - [`learners`]: pure functions of data, parameters, a random generator and a run.
 //! - [`certificates`]: separability, the maximum margin and version spaces, decided and proved.
@@ -29,6 +30,7 @@ pub mod formats;
 pub mod http;
 pub mod jobs;
 pub mod learners;
+pub mod memory;
 pub mod records;
 pub mod storage;
 pub mod theory;

@@ -18,6 +18,7 @@ use halfspace::config::{
     given_settings, names_listen, unknown_variable,
 };
 use halfspace::jobs::CheckNews;
+use halfspace::memory::allocator::return_free_memory;
 use halfspace::records::KeyQuotas;
 use halfspace::records::schedule::Weight;
 use tokio::signal::unix::{SignalKind, signal};
@@ -90,6 +91,7 @@ fn run(
         _ => {}
     }
     log_to_stderr(settings)?;
+    return_free_memory();
     use_kernels(match settings.kernels {
         KernelsChoice::Detected => Kernels::Detected,
         KernelsChoice::Scalar => Kernels::Scalar,
@@ -138,7 +140,7 @@ async fn serve(settings: &Settings, given: &[String]) -> Result<(), Box<dyn Erro
         Some(operations) => operations.address()?,
         None => address,
     };
-    tell_start(settings, address, probed, service.is_open(), given);
+    tell_start(settings, address, probed, &service, given);
     let told = settings.data_dir.join(ADDRESS_FILE);
     if let Err(error) = std::fs::write(&told, probed.to_string()) {
         tracing::warn!(%error, "`halfspace healthcheck` will not find this address");
@@ -153,14 +155,16 @@ fn tell_start(
     settings: &Settings,
     address: SocketAddr,
     probed: SocketAddr,
-    is_open: bool,
+    service: &Service,
     given: &[String],
 ) {
+    let is_open = service.is_open();
     tracing::info!(
         version = env!("CARGO_PKG_VERSION"),
         address = %address,
         operations = %probed,
         workers = settings.workers(),
+        memory_bytes = service.memory_bytes(),
         settings = given.join(" "),
         open_to_everybody = is_open,
         "halfspace serves"

@@ -46,6 +46,9 @@ DROP INDEX jobs_to_claim;
 CREATE INDEX jobs_to_claim ON jobs (owner, priority DESC, level, id)
     WHERE status = 'queued' AND waits = FALSE;
 CREATE INDEX jobs_to_claim_by_age ON jobs (owner, id) WHERE status = 'queued' AND waits = FALSE;
+-- Queued jobs that need much memory.
+CREATE INDEX jobs_passed_over ON jobs (memory_bytes)
+    WHERE status = 'queued' AND waits = FALSE AND memory_bytes > 1048576;
 -- Leases.
 CREATE INDEX jobs_running ON jobs (owner, id) WHERE status = 'running';
 

@@ -42,7 +42,7 @@ impl TryFrom<Interrupt> for Undecided {
         match interrupt {
             Interrupt::TimeLimit => Ok(Self::TimeLimit),
             Interrupt::Cancelled => Ok(Self::Cancelled),
-            Interrupt::Suspended | Interrupt::Unreadable => Err(interrupt),
+            Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory => Err(interrupt),
         }
     }
 }

@@ -276,23 +276,29 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
     let layout = Layout::read(&mut from)?;
     let mut words = WordReader::with_crc(from);
     let rows = 0..layout.header().rows;
-    let data = read_rows(&layout, rows, &mut words, &mut Recorded::Nowhere)?;
+    let data = read_rows(&layout, rows, 0, &mut words, &mut Recorded::Nowhere)?;
     if !words.ends()? {
         return Err(BlocksError::Trailing);
     }
     Ok(data)
 }
 
-/// Reads whole blocks, and checks each unit.
+/// Reads whole blocks, and checks each unit. There is room for `room` rows from the start, where the source
+/// is known to be long enough.
 pub(super) fn read_rows(
     layout: &Layout,
     rows: Range<usize>,
+    room: usize,
     words: &mut WordReader<impl Read>,
     recorded: &mut Recorded<'_>,
 ) -> Result<Data, BlocksError> {
     let header = layout.header();
-    let mut features: Vec<u64> = Vec::new();
-    let mut values: Vec<f64> = Vec::new();
+    let (bits, reals) = match header.kind {
+        RowsKind::Boolean => (words_for(header.n) * room.next_multiple_of(BLOCK_ROWS), 0),
+        RowsKind::Real => (0, header.n * room),
+    };
+    let mut features: Vec<u64> = Vec::with_capacity(bits);
+    let mut values: Vec<f64> = Vec::with_capacity(reals);
     let mut labels = Vec::new();
     for block in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
         let held = layout.rows_of(block);

@@ -7,6 +7,8 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::memory::NoMemory;
+
 /// Where in a body something stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
@@ -118,6 +120,8 @@ pub enum FormatErrorKind {
     NotReserved,
     /// The examples could not be kept while they were read.
     Spool(io::ErrorKind),
+    /// There is no memory for the examples.
+    NoMemory(NoMemory),
 }
 
 impl FormatErrorKind {
@@ -150,6 +154,7 @@ impl FormatErrorKind {
             Self::NotYet => "not-yet",
             Self::NotReserved => "too-many-bytes",
             Self::Spool(_) => "spool",
+            Self::NoMemory(_) => "no-memory",
         }
     }
 }
@@ -216,6 +221,18 @@ impl Fault {
     /// Wraps the fault so that it survives a trip through somebody else's `Read`.
     pub(crate) fn into_io(self) -> io::Error {
         io::Error::other(self)
+    }
+}
+
+impl From<NoMemory> for Fault {
+    fn from(full: NoMemory) -> Self {
+        Self::new(FormatErrorKind::NoMemory(full), full.to_string())
+    }
+}
+
+impl From<NoMemory> for FormatError {
+    fn from(full: NoMemory) -> Self {
+        Fault::from(full).into()
     }
 }
 

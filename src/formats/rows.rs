@@ -21,7 +21,9 @@ pub(super) enum Held {
     /// Doubles, row by row.
     Real {
         values: Vec<f64>,
-        /// Where each sparse row ends, since rows stop at their last index. Unused when dense.
+        /// The index of each value of sparse rows, which may be far apart. Unused when dense.
+        indices: Vec<u32>,
+        /// Where each sparse row ends among the values. Unused when dense.
         ends: Vec<usize>,
     },
 }
@@ -32,6 +34,8 @@ pub(super) struct Row {
     pub(super) ones: Vec<u64>,
     pub(super) minus: Vec<u64>,
     pub(super) real: Vec<f64>,
+    /// The indices of the real values, when sparse.
+    pub(super) indices: Vec<u32>,
     /// Values so far, when dense.
     pub(super) filled: usize,
     /// Bits below this may be set in `ones` without a look at anything else.
@@ -40,12 +44,19 @@ pub(super) struct Row {
 
 impl Row {
     /// Turns the first `filled` packed values to doubles.
-    pub(super) fn become_real(&mut self, filled: usize, low: f64) {
+    pub(super) fn become_real(&mut self, filled: usize, sparse: bool, low: f64) {
         let word = |words: &[u64], j: usize| words.get(j / WORD_BITS).copied().unwrap_or(0);
         self.real.clear();
+        self.indices.clear();
         for j in 0..filled {
             let (ones, minus) = (word(&self.ones, j), word(&self.minus, j));
-            self.real.push(real_value(ones, minus, j, low));
+            let value = real_value(ones, minus, j, low);
+            if sparse && value != 0.0 {
+                self.indices.push(j as u32);
+            }
+            if !sparse || value != 0.0 {
+                self.real.push(value);
+            }
         }
         self.ones = Vec::new();
         self.minus = Vec::new();
@@ -68,22 +79,33 @@ impl Held {
             return;
         };
         let rows = ones.rows();
-        let mut values = Vec::with_capacity(rows * n);
+        let mut values = Vec::with_capacity(if sparse { 0 } else { rows * n });
+        let (mut indices, mut ends) = (Vec::new(), Vec::new());
         for row in 0..rows {
             let (block, place) = (row / BLOCK_ROWS, row % BLOCK_ROWS);
             let ones = ones.block(block);
             let minus = minus.as_ref().map(|minus| minus.block(block));
-            values.extend((0..n).map(|j| {
+            let value = |j: usize| {
                 let word = j / WORD_BITS;
                 let minus = minus.map_or(0, |minus| minus.word(word, place));
                 real_value(ones.word(word, place), minus, j, low)
-            }));
+            };
+            if !sparse {
+                values.extend((0..n).map(value));
+                continue;
+            }
+            let present = (0..n).map(|j| (j as u32, value(j)));
+            for (index, value) in present.filter(|&(_, value)| value != 0.0) {
+                indices.push(index);
+                values.push(value);
+            }
+            ends.push(values.len());
         }
-        let ends = match sparse {
-            true => (1..=rows).map(|row| row * n).collect(),
-            false => Vec::new(),
+        *self = Self::Real {
+            values,
+            indices,
+            ends,
         };
-        *self = Self::Real { values, ends };
     }
 
     /// Widens packed rows to `width` words.
@@ -100,7 +122,11 @@ impl Held {
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Packed { ones, .. } => self.packed_bytes(ones.n()),
-            Self::Real { values, ends } => real_bytes(1, values.len() + ends.len()),
+            Self::Real {
+                values,
+                indices,
+                ends,
+            } => real_bytes(1, values.len() + indices.len() / 2 + ends.len()),
         }
     }
 
@@ -127,9 +153,14 @@ impl Held {
                 ones.push_row(&row.ones);
                 row.ones.fill(0);
             }
-            Self::Real { values, ends } => {
+            Self::Real {
+                values,
+                indices,
+                ends,
+            } => {
                 values.append(&mut row.real);
                 if sparse {
+                    indices.append(&mut row.indices);
                     ends.push(values.len());
                 }
             }
@@ -148,8 +179,13 @@ impl Held {
                     *plane = kept;
                 }
             }
-            Self::Real { values, ends } => {
+            Self::Real {
+                values,
+                indices,
+                ends,
+            } => {
                 values.clear();
+                indices.clear();
                 ends.clear();
             }
         }
@@ -163,12 +199,63 @@ impl Held {
                 ones.shrink_to_fit();
                 Features::Boolean(ones)
             }
-            Self::Real { values, ends } => {
-                let mut values = expand(values, &ends, n);
+            Self::Real {
+                mut values,
+                indices,
+                ends,
+            } => {
+                if !ends.is_empty() {
+                    values = expand(&values, &indices, &ends, n);
+                }
                 values.shrink_to_fit();
                 Features::Real(RealMatrix::from_values(n, values))
             }
         }
+    }
+}
+
+/// A finished real row.
+#[derive(Clone, Copy)]
+pub(super) struct RealRow<'a> {
+    values: &'a [f64],
+    /// The index of each value, where the row is sparse.
+    indices: Option<&'a [u32]>,
+}
+
+impl<'a> RealRow<'a> {
+    /// A row of all its values.
+    pub(super) fn dense(values: &'a [f64]) -> Self {
+        let indices = None;
+        Self { values, indices }
+    }
+
+    /// A row whose other values are 0.
+    pub(super) fn sparse(values: &'a [f64], indices: &'a [u32]) -> Self {
+        let indices = Some(indices);
+        Self { values, indices }
+    }
+
+    /// The values up to the last one.
+    pub(super) fn width(&self) -> usize {
+        match self.indices {
+            None => self.values.len(),
+            Some(indices) => indices.last().map_or(0, |&last| last as usize + 1),
+        }
+    }
+
+    /// The first `width` values, 0 past the last one.
+    pub(super) fn written(self, width: usize) -> impl Iterator<Item = f64> {
+        let mut next = 0;
+        (0..width).map(move |j| {
+            let Some(indices) = self.indices else {
+                return self.values.get(j).copied().unwrap_or(0.0);
+            };
+            if indices.get(next).is_none_or(|&index| index as usize != j) {
+                return 0.0;
+            }
+            next += 1;
+            self.values[next - 1]
+        })
     }
 }
 
@@ -212,16 +299,14 @@ fn no_minus(n: usize, rows: usize) -> BitMatrix {
     plane
 }
 
-/// Fills sparse rows up to `n` values. Dense rows (no ends) are whole.
-fn expand(values: Vec<f64>, ends: &[usize], n: usize) -> Vec<f64> {
-    if ends.iter().zip(1..).all(|(&end, row)| end == row * n) {
-        return values;
-    }
-    let mut whole = Vec::with_capacity(ends.len() * n);
+/// Writes sparse rows out, `n` values each.
+fn expand(values: &[f64], indices: &[u32], ends: &[usize], n: usize) -> Vec<f64> {
+    let mut whole = vec![0.0; ends.len() * n];
     let mut start = 0;
-    for (&end, rows) in ends.iter().zip(1..) {
-        whole.extend_from_slice(&values[start..end]);
-        whole.resize(rows * n, 0.0);
+    for (&end, row) in ends.iter().zip(whole.chunks_exact_mut(n)) {
+        for (&index, &value) in indices[start..end].iter().zip(&values[start..end]) {
+            row[index as usize] = value;
+        }
         start = end;
     }
     whole

@@ -9,6 +9,7 @@ mod bit_runs;
 use std::io;
 
 use crate::bits::{WORD_BITS, words_for};
+use crate::memory;
 
 use super::error::{Fault, FormatErrorKind, Place};
 use super::gathered::Gathered;
@@ -218,6 +219,7 @@ impl SampleBuilder {
             return empty("No example has a feature; data need at least one, or n must be given.");
         }
         let low = self.low();
+        memory::need(self.store.bytes_to_finish(self.n))?;
         let data = self.store.finish(self.n, low, unlabelled);
         Ok(Parsed {
             data: data.map_err(unspooled)?,
@@ -297,7 +299,10 @@ impl SampleBuilder {
     }
 
     fn put_real(&mut self, index: usize, value: f64) {
-        self.row.real.resize(index, 0.0);
+        match self.sparse {
+            true => self.row.indices.push(index as u32),
+            false => self.row.real.resize(index, 0.0),
+        }
         // Adding 0.0 makes the one zero of -0.0.
         self.row.real.push(value + 0.0);
     }
@@ -313,7 +318,7 @@ impl SampleBuilder {
         self.check_bytes(rows, n, real_bytes(rows, n))?;
         let low = self.low();
         self.store.become_real(self.n, low).map_err(unspooled)?;
-        self.row.become_real(filled, low);
+        self.row.become_real(filled, self.sparse, low);
         Ok(())
     }
 
@@ -340,6 +345,7 @@ impl SampleBuilder {
     fn check_bytes(&mut self, rows: usize, n: usize, bytes: u64) -> Result<(), Fault> {
         let limit = self.limits.state_bytes_max;
         if bytes <= limit {
+            memory::need(self.store.bytes_to_grow(bytes))?;
             let reserved = self.store.reserve(bytes);
             let detail = "The examples are more than may be stored.";
             return reserved.map_err(|_| Fault::new(FormatErrorKind::NotReserved, detail));

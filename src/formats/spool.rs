@@ -16,7 +16,7 @@ use crate::bits::{BLOCK_ROWS, BitBlock, words_for};
 
 use super::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
 use super::parts::Part;
-use super::rows::real_value;
+use super::rows::{RealRow, real_value};
 use super::words::{WordReader, WordWriter};
 
 /// What a spool is written to and read from.
@@ -114,12 +114,11 @@ impl Spool {
     ///
     /// # Errors
     /// When the file cannot be made or written.
-    pub(super) fn push_real(&mut self, rows: &[&[f64]], labels: u64) -> io::Result<()> {
-        let width = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+    pub(super) fn push_real(&mut self, rows: &[RealRow<'_>], labels: u64) -> io::Result<()> {
+        let width = rows.iter().map(RealRow::width).max().unwrap_or(0);
         let words = self.begin(PieceKind::Real, rows.len(), width, labels)?;
         for row in rows {
-            words.write(row.iter().map(|value| value.to_bits()))?;
-            words.write((row.len()..width).map(|_| 0))?;
+            words.write(row.written(width).map(f64::to_bits))?;
         }
         Ok(())
     }

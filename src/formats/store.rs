@@ -12,7 +12,7 @@ use super::UnlabelledMeans;
 use super::blocks::{BlocksHeader, LabelsKind, RowsKind};
 use super::gathered::Gathered;
 use super::labels::LabelBits;
-use super::rows::{Held, Row, packed_bytes, real_bytes};
+use super::rows::{Held, RealRow, Row, packed_bytes, real_bytes};
 use super::spool::{NotReserved, Spool};
 
 /// Real rows of different lengths stand together in the spool only up to so many values, zeros
@@ -71,6 +71,27 @@ impl Store {
             }
             Held::Packed { .. } => packed_bytes(rows, n),
             Held::Real { .. } => real_bytes(rows, n),
+        }
+    }
+
+    /// What may be allocated at once on the way to rows that take so many bytes: twice as much as is
+    /// held, where a vector grows. What is absent from sparse rows is not held.
+    pub(super) fn bytes_to_grow(&self, bytes: u64) -> u64 {
+        let held = match (&self.held, self.sparse) {
+            (Held::Real { .. }, true) => self.held.bytes(),
+            _ => bytes,
+        };
+        match &self.spool {
+            Some(spool) => 2 * held.min(spool.memory_bytes_max),
+            None => 2 * held,
+        }
+    }
+
+    /// What may be allocated at once when all rows, of `n` values, are brought to their form.
+    pub(super) fn bytes_to_finish(&self, n: usize) -> u64 {
+        match &self.spool {
+            Some(spool) => self.bytes(self.rows, n).min(spool.memory_bytes_max),
+            None => self.bytes(self.rows, n),
         }
     }
 
@@ -194,13 +215,23 @@ impl Store {
                     spool.push_packed(block, minus, labels)?;
                 }
             }
-            Held::Real { values, ends } => {
+            Held::Real {
+                values,
+                indices,
+                ends,
+            } => {
                 let start = |row: usize| match (row, self.sparse) {
                     (0, _) => 0,
                     (_, true) => ends[row - 1],
                     (_, false) => values.len() / count * row,
                 };
-                let row = |row| &values[start(row)..start(row + 1)];
+                let row = |row| {
+                    let range = start(row)..start(row + 1);
+                    match self.sparse {
+                        true => RealRow::sparse(&values[range.clone()], &indices[range]),
+                        false => RealRow::dense(&values[range]),
+                    }
+                };
                 let mut from = 0;
                 while from < count {
                     let rows = piece((from..count).map(row));
@@ -223,11 +254,11 @@ impl Store {
 }
 
 /// The first rows that stand together in the spool.
-fn piece<'a>(rows: impl Iterator<Item = &'a [f64]>) -> Vec<&'a [f64]> {
+fn piece<'a>(rows: impl Iterator<Item = RealRow<'a>>) -> Vec<RealRow<'a>> {
     let mut piece = Vec::with_capacity(BLOCK_ROWS);
     let mut width = 0;
     for row in rows.take(BLOCK_ROWS) {
-        width = row.len().max(width);
+        width = row.width().max(width);
         if !piece.is_empty() && width * (piece.len() + 1) > PIECE_VALUES_MAX {
             break;
         }

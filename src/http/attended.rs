@@ -49,5 +49,9 @@ pub fn interrupted(limits: &Limits, interrupt: Interrupt) -> Problem {
         Interrupt::Unreadable => {
             Problem::new(Code::DATA_CORRUPT, "The stored examples could not be read.")
         }
+        Interrupt::Memory => Problem::new(
+            Code::NO_MEMORY,
+            "The memory for work (memory_bytes_max) is taken. Send the request again.",
+        ),
     }
 }

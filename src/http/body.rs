@@ -2,17 +2,22 @@
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, BodyDataStream, HttpBody};
+use axum::extract::Request;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
+use axum::middleware::Next;
+use axum::response::Response;
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::formats::{self, ContentCoding, FormatError};
+use crate::memory::{self, Grant};
 use crate::records::Owner;
 
 use super::App;
@@ -49,6 +54,29 @@ pub enum Effort {
     /// As much as its client likes, which may go on for long; but little of it is held at a time.
     /// At most this, for a body that is small and comes at once.
     Streamed(Work),
+}
+
+/// The memory that a request takes before its body is parsed: frames, and the buffers of a decoder.
+const READING_BYTES: u64 = 256 << 10;
+
+/// The memory that a request has taken, which the request holds until it is answered.
+#[derive(Clone, Debug, Default)]
+pub struct RequestMemory(Arc<Mutex<Vec<Grant>>>);
+
+impl RequestMemory {
+    fn hold(&self, grant: Grant) {
+        let mut grants = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        grants.push(grant);
+    }
+}
+
+/// Lets a request hold the memory that it takes until it is answered.
+pub async fn hold_memory(mut request: Request, next: Next) -> Response {
+    let held = RequestMemory::default();
+    request.extensions_mut().insert(held.clone());
+    let response = next.run(request).await;
+    drop(held);
+    response
 }
 
 /// Reads a body as a stream in the blocking pool, under a permit of the owner. A small body of little
@@ -92,17 +120,26 @@ pub async fn read<T: Send + 'static>(
         Effort::Streamed(_) => Some(app.permits.streams.try_take(&owner(parts)?)?),
         _ => Some(app.permits.uploads.take(&owner(parts)?).await?),
     };
+    // A small body is parsed at once, so that the memory for all of it is taken before.
+    let bytes = work.unwrap_or(0).min(SMALL_WORDS_MAX).saturating_mul(8);
+    let grant = app.memory().try_take(READING_BYTES + bytes)?;
+    if let Some(held) = parts.extensions.get::<RequestMemory>() {
+        held.hold(grant.clone());
+    }
     // The time until here was not the client's.
     frames.window_began = Instant::now();
     let (sender, receiver) = mpsc::channel(FRAMES_WAITING);
     let limits = limits.clone();
     let parsed = tokio::task::spawn_blocking(move || {
-        let source = FrameReader::new(receiver);
-        let mut decoder = formats::decoder(coding, source, &limits)?;
-        let parsed = parse(&mut decoder)?;
-        // A parser may stop before the end of the coding; damage there is damage too.
-        io::copy(&mut decoder, &mut io::sink()).map_err(FormatError::from)?;
-        Ok::<_, Problem>((parsed, permit))
+        let read = || {
+            let source = FrameReader::new(receiver);
+            let mut decoder = formats::decoder(coding, source, &limits)?;
+            let parsed = parse(&mut decoder)?;
+            // A parser may stop before the end of the coding; damage there is damage too.
+            io::copy(&mut decoder, &mut io::sink()).map_err(FormatError::from)?;
+            Ok::<_, Problem>((parsed, permit))
+        };
+        grant.settled(read)
     });
     let fed = frames.feed(sender).await;
     let parsed = parsed.await;
@@ -294,7 +331,11 @@ impl Read for FrameReader {
         if self.current.is_empty() {
             // A sender that is gone before the end went with its client.
             let gone = || io::Error::from(io::ErrorKind::ConnectionAborted);
-            self.current = self.receiver.blocking_recv().ok_or_else(gone)??;
+            let next = self.receiver.blocking_recv().ok_or_else(gone)??;
+            // The thread of the connection allocated the frame.
+            let read = std::mem::replace(&mut self.current, next);
+            memory::foreign(|| drop(read));
+            memory::check().map_err(|full| io::Error::other(FormatError::from(full)))?;
             self.ended = self.current.is_empty();
         }
         let length = buffer.len().min(self.current.len());

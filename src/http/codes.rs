@@ -168,6 +168,9 @@ codes! {
          operator to name your proxy in --trusted-proxies."
     QUEUE_FULL "queue-full" 503 "The service has too much to do"
         "Try again after the seconds that Retry-After names."
+    NO_MEMORY "no-memory" 503 "There is no memory for the request now"
+        "Other requests and jobs have taken the memory for work. Send the request again later, or fewer \
+         examples at once. Datasets take little memory, whatever their size."
     STORE_LIMIT "store-limit" 503 "The service has stored as much as it may"
         "The limit is of all owners together; GET /v1/limits tells it. Deleting always works."
     STOPPING "stopping" 503 "The service is starting or stopping"

@@ -6,6 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::formats;
+use crate::memory::Budget;
 use crate::storage::{Quotas, Usage};
 
 use super::App;
@@ -36,6 +37,8 @@ pub struct Limits {
     pub dataset_bytes_max: u64,
     /// Bytes of the packed data of a job, and of its state beside them.
     pub state_bytes_max: u64,
+    /// Bytes of memory that one request or job may take, while no other has any.
+    pub memory_bytes_max: u64,
     /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts as it
     /// needs them.
     pub resident_bytes_max: u64,
@@ -128,6 +131,7 @@ impl Default for Limits {
             line_bytes_max: 32 << 20,
             dataset_bytes_max: 4 << 30,
             state_bytes_max: 1 << 30,
+            memory_bytes_max: Budget::unlimited().bytes_max(),
             resident_bytes_max: 64 << 20,
             seconds_max: 86_400.0,
             experiment_seconds_max: 14_400.0,

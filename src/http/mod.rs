@@ -73,6 +73,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::jobs::Jobs;
+use crate::memory::Budget;
 use crate::records::train::SeedNumber;
 use crate::storage::Scratch;
 
@@ -111,6 +112,11 @@ pub struct App {
 }
 
 impl App {
+    /// The memory for the work of the process.
+    fn memory(&self) -> &Budget {
+        &self.jobs.config().memory
+    }
+
     /// The seed that a request gives, or one drawn for it.
     fn seed(&self, given: Option<SeedNumber>) -> u64 {
         given.map_or_else(|| self.jobs.ids().seed(), SeedNumber::get)
@@ -205,6 +211,7 @@ fn enveloped(router: Router<App>, app: App) -> Router {
         .layer(from_fn_with_state(app.clone(), keys::authenticate));
     app.origins
         .guard(router, &app.authenticator)
+        .layer(from_fn(body::hold_memory))
         .layer(from_fn(request_line::note_route))
         .layer(from_fn_with_state(app.clone(), envelope::check_place))
         .layer(from_fn_with_state(app.clone(), envelope::check_host))

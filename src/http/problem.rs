@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 
 use crate::formats::{FormatError, FormatErrorKind, Place};
 use crate::jobs::JobsError;
+use crate::memory::NoMemory;
 use crate::storage::{Limit, OverQuota, StoreError};
 use crate::theory::OutOfRange;
 
@@ -270,12 +271,31 @@ impl From<FormatError> for Problem {
         let code = match error.kind {
             // A body at fault has a place; the disk's is none of the client's business.
             FormatErrorKind::Spool(kind) => return StoreError::from(io::Error::from(kind)).into(),
+            FormatErrorKind::NoMemory(full) => return full.into(),
             FormatErrorKind::TooLarge { .. } => Code::TOO_LARGE,
             FormatErrorKind::Io | FormatErrorKind::NotYet => Code::UNREADABLE,
             kind => Code::find(kind.code()).unwrap_or(Code::SYNTAX),
         };
         let summary = error.to_string();
         Self::new(code, summary).with(placed(error.place, error.detail))
+    }
+}
+
+impl From<NoMemory> for Problem {
+    fn from(full: NoMemory) -> Self {
+        let NoMemory { asked, free, max } = full;
+        if full.is_final() {
+            let detail = format!(
+                "This needs {asked} bytes of memory, more than memory_bytes_max: {max}. The operator \
+                 sets --memory-bytes-max."
+            );
+            return Self::new(Code::TOO_LARGE, detail);
+        }
+        let detail = format!(
+            "This needs {asked} bytes of memory, and {free} of the {max} bytes of memory_bytes_max are \
+             free. Send the request again."
+        );
+        Self::new(Code::NO_MEMORY, detail)
     }
 }
 
@@ -350,6 +370,7 @@ impl From<JobsError> for Problem {
             JobsError::DatasetPinned { .. } => Self::new(Code::DATASET_IN_USE, detail),
             JobsError::KeyTaken(_) => in_flight(),
             JobsError::OverQuota(over) => over.into(),
+            JobsError::NoMemory(full) => full.into(),
             JobsError::Stopping => Self::new(Code::STOPPING, detail),
         }
     }

@@ -25,6 +25,7 @@ use crate::records::{Job, Model, Names};
 
 use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
 use super::ids::Ids;
+use super::memory_bound;
 use super::whole_sample::{self, Whole};
 use super::work::ResolveError;
 
@@ -92,6 +93,16 @@ impl CertificateJob {
             });
         }
         separability::check(examples).map_err(|error| refused(&error.to_string()))
+    }
+
+    /// An upper bound of the memory that the answer takes.
+    pub(super) fn memory_bytes(&self, input: Input<'_>) -> u64 {
+        match self.asked {
+            Asked::Separability(_) | Asked::MaximumMargin(_) => {
+                memory_bound::certificate(input, separability::SOLVER_COORDINATES_MAX)
+            }
+            Asked::VersionSpace(_) => memory_bound::version_space(input),
+        }
     }
 
     /// Answers the question.

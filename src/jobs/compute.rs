@@ -7,6 +7,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::learners::run::{Interrupt, Run, StopFlag};
+use crate::memory::Grant;
 
 use super::checkpoints::{Beginning, StateCell};
 use super::parking::PermitSlot;
@@ -30,6 +31,8 @@ pub enum Computed {
     Suspended,
     /// The data could not be read to their end.
     Unreadable(ReadError),
+    /// It needed more memory than was free.
+    NoMemory,
     /// It broke down: a defect of this program.
     Panicked,
 }
@@ -86,13 +89,14 @@ pub struct Computation {
 }
 
 impl Computation {
-    /// Starts to compute. The closure shares the permit, because a blocking task goes on when nobody
+    /// Starts to compute within the memory. The closure shares the permit, because a blocking task goes on when nobody
     /// waits for it any more. The seconds of attempts that it goes on from are counted.
     pub fn start(
         work: Arc<Work>,
         beginning: Beginning,
         seconds_max: f64,
         permit: Arc<PermitSlot>,
+        memory: Grant,
     ) -> Self {
         let Beginning {
             run,
@@ -105,9 +109,9 @@ impl Computation {
         let handle = tokio::task::spawn_blocking(move || {
             let _counted = Computing::begin();
             cell.stopwatch.start();
-            let found = computed.run_from(state.as_deref(), &outside);
+            let found = memory.within(|| computed.run_from(state.as_deref(), &outside));
             cell.stopwatch.stop();
-            drop(permit.take());
+            drop((permit.take(), state, memory));
             (found, cell.stopwatch.seconds())
         });
         let timer = end_after(run.stop.clone(), Arc::clone(&checkpoints), seconds_max);
@@ -124,6 +128,7 @@ impl Computation {
     pub async fn ended(&mut self) -> Computed {
         match (&mut self.handle).await {
             Ok((Ok(found), seconds)) => Computed::Ended { found, seconds },
+            Ok((Err(Interrupt::Memory), _)) => Computed::NoMemory,
             Ok((Err(Interrupt::Unreadable), _)) => Computed::Unreadable(self.work.read_error()),
             Ok((Err(_), _)) => Computed::Suspended,
             Err(_) => Computed::Panicked,

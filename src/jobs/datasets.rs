@@ -209,7 +209,7 @@ impl Jobs {
 }
 
 /// Why nothing was stored.
-fn unwritten(error: BlocksError) -> StoreError {
+pub(super) fn unwritten(error: BlocksError) -> StoreError {
     match error {
         BlocksError::Io(error) => error.into(),
         error => StoreError::other(error),

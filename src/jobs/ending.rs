@@ -40,6 +40,9 @@ pub(super) async fn end(jobs: &Jobs, job: &Job, work: &Arc<Work>, computed: Comp
     if let Computed::Unreadable(error) = computed {
         return failure(jobs.ids.now(), unreadable(error), job);
     }
+    if let Computed::NoMemory = computed {
+        return failure(jobs.ids.now(), no_memory(), job);
+    }
     if let Computed::Ended { found, .. } = &computed {
         match found {
             Found::TooSlow => return failure(jobs.ids.now(), too_slow(), job),
@@ -129,6 +132,16 @@ fn made(ids: &Ids, job: &Job, work: &Work, ending: Ending) -> JobEnd {
         trace: ending
             .trace
             .and_then(|trace| serde_json::to_vec(&trace).ok()),
+    }
+}
+
+/// The error of a job that has no memory to go on.
+pub(super) fn no_memory() -> JobError {
+    JobError {
+        code: "memory".to_owned(),
+        detail: "the job needs more memory than is free now (memory_bytes_max of GET /v1/limits); send it \
+                 again when fewer jobs run, send fewer examples, or set a larger --memory-bytes-max"
+            .to_owned(),
     }
 }
 

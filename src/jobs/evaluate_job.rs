@@ -49,7 +49,7 @@ impl EvaluateJob {
         if let (Input::Generated(_), interrupted @ Some(_)) = (input, run.stop.raised()) {
             // The drawing may have been cut short: what there is, is not the sample.
             return match interrupted {
-                Some(Interrupt::Suspended) => Err(Interrupt::Suspended),
+                Some(why @ (Interrupt::Suspended | Interrupt::Memory)) => Err(why),
                 interrupted => Ok(Evaluation {
                     interrupted,
                     ..Evaluation::default()

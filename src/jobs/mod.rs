@@ -22,6 +22,7 @@ mod ids;
 mod import;
 mod keeper;
 mod live_session;
+mod memory_bound;
 mod model_cache;
 mod models;
 mod parking;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
+use crate::memory::SMALL_BYTES_MAX;
 use crate::records::schedule::{Line, Rank};
 use crate::records::{JobId, Owner};
 use crate::storage::{ClaimTerms, ReleaseTerms, StoreError};
@@ -74,7 +75,7 @@ impl Jobs {
         }
         let terms = ClaimTerms {
             lease_seconds: self.config.lease_seconds,
-            memory_bytes_max: u64::MAX,
+            memory_bytes_max: self.claimable_bytes().await?,
         };
         // The lease begins after this.
         let leased_at = Instant::now();
@@ -101,7 +102,7 @@ impl Jobs {
     async fn first_parked(&self) -> Option<(JobId, bool)> {
         let mut first: Option<((f64, Rank), JobId, bool)> = None;
         for (job, owner, rank) in self.parked.list() {
-            let line = self.line(&owner).await.unwrap_or_default();
+            let line = self.line(&owner, 0).await.unwrap_or_default();
             let place = (line.virtual_seconds, rank);
             if first.is_none_or(|(least, ..)| place < least) {
                 first = Some((place, job, line.precedes(&rank)));
@@ -110,9 +111,31 @@ impl Jobs {
         first.map(|(_, job, is_preceded)| (job, is_preceded))
     }
 
-    /// The jobs that could go before a job of an owner.
-    pub(super) async fn line(&self, owner: &Owner) -> Result<Line, StoreError> {
-        self.store.line(owner, u64::MAX).await
+    /// The jobs that could go before a job of an owner that would free so much memory.
+    pub(super) async fn line(&self, owner: &Owner, freed: u64) -> Result<Line, StoreError> {
+        let available = self.config.memory.available().saturating_add(freed);
+        self.store.line(owner, available).await
+    }
+
+    /// The most memory that a job may need to be claimed now. While a job has been passed over for long,
+    /// only small jobs are claimed before it.
+    async fn claimable_bytes(&self) -> Result<u64, StoreError> {
+        let memory = &self.config.memory;
+        let (available, max) = (memory.available(), memory.bytes_max());
+        let is_passing = available < max && self.store.passes_over(available, max).await?;
+        let mut since = self
+            .passing_since
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if !is_passing {
+            *since = None;
+            return Ok(available);
+        }
+        let since = since.get_or_insert_with(Instant::now);
+        Ok(match since.elapsed() < self.config.passed_over_max {
+            true => available,
+            false => available.min(SMALL_BYTES_MAX),
+        })
     }
 
     /// On which terms jobs of dead workers go back to the queue.

@@ -12,6 +12,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::callbacks::CallbackClient;
 use crate::learners::run::Interrupt;
+use crate::memory::{Budget, NoMemory};
 use crate::records::schedule::SLICE_SECONDS_MIN;
 use crate::records::{Job, JobId, KeyRecord, Owner};
 use crate::storage::{
@@ -61,6 +62,10 @@ pub struct JobsConfig {
     pub unread_pause: Duration,
     /// The shortest time that a job computes before it yields to another.
     pub slice: Duration,
+    /// The memory that jobs and requests take.
+    pub memory: Budget,
+    /// How long jobs may go before a job that needs more memory than is free.
+    pub passed_over_max: Duration,
 }
 
 impl Default for JobsConfig {
@@ -77,6 +82,8 @@ impl Default for JobsConfig {
             progress_interval: Duration::from_millis(500),
             unread_pause: Duration::from_secs(30),
             slice: Duration::from_secs_f64(SLICE_SECONDS_MIN),
+            memory: Budget::unlimited(),
+            passed_over_max: Duration::from_secs(5),
         }
     }
 }
@@ -117,6 +124,9 @@ pub enum JobsError {
     /// There is no room for it within a limit.
     #[error(transparent)]
     OverQuota(OverQuota),
+    /// The process never has so much memory.
+    #[error(transparent)]
+    NoMemory(NoMemory),
     /// The process is about to stop.
     #[error("the service is stopping")]
     Stopping,
@@ -142,6 +152,8 @@ pub struct Jobs {
     pub(super) worker: WorkerId,
     pub(super) permits: Arc<Semaphore>,
     pub(super) parked: ParkedJobs,
+    /// Since when a job has been passed over that needs more memory than is free.
+    pub(super) passing_since: Mutex<Option<Instant>>,
     /// Whether a job of this process runs alone, or is about to.
     pub(super) has_suspect: AtomicBool,
     /// The computed seconds of waited jobs by owner, until the shares have paid them.
@@ -174,6 +186,7 @@ impl Jobs {
             worker: WorkerId::new(ids.name("worker")),
             permits: Arc::new(Semaphore::new(config.workers)),
             parked: ParkedJobs::default(),
+            passing_since: Mutex::default(),
             has_suspect: AtomicBool::new(false),
             unpaid: Mutex::default(),
             tasks_seen: Mutex::default(),

@@ -3,20 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
 use crate::callbacks::CallbackUrl;
-use crate::formats;
+use crate::formats::{self, BlocksHeader};
 use crate::learners::examples::Examples;
 use crate::learners::run::Interrupt;
+use crate::memory::{Grant, NoMemory};
 use crate::records::task::JobSpec;
 use crate::records::{Callback, DatasetId, Demand, Job, KeyClaim, Owner, Priority, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError, Usage};
 
 use super::checkpoints::Beginning;
 use super::compute::{Computation, Computed};
+use super::datasets::unwritten;
 use super::keeper::Keeper;
 use super::parking::{PermitSlot, Stance};
 use super::service::{Jobs, JobsError};
@@ -94,12 +95,21 @@ impl Jobs {
             return self.enqueue_parts(new, count).await;
         }
         let record = self.record(&new);
+        let (asked, memory) = (record.demand.memory_bytes, &self.config.memory);
+        if asked > memory.bytes_max() {
+            return Err(JobsError::NoMemory(NoMemory {
+                asked,
+                free: memory.available(),
+                max: memory.bytes_max(),
+            }));
+        }
         let permit = if patience.is_zero() || !is_small(&record, &new.work) {
             None
         } else {
             Arc::clone(&self.permits).try_acquire_owned().ok()
         };
-        let Some(permit) = permit else {
+        let taken = permit.and_then(|permit| Some((permit, memory.try_take(asked).ok()?)));
+        let Some((permit, memory)) = taken else {
             return self.enqueue(record, &new.work, new.key.as_ref()).await;
         };
         // A task of its own, since the computation goes on when the client leaves.
@@ -113,7 +123,7 @@ impl Jobs {
                 key: new.key,
                 sender,
             };
-            run.compute(&this, permit, adopt_after).await;
+            run.compute(&this, permit, memory, adopt_after).await;
         });
         receiver.await.unwrap_or(Err(JobsError::Stopping))
     }
@@ -127,7 +137,7 @@ impl Jobs {
             priority: new.priority.get(),
             demand: Demand {
                 seconds: new.work.expected_seconds(self.config.seconds_default),
-                memory_bytes: 0,
+                memory_bytes: new.work.memory_bytes(self.config.resident_bytes_max),
             },
             callback: new.callback.as_ref().map(|url| Callback::new(url.as_str())),
             ..Job::queued(
@@ -196,17 +206,19 @@ impl Jobs {
         };
         self.store.demand_room().await?;
         let key = Blobs::data_key(record.id, 0);
-        let written = tokio::task::spawn_blocking(move || {
-            let mut bytes = Vec::new();
-            formats::write_blocks(&data, &mut bytes).map(|()| Bytes::from(bytes))
-        });
-        let bytes = match written.await {
-            Ok(written) => written.map_err(|error| StoreError::Other(error.into()))?,
-            Err(_) => return Err(JobsError::Stopping),
-        };
-        let length = bytes.len() as u64;
+        let length = BlocksHeader::of(&data).stored_bytes().unwrap_or(u64::MAX);
         let _reserved = self.reserve(&record.owner, length).await?;
-        self.blobs.put(&key, bytes).await?;
+        let mut blob = self.blobs.writer(&key)?;
+        let written = tokio::task::spawn_blocking(move || {
+            let written = formats::write_blocks(&data, &mut blob);
+            (blob, written)
+        });
+        let (blob, written) = written.await.map_err(|_| JobsError::Stopping)?;
+        if let Err(error) = written {
+            blob.abort().await;
+            return Err(unwritten(error).into());
+        }
+        let length = blob.finish().await?;
         (record.data_key, record.data_bytes) = (Some(key), length);
         Ok(())
     }
@@ -234,13 +246,19 @@ struct Waited {
 }
 
 impl Waited {
-    async fn compute(mut self, jobs: &Jobs, permit: OwnedSemaphorePermit, adopt_after: Duration) {
+    async fn compute(
+        mut self,
+        jobs: &Jobs,
+        permit: OwnedSemaphorePermit,
+        memory: Grant,
+        adopt_after: Duration,
+    ) {
         self.record.started_at = Some(jobs.ids.now());
         let seconds = jobs.config.seconds_default;
         let beginning = Beginning::of(self.record.id);
         let work = Arc::clone(&self.work);
         let permit = PermitSlot::new(permit);
-        let computation = Computation::start(work, beginning, seconds, Arc::clone(&permit));
+        let computation = Computation::start(work, beginning, seconds, Arc::clone(&permit), memory);
         let mut computation = computation;
         let _registered = jobs.hub.register(
             self.record.id,

@@ -3,6 +3,7 @@
 mod checkpoints;
 mod datasets;
 mod faulty;
+mod memory;
 mod yielding;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use crate::formats;
 use crate::learners::data::{Data, Features, Labels};
 use crate::learners::run::Interrupt;
 use crate::learners::train_loop::Reason;
+use crate::memory::Budget;
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Priority, Status, Timestamp};
@@ -378,8 +380,9 @@ async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
     let permits = Arc::new(tokio::sync::Semaphore::new(1));
     let permit = Arc::clone(&permits).try_acquire_owned().unwrap();
     let work = new_train(endless(0.01)).work;
-    let computation =
-        Computation::start(work, Beginning::default(), 3_600.0, PermitSlot::new(permit));
+    let memory = Budget::unlimited().try_take(0).unwrap();
+    let permit = PermitSlot::new(permit);
+    let computation = Computation::start(work, Beginning::default(), 3_600.0, permit, memory);
     let computation = Alone(computation);
     let ended = tokio::time::timeout(PATIENCE, permits.acquire()).await;
     assert!(ended.is_ok());

@@ -24,6 +24,7 @@ use super::evaluate_job::EvaluateJob;
 use super::experiment_job::{ExperimentJob, ending_of_part, ending_of_whole};
 use super::grid_job::{self, GridJob};
 use super::ids::Ids;
+use super::memory_bound;
 use super::models::LoadedModel;
 use super::stored_data::ReadError;
 
@@ -255,7 +256,9 @@ impl Work {
         };
         // Who ran out of time, or is not wanted, by now is told so by what follows.
         let interrupted = match input.prepare(task, &run.stop) {
-            Err(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
+            Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
+                return Err(why);
+            }
             Err(why) => Some(why),
             Ok(()) => None,
         };
@@ -386,6 +389,28 @@ impl Work {
             }
         };
         expected.map_or(limit, |expected| expected.min(limit))
+    }
+
+    /// An upper bound of the memory that it takes, where data up to `resident_bytes_max` are held as a
+    /// whole. It takes more only as far as there is more.
+    pub fn memory_bytes(&self, resident_bytes_max: u64) -> u64 {
+        match &self.matter {
+            Matter::Experiment(job) => memory_bound::gathering(job.parts().unwrap_or(0)),
+            Matter::Grid(job, input) => {
+                let one = memory_bound::any_training(input.as_input(), resident_bytes_max);
+                one.max(memory_bound::gathering(job.trainings()))
+            }
+            Matter::Data(task, input) => {
+                let input = input.as_input();
+                match task {
+                    WorkTask::Train(job) => {
+                        memory_bound::training(&job.task, input, resident_bytes_max)
+                    }
+                    WorkTask::Certify(job) => job.memory_bytes(input),
+                    WorkTask::Evaluate(_) => memory_bound::evaluation(input, resident_bytes_max),
+                }
+            }
+        }
     }
 
     /// Whether a state of it can be stored, for another worker to go on from.

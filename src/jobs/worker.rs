@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use crate::formats::StoredExamples;
 use crate::learners::run::{Interrupt, Run};
 use crate::learners::task::TaskError;
+use crate::memory::{Grant, NoMemory};
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobError, Lineage};
 use crate::storage::{Blobs, Claim, Fenced, JobEnd, Lease, Requeue, StoreError};
@@ -36,6 +37,9 @@ const READ_PATIENCE: Duration = Duration::from_secs(600);
 
 /// How long the state of a job may take to be stored that goes back to the queue.
 const STATE_PATIENCE: Duration = Duration::from_secs(3);
+
+/// How long a job waits in the queue for which there was no memory.
+const MEMORY_PAUSE_SECONDS: f64 = 0.5;
 
 /// The longest pause between two tries.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
@@ -68,6 +72,10 @@ impl Jobs {
         if let Lineage::Part { parent, .. } = job.lineage {
             self.hub.changed(parent);
         }
+        let memory = match self.config.memory.try_take(job.demand.memory_bytes) {
+            Ok(memory) => memory,
+            Err(full) => return self.give_back_for_now(&job, &lease, full).await,
+        };
         let permit = PermitSlot::new(permit);
         let stance = Stance::new(Arc::clone(&permit), self.slice(switch_seconds));
         let mut keeper = Keeper::new(self, &job, &lease, leased_at, stance);
@@ -80,7 +88,7 @@ impl Jobs {
             if let Some(left) = self.left(&job, &lease).await? {
                 beginning.go_on(left);
             }
-            self.prepare(&job, &run).await
+            self.prepare(&job, &run, &memory).await
         };
         let prepared = keeper.keep_while(&run, prepared).await;
         if keeper.hold != Hold::Held {
@@ -92,6 +100,9 @@ impl Jobs {
             Err(Unprepared::Suspended) => {
                 return self.give_back(&job, &lease, Requeue::default()).await;
             }
+            Err(Unprepared::NoMemory(full)) => {
+                return self.give_back_for_now(&job, &lease, full).await;
+            }
             Err(Unprepared::Store(error)) => return self.try_later(&job, &lease, &error).await,
             Err(Unprepared::Failed(error)) => {
                 let end = ending::failure(self.ids.now(), error, &job);
@@ -100,12 +111,12 @@ impl Jobs {
             }
         };
         let seconds = self.config.seconds_default;
-        let computation = Computation::start(Arc::clone(&work), beginning, seconds, permit);
+        let computation = Computation::start(Arc::clone(&work), beginning, seconds, permit, memory);
         attend(keeper, &work, computation).await;
     }
 
     /// Brings back the work that a record stands for.
-    async fn prepare(&self, job: &Job, run: &Run) -> Result<Work, Unprepared> {
+    async fn prepare(&self, job: &Job, run: &Run, memory: &Grant) -> Result<Work, Unprepared> {
         let failed = |code: &str, detail: String| {
             Unprepared::Failed(JobError {
                 code: code.to_owned(),
@@ -138,23 +149,32 @@ impl Jobs {
         };
         // In the blocking pool, since some checks read all examples.
         let (seed, sample) = (job.seed, stored.clone().map(JobSample::Stored));
+        let within = memory.clone();
         let resolved = tokio::task::spawn_blocking(move || {
-            let mut work = resolve(&spec, seed, sample, model, Allowance::UNLIMITED)?;
-            work.take_parts(parts.as_deref().unwrap_or_default())?;
-            Ok(work)
+            within.within(|| {
+                let mut work = resolve(&spec, seed, sample, model, Allowance::UNLIMITED)?;
+                work.take_parts(parts.as_deref().unwrap_or_default())?;
+                Ok(work)
+            })
         });
         let resolved = resolved.await;
-        resolved
+        let work = resolved
             .map_err(|error| failed("internal", error.to_string()))?
             .map_err(|error| match (error, stored) {
                 (ResolveError::Task(TaskError::Unread(Interrupt::Suspended)), _) => {
                     Unprepared::Suspended
                 }
+                (ResolveError::Task(TaskError::Unread(Interrupt::Memory)), _) => {
+                    Unprepared::Failed(ending::no_memory())
+                }
                 (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {
                     ReadError::of(&stored).into()
                 }
                 (error, _) => failed("unreadable", error.to_string()),
-            })
+            })?;
+        // A part, or a job of an earlier release, was stored with another bound.
+        memory.grow_to(work.memory_bytes(self.config.resident_bytes_max))?;
+        Ok(work)
     }
 
     /// The data under a key. A network that is away comes back, and all jobs whose data are beyond it
@@ -227,6 +247,20 @@ impl Jobs {
             None => tracing::warn!(job = %job.id, "not given back; the lease runs out"),
         }
         self.hub.changed(job.id);
+    }
+
+    /// Gives a job back that requests have left no memory for since it was claimed. It fails where it can
+    /// never fit here.
+    async fn give_back_for_now(&self, job: &Job, lease: &Lease, full: NoMemory) {
+        if full.is_final() {
+            let end = ending::failure(self.ids.now(), ending::no_memory(), job);
+            return self.finish(job, lease, end).await;
+        }
+        let requeue = Requeue {
+            pause_seconds: MEMORY_PAUSE_SECONDS,
+            ..Requeue::default()
+        };
+        self.give_back(job, lease, requeue).await;
     }
 
     /// Gives a job back whose data cannot be read now, as often as attempts are allowed. It pauses in
@@ -302,10 +336,18 @@ enum Last<'a> {
 enum Unprepared {
     /// It was given up.
     Suspended,
+    /// There is not as much memory.
+    NoMemory(NoMemory),
     /// Not now.
     Store(StoreError),
     /// Never.
     Failed(JobError),
+}
+
+impl From<NoMemory> for Unprepared {
+    fn from(full: NoMemory) -> Self {
+        Self::NoMemory(full)
+    }
 }
 
 impl From<StoreError> for Unprepared {

@@ -126,7 +126,14 @@ impl Keeper<'_> {
             return false;
         }
         let rank = self.rank();
-        match jobs.line(&self.job.owner).await {
+        // What stays parked keeps its memory.
+        let has_state = self.computing.as_ref().is_some_and(|it| it.has_state);
+        let freed = if has_state {
+            self.job.demand.memory_bytes
+        } else {
+            0
+        };
+        match jobs.line(&self.job.owner, freed).await {
             Ok(line) => line.interrupts(&rank),
             Err(_) => false,
         }

@@ -46,7 +46,9 @@ impl From<Interrupt> for Stop {
         match interrupt {
             Interrupt::TimeLimit => Self::End(Reason::Limit("max_seconds")),
             Interrupt::Cancelled => Self::End(Reason::Cancelled),
-            Interrupt::Suspended | Interrupt::Unreadable => Self::GivenUp(interrupt),
+            Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory => {
+                Self::GivenUp(interrupt)
+            }
         }
     }
 }

@@ -111,7 +111,7 @@ pub fn evaluate(
     // What comes after the last example interrupts nothing.
     found.interrupted = run.stop.raised().filter(|_| row < shape.examples);
     match found.interrupted {
-        Some(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => Err(why),
+        Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => Err(why),
         _ => Ok(found),
     }
 }

@@ -267,7 +267,7 @@ fn walk(
         ControlFlow::Continue(())
     })?;
     match interrupted {
-        Some(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => Err(why),
+        Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => Err(why),
         Some(Interrupt::TimeLimit | Interrupt::Cancelled) => Ok(Err(Broken)),
         None => Ok(Ok(())),
     }

@@ -59,7 +59,9 @@ pub(super) fn report(
     }
     let mut stream = source.stream(Part::Shown);
     let (bound, no_bound) = match train_loop.rule.bound(&mut *stream, &counts, reason, run) {
-        Err(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
+        Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
+            return Err(why);
+        }
         Err(_) => (None, "the run was to end before the bound was computed"),
         Ok(bound) => (bound, train_loop.rule.why_no_bound()),
     };
@@ -272,7 +274,9 @@ fn errors_among(
     let mut left = examples;
     loop {
         match run.stop.raised() {
-            Some(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
+            Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
+                return Err(why);
+            }
             Some(Interrupt::Cancelled) => return Ok(None),
             Some(Interrupt::TimeLimit) if is_long => return Ok(None),
             Some(Interrupt::TimeLimit) | None => {}

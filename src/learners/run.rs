@@ -6,6 +6,8 @@ use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
+use crate::memory;
+
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
 /// Why a run ends from outside, the more urgent the greater.
@@ -19,6 +21,8 @@ pub enum Interrupt {
     Suspended = 4,
     /// The examples could not be read to their end: nothing that came of the run is of any use.
     Unreadable = 5,
+    /// There is no memory for what the run would allocate next.
+    Memory = 6,
 }
 
 /// A run looks at its flag at least every 2^24 words of work.
@@ -64,10 +68,14 @@ impl StopFlag {
         *self.0.lock()
     }
 
-    /// The reason to stop, if there is one. Waits while the run is paused.
+    /// The reason to stop, if there is one. Waits while the run is paused. The run is compared with its
+    /// grant of memory here.
     pub fn raised(&self) -> Option<Interrupt> {
         if self.0.state.load(Ordering::Relaxed) == PAUSED {
             self.0.park();
+        }
+        if memory::check().is_err() {
+            self.raise(Interrupt::Memory);
         }
         self.look()
     }
@@ -79,7 +87,8 @@ impl StopFlag {
             2 => Some(Interrupt::TimeLimit),
             3 => Some(Interrupt::Cancelled),
             4 => Some(Interrupt::Suspended),
-            _ => Some(Interrupt::Unreadable),
+            5 => Some(Interrupt::Unreadable),
+            _ => Some(Interrupt::Memory),
         }
     }
 

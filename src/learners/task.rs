@@ -279,7 +279,7 @@ pub(super) fn task_order(task: &Task, input: Input<'_>) -> Option<Order> {
 }
 
 /// An estimate of the memory a run needs beyond its input.
-fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
+pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     let n = input.n() as u64;
     let rule = build(task, input).ok().map(|(rule, _)| rule);
     let order = rule.as_ref().map(|rule| rule.order());

@@ -101,7 +101,9 @@ fn learn<R>(
         }
         _ => None,
     };
-    if let Some(why @ (Interrupt::Suspended | Interrupt::Unreadable)) = run.stop.raised() {
+    if let Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) =
+        run.stop.raised()
+    {
         // Perhaps before all examples were drawn: no state of such a run is one to go on from.
         return Err(why);
     }

@@ -324,7 +324,9 @@ impl Rule for Winnow {
                 "whether at most {relevant} features are relevant was not found out; the examples \
                  show nothing against it"
             )),
-            Err(why @ (Interrupt::Suspended | Interrupt::Unreadable)) => return Err(why),
+            Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
+                return Err(why);
+            }
             Err(_) => open(format!(
                 "whether at most {relevant} features are relevant was not looked at: the run was \
                  to end"

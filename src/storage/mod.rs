@@ -226,6 +226,9 @@ pub trait Store: Send + Sync {
     /// `memory_bytes_max`.
     async fn line(&self, owner: &Owner, memory_bytes_max: u64) -> Result<Line>;
 
+    /// Whether a queued job needs more than `free` bytes of memory, and at most `max`.
+    async fn passes_over(&self, free: u64, max: u64) -> Result<bool>;
+
     /// The queued jobs of the same owner before a queued job, counted to `limit`.
     async fn jobs_ahead(&self, job: &Job, limit: u32) -> Result<u32>;
 

@@ -107,6 +107,7 @@ async fn max_seconds_counts_over_all_attempts() {
         beginning,
         1.0,
         PermitSlot::new(permit),
+        Budget::unlimited().try_take(0).expect("room"),
     ));
     let ended = tokio::time::timeout(PATIENCE, computation.0.ended()).await;
     let Computed::Ended { found, seconds } = ended.unwrap() else {

@@ -124,6 +124,9 @@ impl Store for Faulty {
     async fn tend_shares(&self) -> Result<()> {
         self.inner.tend_shares().await
     }
+    async fn passes_over(&self, free: u64, max: u64) -> Result<bool> {
+        self.inner.passes_over(free, max).await
+    }
     async fn queue_depths(&self) -> Result<Vec<(String, u64, Timestamp)>> {
         self.inner.queue_depths().await
     }

@@ -18,7 +18,7 @@ fn hasty(workers: usize) -> JobsConfig {
 }
 
 /// A training of an owner, by its task and its data.
-fn job_of(owner: &str, task: Value, data: Value, sample: Option<Data>) -> NewJob {
+pub(super) fn job_of(owner: &str, task: Value, data: Value, sample: Option<Data>) -> NewJob {
     let spec = json!({"task": task, "data": data});
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = sample.as_ref().map(|data| hex(&formats::digest(data)));
@@ -42,7 +42,7 @@ fn of_owner(owner: &str, new: NewJob) -> NewJob {
 }
 
 impl Rig {
-    async fn submit(&self, new: NewJob) -> Job {
+    pub(super) async fn submit(&self, new: NewJob) -> Job {
         self.jobs.submit(new, Duration::ZERO).await.unwrap()
     }
 
@@ -50,7 +50,7 @@ impl Rig {
         self.store.events(None, job.id, 0, 10_000).await.unwrap()
     }
 
-    async fn end_of(&self, job: &Job) -> Job {
+    pub(super) async fn end_of(&self, job: &Job) -> Job {
         let ended = self.jobs.wait(&job.owner, job.id, PATIENCE).await.unwrap();
         assert!(ended.status.is_ended(), "{ended:?}");
         ended

@@ -44,7 +44,7 @@ pub(super) async fn claim(
     terms: &ClaimTerms,
     now: Timestamp,
 ) -> Result<Option<Claim>> {
-    let memory_bytes_max = rows::signed(terms.memory_bytes_max.min(i64::MAX as u64))?;
+    let memory_bytes_max = bytes(terms.memory_bytes_max);
     // Each round hands a job out, fails a damaged one, or passes over an owner: no round comes back.
     let mut passed = (f64::MIN, String::new());
     loop {
@@ -143,7 +143,7 @@ pub(super) async fn line(
     owner: &Owner,
     memory_bytes_max: u64,
 ) -> Result<Line> {
-    let memory_bytes_max = rows::signed(memory_bytes_max.min(i64::MAX as u64))?;
+    let memory_bytes_max = bytes(memory_bytes_max);
     let first = statement(FIRST_OF_OWNER)
         .bind(memory_bytes_max)
         .bind(owner.as_str());
@@ -170,6 +170,21 @@ pub(super) const FIRST_OTHER: &str = concat!(
     has_claimable!(),
     " ORDER BY virtual_seconds, owner LIMIT 1"
 );
+
+/// A number of bytes as the databases count.
+fn bytes(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+pub(super) async fn passes_over(database: &Database, free: u64, max: u64) -> Result<bool> {
+    let select = statement(PASSED_OVER).bind(bytes(free)).bind(bytes(max));
+    Ok(database.optional(select).await?.is_some())
+}
+
+/// A queued job that needs much memory. The first conditions name the partial index.
+pub(super) const PASSED_OVER: &str = "SELECT id FROM jobs WHERE status = 'queued' AND waits = FALSE \
+     AND memory_bytes > 1048576 AND memory_bytes > $1 AND memory_bytes <= $2 \
+     AND not_before <= {now} LIMIT 1";
 
 /// The queued jobs of an owner before a place, in two ranges of the index of claims.
 pub(super) const AHEAD: &str = "SELECT COUNT(*) AS ahead FROM (\

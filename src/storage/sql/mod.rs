@@ -228,6 +228,10 @@ impl Store for SqlStore {
         self.by_reserve(|| shares::tend(&self.database)).await
     }
 
+    async fn passes_over(&self, free: u64, max: u64) -> Result<bool> {
+        claims::passes_over(&self.database, free, max).await
+    }
+
     async fn queue_depths(&self) -> Result<Vec<(String, u64, Timestamp)>> {
         claims::depths(&self.database).await
     }

@@ -354,7 +354,10 @@ pub(super) async fn a_claim_passes_over_who_is_busy(backend: &dyn Backend) {
     let silent = busy(&[], &["silent.example"]);
     let taken = [take(&silent).await, take(&silent).await];
     let others = [Some(job(2).id), Some(job(4).id)];
-    assert!(others.iter().all(|other| taken.contains(other)), "{taken:?}");
+    assert!(
+        others.iter().all(|other| taken.contains(other)),
+        "{taken:?}"
+    );
     assert_eq!(take(&silent).await, None);
     assert_eq!(take(&busy(&[], &["[2001:db8::1]"])).await, Some(job(3).id));
 }

@@ -1,0 +1,127 @@
+//! Upper bounds of the memory that jobs take, from the shape of the data and the parameters.
+//!
+//! A job takes its bound at the claim. What no shape tells (the support of a kernel, the digits of exact
+//! numbers) it takes as it grows: [`crate::memory::check`] where it looks at its flag.
+
+use crate::bits::BLOCK_ROWS;
+use crate::learners::examples::{LabelKind, Shape};
+use crate::learners::task::{Input, Task, state_bytes};
+
+/// Every job: its record, its progress, the buffers of a reader.
+const JOB_BYTES: u64 = 640 << 10;
+
+/// A feature of a model: the weight, the best weight so far, a state, and both in a document.
+const FEATURE_BYTES: u64 = 256;
+
+/// A part whose result is gathered.
+const PART_BYTES: u64 = 4 << 10;
+
+/// A coordinate or an example in a program of the solver: the indices and values of a sparse matrix and
+/// of its factors.
+const SOLVER_ENTRY_BYTES: u64 = 64;
+
+/// The examples, in memory or as they are read.
+fn examples_bytes(shape: Shape, resident_bytes_max: u64) -> u64 {
+    let whole = shape.memory_bytes();
+    if whole <= resident_bytes_max {
+        return whole;
+    }
+    let row = Shape {
+        examples: 1,
+        labels: LabelKind::Unlabelled,
+        ..shape
+    };
+    let block = match shape.is_real {
+        true => row.memory_bytes() * BLOCK_ROWS as u64,
+        false => row.memory_bytes(),
+    };
+    // A window, the one that replaces it, and a block that is read out of turn.
+    (4 << 20) + 3 * block.min(whole)
+}
+
+fn input_bytes(input: Input<'_>, resident_bytes_max: u64) -> u64 {
+    match input {
+        Input::Sample { data, .. } => examples_bytes(data.shape(), resident_bytes_max),
+        Input::Generated(_) => 0,
+    }
+}
+
+/// The examples of a task that needs all of them at once: stored, or drawn.
+fn whole_bytes(input: Input<'_>) -> u64 {
+    match input {
+        Input::Sample { data, .. } => data.shape().memory_bytes(),
+        Input::Generated(plan) => {
+            let shape = Shape {
+                n: plan.target.n(),
+                examples: plan
+                    .count
+                    .and_then(|count| usize::try_from(count).ok())
+                    .unwrap_or(0),
+                is_real: false,
+                labels: LabelKind::Labelled,
+            };
+            shape.memory_bytes()
+        }
+    }
+}
+
+/// A training.
+pub(super) fn training(task: &Task, input: Input<'_>, resident_bytes_max: u64) -> u64 {
+    let model = FEATURE_BYTES * input.n() as u64;
+    let state = state_bytes(task, input).saturating_mul(2);
+    let examples = input_bytes(input, resident_bytes_max);
+    JOB_BYTES
+        .saturating_add(examples)
+        .saturating_add(state)
+        .saturating_add(model)
+}
+
+/// A model held against examples.
+pub(super) fn evaluation(input: Input<'_>, resident_bytes_max: u64) -> u64 {
+    let examples = match input {
+        Input::Sample { .. } => input_bytes(input, resident_bytes_max),
+        // Vectors that are filled grow by their own size.
+        Input::Generated(_) => whole_bytes(input).saturating_mul(3),
+    };
+    JOB_BYTES.saturating_add(examples)
+}
+
+/// A question about the whole sample that is answered by programs over `coordinates_max` coordinates at
+/// most.
+pub(super) fn certificate(input: Input<'_>, coordinates_max: usize) -> u64 {
+    let examples = evaluation(input, u64::MAX);
+    let (n, count) = (input.n() as u64, input.examples().unwrap_or(0));
+    // An attempt counts the updates of each example and sorts them.
+    let attempt = count
+        .saturating_mul(32)
+        .saturating_add(n.saturating_mul(FEATURE_BYTES));
+    if n > coordinates_max as u64 {
+        return examples.saturating_add(attempt);
+    }
+    let constraints = count.min(4 * n + 64);
+    let program = constraints.saturating_add(n).saturating_mul(n + 2);
+    let program = program.saturating_mul(SOLVER_ENTRY_BYTES);
+    examples.saturating_add(attempt).saturating_add(program)
+}
+
+/// All hypotheses of at most 32 features.
+pub(super) fn version_space(input: Input<'_>) -> u64 {
+    let count = input.examples().unwrap_or(0);
+    certificate(input, 0).saturating_add(count.saturating_mul(16))
+}
+
+/// A job that gathers what came of its parts.
+pub(super) fn gathering(parts: u32) -> u64 {
+    JOB_BYTES + u64::from(parts) * PART_BYTES
+}
+
+/// A training of a grid, before its learner is known.
+pub(super) fn any_training(input: Input<'_>, resident_bytes_max: u64) -> u64 {
+    let rows = input.examples().unwrap_or(0).saturating_mul(8);
+    let examples = input_bytes(input, resident_bytes_max);
+    let model = FEATURE_BYTES * input.n() as u64;
+    JOB_BYTES
+        .saturating_add(examples)
+        .saturating_add(rows)
+        .saturating_add(model)
+}

@@ -1,0 +1,238 @@
+//! The memory that jobs take, and what becomes of jobs that there is no memory for.
+
+use bytes::Bytes;
+
+use super::yielding::job_of;
+use super::*;
+use crate::formats::{Buffers, StoredExamples};
+use crate::jobs::work::{JobSample, Work};
+use crate::learners::catalogue::CATALOGUE;
+use crate::learners::data::RealMatrix;
+use crate::learners::run::{Run, StopFlag};
+
+const MIB: u64 = 1 << 20;
+
+/// Labels of a half-space over so many features, some of them wrong.
+fn labelled(features: Features) -> Data {
+    let rows = features.rows();
+    let mut labels = BitVector::zeros(rows);
+    (0..rows).for_each(|row| labels.set(row, (row * 2_654_435_761) >> 7 & 3 != 0));
+    Data::new(features, Labels::Labelled(labels))
+}
+
+fn boolean(n: usize, rows: usize) -> Data {
+    let mut matrix = BitMatrix::new(n);
+    let words = n.div_ceil(64);
+    let mut state = 1_u64;
+    for _ in 0..rows {
+        let mut next = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            state.rotate_left(17)
+        };
+        let mut row: Vec<u64> = (0..words).map(|_| next()).collect();
+        if !n.is_multiple_of(64) {
+            row[words - 1] &= (1 << (n % 64)) - 1;
+        }
+        matrix.push_row(&row);
+    }
+    labelled(Features::Boolean(matrix))
+}
+
+fn real(n: usize, rows: usize) -> Data {
+    let values = (0..n * rows).map(|at| (at * 7_919 % 1_009) as f64 / 1_009.0);
+    labelled(Features::Real(RealMatrix::from_values(n, values.collect())))
+}
+
+/// The data where they are stored, read as a whole up to so many bytes.
+fn stored(data: &Data, whole_bytes_max: u64) -> JobSample {
+    let mut bytes = Vec::new();
+    formats::write_blocks(data, &mut bytes).unwrap();
+    let buffers = Buffers {
+        whole_bytes_max,
+        window_bytes: whole_bytes_max.min(MIB),
+    };
+    let (source, digest) = (Box::new(Bytes::from(bytes)), formats::digest(data));
+    let opened = StoredExamples::open(source, digest, buffers, StopFlag::default());
+    JobSample::Stored(Arc::new(opened.unwrap()))
+}
+
+/// Nothing to say of a sample.
+fn no_data() -> Value {
+    json!({"assume": null, "generated": null})
+}
+
+/// A job of nobody in particular.
+fn job(task: &Value, sample: Data) -> NewJob {
+    NewJob {
+        owner: Owner::anonymous(),
+        ..job_of("a", task.clone(), no_data(), Some(sample))
+    }
+}
+
+fn work(task: &Value, sample: JobSample) -> Work {
+    let spec = serde_json::from_value(json!({"task": task, "data": no_data()})).unwrap();
+    resolve(&spec, 7, Some(sample), None, Allowance::UNLIMITED).unwrap()
+}
+
+/// Computes within the bound alone, and returns the peak.
+fn peak(work: &Work, bound: u64) -> u64 {
+    let budget = Budget::new(bound * 2);
+    let grant = budget.try_take(bound).unwrap();
+    grant.within(|| work.run(&Run::default())).unwrap();
+    grant.peak()
+}
+
+/// Asserts that the peak is within the bound, and prints both.
+fn check(what: &str, work: &Work, resident_bytes_max: u64) {
+    let bound = work.memory_bytes(resident_bytes_max);
+    let peak = peak(work, bound);
+    println!("{what}: {} of {} KiB", peak >> 10, bound >> 10);
+    assert!(
+        peak <= bound,
+        "{what}: {peak} bytes, and the bound is {bound}"
+    );
+}
+
+#[test]
+fn every_learner_keeps_to_its_bound() {
+    let resident = 64 * MIB;
+    for entry in CATALOGUE {
+        let task = json!({"train": {
+            "learner": {"name": entry.name},
+            "stop": {"max_passes": 3, "max_examples": 60_000},
+            "trace": true,
+        }});
+        let spec = json!({"task": task, "data": no_data()});
+        let spec: JobSpec = serde_json::from_value(spec).unwrap();
+        let mut tried = 0;
+        for data in [boolean(65, 20_000), boolean(4_001, 2_000), real(40, 4_000)] {
+            for whole_bytes_max in [resident, 0] {
+                let sample = Some(stored(&data, whole_bytes_max));
+                // Not every learner takes every sample.
+                let Ok(work) = resolve(&spec, 7, sample, None, Allowance::UNLIMITED) else {
+                    continue;
+                };
+                check(entry.name, &work, whole_bytes_max);
+                tried += 1;
+            }
+        }
+        println!("{}: {tried} samples", entry.name);
+    }
+}
+
+#[test]
+fn every_question_about_a_sample_keeps_to_its_bound() {
+    for (name, data) in [
+        ("separability", boolean(100, 1_000)),
+        ("separability", boolean(1_000, 4_000)),
+        ("separability", real(30, 2_000)),
+        ("separability", boolean(65, 300_000)),
+        ("maximum_margin", boolean(300, 100)),
+        ("maximum_margin", real(200, 60)),
+        ("maximum_margin", boolean(2_000, 100)),
+        ("version_space", boolean(20, 40_000)),
+    ] {
+        let task = match name {
+            "version_space" => json!({name: {"list": 100, "max_seconds": 2}}),
+            _ => json!({name: {"bias": true, "max_seconds": 2}}),
+        };
+        let what = format!("{name} {:?}", data.features().n());
+        check(&what, &work(&task, stored(&data, 0)), 0);
+    }
+}
+
+#[test]
+fn an_evaluation_keeps_to_its_bound() {
+    let trained = work(
+        &json!({"train": {"learner": {"name": "kernel-perceptron"}, "stop": {"max_passes": 1}}}),
+        boolean(200, 2_000).into(),
+    );
+    let Found::Trained(outcome) = trained.run(&Run::default()).unwrap() else {
+        panic!("a training");
+    };
+    let model = crate::jobs::LoadedModel::from(outcome.hypothesis);
+    let id = crate::records::ModelId::new(Timestamp::from_milliseconds(1), [1; 10]);
+    let spec = json!({"task": {"evaluate": {"model": id}}, "data": no_data()});
+    let spec: JobSpec = serde_json::from_value(spec).unwrap();
+    for whole_bytes_max in [64 * MIB, 0] {
+        let sample = Some(stored(&boolean(200, 20_000), whole_bytes_max));
+        let work = resolve(&spec, 7, sample, Some(model.clone()), Allowance::UNLIMITED).unwrap();
+        check("evaluate", &work, whole_bytes_max);
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_can_never_fit_is_refused() {
+    let rig = Rig::new(with_memory(4 * MIB)).await;
+    let new = |rows| {
+        let task = json!({"train": {"learner": {"name": "perceptron"}, "stop": {"max_passes": 1}}});
+        let sample = boolean(640, rows);
+        job(&task, sample)
+    };
+    let refused = rig.jobs.submit(new(100_000), Duration::ZERO).await;
+    assert!(matches!(refused, Err(JobsError::NoMemory(full)) if full.is_final()));
+    assert!(rig.jobs.submit(new(10_000), Duration::ZERO).await.is_ok());
+}
+
+/// One worker, and so many bytes for work.
+fn with_memory(bytes: u64) -> JobsConfig {
+    JobsConfig {
+        memory: Budget::new(bytes),
+        ..JobsConfig::default()
+    }
+}
+
+#[tokio::test]
+async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
+    for is_patient in [true, false] {
+        let config = JobsConfig {
+            passed_over_max: Duration::from_secs(if is_patient { 3_600 } else { 0 }),
+            ..with_memory(64 * MIB)
+        };
+        let rig = Rig::new(config).await;
+        let memory = rig.jobs.config().memory.clone();
+        let other = memory.try_take(40 * MIB).unwrap();
+        let task = json!({"train": {"learner": {"name": "perceptron"}, "stop": {"max_passes": 1}}});
+        let mut ids = Vec::new();
+        for rows in [300_000, 40_000, 1_000] {
+            let sample = boolean(640, rows);
+            let new = job(&task, sample);
+            ids.push(rig.submit(new).await.id);
+        }
+        rig.jobs.start();
+        assert_eq!(rig.ended(ids[2]).await.status, Status::Succeeded);
+        // A job of its size waits behind the one that was passed over for too long.
+        if is_patient {
+            assert_eq!(rig.ended(ids[1]).await.status, Status::Succeeded);
+        } else {
+            assert_eq!(rig.job(ids[1]).await.status, Status::Queued);
+        }
+        assert_eq!(rig.job(ids[0]).await.status, Status::Queued);
+        drop(other);
+        for id in ids {
+            let job = rig.ended(id).await;
+            assert_eq!((job.status, job.attempt), (Status::Succeeded, 1));
+        }
+        assert!(rig.jobs.stop(PATIENCE).await);
+        assert_eq!(memory.taken(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_job_that_grows_beyond_the_memory_fails_as_memory() {
+    let rig = Rig::new(with_memory(4 * MIB)).await;
+    let task = json!({"train": {
+        "learner": {"name": "kernel-perceptron"},
+        "stop": {"max_passes": 1_000},
+        "trace": false,
+    }});
+    // Labels that no kernel learns: each mistake adds a support vector.
+    let sample = boolean(3_000, 2_000);
+    let new = job(&task, sample);
+    let id = rig.submit(new).await.id;
+    rig.jobs.start();
+    assert_eq!(rig.error_code(id).await, "memory");
+    assert_eq!(rig.jobs.config().memory.taken(), 0);
+}

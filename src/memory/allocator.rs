@@ -1,0 +1,185 @@
+//! The allocator of the program: mimalloc, which returns free memory to the system, and counters.
+//!
+//! Counting costs an addition to a counter of the thread and one to a counter that few threads share.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+
+use mimalloc::MiMalloc;
+
+/// Counters of all threads together; each thread adds to one of them.
+const SHARDS: usize = 16;
+
+/// Free pages go back to the system after so many milliseconds.
+const PURGE_DELAY_MS: i64 = 10;
+
+/// The option of mimalloc 3 for that delay: `mi_option_purge_delay`.
+const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+
+/// On a cache line of its own.
+#[repr(align(64))]
+struct Shard(AtomicI64);
+
+static LIVE: [Shard; SHARDS] = [const { Shard(AtomicI64::new(0)) }; SHARDS];
+
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// What one thread has allocated and not freed. Negative where a thread frees what others allocated.
+struct Thread {
+    live: Cell<i64>,
+    peak: Cell<i64>,
+    is_foreign: Cell<bool>,
+    shard: Cell<usize>,
+}
+
+thread_local! {
+    // Neither lazy nor dropped, so that the allocator may use it at any time.
+    static THREAD: Thread = const {
+        Thread {
+            live: Cell::new(0),
+            peak: Cell::new(0),
+            is_foreign: Cell::new(false),
+            shard: Cell::new(usize::MAX),
+        }
+    };
+}
+
+/// mimalloc with counters.
+#[derive(Debug)]
+pub struct Counted;
+
+#[global_allocator]
+static ALLOCATOR: Counted = Counted;
+
+// SAFETY: every call is handed on to mimalloc unchanged, and the counters allocate nothing.
+unsafe impl GlobalAlloc for Counted {
+    // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        let pointer = unsafe { MiMalloc.alloc(layout) };
+        grown(pointer, layout.size())
+    }
+
+    // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        let pointer = unsafe { MiMalloc.alloc_zeroed(layout) };
+        grown(pointer, layout.size())
+    }
+
+    // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { MiMalloc.dealloc(pointer, layout) };
+        count(-signed(layout.size()));
+    }
+
+    // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        let moved = unsafe { MiMalloc.realloc(pointer, layout, size) };
+        let grown = grown(moved, size);
+        if !grown.is_null() {
+            // After the new size: while a block is moved, both are there.
+            count(-signed(layout.size()));
+        }
+        grown
+    }
+}
+
+fn grown(pointer: *mut u8, size: usize) -> *mut u8 {
+    if !pointer.is_null() {
+        count(signed(size));
+    }
+    pointer
+}
+
+/// A layout is at most `isize::MAX`.
+fn signed(size: usize) -> i64 {
+    size as i64
+}
+
+fn count(change: i64) {
+    THREAD.with(|thread| {
+        if thread.shard.get() == usize::MAX {
+            let number = THREADS.fetch_add(1, Ordering::Relaxed);
+            thread.shard.set(number % SHARDS);
+        }
+        LIVE[thread.shard.get()]
+            .0
+            .fetch_add(change, Ordering::Relaxed);
+        if !thread.is_foreign.get() {
+            let live = thread.live.get() + change;
+            thread.live.set(live);
+            thread.peak.set(thread.peak.get().max(live));
+        }
+    });
+}
+
+/// Frees what another thread allocated, and does not count it as freed by this thread.
+pub fn foreign<T>(free: impl FnOnce() -> T) -> T {
+    let was = THREAD.with(|thread| thread.is_foreign.replace(true));
+    let freed = free();
+    THREAD.with(|thread| thread.is_foreign.set(was));
+    freed
+}
+
+/// Has free memory returned to the system soon. For the start of the program.
+pub fn return_free_memory() {
+    // SAFETY: the option exists, and the call only stores a number.
+    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, PURGE_DELAY_MS) };
+}
+
+/// Bytes that the process has allocated and not freed.
+pub fn live_bytes() -> u64 {
+    let live: i64 = LIVE
+        .iter()
+        .map(|shard| shard.0.load(Ordering::Relaxed))
+        .sum();
+    u64::try_from(live).unwrap_or(0)
+}
+
+/// Bytes that this thread has allocated and not freed.
+pub(super) fn thread_live() -> i64 {
+    THREAD.with(|thread| thread.live.get())
+}
+
+/// The most of [`thread_live`] since [`reset_peak`].
+pub(super) fn thread_peak() -> i64 {
+    THREAD.with(|thread| thread.peak.get())
+}
+
+/// Begins to look for a peak.
+pub(super) fn reset_peak() {
+    THREAD.with(|thread| thread.peak.set(thread.live.get()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn allocations_are_counted_by_thread_and_in_all() {
+        let (before, in_all) = (thread_live(), live_bytes());
+        reset_peak();
+        let mut block = Vec::<u8>::with_capacity(8 << 20);
+        assert_eq!(thread_live() - before, 8 << 20);
+        assert!(live_bytes() > in_all.saturating_sub(4 << 20));
+        block.reserve_exact(16 << 20);
+        assert_eq!(thread_live() - before, 16 << 20);
+        assert_eq!(thread_peak() - before, 24 << 20);
+        drop(block);
+        assert_eq!(thread_live(), before);
+    }
+
+    #[test]
+    fn a_foreign_block_is_freed_for_the_process_alone() {
+        let block = std::thread::spawn(|| vec![0_u8; 1 << 20])
+            .join()
+            .expect("a block");
+        let before = thread_live();
+        foreign(|| drop(block));
+        assert_eq!(thread_live(), before);
+    }
+}

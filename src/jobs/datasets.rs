@@ -12,6 +12,7 @@ use crate::formats::{
     self, Assume, BlocksError, Gathered, LabelsKind, Layout, Parsed, RowRange, RowsKind, Stored,
 };
 use crate::learners::data::Data;
+use crate::memory::Grant;
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary, KeyClaim, Owner, Timestamp};
@@ -41,6 +42,12 @@ pub struct NewDataset {
     pub reserved: Option<Reservation>,
 }
 
+/// The memory to store a dataset: the buffers of a blob and of a spool.
+const STORING_BYTES: u64 = 768 << 10;
+
+/// What an example takes that is compared with the others.
+const EXAMPLE_KEY_BYTES: u64 = 16;
+
 impl Jobs {
     /// Stores a dataset. When this returns it is on disk.
     ///
@@ -56,12 +63,13 @@ impl Jobs {
             None => self.reserve(&new.owner, bytes).await?,
         };
         reserved.set(bytes).map_err(JobsError::OverQuota)?;
+        let (compared_max, memory) = self.room_to_compare(new.parsed.data.header().rows)?;
         let (id, created_at) = (self.ids.id::<DatasetKind>(), self.ids.now());
         let key = Blobs::dataset_key(id);
         let mut blob = self.blobs.writer(&key)?;
         let mut new = new;
         let written = tokio::task::spawn_blocking(move || {
-            let stored = new.parsed.data.store(&mut blob, formats::EXAMPLES_MAX);
+            let stored = memory.within(|| new.parsed.data.store(&mut blob, compared_max));
             (blob, stored, new)
         });
         let defect = |error: JoinError| StoreError::Other(error.into());
@@ -75,7 +83,7 @@ impl Jobs {
         };
         let bytes = blob.finish().await?;
         let dataset = Dataset {
-            summary: describe(id, created_at, &new, &stored, bytes),
+            summary: describe(id, created_at, &new, (&stored, compared_max), bytes),
             features: new.parsed.feature_names,
             classes: new.parsed.class_names.map(Vec::from),
         };
@@ -97,6 +105,18 @@ impl Jobs {
             }
         }
         Ok(dataset)
+    }
+
+    /// How many examples of a dataset are compared at most, and the memory to store so many rows.
+    fn room_to_compare(&self, rows: usize) -> Result<(usize, Grant), JobsError> {
+        let memory = &self.config.memory;
+        let fitting = memory.bytes_max() / 2 / EXAMPLE_KEY_BYTES;
+        let compared_max = usize::try_from(fitting).map_or(formats::EXAMPLES_MAX, |fitting| {
+            fitting.min(formats::EXAMPLES_MAX)
+        });
+        let compared = if rows <= compared_max { rows as u64 } else { 0 };
+        let taken = memory.try_take(STORING_BYTES + compared * EXAMPLE_KEY_BYTES);
+        Ok((compared_max, taken.map_err(JobsError::NoMemory)?))
     }
 
     /// The owner's dataset.
@@ -221,7 +241,7 @@ fn describe(
     id: DatasetId,
     created_at: Timestamp,
     new: &NewDataset,
-    stored: &Stored,
+    (stored, compared_max): (&Stored, usize),
     bytes: u64,
 ) -> DatasetSummary {
     let header = &stored.header;
@@ -244,7 +264,7 @@ fn describe(
         seed: new.seed,
         examples,
         positives,
-        repetitions: repetitions(stored),
+        repetitions: repetitions(stored, compared_max),
         sha256: hex(&stored.digest),
         bytes,
         data_key: Blobs::dataset_key(id),
@@ -252,15 +272,14 @@ fn describe(
     }
 }
 
-fn repetitions(stored: &Stored) -> Repetitions {
+fn repetitions(stored: &Stored, compared_max: usize) -> Repetitions {
     match stored.repetitions {
         Some(counted) => Repetitions::Counted {
             duplicates: counted.duplicates,
             contradictions: counted.contradictions,
         },
         None => {
-            let examples_max = formats::EXAMPLES_MAX;
-            let reason = format!("examples are compared when there are at most {examples_max}");
+            let reason = format!("examples are compared when there are at most {compared_max}");
             Repetitions::Uncounted(reason)
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::bits::BLOCK_ROWS;
 use crate::learners::examples::{LabelKind, Shape};
-use crate::learners::task::{Input, Task, state_bytes};
+use crate::learners::task::{Input, Task, grown_bytes, state_bytes};
 
 /// Every job: its record, its progress, the buffers of a reader.
 const JOB_BYTES: u64 = 640 << 10;
@@ -13,12 +13,18 @@ const JOB_BYTES: u64 = 640 << 10;
 /// A feature of a model: the weight, the best weight so far, a state, and both in a document.
 const FEATURE_BYTES: u64 = 256;
 
+/// A learner that keeps its mistakes may make as many as in so many passes before its memory grows.
+const PASSES: u64 = 4;
+
+/// A learner that draws its examples may make so many mistakes before its memory grows.
+const EXAMPLES_MIN: u64 = 16_384;
+
 /// A part whose result is gathered.
 const PART_BYTES: u64 = 4 << 10;
 
 /// A coordinate or an example in a program of the solver: the indices and values of a sparse matrix and
 /// of its factors.
-const SOLVER_ENTRY_BYTES: u64 = 64;
+const SOLVER_ENTRY_BYTES: u64 = 160;
 
 /// The examples, in memory or as they are read.
 fn examples_bytes(shape: Shape, resident_bytes_max: u64) -> u64 {
@@ -65,15 +71,24 @@ fn whole_bytes(input: Input<'_>) -> u64 {
     }
 }
 
-/// A training.
-pub(super) fn training(task: &Task, input: Input<'_>, resident_bytes_max: u64) -> u64 {
+/// A training that reads so many examples, where that is known.
+pub(super) fn training(
+    task: &Task,
+    input: Input<'_>,
+    planned: Option<u64>,
+    resident_bytes_max: u64,
+) -> u64 {
+    let passes = input.examples().unwrap_or(0).saturating_mul(PASSES);
+    let grown = grown_bytes(
+        task,
+        input,
+        planned.unwrap_or(passes).min(passes.max(EXAMPLES_MIN)),
+    );
     let model = FEATURE_BYTES * input.n() as u64;
     let state = state_bytes(task, input).saturating_mul(2);
     let examples = input_bytes(input, resident_bytes_max);
-    JOB_BYTES
-        .saturating_add(examples)
-        .saturating_add(state)
-        .saturating_add(model)
+    let parts = [examples, state, model, grown];
+    parts.into_iter().fold(JOB_BYTES, u64::saturating_add)
 }
 
 /// A model held against examples.

@@ -404,7 +404,8 @@ impl Work {
                 let input = input.as_input();
                 match task {
                     WorkTask::Train(job) => {
-                        memory_bound::training(&job.task, input, resident_bytes_max)
+                        let planned = job.examples_planned(input.examples());
+                        memory_bound::training(&job.task, input, planned, resident_bytes_max)
                     }
                     WorkTask::Certify(job) => job.memory_bytes(input),
                     WorkTask::Evaluate(_) => memory_bound::evaluation(input, resident_bytes_max),

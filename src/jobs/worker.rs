@@ -402,6 +402,7 @@ pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computa
         }
         Computed::Unreadable(ReadError::Store(error)) => jobs.try_later(job, lease, &error).await,
         computed => {
+            metrics::histogram!("halfspace_job_run_seconds").record(spent.seconds);
             let end = ending::end(jobs, job, work, computed).await;
             let end = match job.lineage {
                 Lineage::Part { .. } => without_products(end),

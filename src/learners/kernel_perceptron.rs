@@ -153,6 +153,10 @@ impl KernelPerceptron {
 }
 
 impl Rule for KernelPerceptron {
+    fn grown_bytes(&self, mistakes: u64) -> u64 {
+        self.expansion.grown_bytes(mistakes)
+    }
+
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::Kernel(expansion) = hypothesis else {
             return Err("this learner begins from a kernel model, and the model is another".into());

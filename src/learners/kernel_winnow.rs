@@ -246,6 +246,10 @@ impl KernelWinnow {
 }
 
 impl Rule for KernelWinnow {
+    fn grown_bytes(&self, mistakes: u64) -> u64 {
+        self.weights.grown_bytes(mistakes)
+    }
+
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         let Hypothesis::KernelWinnow(weights) = hypothesis else {
             let detail = "this learner begins from weights of kernel Winnow, and the model has \

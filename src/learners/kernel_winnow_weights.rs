@@ -35,6 +35,13 @@ pub struct SupportExample {
     pub net: i32,
 }
 
+/// What an example of a support takes besides its active features: its lists and their places in two
+/// tables, which grow to twice their size.
+const EXAMPLE_BYTES: u64 = 256;
+
+/// What an active feature of an example of a support takes in three lists that grow.
+const ACTIVE_BYTES: u64 = 32;
+
 /// The weights of Winnow over all nonempty monotone monomials, with the threshold that the sum of
 /// the true ones must reach.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +88,15 @@ pub struct Scratch {
 }
 
 impl KernelWinnowWeights {
+    /// What the weights may grow to, in bytes, when they learn from so many examples.
+    pub fn grown_bytes(&self, examples: u64) -> u64 {
+        let active = self.active_max.min(self.n as u64);
+        // The sums over all subsets of an example, and their copy in the next step.
+        let cube = 8_u64 << active.min(ACTIVE_MAX);
+        let examples = examples.min(SUPPORT_MAX as u64);
+        cube + examples * (EXAMPLE_BYTES + ACTIVE_BYTES * active)
+    }
+
     /// Weights that are all 1, for examples of `n` features of which at most `active_max` are
     /// active.
     ///

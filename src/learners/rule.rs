@@ -126,6 +126,11 @@ pub trait Rule: Send {
         0
     }
 
+    /// What the state may grow to, in bytes, when so many examples were got wrong.
+    fn grown_bytes(&self, _mistakes: u64) -> u64 {
+        0
+    }
+
     /// The hypothesis to answer with.
     fn hypothesis(&self) -> Hypothesis;
 

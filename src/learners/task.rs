@@ -304,6 +304,11 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     all.saturating_add(64 * n)
 }
 
+/// What the state may grow to, in bytes, when so many examples were got wrong.
+pub fn grown_bytes(task: &Task, input: Input<'_>, mistakes: u64) -> u64 {
+    build(task, input).map_or(0, |(rule, _)| rule.grown_bytes(mistakes))
+}
+
 pub(super) type Built = (Box<dyn Rule>, Generator);
 
 pub(super) fn build(task: &Task, input: Input<'_>) -> Result<Built, TaskError> {

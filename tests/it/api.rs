@@ -23,6 +23,7 @@ mod keys;
 mod large_data;
 mod learners;
 mod limits;
+mod memory;
 mod models;
 mod names;
 mod ops;

@@ -280,3 +280,36 @@ async fn an_open_service_on_the_network_warns() {
         drop(service);
     }
 }
+
+#[test]
+fn a_limit_of_memory_that_is_no_good_is_told_with_its_setting() {
+    let directory = tempfile::tempdir().unwrap();
+    let data = directory.path().join("data");
+    let data = data.to_str().unwrap();
+    for (bytes, told) in [
+        ("0", "too few; the service needs 134217728"),
+        ("8388608", "too few; the service needs 134217728"),
+        ("134217727", "too few; the service needs 134217728"),
+        ("1152921504606846976", "more than the"),
+        ("-1", "--memory-bytes-max"),
+    ] {
+        let setting = format!("--memory-bytes-max={bytes}");
+        let output = run(
+            &[
+                "serve",
+                "--listen",
+                "127.0.0.1:0",
+                "--data-dir",
+                data,
+                &setting,
+            ],
+            &[],
+        );
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success(), "{bytes}");
+        assert!(
+            error.contains("--memory-bytes-max") && error.contains(told),
+            "{error}"
+        );
+    }
+}

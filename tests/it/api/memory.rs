@@ -1,0 +1,99 @@
+//! The memory of requests and jobs: a refusal names the limit, and the memory comes back.
+
+use serde_json::json;
+
+use crate::service::{Program, Service, request, short_job, until};
+
+/// 64 MiB for requests and jobs, 56 MiB for one of them.
+const SMALL: [&str; 2] = ["--memory-bytes-max", "134217728"];
+
+/// 1.9 KB that stand for 1 GiB of doubles.
+fn wide_rows(rows: usize) -> String {
+    "+1 1048576:0.5\n".repeat(rows)
+}
+
+async fn taken(service: &Service) -> f64 {
+    let text = service.get("/metrics").await.expect(200).text().to_owned();
+    let mut lines = text.lines();
+    let taken = lines.find_map(|line| line.strip_prefix("halfspace_memory_taken_bytes "));
+    taken.map_or(0.0, |number| number.parse().unwrap())
+}
+
+#[tokio::test]
+async fn a_body_that_never_fits_is_refused_by_the_name_of_the_limit() {
+    let service = Service::with(&SMALL).await;
+    let limits = service.get("/v1/limits").await.expect(200).json();
+    assert_eq!(limits["memory_bytes_max"], 56 << 20);
+    let path = "/v1/learners/perceptron/train";
+    let headers = [("content-type", "text/x-libsvm")];
+    for rows in [8, 127] {
+        let answer = service
+            .send(request("POST", path, &headers, wide_rows(rows)))
+            .await;
+        let detail = answer.json()["detail"].to_string();
+        assert_eq!(answer.problem(413), "too-large", "{rows}: {detail}");
+        assert!(detail.contains("memory_bytes_max: 58720256"), "{detail}");
+    }
+    // As a dataset the same rows take little memory.
+    let answer = service
+        .send(request("POST", "/v1/datasets", &headers, wide_rows(20)))
+        .await;
+    answer.expect(201);
+    let path = "/v1/learners/perceptron/train?labels=last";
+    let dense = "0.125,".repeat(999) + "1\n";
+    let headers = [("content-type", "text/csv")];
+    let answer = service
+        .send(request("POST", path, &headers, dense.repeat(4_000)))
+        .await;
+    assert_eq!(answer.problem(413), "too-large");
+    until("the memory to come back", async || {
+        (taken(&service).await == 0.0).then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_job_that_never_fits_is_refused_by_the_name_of_the_limit() {
+    let service = Service::with(&SMALL).await;
+    // The data of a question about the whole sample are drawn into memory.
+    let separable = json!({
+        "separability": {"data": {"generated": {"n": 4_000, "count": 200_000, "sampling": "uniform",
+            "target": {"binary_weights": {}}}}},
+    });
+    let answer = service.post_json("/v1/jobs", &separable).await;
+    let detail = answer.json()["detail"].to_string();
+    assert_eq!(answer.problem(413), "too-large", "{detail}");
+    assert!(detail.contains("memory_bytes_max: 58720256"), "{detail}");
+    service
+        .post_json("/v1/jobs", &short_job())
+        .await
+        .expect(202);
+}
+
+/// Eight bodies at once that fit one by one: each is answered, or refused to be sent again.
+#[tokio::test]
+async fn bodies_that_do_not_fit_together_are_refused_for_now() {
+    let directory = tempfile::tempdir().unwrap();
+    let program = Program::start(directory.path(), &SMALL);
+    let row = "0.123456789,".repeat(499) + "1\n";
+    let body = row.repeat(2_500).into_bytes();
+    let sent = (0..8).map(|_| {
+        let (client, body) = (program.client(), body.clone());
+        async move {
+            let headers = [("content-type", "text/csv")];
+            let path = "/v1/learners/perceptron/train?max_passes=1&labels=last";
+            client.send("POST", path, &headers, &body).await.unwrap()
+        }
+    });
+    let answers = futures_util::future::join_all(sent).await;
+    let mut done = 0;
+    for answer in answers {
+        if answer.status.is_success() {
+            done += 1;
+            continue;
+        }
+        assert_eq!(answer.problem(503), "no-memory", "{}", answer.text());
+        assert_eq!(answer.header("retry-after"), Some("1"));
+    }
+    assert!(done > 0);
+}

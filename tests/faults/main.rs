@@ -18,6 +18,7 @@ mod full_queue;
 mod histories;
 mod idempotency_race;
 mod kills;
+mod older;
 mod orders;
 mod scale;
 mod scheduler;

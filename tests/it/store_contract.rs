@@ -474,6 +474,7 @@ contract!(over_sqlite over_postgres; [
         newcomers_do_not_take_the_workers_for_themselves
         jobs_that_fail_at_once_hold_up_nobody
         a_parked_job_without_a_state_is_not_forgotten
+        a_job_that_was_expected_to_be_short_yields_when_it_is_not
         ten_thousand_owners_have_one_job_each_before_any_has_two;
     shares:
         one_owner_does_not_starve_another

@@ -16,7 +16,7 @@ use super::api_keys::key;
 use super::*;
 
 /// The random loads, by their seeds.
-const SEEDS: std::ops::Range<u64> = 0..24;
+const SEEDS: std::ops::Range<u64> = 0..20;
 
 /// The longest wait of a short job. The policy promises it for 99 of 100.
 const WAIT_MAX: Milliseconds = 5 * SECOND;
@@ -363,6 +363,25 @@ pub(super) async fn a_parked_job_without_a_state_is_not_forgotten(backend: &dyn 
         assert!(waits(&machine)[0] <= 3 * WAIT_MAX);
         machine.run_out().await;
     }
+}
+
+/// The computed seconds tell that an estimate was too low.
+pub(super) async fn a_job_that_was_expected_to_be_short_yields_when_it_is_not(
+    backend: &dyn Backend,
+) {
+    let store = open(backend).await;
+    let owners = owners(&*store, 0, &[1.0]).await;
+    let mut load = load(0, owners, &[1]);
+    load.arrivals.push(Arrival {
+        expected_seconds: 0.05,
+        ..arrival(0, 0, HOUR)
+    });
+    load.arrivals.push(arrival(0, 100 * SECOND, 10 * SECOND));
+    let mut machine = Machine::new(&*store, load);
+    machine
+        .run_until(100 * SECOND + 10 * SECOND + WAIT_MAX)
+        .await;
+    assert!(machine.tasks[1].ended.is_some());
 }
 
 /// An owner with many jobs among ten thousand with one job each.

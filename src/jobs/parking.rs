@@ -37,10 +37,19 @@ impl PermitSlot {
 /// A parked job, as the scheduler sees it.
 #[derive(Debug)]
 struct Parked {
-    job: JobId,
-    owner: Owner,
-    rank: Rank,
+    job: ParkedJob,
     resume: oneshot::Sender<OwnedSemaphorePermit>,
+}
+
+/// A parked job, as [`ParkedJobs`] lists it.
+#[derive(Clone, Debug)]
+pub struct ParkedJob {
+    pub job: JobId,
+    pub owner: Owner,
+    /// Its rank when it parked.
+    pub rank: Rank,
+    /// Whether its state can be stored.
+    pub has_state: bool,
 }
 
 /// The parked jobs of a process.
@@ -48,15 +57,21 @@ struct Parked {
 pub struct ParkedJobs(Mutex<Vec<Parked>>);
 
 impl ParkedJobs {
-    /// Owner and rank of each parked job.
-    pub fn list(&self) -> Vec<(JobId, Owner, Rank)> {
-        let listed = |parked: &Parked| (parked.job, parked.owner.clone(), parked.rank);
-        self.lock().iter().map(listed).collect()
+    /// The parked jobs.
+    pub fn list(&self) -> Vec<ParkedJob> {
+        self.lock()
+            .iter()
+            .map(|parked| parked.job.clone())
+            .collect()
     }
 
-    /// How many jobs are parked.
-    pub fn count(&self) -> usize {
-        self.lock().len()
+    /// Notes that the state of a parked job cannot be stored.
+    pub fn keep(&self, job: JobId) {
+        let mut parked = self.lock();
+        let found = parked.iter_mut().find(|parked| parked.job.job == job);
+        if let Some(parked) = found {
+            parked.job.has_state = false;
+        }
     }
 
     /// Gives a permit to a parked job, which resumes. The permit comes back where the job is parked no
@@ -67,20 +82,15 @@ impl ParkedJobs {
         permit: OwnedSemaphorePermit,
     ) -> Result<(), OwnedSemaphorePermit> {
         let mut parked = self.lock();
-        match parked.iter().position(|parked| parked.job == job) {
+        match parked.iter().position(|parked| parked.job.job == job) {
             Some(at) => parked.swap_remove(at).resume.send(permit),
             None => Err(permit),
         }
     }
 
-    fn add(&self, job: JobId, owner: Owner, rank: Rank) -> oneshot::Receiver<OwnedSemaphorePermit> {
+    fn add(&self, job: ParkedJob) -> oneshot::Receiver<OwnedSemaphorePermit> {
         let (resume, resumed) = oneshot::channel();
-        self.lock().push(Parked {
-            job,
-            owner,
-            rank,
-            resume,
-        });
+        self.lock().push(Parked { job, resume });
         resumed
     }
 
@@ -138,8 +148,8 @@ impl Stance {
     }
 
     /// Parks the job, whose run waits already. The permit is free from now on.
-    pub fn park(&mut self, parked: &ParkedJobs, job: JobId, owner: Owner, rank: Rank) {
-        self.resumed = Some(parked.add(job, owner, rank));
+    pub fn park(&mut self, parked: &ParkedJobs, job: ParkedJob) {
+        self.resumed = Some(parked.add(job));
         self.since = Instant::now();
         drop(self.permit.take());
         metrics::gauge!("halfspace_jobs_parked").increment(1.0);

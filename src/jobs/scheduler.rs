@@ -8,7 +8,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::memory::SMALL_BYTES_MAX;
-use crate::records::schedule::{Line, Rank};
+use crate::records::schedule::{self, Line, ParkedPlace};
 use crate::records::{JobId, Owner};
 use crate::storage::{ClaimTerms, ReleaseTerms, StoreError};
 
@@ -63,12 +63,11 @@ impl Jobs {
 
     /// Gives a permit to the parked job that goes first, or to a claimed one; whether there was any.
     async fn next(self: &Arc<Self>, permit: OwnedSemaphorePermit) -> Result<bool, StoreError> {
-        let parked = self.first_parked().await;
+        let parked = self.parked_places(None).await;
+        let places: Vec<_> = parked.iter().map(|(_, place)| *place).collect();
         let mut permit = permit;
-        if let Some((job, is_preceded)) = parked
-            && !is_preceded
-        {
-            match self.parked.resume(job, permit) {
+        if let Some(first) = schedule::resumes(&places, self.config.workers) {
+            match self.parked.resume(parked[first].0, permit) {
                 Ok(()) => return Ok(true),
                 Err(back) => permit = back,
             }
@@ -80,10 +79,10 @@ impl Jobs {
         // The lease begins after this.
         let leased_at = Instant::now();
         let claimed = self.store.claim_job(&self.worker, &terms, self.ids.now());
-        let claim = match (claimed.await, parked) {
+        let claim = match (claimed.await, schedule::first_parked(&places)) {
             (Ok(Some(claim)), _) => claim,
-            (Ok(None) | Err(_), Some((job, _))) => {
-                return Ok(self.parked.resume(job, permit).is_ok());
+            (Ok(None) | Err(_), Some((first, _))) => {
+                return Ok(self.parked.resume(parked[first].0, permit).is_ok());
             }
             (Ok(None), None) => return Ok(false),
             (Err(error), None) => return Err(error),
@@ -97,18 +96,20 @@ impl Jobs {
         Ok(true)
     }
 
-    /// The parked job that goes first among the parked ones, and whether a claimable job precedes it.
-    /// While the store does not answer, parked jobs do not wait for it.
-    async fn first_parked(&self) -> Option<(JobId, bool)> {
-        let mut first: Option<((f64, Rank), JobId, bool)> = None;
-        for (job, owner, rank) in self.parked.list() {
-            let line = self.line(&owner, 0).await.unwrap_or_default();
-            let place = (line.virtual_seconds, rank);
-            if first.is_none_or(|(least, ..)| place < least) {
-                first = Some((place, job, line.precedes(&rank)));
-            }
+    /// The parked jobs of this process, for a running job of this owner. While the store does not answer,
+    /// no claimable job precedes them.
+    pub(super) async fn parked_places(&self, owner: Option<&Owner>) -> Vec<(JobId, ParkedPlace)> {
+        let mut places = Vec::new();
+        for parked in self.parked.list() {
+            let place = ParkedPlace {
+                line: self.line(&parked.owner, 0).await.unwrap_or_default(),
+                rank: parked.rank,
+                is_own: owner == Some(&parked.owner),
+                has_state: parked.has_state,
+            };
+            places.push((parked.job, place));
         }
-        first.map(|(_, job, is_preceded)| (job, is_preceded))
+        places
     }
 
     /// The jobs that could go before a job of an owner that would free so much memory.

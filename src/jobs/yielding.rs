@@ -12,11 +12,12 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::learners::run::{Interrupt, Run};
-use crate::records::schedule::{PROBATION_SECONDS, Rank, slice_seconds};
+use crate::records::schedule::{self, PROBATION_SECONDS, Rank, slice_seconds};
 use crate::storage::{Alone, Fenced, Requeue, history};
 
 use super::checkpoints::Held;
 use super::keeper::{Hold, Keeper, progress};
+use super::parking::ParkedJob;
 use super::service::Jobs;
 
 /// How long a keeper waits for a run to look at its flag before it beats again.
@@ -111,7 +112,7 @@ impl Keeper<'_> {
         run.stop.resume();
     }
 
-    /// Whether a waiting job goes first. While a permit is free, nobody has to make room.
+    /// Whether a waiting job goes first. While a permit is free, every waiting job gets one.
     async fn is_to_yield(&self) -> bool {
         let jobs = self.jobs;
         if self.solitude.is_some() {
@@ -121,22 +122,27 @@ impl Keeper<'_> {
             return true;
         }
         let is_idle = jobs.permits.available_permits() > 0;
-        let is_full = jobs.parked.count() >= jobs.config.workers;
-        if is_idle || is_full || !self.stance.has_had_its_slice() {
+        if is_idle || !self.stance.has_had_its_slice() {
             return false;
         }
-        let rank = self.rank();
         // What stays parked keeps its memory.
-        let has_state = self.computing.as_ref().is_some_and(|it| it.has_state);
-        let freed = if has_state {
-            self.job.demand.memory_bytes
-        } else {
-            0
+        let freed = match self.has_state() {
+            true => self.job.demand.memory_bytes,
+            false => 0,
         };
-        match jobs.line(&self.job.owner, freed).await {
-            Ok(line) => line.interrupts(&rank),
-            Err(_) => false,
-        }
+        let owner = &self.job.owner;
+        let Ok(line) = jobs.line(owner, freed).await else {
+            return false;
+        };
+        let parked = jobs.parked_places(Some(owner)).await;
+        let places: Vec<_> = parked.into_iter().map(|(_, place)| place).collect();
+        schedule::yields(line, &self.rank(), &places, jobs.config.workers)
+    }
+
+    /// Whether the state of the job can be stored.
+    fn has_state(&self) -> bool {
+        let computing = self.computing.as_ref();
+        computing.is_some_and(|computing| computing.has_state)
     }
 
     fn rank(&self) -> Rank {
@@ -150,9 +156,14 @@ impl Keeper<'_> {
         if let Some(computing) = &self.computing {
             computing.states.stopwatch.stop();
         }
-        let (job, rank) = (self.job, self.rank());
-        self.stance
-            .park(&self.jobs.parked, job.id, job.owner.clone(), rank);
+        let job = self.job;
+        let parked = ParkedJob {
+            job: job.id,
+            owner: job.owner.clone(),
+            rank: self.rank(),
+            has_state: self.has_state(),
+        };
+        self.stance.park(&self.jobs.parked, parked);
         metrics::counter!("halfspace_jobs_parked_total").increment(1);
         tracing::debug!(job = %job.id, "parked; a waiting job goes first");
         if let Some(interrupt) = self.beat_now(run.progress.counts(), false).await {
@@ -178,6 +189,7 @@ impl Keeper<'_> {
             Held::NotYet => return,
             Held::TooLarge => {
                 computing.has_state = false;
+                self.jobs.parked.keep(self.job.id);
                 return;
             }
         };

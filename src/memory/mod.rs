@@ -1,7 +1,7 @@
 //! The memory of the process: what is allocated, how much there may be, and who has taken how much.
 //!
 //! The process has one [`Budget`]. Work takes a [`Grant`] from it before the work starts, an upper bound
-//! of its memory, and runs inside [`Grant::within`]. The [allocator](allocator) counts what each thread
+//! of its memory, and runs inside [`Grant::within`]. The [allocator] counts what each thread
 //! holds, so that the work can be compared with its grant where it looks: [`check`] where it reads or
 //! polls a flag, [`need`] before it allocates much. A grant that is too small grows, or the work ends
 //! with [`NoMemory`]. No work waits while it holds a grant.

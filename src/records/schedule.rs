@@ -16,6 +16,10 @@ pub const LEAD_SECONDS_MAX: f64 = 4.0;
 /// Every so many claims of an owner, the oldest job is taken instead of the first.
 pub const CLAIMS_BETWEEN_OLDEST: u32 = 8;
 
+/// Every claim costs the owner so many seconds: the time of a worker to prepare a job and to write its end.
+/// The owner of jobs that fail at once would otherwise pay nothing, and go before all others for ever.
+pub const CLAIM_SECONDS: f64 = 0.02;
+
 /// The shortest time that a job computes before it yields.
 pub const SLICE_SECONDS_MIN: f64 = 2.0;
 
@@ -146,12 +150,100 @@ impl Line {
         self.own.is_some_and(|own| own.displaces(running)) || self.other.is_some_and(leads)
     }
 
+    /// The line with a parked job of the same process, which waits like a claimable job: the virtual seconds
+    /// of its owner, and its rank if that owner is the owner of the line.
+    #[must_use]
+    pub fn joined_by(self, virtual_seconds: f64, own: Option<Rank>) -> Self {
+        match own {
+            Some(rank) => Self {
+                own: Some(self.own.map_or(rank, |first| first.min(rank))),
+                ..self
+            },
+            None => Self {
+                other: Some(
+                    self.other
+                        .map_or(virtual_seconds, |least| least.min(virtual_seconds)),
+                ),
+                ..self
+            },
+        }
+    }
+
+    /// The line without any job.
+    #[must_use]
+    pub fn emptied(self) -> Self {
+        Self {
+            own: None,
+            other: None,
+            ..self
+        }
+    }
+
     /// Whether a waiting job goes before a parked job of this rank when a permit is free.
     #[must_use]
     pub fn precedes(&self, parked: &Rank) -> bool {
         let is_behind = |other: f64| other < self.virtual_seconds;
         self.own.is_some_and(|own| own.displaces(parked)) || self.other.is_some_and(is_behind)
     }
+}
+
+/// A parked job in the eyes of its process.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ParkedPlace {
+    /// The line of its owner.
+    pub line: Line,
+    /// Its rank when it parked.
+    pub rank: Rank,
+    /// Whether its owner is the owner of the running job that asks.
+    pub is_own: bool,
+    /// Whether its state can be stored. It stays in its process otherwise.
+    pub has_state: bool,
+}
+
+/// Whether a running job that has had its slice yields.
+///
+/// A process with `parked_max` parked jobs parks one more only to resume another one. Such a process takes
+/// no notice of claimable jobs while the states of its parked jobs are about to be stored.
+#[must_use]
+pub fn yields(line: Line, running: &Rank, parked: &[ParkedPlace], parked_max: usize) -> bool {
+    let stores = parked.len() >= parked_max && parked.iter().all(|parked| parked.has_state);
+    let claimable = if stores { line.emptied() } else { line };
+    let all = parked.iter().fold(claimable, |line, parked| {
+        let own = parked.is_own.then_some(parked.rank);
+        line.joined_by(parked.line.virtual_seconds, own)
+    });
+    all.interrupts(running)
+}
+
+/// The parked job that goes first among the parked jobs of a process, by its index.
+#[must_use]
+pub fn first_parked(parked: &[ParkedPlace]) -> Option<(usize, ParkedPlace)> {
+    let place = |parked: &ParkedPlace| (parked.line.virtual_seconds, parked.rank);
+    let by_place = |one: &(usize, ParkedPlace), other: &(usize, ParkedPlace)| {
+        let (one, other) = (place(&one.1), place(&other.1));
+        one.0.total_cmp(&other.0).then(one.1.cmp(&other.1))
+    };
+    parked.iter().copied().enumerate().min_by(by_place)
+}
+
+/// The parked job that resumes when a permit is free, by its index; none while a claimable job goes first.
+///
+/// Where more jobs are parked than may be, one of them resumes in any case. It is one without a state, if
+/// there is any: the others go back to the queue and make room.
+#[must_use]
+pub fn resumes(parked: &[ParkedPlace], parked_max: usize) -> Option<usize> {
+    if parked.len() > parked_max {
+        let stays = |(_, place): &(usize, &ParkedPlace)| !place.has_state;
+        let staying = parked.iter().enumerate().filter(stays);
+        let staying: Vec<_> = staying.map(|(index, place)| (index, *place)).collect();
+        let places: Vec<_> = staying.iter().map(|(_, place)| *place).collect();
+        return match first_parked(&places) {
+            Some((first, _)) => Some(staying[first].0),
+            None => first_parked(parked).map(|(first, _)| first),
+        };
+    }
+    let (first, place) = first_parked(parked)?;
+    (!place.line.precedes(&place.rank)).then_some(first)
 }
 
 /// The seconds that a job computes before it may yield, at least `seconds_min`.
@@ -205,6 +297,67 @@ mod tests {
         assert!(!behind(4.0).interrupts(&running) && behind(4.0).precedes(&running));
         assert!(behind(4.1).interrupts(&running));
         assert!(!behind(0.0).precedes(&running) && !Line::default().precedes(&running));
+    }
+
+    fn parked(virtual_seconds: f64, rank: Rank, is_own: bool) -> ParkedPlace {
+        let line = Line {
+            virtual_seconds,
+            ..Line::default()
+        };
+        ParkedPlace {
+            line,
+            rank,
+            is_own,
+            has_state: true,
+        }
+    }
+
+    #[test]
+    fn a_running_job_yields_to_a_parked_one_of_its_process() {
+        let line = Line {
+            virtual_seconds: 100.0,
+            ..Line::default()
+        };
+        let running = rank(0, 5, 1);
+        let other = |behind: f64| parked(100.0 - behind, rank(0, 1, 2), false);
+        let own = |level: u32| parked(100.0, rank(0, level, 2), true);
+        for parked_max in [1, 2] {
+            let yields_to = |parked| yields(line, &running, &[parked], parked_max);
+            assert!(yields_to(other(4.1)) && !yields_to(other(4.0)));
+            assert!(yields_to(own(4)) && !yields_to(own(5)));
+        }
+        let claimable = Line {
+            other: Some(90.0),
+            ..line
+        };
+        assert!(yields(claimable, &running, &[], 1));
+        let full = other(0.0);
+        assert!(
+            !yields(claimable, &running, &[full], 1) && yields(claimable, &running, &[full], 2)
+        );
+        let stays = ParkedPlace {
+            has_state: false,
+            ..full
+        };
+        assert!(yields(claimable, &running, &[stays], 1));
+    }
+
+    #[test]
+    fn of_parked_jobs_the_first_resumes_unless_a_claimable_job_precedes() {
+        assert_eq!(resumes(&[], 1), None);
+        let pair = [1, 0].map(|level| parked(7.0, rank(0, level, 1), false));
+        assert_eq!(resumes(&pair, 2), Some(1));
+        let preceded = [7.0, 8.0].map(|virtual_seconds| {
+            let mut parked = parked(virtual_seconds, rank(0, 0, 1), false);
+            parked.line.other = Some(6.0);
+            parked
+        });
+        assert_eq!(resumes(&preceded, 2), None);
+        // One must resume, and the other one can be stored.
+        assert_eq!(resumes(&preceded, 1), Some(0));
+        let [first, mut second] = preceded;
+        second.has_state = false;
+        assert_eq!(resumes(&[first, second], 1), Some(1));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use crate::service::{Client, Program, SECRET, until};
 
 /// What every member is told besides its role: short leases, checkpoints as often as they may be, so many
 /// attempts that no fault poisons a job, and callbacks to this machine.
-const SETTINGS: [&str; 12] = [
+pub const SETTINGS: [&str; 12] = [
     "--lease-seconds",
     "2",
     "--attempts-max",
@@ -53,6 +53,11 @@ impl Doors {
     pub fn one(&self, number: usize) -> Client {
         let doors = self.0.lock().unwrap();
         doors[number % doors.len()]
+    }
+
+    /// These answer from now on.
+    pub fn lead_to(&self, programs: impl Iterator<Item = Client>) {
+        *self.0.lock().unwrap() = programs.collect();
     }
 }
 
@@ -113,7 +118,7 @@ impl Fleet {
         }
         let answering = self.members.iter().filter(|member| member.role != "worker");
         let programs = answering.filter_map(|member| member.program.as_ref());
-        *self.doors.0.lock().unwrap() = programs.map(Program::client).collect();
+        self.doors.lead_to(programs.map(Program::client));
         self.until_ready().await;
         begun.elapsed()
     }

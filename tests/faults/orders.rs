@@ -147,6 +147,8 @@ pub struct Met {
     pub cut: AtomicUsize,
     /// Answers that asked to come again.
     pub refused: AtomicUsize,
+    /// Answers of an older version that cannot read a newer dataset.
+    pub unread: AtomicUsize,
     /// Clients that broke off themselves.
     pub impatient: AtomicUsize,
 }
@@ -171,6 +173,8 @@ pub struct Clients {
     seed: u64,
     /// Whether the faults are such that connections to the service break.
     may_be_cut: bool,
+    /// Whether a door may belong to an older version, which cannot read a newer dataset.
+    has_older_door: bool,
     hook: String,
     calls: Calls,
     pub met: Met,
@@ -185,21 +189,37 @@ impl Clients {
             work: if cfg!(debug_assertions) { 1 } else { 20 },
             seed: scale.seed(),
             may_be_cut,
+            has_older_door: false,
             hook: receiver.url(),
             calls: receiver.welcome_all(),
             met: Met::default(),
         })
     }
 
+    /// Clients that go to another door where an older version cannot read their dataset.
+    pub async fn at_two_versions(doors: Doors, scale: Scale) -> Arc<Self> {
+        let clients = Self::at(doors, scale, true).await;
+        let clients = Arc::into_inner(clients).expect("nobody else has them");
+        Arc::new(Self {
+            has_older_door: true,
+            ..clients
+        })
+    }
+
     /// What each variant comes to when nothing disturbs it.
     pub async fn undisturbed(scale: Scale) -> HashMap<usize, Value> {
         let fleet = Fleet::start("sqlite", &["all"]).await;
-        let clients = Self::at(fleet.doors(), scale, false).await;
+        Self::results_at(fleet.doors(), scale).await
+    }
+
+    /// What each variant comes to at these doors.
+    pub async fn results_at(doors: Doors, scale: Scale) -> HashMap<usize, Value> {
+        let clients = Self::at(doors.clone(), scale, false).await;
         let orders = (0..PERIOD).map(Order);
         let mut expected = HashMap::new();
         for order in orders.filter(|order| order.kind() != Kind::Cancelled) {
             let path = clients.place(order).await;
-            let job = fleet.doors().one(0).until_status(&path, "succeeded").await;
+            let job = doors.one(0).until_status(&path, "succeeded").await;
             expected.insert(order.variant(), settled(&job));
         }
         expected
@@ -294,6 +314,11 @@ impl Clients {
                 Ok(answer) if answer.status.is_success() => return answer,
                 Ok(answer) => {
                     let code = answer.problem(answer.status.as_u16());
+                    let is_unread = order.kind() == Kind::Dataset && answer.status == 500;
+                    if self.has_older_door && is_unread {
+                        self.met.unread.fetch_add(1, Ordering::Relaxed);
+                        continue;
+                    }
                     let comes_again = answer.status == 503 || code == "idempotency-in-flight";
                     assert!(comes_again, "{order:?}: {}", answer.text());
                     assert!(answer.header("retry-after").is_some(), "{}", answer.text());
@@ -313,6 +338,16 @@ impl Clients {
     /// Fails unless every order that was acknowledged is one job, ended once, with the result that it
     /// has when nothing disturbs it; how many of their attempts came to nothing.
     pub async fn all_is_well(&self, placed: &[Placed], expected: &HashMap<usize, Value>) -> u64 {
+        let is_expected = |variant: usize, result: &Value| expected[&variant] == *result;
+        self.all_is_well_by(placed, is_expected).await
+    }
+
+    /// As [`Self::all_is_well`], with a judge of the result of each variant.
+    pub async fn all_is_well_by(
+        &self,
+        placed: &[Placed],
+        is_expected: impl Fn(usize, &Value) -> bool,
+    ) -> u64 {
         let client = self.doors.one(0);
         drained(client).await;
         let all = every(client, "/v1/jobs").await;
@@ -333,7 +368,8 @@ impl Clients {
                 assert_eq!(job["status"], "cancelled", "{job}");
                 continue;
             }
-            assert_eq!(settled(&job), expected[&order.variant()], "{order:?}");
+            let result = settled(&job);
+            assert!(is_expected(order.variant(), &result), "{order:?}: {result}");
             if order.kind() == Kind::CalledBack {
                 self.was_called_back(client, path, id.as_str().unwrap())
                     .await;

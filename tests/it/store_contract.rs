@@ -16,6 +16,7 @@ mod quotas;
 mod reading;
 mod sessions;
 mod shares;
+mod simulation;
 mod status;
 mod time;
 
@@ -464,6 +465,17 @@ contract!(over_sqlite over_postgres; [
         what_was_accepted_is_kept_whatever_the_limits_say
         a_session_learns_no_more_than_there_is_room_for
         what_is_counted_is_what_there_is;
+    simulation:
+        no_job_of_a_random_load_starves
+        a_stream_of_short_jobs_holds_up_no_job_of_its_owner
+        owners_share_the_seconds_by_their_weights
+        short_jobs_do_not_wait_behind_long_ones
+        new_owners_do_not_wait_behind_fifty_others
+        newcomers_do_not_take_the_workers_for_themselves
+        jobs_that_fail_at_once_hold_up_nobody
+        a_parked_job_without_a_state_is_not_forgotten
+        a_job_that_was_expected_to_be_short_yields_when_it_is_not
+        ten_thousand_owners_have_one_job_each_before_any_has_two;
     shares:
         one_owner_does_not_starve_another
         priorities_are_among_the_jobs_of_one_owner
@@ -473,6 +485,7 @@ contract!(over_sqlite over_postgres; [
         an_owner_without_jobs_is_inactive_and_one_overlooked_is_found
         a_line_names_those_who_could_go_first
         jobs_ahead_are_counted_to_a_limit
+        an_older_worker_claims_no_job_of_a_newer_schema
         a_job_that_does_not_fit_is_passed_over
         everybody_is_served_however_many_claim;
     api_keys:

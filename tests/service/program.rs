@@ -35,6 +35,16 @@ impl Program {
         Self::start_as(without_settings(command), None, data_dir, settings)
     }
 
+    /// Starts another version of the program, or the present one beside another one. Neither enters the
+    /// history of the store: an older version does not record.
+    pub fn start_unrecorded(executable: Option<&Path>, data_dir: &Path, settings: &[&str]) -> Self {
+        let command = match executable {
+            Some(executable) => without_settings(Command::new(executable)),
+            None => program(),
+        };
+        Self::start_command(command, None, None, data_dir, settings)
+    }
+
     /// Starts the program, which writes its log of this level to the end of a file.
     pub fn start_logging(level: &str, log: &Path, data_dir: &Path, settings: &[&str]) -> Self {
         let file = File::options().create(true).append(true).open(log);
@@ -61,13 +71,18 @@ impl Program {
     }
 
     /// The log goes to a file, or to where that of the tests goes.
-    fn start_as(
+    fn start_as(command: Command, log: Option<File>, data_dir: &Path, settings: &[&str]) -> Self {
+        let member = Member::enter(data_dir, settings);
+        Self::start_command(command, member, log, data_dir, settings)
+    }
+
+    fn start_command(
         mut command: Command,
+        mut member: Option<Member>,
         log: Option<File>,
         data_dir: &Path,
         settings: &[&str],
     ) -> Self {
-        let mut member = Member::enter(data_dir, settings);
         let mut settings: Vec<String> = settings.iter().map(|&text| text.to_owned()).collect();
         let level = match settings.iter().position(|setting| setting == "--log") {
             Some(at) => settings.drain(at..at + 2).next_back().unwrap(),

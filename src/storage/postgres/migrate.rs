@@ -70,6 +70,11 @@ const MIGRATIONS: &Migrations = &[
         "scheduler",
         include_str!("../../../migrations/postgres/0012_scheduler.sql"),
     ),
+    (
+        13,
+        "claimed schemas",
+        include_str!("../../../migrations/postgres/0013_claimed_schemas.sql"),
+    ),
 ];
 
 /// How long the server may take to answer at the start.

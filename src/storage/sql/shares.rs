@@ -6,7 +6,7 @@
 use super::super::Result;
 use super::database::{Database, Transaction, statement};
 use crate::records::Owner;
-use crate::records::schedule::CREDIT_SECONDS;
+use crate::records::schedule::{CLAIM_SECONDS, CREDIT_SECONDS};
 
 /// Owners corrected by one transaction.
 const OWNERS_AT_ONCE: u32 = 1_000;
@@ -60,6 +60,15 @@ pub(super) async fn pay(transaction: &mut Transaction, owner: &Owner, seconds: f
     let update = "UPDATE owner_shares SET virtual_seconds = virtual_seconds + $2 / weight \
          WHERE owner = $1";
     let update = statement(update).bind(owner.as_str()).bind(seconds);
+    transaction.execute(update).await.map(|_| ())
+}
+
+/// Counts a claim of an owner, and adds its cost to the share. This comes last in the transaction, as for
+/// [`pay`].
+pub(super) async fn charge_claim(transaction: &mut Transaction, owner: &Owner) -> Result<()> {
+    let update = "UPDATE owner_shares SET claims = claims + 1, \
+         virtual_seconds = virtual_seconds + $2 / weight WHERE owner = $1";
+    let update = statement(update).bind(owner.as_str()).bind(CLAIM_SECONDS);
     transaction.execute(update).await.map(|_| ())
 }
 

@@ -81,6 +81,11 @@ const MIGRATIONS: &Migrations = &[
         "scheduler",
         include_str!("../../../migrations/sqlite/0014_scheduler.sql"),
     ),
+    (
+        15,
+        "claimed schemas",
+        include_str!("../../../migrations/sqlite/0015_claimed_schemas.sql"),
+    ),
 ];
 
 /// Runs what has not run yet, all under one write lock, so that two processes never run one

@@ -48,7 +48,8 @@ pub(super) async fn priorities_are_among_the_jobs_of_one_owner(backend: &dyn Bac
     for _ in 0..4 {
         numbers.push(claim(&*store, "w", LONG).await.unwrap().job.id);
     }
-    assert_eq!(numbers, [2, 1, 0, 3].map(|number| job(number).id));
+    // The claim of the first one counts, and so the other owner is next.
+    assert_eq!(numbers, [2, 3, 1, 0].map(|number| job(number).id));
 }
 
 pub(super) async fn within_an_owner_the_lower_level_goes_first_and_the_eighth_claim_is_for_the_oldest(
@@ -108,18 +109,18 @@ pub(super) async fn computed_seconds_are_paid_by_weight(backend: &dyn Backend) {
     let digest = SecretDigest::of("heavy");
     store.insert_api_key(&heavy, &digest, false).await.unwrap();
     let heavy = Owner::from(heavy.id);
-    for number in 0..4 {
-        let name = if number % 2 == 0 {
-            heavy.as_str()
-        } else {
-            "zz"
-        };
-        store.insert_job(&job_of(name, number), None).await.unwrap();
+    for number in [0, 2] {
+        let own = job_of(heavy.as_str(), number);
+        store.insert_job(&own, None).await.unwrap();
     }
     let [first, second] = [
         claim(&*store, "w", LONG).await.unwrap(),
         claim(&*store, "w", LONG).await.unwrap(),
     ];
+    for number in [1, 3] {
+        let other = job_of("zz", number);
+        store.insert_job(&other, None).await.unwrap();
+    }
     assert_eq!([&first.job.owner, &second.job.owner], [&heavy, &heavy]);
     let before = virtual_seconds(&*store, heavy.as_str()).await;
     let paid = async || virtual_seconds(&*store, heavy.as_str()).await - before;
@@ -283,9 +284,30 @@ pub(super) async fn a_job_that_does_not_fit_is_passed_over(backend: &dyn Backend
         .unwrap();
     assert_eq!(none, None);
     // Of a schema that this program does not know.
-    let newer = "UPDATE jobs SET spec_schema = 2 RETURNING CAST(claims AS BIGINT)";
+    let newer = "UPDATE jobs SET spec_schema = 3 RETURNING CAST(claims AS BIGINT)";
     backend.number(newer).await;
     assert_eq!(claim(&*store, "w", LONG).await, None);
+}
+
+/// A worker of release 0.1.0 asks for no schema.
+pub(super) async fn an_older_worker_claims_no_job_of_a_newer_schema(backend: &dyn Backend) {
+    let store = open(backend).await;
+    for number in 1..=3 {
+        store.insert_job(&job(number), None).await.unwrap();
+    }
+    let older = "UPDATE jobs SET spec_schema = 1 WHERE name = 'number 2' RETURNING claims";
+    backend.number(older).await;
+    let taken = "UPDATE jobs SET status = 'running', claims = claims + 1, attempt = attempt + 1, \
+                 lease_owner = 'older', lease_until = 0 RETURNING claims";
+    backend.number(taken).await;
+    let running = "SELECT COUNT(*) FROM jobs WHERE status = 'running'";
+    assert_eq!(backend.number(running).await, 1);
+    assert_eq!(get(&*store, job(2).id).await.status, Status::Running);
+    // Nor one that a worker of the present release held.
+    let held = claim(&*store, "w", LONG).await.unwrap();
+    backend.number(taken).await;
+    let numbers = "SELECT MAX(claims) FROM jobs WHERE spec_schema > 1";
+    assert_eq!((held.lease.claim, backend.number(numbers).await), (1, 1));
 }
 
 pub(super) async fn everybody_is_served_however_many_claim(backend: &dyn Backend) {

@@ -1,7 +1,7 @@
 //! Upper bounds of the memory that jobs take, from the shape of the data and the parameters.
 //!
-//! A job takes its bound at the claim. What no shape tells (the support of a kernel, the digits of exact
-//! numbers) it takes as it grows: [`crate::memory::check`] where it looks at its flag.
+//! A job takes its bound at the claim. No shape tells the support of a kernel or the digits of exact numbers.
+//! A job that needs more for them grows where it looks at its flag: see [`crate::memory::check`].
 
 use crate::bits::BLOCK_ROWS;
 use crate::learners::examples::{LabelKind, Shape};

@@ -67,7 +67,7 @@ impl KernelExpansion {
         }
     }
 
-    /// What the expansion may grow to, in bytes, with so many support vectors.
+    /// Bytes that the expansion may grow to with so many support vectors.
     pub fn grown_bytes(&self, vectors: u64) -> u64 {
         let words = words_for(self.kernel.n()) as u64 + 1;
         // A vector that grows is twice as long, and the old one is there meanwhile.

@@ -35,11 +35,11 @@ pub struct SupportExample {
     pub net: i32,
 }
 
-/// What an example of a support takes besides its active features: its lists and their places in two
-/// tables, which grow to twice their size.
+/// Bytes of an example of a support besides its active features: lists and places in two tables, which grow
+/// to twice their size.
 const EXAMPLE_BYTES: u64 = 256;
 
-/// What an active feature of an example of a support takes in three lists that grow.
+/// Bytes of an active feature of an example of a support, in three lists that grow.
 const ACTIVE_BYTES: u64 = 32;
 
 /// The weights of Winnow over all nonempty monotone monomials, with the threshold that the sum of
@@ -88,7 +88,7 @@ pub struct Scratch {
 }
 
 impl KernelWinnowWeights {
-    /// What the weights may grow to, in bytes, when they learn from so many examples.
+    /// Bytes that the weights may grow to when they learn from so many examples.
     pub fn grown_bytes(&self, examples: u64) -> u64 {
         let active = self.active_max.min(self.n as u64);
         // The sums over all subsets of an example, and their copy in the next step.

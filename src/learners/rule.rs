@@ -126,7 +126,7 @@ pub trait Rule: Send {
         0
     }
 
-    /// What the state may grow to, in bytes, when so many examples were got wrong.
+    /// Bytes that the state may grow to after so many mistakes.
     fn grown_bytes(&self, _mistakes: u64) -> u64 {
         0
     }

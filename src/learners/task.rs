@@ -304,7 +304,7 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     all.saturating_add(64 * n)
 }
 
-/// What the state may grow to, in bytes, when so many examples were got wrong.
+/// Bytes that the state may grow to after so many mistakes.
 pub fn grown_bytes(task: &Task, input: Input<'_>, mistakes: u64) -> u64 {
     build(task, input).map_or(0, |(rule, _)| rule.grown_bytes(mistakes))
 }

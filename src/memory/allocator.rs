@@ -25,7 +25,7 @@ static LIVE: [Shard; SHARDS] = [const { Shard(AtomicI64::new(0)) }; SHARDS];
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// What one thread has allocated and not freed. Negative where a thread frees what others allocated.
+/// The bytes that one thread has allocated and not freed. Negative where a thread frees blocks of others.
 struct Thread {
     live: Cell<i64>,
     peak: Cell<i64>,
@@ -117,7 +117,7 @@ fn count(change: i64) {
     });
 }
 
-/// Frees what another thread allocated, and does not count it as freed by this thread.
+/// Frees a block of another thread, and does not count the block as freed by this thread.
 pub fn foreign<T>(free: impl FnOnce() -> T) -> T {
     let was = THREAD.with(|thread| thread.is_foreign.replace(true));
     let freed = free();

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 /// A limit of version 1 from which on there is none.
 const NO_LIMIT: u64 = 1 << 60;
 
-/// What part of the memory of the machine or of the control group the process takes by default, in
-/// hundredths. The rest is for memory that is not counted: stacks, pages of files, other processes.
+/// Hundredths of the memory of the machine or of the control group that the process takes by default. The
+/// rest is for memory that is not counted: stacks, pages of files, other processes.
 const DEFAULT_HUNDREDTHS: u64 = 70;
 
-/// The least of what bounds the memory of this process; none where nothing is known.
+/// The files that tell how much memory this process may have.
 #[derive(Clone, Debug)]
 pub struct Machine {
     proc: PathBuf,

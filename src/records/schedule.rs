@@ -218,12 +218,18 @@ pub fn yields(line: Line, running: &Rank, parked: &[ParkedPlace], parked_max: us
 /// The parked job that goes first among the parked jobs of a process, by its index.
 #[must_use]
 pub fn first_parked(parked: &[ParkedPlace]) -> Option<(usize, ParkedPlace)> {
-    let place = |parked: &ParkedPlace| (parked.line.virtual_seconds, parked.rank);
-    let by_place = |one: &(usize, ParkedPlace), other: &(usize, ParkedPlace)| {
-        let (one, other) = (place(&one.1), place(&other.1));
-        one.0.total_cmp(&other.0).then(one.1.cmp(&other.1))
-    };
-    parked.iter().copied().enumerate().min_by(by_place)
+    first_of(parked.iter().copied().enumerate())
+}
+
+/// The parked job that goes first among some parked jobs of a process.
+fn first_of(parked: impl Iterator<Item = (usize, ParkedPlace)>) -> Option<(usize, ParkedPlace)> {
+    parked.min_by(|(_, one), (_, other)| {
+        let seconds = one
+            .line
+            .virtual_seconds
+            .total_cmp(&other.line.virtual_seconds);
+        seconds.then(one.rank.cmp(&other.rank))
+    })
 }
 
 /// The parked job that resumes when a permit is free, by its index; none while a claimable job goes first.
@@ -233,14 +239,11 @@ pub fn first_parked(parked: &[ParkedPlace]) -> Option<(usize, ParkedPlace)> {
 #[must_use]
 pub fn resumes(parked: &[ParkedPlace], parked_max: usize) -> Option<usize> {
     if parked.len() > parked_max {
-        let stays = |(_, place): &(usize, &ParkedPlace)| !place.has_state;
-        let staying = parked.iter().enumerate().filter(stays);
-        let staying: Vec<_> = staying.map(|(index, place)| (index, *place)).collect();
-        let places: Vec<_> = staying.iter().map(|(_, place)| *place).collect();
-        return match first_parked(&places) {
-            Some((first, _)) => Some(staying[first].0),
-            None => first_parked(parked).map(|(first, _)| first),
-        };
+        let staying = parked.iter().copied().enumerate();
+        let staying = first_of(staying.filter(|(_, place)| !place.has_state));
+        return staying
+            .or_else(|| first_parked(parked))
+            .map(|(first, _)| first);
     }
     let (first, place) = first_parked(parked)?;
     (!place.line.precedes(&place.rank)).then_some(first)

@@ -290,8 +290,10 @@ impl StoredExamples {
         rows: Range<usize>,
         recorded: &mut Recorded<'_>,
     ) -> Result<Data, Interrupt> {
-        if self.stop.raised() >= Some(Interrupt::Suspended) {
-            return Err(Interrupt::Suspended);
+        if let Some(interrupt) = self.stop.raised()
+            && interrupt >= Interrupt::Suspended
+        {
+            return Err(interrupt);
         }
         let is_whole = rows.start.is_multiple_of(BLOCK_ROWS)
             && (rows.end.is_multiple_of(BLOCK_ROWS) || rows.end == self.header().rows);

@@ -140,7 +140,7 @@ pub async fn get(
 /// # Errors
 /// When what is stored is damaged.
 pub fn document(model: &Model) -> Result<ModelDocument, Problem> {
-    ModelDocument::deserialize(&model.document).map_err(|error| StoreError::corrupt(error).into())
+    serde_json::from_str(&model.document).map_err(|error| StoreError::corrupt(error).into())
 }
 
 /// Deletes a model. A job that waits to evaluate it, or to begin from it, then fails as

@@ -91,6 +91,7 @@ impl From<SessionError> for Problem {
             SessionError::Busy => Self::new(Code::SESSION_BUSY, detail),
             SessionError::TooLong { .. } => Self::new(Code::INTRACTABLE, detail),
             SessionError::OverQuota(over) => over.into(),
+            SessionError::NoMemory(full) => full.into(),
             SessionError::Broken => Self::new(Code::INTERNAL, detail),
             SessionError::Stopping => Self::new(Code::STOPPING, detail),
         }

@@ -23,7 +23,7 @@ use crate::records::hypothesis::{HypothesisDocument, ReadingName};
 use crate::records::train::{BoundDocument, ModelDocument};
 use crate::records::{Job, Model, Names};
 
-use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
+use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
 use super::ids::Ids;
 use super::memory_bound;
 use super::whole_sample::{self, Whole};
@@ -399,7 +399,7 @@ fn margin_model(
         learner: job.task.clone(),
         kind,
         n,
-        document: json(&document),
+        document: json_text(&document),
         created_at: ids.now(),
     }
 }

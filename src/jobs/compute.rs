@@ -8,11 +8,15 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::learners::run::{Interrupt, Run, StopFlag};
 use crate::memory::Grant;
+use crate::records::Job;
+use crate::storage::JobEnd;
 
 use super::checkpoints::{Beginning, StateCell};
+use super::ending;
 use super::parking::PermitSlot;
+use super::service::Jobs;
 use super::stored_data::ReadError;
-use super::work::{Found, Work};
+use super::work::Work;
 
 /// The shortest pause between two looks at the computed seconds.
 const LOOK: Duration = Duration::from_millis(5);
@@ -20,12 +24,12 @@ const LOOK: Duration = Duration::from_millis(5);
 /// What came of a computation.
 #[derive(Debug)]
 pub enum Computed {
-    /// It ended, also when limited or cancelled.
+    /// The computation ended, perhaps because of a limit or a cancel.
     Ended {
-        /// What it came to.
-        found: Found,
-        /// How long was computed, by the attempts that this one went on from too.
-        seconds: f64,
+        /// The result and the documents to store.
+        end: Box<JobEnd>,
+        /// The memory of these documents, until they are stored.
+        memory: Grant,
     },
     /// It was given up, to be gone on with, or run again from the start.
     Suspended,
@@ -35,6 +39,16 @@ pub enum Computed {
     NoMemory,
     /// It broke down: a defect of this program.
     Panicked,
+}
+
+impl Computed {
+    /// The end of a job that is not tried again, and the memory that its documents take.
+    pub(super) fn into_end(self, jobs: &Jobs, job: &Job) -> (JobEnd, Option<Grant>) {
+        match self {
+            Self::Ended { end, memory } => (*end, Some(memory)),
+            failed => (ending::of_failed(jobs, job, failed), None),
+        }
+    }
 }
 
 /// Raises a flag with [`Interrupt::TimeLimit`] when so many seconds are over, as long as what is
@@ -83,18 +97,20 @@ pub struct Computation {
     /// Takes its states.
     pub(super) checkpoints: Arc<StateCell>,
     work: Arc<Work>,
-    handle: JoinHandle<(Result<Found, Interrupt>, f64)>,
+    handle: JoinHandle<(Result<Box<JobEnd>, Interrupt>, Grant)>,
     /// Raises the flag when the time is over, whatever its owner waits for meanwhile.
     _timer: AbortOnDropHandle<()>,
 }
 
 impl Computation {
-    /// Starts to compute within the memory. The closure shares the permit, because a blocking task goes on when nobody
-    /// waits for it any more. The seconds of attempts that it goes on from are counted.
+    /// Starts to compute a job within the memory. The closure shares the permit, because a blocking task
+    /// does not end when its caller leaves. The seconds of earlier attempts count against the limit of
+    /// seconds when the job resumes from a checkpoint.
     pub fn start(
+        jobs: &Jobs,
+        job: &Job,
         work: Arc<Work>,
         beginning: Beginning,
-        seconds_max: f64,
         permit: Arc<PermitSlot>,
         memory: Grant,
     ) -> Self {
@@ -103,16 +119,20 @@ impl Computation {
             checkpoints,
             state,
         } = beginning;
-        let seconds_max = work.seconds_max.unwrap_or(seconds_max);
+        let seconds_max = work.seconds_max.unwrap_or(jobs.config.seconds_default);
         let (outside, computed) = (Arc::clone(&run), Arc::clone(&work));
-        let cell = Arc::clone(&checkpoints);
+        let (cell, ids, job) = (Arc::clone(&checkpoints), Arc::clone(&jobs.ids), job.clone());
         let handle = tokio::task::spawn_blocking(move || {
             let _counted = Computing::begin();
-            cell.stopwatch.start();
-            let found = memory.within(|| computed.run_from(state.as_deref(), &outside));
-            cell.stopwatch.stop();
-            drop((permit.take(), state, memory));
-            (found, cell.stopwatch.seconds())
+            let end = memory.settled(|| {
+                cell.stopwatch.start();
+                let found = computed.run_from(state.as_deref(), &outside);
+                cell.stopwatch.stop();
+                drop(state);
+                ending::of(&ids, &job, &computed, found?, cell.stopwatch.seconds())
+            });
+            drop(permit.take());
+            (end.map(Box::new), memory)
         });
         let timer = end_after(run.stop.clone(), Arc::clone(&checkpoints), seconds_max);
         Self {
@@ -127,7 +147,7 @@ impl Computation {
     /// Waits for the end. May be dropped and called again.
     pub async fn ended(&mut self) -> Computed {
         match (&mut self.handle).await {
-            Ok((Ok(found), seconds)) => Computed::Ended { found, seconds },
+            Ok((Ok(end), memory)) => Computed::Ended { end, memory },
             Ok((Err(Interrupt::Memory), _)) => Computed::NoMemory,
             Ok((Err(Interrupt::Unreadable), _)) => Computed::Unreadable(self.work.read_error()),
             Ok((Err(_), _)) => Computed::Suspended,

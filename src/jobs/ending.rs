@@ -1,14 +1,15 @@
 //! What is written of a computation that ended: result, model, mistake curve.
 //!
-//! Documents of long hypotheses are megabytes of JSON, so they are made in the blocking pool.
+//! Documents of long hypotheses are megabytes of JSON. The thread of the computation makes them, within
+//! the memory of the job.
 
 use std::io::{self, Write};
-use std::sync::Arc;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::learners::run::Counts;
+use crate::learners::run::{Counts, Interrupt};
+use crate::memory;
 use crate::records::train::TraceDocument;
 use crate::records::{Job, JobError, Model, Status, Timestamp};
 use crate::storage::{JobEnd, Spent};
@@ -35,35 +36,35 @@ pub(super) struct Ending {
     pub(super) trace: Option<TraceDocument>,
 }
 
-/// The end of a job whose computation will not be tried again.
-pub(super) async fn end(jobs: &Jobs, job: &Job, work: &Arc<Work>, computed: Computed) -> JobEnd {
-    if let Computed::Unreadable(error) = computed {
-        return failure(jobs.ids.now(), unreadable(error), job);
+/// The end of a job whose computation has found something.
+///
+/// # Errors
+/// [`Interrupt::Memory`] when there is no memory for the documents.
+pub(super) fn of(
+    ids: &Ids,
+    job: &Job,
+    work: &Work,
+    found: Found,
+    seconds: f64,
+) -> Result<JobEnd, Interrupt> {
+    match found {
+        Found::TooSlow => return Ok(failure(ids.now(), too_slow(), job)),
+        Found::Unwanted => return Ok(unwanted(ids.now(), job)),
+        _ => {}
     }
-    if let Computed::NoMemory = computed {
-        return failure(jobs.ids.now(), no_memory(), job);
-    }
-    if let Computed::Ended { found, .. } = &computed {
-        match found {
-            Found::TooSlow => return failure(jobs.ids.now(), too_slow(), job),
-            Found::Unwanted => return unwanted(jobs.ids.now(), job),
-            _ => {}
-        }
-    }
-    if let Computed::Ended { found, seconds } = computed {
-        let ids = Arc::clone(&jobs.ids);
-        let (of, work) = (job.clone(), Arc::clone(work));
-        let made = tokio::task::spawn_blocking(move || {
-            let ending = work.ending(&ids, &of, &found, seconds);
-            made(&ids, &of, &work, ending)
-        });
-        if let Ok(end) = made.await {
-            return end;
-        }
-    }
-    let error = JobError {
-        code: "internal".to_owned(),
-        detail: "the computation broke down; this is a defect of the service".to_owned(),
+    memory::need(found.document_bytes()).map_err(|_| Interrupt::Memory)?;
+    Ok(made(ids, job, work, work.ending(ids, job, &found, seconds)))
+}
+
+/// The end of a job whose computation has failed and is not tried again.
+pub(super) fn of_failed(jobs: &Jobs, job: &Job, computed: Computed) -> JobEnd {
+    let error = match computed {
+        Computed::Unreadable(error) => unreadable(error),
+        Computed::NoMemory => no_memory(),
+        _ => JobError {
+            code: "internal".to_owned(),
+            detail: "the computation broke down; this is a defect of the service".to_owned(),
+        },
     };
     failure(jobs.ids.now(), error, job)
 }
@@ -143,6 +144,11 @@ pub(super) fn no_memory() -> JobError {
                  again when fewer jobs run, send fewer examples, or set a larger --memory-bytes-max"
             .to_owned(),
     }
+}
+
+/// A document as JSON text.
+pub(super) fn json_text(document: &impl Serialize) -> String {
+    serde_json::to_string(document).expect("documents have string keys")
 }
 
 /// A document as JSON.

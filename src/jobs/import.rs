@@ -144,7 +144,7 @@ impl Jobs {
             learner,
             kind: document.hypothesis.kind().to_owned(),
             n: document.hypothesis.n() as u64,
-            document: super::ending::json(document),
+            document: json_text(document),
             created_at: self.ids.now(),
         };
         let mut stored = self.store.insert_model(&model, key).await;

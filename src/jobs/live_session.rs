@@ -5,8 +5,9 @@ use crate::formats::{Parsed, RowsKind};
 use crate::learners::data::{Data, Features, RealMatrix};
 use crate::learners::predict::spell_out;
 use crate::learners::random::Seed;
-use crate::learners::run::Run;
+use crate::learners::run::{Interrupt, Run};
 use crate::learners::session::{LearnError, Session, SessionPlan};
+use crate::memory::{self, Grant};
 use crate::records::session::{LogEntry, SessionRecord, SessionSpec, StoredSession, pack, unpack};
 use crate::records::train::TrainSpec;
 
@@ -23,6 +24,8 @@ const LOG_EXAMPLES_IN_ANY_CASE: u64 = 65_536;
 pub(super) struct Live {
     pub(super) session: Session,
     pub(super) record: SessionRecord,
+    /// The memory of the session.
+    pub(super) memory: Grant,
     log_examples: u64,
     log_bytes: usize,
     snapshot_bytes: usize,
@@ -74,7 +77,20 @@ pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
 pub(super) struct Interrupted;
 
 /// A session as it was when its last append was stored; none when what is stored is damaged.
-pub(super) fn revived(stored: StoredSession, run: &Run) -> Result<Option<Live>, Interrupted> {
+pub(super) fn revived(
+    stored: StoredSession,
+    memory: Grant,
+    run: &Run,
+) -> Result<Option<Live>, Interrupted> {
+    let learner = memory.clone();
+    learner.settled(|| learnt_again(stored, memory, run))
+}
+
+fn learnt_again(
+    stored: StoredSession,
+    memory: Grant,
+    run: &Run,
+) -> Result<Option<Live>, Interrupted> {
     let StoredSession {
         record,
         snapshot,
@@ -109,6 +125,7 @@ pub(super) fn revived(stored: StoredSession, run: &Run) -> Result<Option<Live>, 
         log_bytes: log.iter().map(Vec::len).sum(),
         snapshot_bytes: snapshot.map_or(0, |snapshot| snapshot.len()),
         record,
+        memory,
     };
     Ok((live.position() == live.record.position).then_some(live))
 }

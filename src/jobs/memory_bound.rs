@@ -5,6 +5,7 @@
 
 use crate::bits::BLOCK_ROWS;
 use crate::learners::examples::{LabelKind, Shape};
+use crate::learners::hypothesis::Hypothesis;
 use crate::learners::task::{Input, Task, grown_bytes, state_bytes};
 
 /// Every job: its record, its progress, the buffers of a reader.
@@ -18,6 +19,9 @@ const PASSES: u64 = 4;
 
 /// A learner that draws its examples may make so many mistakes before its memory grows.
 const EXAMPLES_MIN: u64 = 16_384;
+
+/// A kept example in the document of a model, besides one character per feature.
+const VECTOR_BYTES: u64 = 100;
 
 /// A part whose result is gathered.
 const PART_BYTES: u64 = 4 << 10;
@@ -89,6 +93,16 @@ pub(super) fn training(
     let examples = input_bytes(input, resident_bytes_max);
     let parts = [examples, state, model, grown];
     parts.into_iter().fold(JOB_BYTES, u64::saturating_add)
+}
+
+/// The document of a model that keeps examples. [`FEATURE_BYTES`] covers the documents of other models.
+pub(super) fn document(hypothesis: &Hypothesis) -> u64 {
+    let vectors = match hypothesis {
+        Hypothesis::Kernel(expansion) => expansion.len(),
+        Hypothesis::KernelWinnow(weights) => weights.support().len(),
+        _ => 0,
+    };
+    vectors as u64 * (hypothesis.n() as u64 + VECTOR_BYTES)
 }
 
 /// A model held against examples.

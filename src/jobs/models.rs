@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::Deserialize;
 use tokio::time::Instant;
 
 use crate::learners::catalogue;
@@ -80,7 +79,7 @@ impl Jobs {
         if let Some(model) = self.models.still_there(owner, id, asked) {
             return Ok(model);
         }
-        let document = ModelDocument::deserialize(&record.document);
+        let document = serde_json::from_str::<ModelDocument>(&record.document);
         let document = document.map_err(StoreError::corrupt)?;
         let hypothesis = Hypothesis::try_from(&document.hypothesis);
         let hypothesis = hypothesis.map_err(StoreError::corrupt)?;

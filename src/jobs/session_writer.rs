@@ -139,8 +139,9 @@ impl SessionWriter {
         // Out of its place until it is stored: whatever happens, nobody sees more than that.
         let mut live = place.take().ok_or(SessionError::Broken)?;
         let (position, data) = (live.position(), Arc::clone(data));
-        let computed = self.jobs.compute(move |run| {
-            let learnt = learn_in_memory(&mut live, &data, when_not_all, run);
+        let memory = live.memory.clone();
+        let computed = self.jobs.compute(&memory, move |memory, run| {
+            let learnt = memory.resettled(|| learn_in_memory(&mut live, &data, when_not_all, run));
             (live, learnt)
         });
         let (mut live, learnt) = computed.await?;

@@ -16,6 +16,7 @@ use crate::learners::hypothesis::Hypothesis;
 use crate::learners::run::{Interrupt, Run, StopFlag};
 use crate::learners::session::{Session, SessionEnd};
 use crate::learners::task::TaskError;
+use crate::memory::{Grant, NoMemory};
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::id::SessionKind;
 use crate::records::session::{SessionRecord, SessionSpec};
@@ -23,14 +24,18 @@ use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, Owner, Page, SessionId, Slice};
 use crate::storage::{OverQuota, Store, StoreError};
 
-use super::ending::json;
+use super::ending::json_text;
 use super::live_session::{Interrupted, Live, plan, revived};
+use super::memory_bound;
 use super::service::Jobs;
 use super::session_journal::Journal;
 use super::work::ResolveError;
 
 /// A session that nobody used for so long leaves memory.
 const IDLE: Duration = Duration::from_secs(60);
+
+/// Memory of a session when the session comes into memory.
+const SESSION_BYTES: u64 = 64 << 10;
 
 /// Sessions in memory before the longest idle ones leave it early.
 const SLOTS_MAX: usize = 1024;
@@ -71,6 +76,9 @@ pub enum SessionError {
     /// There is no room for it within a limit.
     #[error(transparent)]
     OverQuota(OverQuota),
+    /// The budget of the process has no memory for the session.
+    #[error(transparent)]
+    NoMemory(#[from] NoMemory),
     /// The computation met a defect.
     #[error("the computation met a defect of the service")]
     Broken,
@@ -139,6 +147,12 @@ impl Sessions {
     }
 }
 
+/// Memory to copy the hypothesis of a session and to write documents of the hypothesis.
+fn look_bytes(live: &Live) -> u64 {
+    let document = memory_bound::document(&live.session.hypothesis());
+    SESSION_BYTES + 2 * live.memory.bytes() + 4 * document
+}
+
 impl Slot {
     /// Whether only the table knows it.
     fn is_idle(self: &Arc<Self>) -> bool {
@@ -163,7 +177,10 @@ impl Jobs {
         key: Option<&KeyClaim>,
     ) -> Result<SessionRecord, SessionError> {
         let checked = plan(&spec)?;
-        let checked = self.compute(move |_| Session::new(checked).map(|_| ()));
+        let memory = self.memory_of_session()?;
+        let checked = self.compute(&memory, move |memory, _| {
+            memory.within(|| Session::new(checked).map(|_| ()))
+        });
         checked.await?.map_err(ResolveError::Task)?;
         let record = SessionRecord {
             id: self.ids.id(),
@@ -214,14 +231,16 @@ impl Jobs {
         let slot = self.sessions.slot(id);
         let mut place = self.fresh(&slot, owner, id).await?;
         let live = place.take().ok_or(SessionError::Broken)?;
-        let (live, seen) = self
-            .compute(move |_| {
-                let seen = look(&live.record, &live.session);
-                (live, seen)
-            })
-            .await?;
+        let memory = self.memory_of_session()?;
+        let looked = self.compute(&memory, move |memory, _| {
+            let bytes = look_bytes(&live);
+            let seen = memory.grow_to(bytes);
+            let seen = seen.map(|()| memory.within(|| look(&live.record, &live.session)));
+            (live, seen)
+        });
+        let (live, seen) = looked.await?;
         *place = Some(live);
-        Ok(seen)
+        Ok(seen?)
     }
 
     /// Keeps the present hypothesis of the owner's session as a model.
@@ -262,7 +281,7 @@ impl Jobs {
                 learner: record.spec.learner.name.clone(),
                 kind: document.hypothesis.kind().to_owned(),
                 n: document.hypothesis.n() as u64,
-                document: json(&document),
+                document: json_text(&document),
                 created_at: now,
             }
         });
@@ -326,7 +345,9 @@ impl Jobs {
             *place = None;
             let stored = self.store.session_state(owner, id).await?;
             let stored = stored.ok_or(SessionError::NotFound)?;
-            let revived = self.compute(move |run| revived(stored, run)).await?;
+            let memory = self.memory_of_session()?;
+            let revived = self.compute(&memory, move |memory, run| revived(stored, memory, run));
+            let revived = revived.await?;
             let revived = revived.map_err(|Interrupted| self.interrupted())?;
             let damaged = || StoreError::corrupt(format!("the stored state of {id} is damaged"));
             *place = Some(revived.ok_or_else(damaged)?);
@@ -343,29 +364,55 @@ impl Jobs {
         SessionError::TooLong { seconds }
     }
 
-    /// Computes in the blocking pool until it ends, takes too long, or the process stops.
+    /// Computes in the blocking pool until the work ends, takes too long, finds no memory, or the process
+    /// stops.
     pub(super) async fn compute<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Run) -> T + Send + 'static,
+        memory: &Grant,
+        work: impl FnOnce(Grant, &Run) -> T + Send + 'static,
     ) -> Result<T, SessionError> {
         let permit = Arc::clone(&self.sessions.permits).acquire_owned().await;
         let permit = permit.map_err(|_| SessionError::Stopping)?;
         let run = Arc::new(Run::default());
         let _watch = StopOnDrop(run.stop.clone());
-        let outside = Arc::clone(&run);
+        let (outside, inside) = (Arc::clone(&run), memory.clone());
         let mut handle = tokio::task::spawn_blocking(move || {
             let _permit = permit;
-            work(&outside)
+            work(inside, &outside)
         });
         let limit = Duration::try_from_secs_f64(self.config.seconds_default);
-        tokio::select! {
-            done = &mut handle => return done.map_err(|_| SessionError::Broken),
+        let done = tokio::select! {
+            done = &mut handle => Some(done),
             () = tokio::time::sleep(limit.unwrap_or(Duration::MAX)) => {
                 run.stop.raise(Interrupt::TimeLimit);
+                None
             }
-            () = self.stopping.cancelled() => run.stop.raise(Interrupt::Suspended),
+            () = self.stopping.cancelled() => {
+                run.stop.raise(Interrupt::Suspended);
+                None
+            }
+        };
+        let done = match done {
+            Some(done) => done,
+            None => handle.await,
+        };
+        match memory.refused() {
+            Some(refusal) => {
+                // The next try finds the memory of idle sessions.
+                self.forget_sessions();
+                Err(refusal.into())
+            }
+            None => done.map_err(|_| SessionError::Broken),
         }
-        handle.await.map_err(|_| SessionError::Broken)
+    }
+
+    /// Memory for a session, which grows with the session. Idle sessions leave memory when none is free.
+    fn memory_of_session(&self) -> Result<Grant, NoMemory> {
+        let memory = &self.config.memory;
+        if memory.available() < SESSION_BYTES {
+            self.forget_sessions();
+        }
+        memory.try_take(SESSION_BYTES)
     }
 }
 

@@ -23,7 +23,7 @@ use super::parking::{PermitSlot, Stance};
 use super::service::{Jobs, JobsError};
 use super::stored_data::ReadError;
 use super::work::Work;
-use super::{ending, worker};
+use super::worker;
 
 /// A waited job that is expected to take longer is stored first.
 const WAITED_SECONDS_MAX: f64 = 0.2;
@@ -254,12 +254,11 @@ impl Waited {
         adopt_after: Duration,
     ) {
         self.record.started_at = Some(jobs.ids.now());
-        let seconds = jobs.config.seconds_default;
         let beginning = Beginning::of(self.record.id);
         let work = Arc::clone(&self.work);
         let permit = PermitSlot::new(permit);
-        let computation = Computation::start(work, beginning, seconds, Arc::clone(&permit), memory);
-        let mut computation = computation;
+        let slot = Arc::clone(&permit);
+        let mut computation = Computation::start(jobs, &self.record, work, beginning, slot, memory);
         let _registered = jobs.hub.register(
             self.record.id,
             self.record.lineage,
@@ -284,7 +283,7 @@ impl Waited {
             computed => {
                 let seconds = computation.checkpoints.stopwatch.seconds();
                 jobs.owe(&self.record.owner, seconds);
-                let end = ending::end(jobs, &self.record, &self.work, computed).await;
+                let (end, _memory) = computed.into_end(jobs, &self.record);
                 jobs.insert_ended(self.record, end, self.key.as_ref()).await
             }
         };

@@ -382,7 +382,10 @@ async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
     let work = new_train(endless(0.01)).work;
     let memory = Budget::unlimited().try_take(0).unwrap();
     let permit = PermitSlot::new(permit);
-    let computation = Computation::start(work, Beginning::default(), 3_600.0, permit, memory);
+    let rig = Rig::new(JobsConfig::default()).await;
+    let job = rig.queued().await;
+    let beginning = Beginning::default();
+    let computation = Computation::start(&rig.jobs, &job, work, beginning, permit, memory);
     let computation = Alone(computation);
     let ended = tokio::time::timeout(PATIENCE, permits.acquire()).await;
     assert!(ended.is_ok());

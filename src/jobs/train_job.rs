@@ -17,7 +17,7 @@ use crate::records::train::{ModelDocument, StopRuleName, TraceDocument, TrainRes
 use crate::records::{Job, Model, ModelId, Names};
 use crate::theory::directed_drift::expected_examples_log2;
 
-use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json};
+use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
 use super::ids::Ids;
 use super::models::LoadedModel;
 use super::work::{Allowance, ResolveError};
@@ -296,7 +296,7 @@ impl TrainJob {
             learner: self.task.entry.name.to_owned(),
             kind,
             n,
-            document: json(&document),
+            document: json_text(&document),
             created_at: ids.now(),
         }
     }

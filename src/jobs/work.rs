@@ -78,6 +78,17 @@ pub enum Found {
     TooSlow,
 }
 
+impl Found {
+    /// An upper bound of the bytes that the documents of a model without a fixed size take while they are
+    /// made: the document, its text as the text grows, and the text as it is stored.
+    pub(super) fn document_bytes(&self) -> u64 {
+        match self {
+            Self::Trained(outcome) => 4 * memory_bound::document(&outcome.hypothesis),
+            _ => 0,
+        }
+    }
+}
+
 /// The sample of a job.
 #[derive(Clone, Debug)]
 pub enum JobSample {

@@ -110,8 +110,8 @@ impl Jobs {
                 return;
             }
         };
-        let seconds = self.config.seconds_default;
-        let computation = Computation::start(Arc::clone(&work), beginning, seconds, permit, memory);
+        let computation =
+            Computation::start(self, &job, Arc::clone(&work), beginning, permit, memory);
         attend(keeper, &work, computation).await;
     }
 
@@ -403,7 +403,7 @@ pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computa
         Computed::Unreadable(ReadError::Store(error)) => jobs.try_later(job, lease, &error).await,
         computed => {
             metrics::histogram!("halfspace_job_run_seconds").record(spent.seconds);
-            let end = ending::end(jobs, job, work, computed).await;
+            let (end, _memory) = computed.into_end(jobs, job);
             let end = match job.lineage {
                 Lineage::Part { .. } => without_products(end),
                 Lineage::Single | Lineage::Parent { .. } => end,

@@ -318,7 +318,7 @@ impl Rule for Winnow {
                 unmet("no disjunction of features labels the examples so".to_owned())
             }
             Ok(Verdict::NoneSoShort) => unmet(format!(
-                "a disjunction labels the examples so, but none of at most {relevant} features"
+                "no disjunction of at most {relevant} features labels the examples so"
             )),
             Ok(Verdict::Open) => open(format!(
                 "whether at most {relevant} features are relevant was not found out; the examples \

@@ -92,6 +92,7 @@ impl Budget {
             budget: self.clone(),
             bytes: AtomicU64::new(0),
             peak: AtomicU64::new(0),
+            refused: Mutex::default(),
         }));
         grant.grow_to(bytes)?;
         Ok(grant)
@@ -141,6 +142,13 @@ struct Account {
     budget: Budget,
     bytes: AtomicU64,
     peak: AtomicU64,
+    refused: Mutex<Option<NoMemory>>,
+}
+
+impl Account {
+    fn refused(&self) -> MutexGuard<'_, Option<NoMemory>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Drop for Account {
@@ -159,6 +167,12 @@ impl Grant {
     /// The most that the work has allocated inside [`Self::within`].
     pub fn peak(&self) -> u64 {
         self.0.peak.load(Ordering::Relaxed)
+    }
+
+    /// The last refusal of [`check`] or [`need`] inside [`Self::within`], for work that hears of the refusal
+    /// by its stop flag.
+    pub fn refused(&self) -> Option<NoMemory> {
+        *self.0.refused()
     }
 
     /// Takes more, where this is less than `bytes`.
@@ -186,8 +200,11 @@ impl Grant {
     /// Does work on this thread that allocates within the grant. In it [`check`] and [`need`] let the
     /// grant grow.
     pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.within_since(thread_live(), work)
+    }
+
+    fn within_since<T>(&self, begun: i64, work: impl FnOnce() -> T) -> T {
         reset_peak();
-        let begun = thread_live();
         let own = Some((self.clone(), begun));
         let outer = CURRENT.with(|current| current.replace(own));
         let _restored = Restored { outer: Some(outer) };
@@ -199,11 +216,26 @@ impl Grant {
 
     /// As [`Self::within`]; afterwards the grant is what the work has left allocated.
     pub fn settled<T>(&self, work: impl FnOnce() -> T) -> T {
-        let begun = thread_live();
-        let done = self.within(work);
+        self.settled_upon(0, work)
+    }
+
+    /// As [`Self::settled`], for work that changes a value whose bytes the grant holds already, perhaps
+    /// allocated by another thread.
+    pub fn resettled<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.settled_upon(signed(self.bytes()), work)
+    }
+
+    fn settled_upon<T>(&self, held: i64, work: impl FnOnce() -> T) -> T {
+        let begun = thread_live() - held;
+        let done = self.within_since(begun, work);
         self.shrink_to(u64::try_from(thread_live() - begun).unwrap_or(0));
         done
     }
+}
+
+/// A grant is at most 2^62.
+fn signed(bytes: u64) -> i64 {
+    bytes as i64
 }
 
 thread_local! {
@@ -248,7 +280,8 @@ pub fn need(bytes: u64) -> Result<(), NoMemory> {
             return Ok(());
         }
         let ample = needed.max(held + (held / 8).max(STEP_BYTES));
-        grant.grow_to(ample).or_else(|_| grant.grow_to(needed))
+        let grown = grant.grow_to(ample).or_else(|_| grant.grow_to(needed));
+        grown.inspect_err(|refusal| *grant.0.refused() = Some(*refusal))
     })
 }
 
@@ -293,6 +326,24 @@ mod tests {
         drop(grant);
         assert_eq!(other.grow_to(2 * MIB), Ok(()));
         assert_eq!(budget.taken(), 2 * MIB);
+    }
+
+    #[test]
+    fn a_resettled_grant_follows_a_value_that_another_thread_has_made() {
+        let budget = Budget::new(64 * MIB);
+        let grant = budget.try_take(0).expect("room");
+        let (maker, before) = (grant.clone(), grant.clone());
+        let made = std::thread::spawn(move || maker.settled(|| vec![1_u8; 4 << 20]));
+        let mut value = made.join().expect("a value");
+        assert_eq!(grant.bytes(), 4 * MIB);
+        grant.resettled(|| {
+            let refusal = need(60 * MIB).expect_err("more than there is");
+            assert_eq!(grant.refused(), Some(refusal));
+            value.reserve_exact(8 << 20);
+        });
+        assert_eq!(before.bytes(), 12 * MIB);
+        grant.resettled(|| value.shrink_to_fit());
+        assert_eq!(grant.bytes(), 4 * MIB);
     }
 
     #[test]

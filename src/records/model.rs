@@ -3,7 +3,6 @@
 //! What the document says is its learner's business; here it is carried whole.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::id::{JobId, ModelId};
 use super::owner::Owner;
@@ -24,15 +23,16 @@ pub struct Model {
     pub kind: String,
     /// How many features the client's examples have.
     pub n: u64,
-    /// Hypothesis, parameters, seed and counts. It can be large.
-    pub document: Value,
+    /// Hypothesis, parameters, seed and counts, as JSON text. A tree of values would take several times
+    /// the memory.
+    pub document: String,
     pub created_at: Timestamp,
 }
 
 impl Model {
     /// The model as it appears in lists, and its document.
     #[must_use]
-    pub fn into_parts(self) -> (ModelSummary, Value) {
+    pub fn into_parts(self) -> (ModelSummary, String) {
         let summary = ModelSummary {
             id: self.id,
             owner: self.owner,

@@ -347,9 +347,9 @@ async fn connections_that_never_read() {
         )
         .await;
         let (held, half) = (greed.held.load(Ordering::Relaxed), scale.of(64, 512));
-        // The probes and the other key have a few besides.
+        // The reserve for probes adds 32. The other key, the probes and connections that end add a few.
         assert!(
-            (half / 2..half + 32).contains(&held),
+            (half / 2..half + 64).contains(&held),
             "half of connections_max: {held}"
         );
     }

@@ -147,7 +147,8 @@ fn model(number: i64) -> Model {
         learner: "perceptron".into(),
         kind: "linear".into(),
         n: 3,
-        document: json!({"hypothesis": {"kind": "linear", "weights": [1, -2, 3], "bias": 0}}),
+        document: json!({"hypothesis": {"kind": "linear", "weights": [1, -2, 3], "bias": 0}})
+            .to_string(),
         created_at: at(number),
     }
 }

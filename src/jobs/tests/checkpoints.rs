@@ -103,20 +103,21 @@ async fn max_seconds_counts_over_all_attempts() {
     let permit = Arc::clone(&rig.jobs.permits).acquire_owned().await.unwrap();
     let work = new_train(endless(3_600.0)).work;
     let mut computation = Alone(Computation::start(
+        &rig.jobs,
+        &job,
         work,
         beginning,
-        1.0,
         PermitSlot::new(permit),
         Budget::unlimited().try_take(0).expect("room"),
     ));
     let ended = tokio::time::timeout(PATIENCE, computation.0.ended()).await;
-    let Computed::Ended { found, seconds } = ended.unwrap() else {
+    let Computed::Ended { end, .. } = ended.unwrap() else {
         panic!("it ends by its time");
     };
-    let Found::Trained(outcome) = found else {
-        panic!("a training");
-    };
-    assert!(seconds >= 3_600.0);
-    assert_eq!(outcome.termination.reason, Reason::Limit("max_seconds"));
-    assert!(outcome.counts.examples >= counts.examples);
+    let result = end.result.unwrap();
+    assert!(result["seconds"].as_f64().unwrap() >= 3_600.0);
+    assert_eq!(result["termination"]["reason"], "limit");
+    let detail = result["termination"]["detail"].as_str().unwrap();
+    assert!(detail.contains("max_seconds"), "{detail}");
+    assert!(result["examples"].as_u64().unwrap() >= counts.examples);
 }

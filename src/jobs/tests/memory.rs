@@ -67,7 +67,7 @@ fn no_data() -> Value {
 fn job(task: &Value, sample: Data) -> NewJob {
     NewJob {
         owner: Owner::anonymous(),
-        ..job_of("a", task.clone(), no_data(), Some(sample))
+        ..job_of(task.clone(), Some(sample), None)
     }
 }
 

@@ -17,15 +17,15 @@ fn hasty(workers: usize) -> JobsConfig {
     }
 }
 
-/// A training of an owner, by its task and its data.
-pub(super) fn job_of(owner: &str, task: Value, data: Value, sample: Option<Data>) -> NewJob {
-    let spec = json!({"task": task, "data": data});
+/// A job of owner a.
+pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedModel>) -> NewJob {
+    let spec = json!({"task": task, "data": {"assume": null, "generated": null}});
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
     let data_sha256 = sample.as_ref().map(|data| hex(&formats::digest(data)));
     let sample = sample.map(Into::into);
-    let work = resolve(&spec, 7, sample, None, Allowance::UNLIMITED).unwrap();
+    let work = resolve(&spec, 7, sample, model, Allowance::UNLIMITED).unwrap();
     NewJob {
-        owner: Owner::new(owner),
+        owner: Owner::new("a"),
         spec,
         seed: 7,
         work: Arc::new(work),
@@ -132,55 +132,135 @@ fn sample(n: usize, examples: usize) -> Data {
     Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
 }
 
-/// What must be the same whenever a job is run.
+/// The fields of a result that do not depend on time.
 fn settled(job: &Job) -> Value {
     let mut result = job.result.clone().unwrap();
-    for changing in ["model", "seconds"] {
-        if let Some(value) = result.get_mut(changing) {
-            *value = Value::Null;
-        }
+    for changing in ["model", "seconds", "job"] {
+        forget(&mut result, changing);
     }
     result
 }
 
-/// Every learner, preempted again and again by short jobs of its owner, ends as if undisturbed.
+fn forget(document: &mut Value, field: &str) {
+    match document {
+        Value::Array(items) => items.iter_mut().for_each(|item| forget(item, field)),
+        Value::Object(fields) => {
+            fields.remove(field);
+            fields.values_mut().for_each(|value| forget(value, field));
+        }
+        _ => {}
+    }
+}
+
+/// The sums over the jobs of a test.
+#[derive(Debug, Default)]
+struct Preempted {
+    /// Short jobs that ended while a long job ran on the only worker.
+    parkings: usize,
+    /// Times that a job went back to the queue with its state.
+    requeues: usize,
+    /// Computed seconds of the jobs that were left alone, and of the same jobs preempted.
+    seconds: [f64; 2],
+}
+
+impl Preempted {
+    /// Runs a job alone, then beside short jobs of its owner on the only worker.
+    async fn compare(&mut self, name: &str, rig: &Rig, new: impl Fn() -> NewJob) {
+        let undisturbed = rig.submit(new()).await;
+        let undisturbed = rig.end_of(&undisturbed).await;
+        let disturbed = rig.submit(new()).await;
+        for short in 0.. {
+            assert!(short < 10_000, "{name}");
+            let other = of_owner("a", new_train(json!({"max_passes": 1})));
+            rig.end_of(&rig.submit(other).await).await;
+            let long = rig.job_of(&disturbed).await;
+            if long.status.is_ended() {
+                break;
+            }
+            self.parkings += usize::from(long.status == Status::Running);
+        }
+        let disturbed = rig.end_of(&disturbed).await;
+        assert_eq!(settled(&disturbed), settled(&undisturbed), "{name}");
+        assert_eq!(disturbed.attempt, 1);
+        let events = rig.events_of(&disturbed).await;
+        let runs = events
+            .iter()
+            .filter(|event| event.body["status"] == "running");
+        self.requeues += runs.count() - 1;
+        for (sum, job) in self.seconds.iter_mut().zip([undisturbed, disturbed]) {
+            let result = job.result.unwrap_or_default();
+            *sum += result["seconds"].as_f64().unwrap_or(0.0);
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_preempted_training_of_every_learner_ends_as_if_undisturbed() {
-    let data = json!({"assume": null, "generated": null});
-    let mut went_back = 0;
+    let rig = Rig::new(hasty(1)).await;
+    rig.jobs.start();
+    let mut preempted = Preempted::default();
     for entry in CATALOGUE {
         let task = json!({"train": {
             "learner": {"name": entry.name, "params": Map::new()},
             "stop": {"max_examples": 30_000, "max_passes": 1_u64 << 40},
             "trace": true,
         }});
-        let new = || job_of("a", task.clone(), data.clone(), Some(sample(13, 100)));
-        let rig = Rig::new(hasty(1)).await;
-        let undisturbed = rig.submit(new()).await;
-        rig.jobs.start();
-        let undisturbed = rig.end_of(&undisturbed).await;
-        let disturbed = rig.submit(new()).await;
-        let mut short = 0;
-        while !rig.job_of(&disturbed).await.status.is_ended() {
-            let other = rig
-                .submit(of_owner("a", new_train(json!({"max_passes": 1}))))
-                .await;
-            rig.end_of(&other).await;
-            short += 1;
-            assert!(short < 10_000, "{}", entry.name);
-        }
-        let disturbed = rig.end_of(&disturbed).await;
-        assert_eq!(settled(&disturbed), settled(&undisturbed), "{}", entry.name);
-        assert_eq!(disturbed.attempt, 1);
-        let claims = rig.events_of(&disturbed).await;
-        let begun = claims
-            .iter()
-            .filter(|event| event.body["status"] == "running");
-        went_back += begun.count() - 1;
-        assert!(rig.jobs.stop(PATIENCE).await);
+        let new = || job_of(task.clone(), Some(sample(13, 100)), None);
+        preempted.compare(entry.name, &rig, new).await;
     }
-    // Some were stored and claimed again; the others were parked, which leaves no trace.
-    println!("{went_back} preemptions");
+    assert!(rig.jobs.stop(PATIENCE).await);
+    println!("{preempted:?}");
+}
+
+#[tokio::test]
+async fn a_preempted_job_of_every_other_task_ends_as_if_undisturbed() {
+    let rig = Rig::new(hasty(1)).await;
+    rig.jobs.start();
+    let training = json!({"learner": {"name": "kernel-perceptron"}, "stop": {"max_passes": 3},
+        "trace": false});
+    let trained = job_of(json!({"train": training}), Some(sample(40, 3_000)), None);
+    let trained = rig.end_of(&rig.submit(trained).await).await;
+    let model = trained.model.unwrap();
+    let owner = Owner::new("a");
+    let loaded = rig.jobs.load_model(&owner, model).await.unwrap();
+    let slow = json!({"learner": {"name": "kernel-perceptron"}, "trace": false,
+        "stop": {"max_examples": 3_000, "max_passes": 1_u64 << 40}});
+    let mut preempted = Preempted::default();
+    for (name, task, sample) in [
+        ("evaluate", json!({"model": model}), Some(sample(40, 6_000))),
+        (
+            "separability",
+            json!({"bias": true, "convention": "strict"}),
+            Some(sample(40, 2_000)),
+        ),
+        (
+            "maximum_margin",
+            json!({"bias": true}),
+            Some(sample(40, 2_000)),
+        ),
+        ("version_space", json!({"list": 100}), Some(sample(24, 40))),
+        (
+            "grid",
+            json!({"train": slow, "over": {"seed": [1, 2, 3]}}),
+            Some(sample(40, 3_000)),
+        ),
+        (
+            "experiment",
+            json!({"name": "mistake-bound-sweep", "params": {"runs": 200}}),
+            None,
+        ),
+    ] {
+        let before = preempted.parkings + preempted.requeues;
+        let model = (name == "evaluate").then(|| loaded.clone());
+        let new = || job_of(json!({name: task.clone()}), sample.clone(), model.clone());
+        preempted.compare(name, &rig, new).await;
+        println!(
+            "{name}: {} preemptions",
+            preempted.parkings + preempted.requeues - before
+        );
+    }
+    assert!(rig.jobs.stop(PATIENCE).await);
+    println!("{preempted:?}");
 }
 
 impl Rig {

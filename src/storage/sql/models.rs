@@ -28,9 +28,8 @@ pub(super) async fn insert_one(
 
 /// Stores the model unless its id is stored already; how many bytes that took.
 pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Result<u64> {
-    let document = rows::json(&model.document)?;
-    let bytes = document.len() as u64;
-    let digests = digests(model, &document)?;
+    let bytes = model.document.len() as u64;
+    let digests = digests(model)?;
     let insert = statement(
         "INSERT INTO models (id, owner, job, name, learner, kind, n, created_at, document) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT (id) DO NOTHING",
@@ -43,7 +42,7 @@ pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Resu
     .bind(model.kind.as_str())
     .bind(rows::signed(model.n)?)
     .bind(model.created_at.milliseconds())
-    .bind(document);
+    .bind(model.document.as_str());
     if transaction.execute(insert).await? == 0 {
         return Ok(0);
     }
@@ -59,9 +58,9 @@ pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Resu
 }
 
 /// The digests of a model and of the document.
-fn digests(model: &Model, document: &str) -> Result<[Vec<u8>; 2]> {
+fn digests(model: &Model) -> Result<[Vec<u8>; 2]> {
     let id = || Value::from(model.id.to_string());
-    let document = MODEL_DOCUMENT.of([id(), document.into()]);
+    let document = MODEL_DOCUMENT.of([id(), model.document.as_str().into()]);
     let digest = MODEL.of([
         id(),
         model.job.map(|job| job.to_string()).into(),

@@ -225,7 +225,7 @@ pub(super) fn model(row: &Row) -> Result<Model> {
         n,
         created_at,
     } = model_summary(row)?;
-    let document = from_json(row.get("document")?)?;
+    let document = row.get("document")?;
     Ok(Model {
         id,
         owner,

@@ -265,7 +265,7 @@ pub(super) async fn models_are_kept_listed_and_deleted(backend: &dyn Backend) {
     store
         .insert_model(
             &Model {
-                document: Value::Null,
+                document: "null".to_owned(),
                 ..winnow.clone()
             },
             None,

@@ -62,7 +62,7 @@ impl Stop {
     /// Converts to the result of the train loop.
     ///
     /// # Errors
-    /// Returns [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or `Interrupt::Memory` if the run was
+    /// Returns [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was
     /// interrupted without a result.
     pub fn into_reason(self) -> Result<Reason, Interrupt> {
         match self {
@@ -75,7 +75,7 @@ impl Stop {
 /// How the rule treated some examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// An incomplete batch consumed the examples without a test.
+    /// A batch consumed the examples without a test.
     Absorbed,
     /// The hypothesis was right on every example.
     Consistent,
@@ -133,8 +133,9 @@ impl Course {
         Ok(())
     }
 
-    /// Shows the rule a prefix of `rows`, which must not be empty. The prefix ends with the current batch or
-    /// with the first mistake. Limits and the confidence watch may shorten the prefix.
+    /// Shows the rule the first of `rows`, which must not be empty. An incomplete batch consumes examples
+    /// until the batch is complete. Otherwise the rule tests examples up to the first mistake. Limits and the
+    /// confidence watch may shorten this number.
     ///
     /// If the stop flag of `run` is raised with a reason other than [`Interrupt::Suspended`], the state is
     /// unusable afterwards.
@@ -161,8 +162,8 @@ impl Course {
         let headroom = self.watch.as_ref().map_or(readable, Watch::headroom);
         let count = readable.min(headroom) as usize;
         let mistake = rule.first_mistake(block, first..first + count, &run.stop);
-        // A suspended run resumes from its state, so changes of the state by `first_mistake` must be counted.
-        // A rule that may break off changes no state there, and its answer may be wrong.
+        // A suspended run resumes from its state, so tests that may have changed the state must be counted. A
+        // rule that may break off changes no state in a test. Its answer may be wrong and is discarded.
         let is_void = |why| why != Interrupt::Suspended || rule.may_break_off();
         if run.stop.raised().is_some_and(is_void)
             && let Err(stop) = self.look_outside(run)

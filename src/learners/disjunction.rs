@@ -3,10 +3,10 @@
 //! A feature that is active in a negative example cannot be in the disjunction. The remaining features are
 //! the candidates. The question is whether few candidates hit every positive example, which is the hitting
 //! set problem. The search runs on a small subset of the positive examples and has a bounded number of steps.
-//! Each answer is tested on all examples. Positive examples that the answer misses join the subset. If the
-//! subset has no hitting set, then the whole sample has none.
+//! Each answer is tested on all examples, and positive examples that the answer misses join the subset. If
+//! the subset has no small hitting set, then the whole sample has none.
 //!
-//! Winnow reports the [`Verdict`] next to its bound.
+//! Winnow uses the [`Verdict`] to check the assumption of its bound.
 
 use crate::bits::words_for;
 
@@ -32,7 +32,7 @@ pub enum Verdict {
     Fits,
     /// No disjunction of any length labels every example.
     NoneAtAll,
-    /// Disjunctions label every example, but all of them exceed the length limit.
+    /// No disjunction within the length limit labels every example. Longer disjunctions were not examined.
     NoneSoShort,
     /// A limit of the effort was reached before a decision.
     Open,

@@ -189,8 +189,8 @@ impl Ballot {
     /// Flips every coordinate in which at least half of the batch differs from `weights`. Returns whether any
     /// coordinate flipped.
     pub fn flip_outvoted(&mut self, weights: &mut BitVector) -> bool {
-        // With c ones among m examples, a weight of -1 flips if 2 c >= m. A weight of +1 flips if 2 (m - c)
-        // >= m.
+        // With c ones among m examples, a weight of -1 flips if `2 c >= m`. A weight of +1 flips if
+        // `2 (m - c) >= m`.
         let half = self.size.div_ceil(2) as u32;
         let may_tie = self.size.is_multiple_of(2);
         let mut any = 0;

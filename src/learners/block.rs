@@ -1,4 +1,6 @@
 //! A block of up to 64 examples in the form in which a rule reads them.
+//!
+//! [`Block`] contains the features, the labels and the rows that were reflected to become positive examples.
 
 use crate::bits::{BLOCK_ROWS, BitBlock};
 

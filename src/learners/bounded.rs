@@ -8,8 +8,8 @@ use super::block::{Block, BlockFeatures};
 use super::hypothesis::Decision;
 use crate::bits::WORD_BITS;
 
-/// Weights with their inhibition and threshold. The score of x in [0, 1]^n is (1/n) sum (W_i - inhibition)
-/// x_i - threshold.
+/// Weights with their inhibition and threshold. The score of x in [0, 1]^n is
+/// `(1/n) sum (W_i - inhibition) x_i - threshold`.
 ///
 /// Invariant: there is at least one weight and each weight lies in [0, 1]. The inhibition and the threshold
 /// are finite and not negative.

@@ -2,15 +2,16 @@
 //!
 //! W. Senn and S. Fusi, "Learning only when necessary: better memories of correlated patterns in networks
 //! with bounded synapses" (2004), as in H. Sompolinsky's lecture on the perceptron's capacity, section 3. For
-//! an example x in [0, 1]^n the prediction is +1 iff (1/n) sum (W_i - g) x_i - threshold >= 0. On a mistake
-//! with the label +1, W_i += eta x_i (1 - W_i). On a mistake with the label -1, W_i -= eta x_i W_i. The steps
-//! therefore shrink towards the ends of the range.
+//! an example x in [0, 1]^n the prediction is +1 iff `(1/n) sum (W_i - g) x_i - threshold >= 0`. On a mistake
+//! with the label +1, `W_i += eta x_i (1 - W_i)`. On a mistake with the label -1, `W_i -= eta x_i W_i`. The
+//! steps therefore shrink towards the ends of the range.
 //!
 //! Senn and Fusi prove convergence on examples that a hyperplane through the origin separates. The theorem
 //! requires an inhibition g above 0 and a sufficiently small eta and threshold. The theorem bounds no number
-//! of mistakes. "Sufficiently small" depends on the data. The result therefore states whether g lies between
-//! 0 and 1, and whether eta and the threshold are at most 0.01. Without inhibition every score is at least
-//! -threshold. With g >= 1 no score exceeds -threshold. In both cases the result claims nothing.
+//! of mistakes, and "sufficiently small" depends on the data. The result therefore states whether g lies
+//! between 0 and 1, and whether eta and the threshold are at most 0.01. Without inhibition every score is at
+//! least -threshold, and with g >= 1 no score exceeds -threshold. The result claims nothing in these two
+//! cases.
 //!
 //! An example without an active feature has the score -threshold after every update. Its prediction is always
 //! +1 if the threshold is 0, and always -1 otherwise.
@@ -409,8 +410,8 @@ mod tests {
         let data = Data::new(Features::Real(RealMatrix::from_values(2, values)), labels);
         let outcome = run(&data, &json!({"initial": [1, 0.5]}), 100);
         assert_eq!(outcome.termination.reason, Reason::Converged);
-        // The first example scores 0.0625 at the start. That example is a mistake until 0.25 (w0 - 0.5) + (w1
-        // - 0.5) < 0.
+        // The first example scores 0.0625 at the start. That example is a mistake until the second weight is
+        // low enough for `0.25 (w0 - 0.5) + (w1 - 0.5) < 0`.
         let w = weights(&outcome);
         assert!(0.25 * (w[0] - 0.5) + (w[1] - 0.5) < 0.0);
         assert!(outcome.counts.mistakes > 1 && w[0] < 1.0);

@@ -2,9 +2,9 @@
 //! The binary weights are the signs of these states.
 //!
 //! C. Baldassi, "Generalization learning in a perceptron with binary synapses", J. Stat. Phys. 136 (2009)
-//! 902-916. On a mistake on the example u, states += 2u. After every presentation, each state moves by 2 away
-//! from zero with probability `reinforcement` sqrt(2 / (pi n)). This reinforcement changes no weight. The
-//! hypothesis is therefore constant between two mistakes and the confidence rule `anytime` holds.
+//! 902-916. On a mistake on the example u, `states += 2u`. After every presentation, each state moves by 2
+//! away from zero with probability `reinforcement sqrt(2 / (pi n))`. This reinforcement changes no weight.
+//! The hypothesis is therefore constant between two mistakes and the confidence rule `anytime` holds.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|

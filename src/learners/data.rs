@@ -1,4 +1,4 @@
-//! Packed examples in memory. The formats produce this data and the learners read it.
+//! Examples in memory: packed features and labels. The formats produce this data and the learners read it.
 
 use std::ops::Range;
 

@@ -238,7 +238,7 @@ impl Search<'_> {
         Ok(Some(false))
     }
 
-    /// Counts sets that are pairwise disjoint, chosen greedily. Each of these sets needs a feature of its
+    /// Counts pairwise disjoint sets, which are chosen greedily. Each of these sets needs a feature of its
     /// own.
     fn apart(&self, open: &[usize]) -> usize {
         let mut taken = vec![0; self.sets[open[0]].len()];

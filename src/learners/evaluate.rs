@@ -1,5 +1,7 @@
-//! Evaluation of a hypothesis on labelled examples: the number of errors of each kind, and the first wrong
-//! examples.
+//! Evaluation of a hypothesis on labelled examples.
+//!
+//! This file owns the counts by label and prediction, and the list of the first wrong examples. `predict.rs`
+//! computes the decisions.
 
 use std::ops::ControlFlow;
 

@@ -3,13 +3,13 @@
 //! This file owns the counts over a sample and the tests that refute a declaration. A declaration can be
 //! refuted but never proved. In particular, no test here shows that examples are independent.
 //!
-//! The tests on duplicates assume m independent examples that are uniform over N. The i-th example is a
-//! duplicate with probability at most (i - 1) / N, whatever the earlier examples are. The number D of
-//! duplicates therefore reaches a value above mu = m (m - 1) / (2 N) with probability at most exp(D - mu - D
-//! ln(D / mu)) (Chernoff). All examples lie among x distinct ones with probability at most C(N, x) (x / N)^m.
-//! The declaration is refuted if either probability is below [`FALSE_ALARM`]. Labelled examples are uniform
-//! over N = 2^n. Half-space examples have N = 2^(n - 1) for odd n. For even n their number is larger, so both
-//! bounds remain valid.
+//! The tests on duplicates assume m independent examples that are uniform over N possible examples. The i-th
+//! example is a duplicate with probability at most (i - 1) / N, for any earlier examples. The number D of
+//! duplicates therefore reaches a value above mu = m (m - 1) / (2 N) with probability at most
+//! `exp(D - mu - D ln(D / mu))` (Chernoff). All examples lie among x distinct ones with probability at most
+//! `C(N, x) (x / N)^m`. The declaration is refuted if either probability is below [`FALSE_ALARM`]. Labelled
+//! examples have N = 2^n. Half-space examples have N = 2^(n - 1) for odd n. For even n there are more
+//! possible examples, so both bounds remain valid.
 //!
 //! Two further tests apply. The bits of uniform examples are fair coins (Hoeffding). A declared sampling has
 //! no noise, so no row may appear with both labels.

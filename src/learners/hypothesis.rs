@@ -1,8 +1,8 @@
 //! Hypotheses of all kinds of learner, and their decisions on examples.
 //!
 //! A [`Hypothesis`] contains everything that a prediction needs. Each kind of weights has a file of its own
-//! with the arithmetic of the score. This file selects the kind and owns the decision of binary weights. The
-//! rules of the learners change hypotheses, this file does not.
+//! with the arithmetic of the score. This file selects the kind and owns the decision of binary weights. Only
+//! the rules of the learners change a hypothesis.
 
 use std::ops::Range;
 

@@ -1,6 +1,6 @@
-//! How linear weights read the bits of a Boolean example.
+//! The numbers that linear weights read for the bits of a Boolean example.
 
-/// How a Boolean example is read.
+/// The number that stands for each bit of a Boolean example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// Bit 1 is +1 and bit 0 is -1.

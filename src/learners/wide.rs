@@ -61,7 +61,7 @@ impl Wide {
         }
     }
 
-    /// Adds `amount` times a whole number, which is given by its words and is not wider than this one.
+    /// Adds `amount` times a whole number of at most as many words as this one.
     ///
     /// # Panics
     /// Panics if the number has more words than this one.

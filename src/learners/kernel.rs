@@ -3,8 +3,8 @@
 //! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for on-line
 //! learning algorithms" (2005), section 2. Two examples satisfy a conjunction of literals if and only if
 //! they satisfy each of the literals. If c literals are satisfied by both, there are 2^c such conjunctions,
-//! including the empty one. With at most k literals, there are sum over l <= k of C(c, l). For all
-//! conjunctions, c is the number of coordinates in which the examples agree. For monotone conjunctions,
+//! including the empty one. With at most k literals, their number is the sum over l <= k of C(c, l). For
+//! all conjunctions, c is the number of coordinates in which the examples agree. For monotone conjunctions,
 //! which have no negated literals, c is the number of coordinates in which both are 1.
 
 use std::sync::OnceLock;

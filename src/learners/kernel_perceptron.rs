@@ -5,8 +5,8 @@
 //! one coordinate per conjunction: 3^n coordinates, or 2^n for monotone conjunctions. The kernel replaces
 //! the coordinates. The score of an example x is the sum of L(v) K(v, x) over the mistaken examples v with
 //! labels L(v). K(v, x) is the number of conjunctions that v and x both satisfy. The prediction is +1 if
-//! and only if the score is >= 0. The scores are integers of any size, because f64 loses the sign from n =
-//! 54 on and the score itself from n = 1024 on.
+//! and only if the score is >= 0. The scores are integers of any size, because f64 loses the sign from
+//! n = 54 on and the score itself from n = 1024 on.
 //!
 //! The price of the expressive power is a larger number of mistakes. Theorem 4 of the paper has a target of
 //! a single conjunction, and examples on which the algorithm makes exponentially many mistakes in n. The
@@ -342,8 +342,8 @@ mod tests {
         );
     }
 
-    /// The run makes no mistake, but the example lies on the hyperplane. After the copy learns it once, R^2
-    /// = 2, |u|^2 = 2 and xi = 2.
+    /// The run makes no mistake, but the example lies on the hyperplane. After the copy learns it once,
+    /// R^2 = 2, |u|^2 = 2 and xi = 2.
     #[test]
     fn an_example_on_the_hyperplane_is_taught_to_a_copy() {
         let outcome = run(&data(&[("1", true)]), &json!({}), 9);

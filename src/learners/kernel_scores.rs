@@ -1,9 +1,10 @@
 //! A cache of the scores of examples under a growing list of support vectors.
 //!
 //! A learner reads the same examples in every pass while its list only grows. The cache stores the score of
-//! an example under the first support vectors, and an update adds only the newer vectors. Over any number
-//! of passes, each pair of example and support vector is therefore compared once. The bits of an example
-//! are the key of the cache, so the order and the source of the examples do not matter.
+//! an example and the number of support vectors that the score includes. An update adds only the newer
+//! vectors. Over any number of passes, each pair of example and support vector is therefore compared once.
+//! The bits of an example are the key of the cache, so the order and the source of the examples do not
+//! matter.
 
 use std::collections::HashMap;
 
@@ -89,7 +90,8 @@ impl KernelScores {
         is_done.then_some(score)
     }
 
-    /// The place of the example in the cache, which gets a new place if there is space. None otherwise.
+    /// The index of the example in the cache. A new example gets an index if there is space. None
+    /// otherwise.
     fn place(&mut self, expansion: &KernelExpansion) -> Option<usize> {
         if expansion.len() < SUPPORT_MIN {
             return None;

@@ -5,9 +5,9 @@
 //! learning algorithms", section 4. Over N = 2^n - 1 monomials, Theorem 2 bounds the mistakes on a monotone
 //! DNF polynomially. Theorem 5 shows that no algorithm can simulate such a run in polynomial time, unless
 //! all of #P has polynomial algorithms. The simulation is still feasible for small examples. An example
-//! with a active features has 2^a - 1 true monomials, and this module decides such an example exactly in
-//! about a 2^a steps. Data with more than `max_active` active features in an example are refused before the
-//! run.
+//! with `a` active features has `2^a - 1` true monomials, and this module decides such an example exactly
+//! in about `a 2^a` steps. Data with more than `max_active` active features in an example are refused
+//! before the run.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
@@ -381,9 +381,9 @@ mod tests {
 
     #[test]
     fn a_run_worked_out_by_hand() {
-        // theta = 8, with monomials 1, 2, 12 and so on. 110 sums to 3, 6 and then 12, so two promotions
-        // follow. 101 sums to 6, because monomial 1 now has the weight 4. A promotion raises the sum to 8 +
-        // 2 + 2. Then 100 alone sums to 8.
+        // theta = 8, with monomials 1, 2, 12 and so on. 110 sums to 3 and after a promotion to 6. Both are
+        // mistakes, and a second promotion gives 12. 101 sums to 6, because monomial 1 now has the weight
+        // 4. A promotion raises the sum to 8 + 2 + 2. Then 100 alone sums to 8.
         let sample = data(&[("110", true), ("110", true), ("101", true), ("100", false)]);
         let outcome = learn(&json!({}), &sample);
         assert_eq!(outcome.termination.reason, Reason::Converged);

@@ -2,9 +2,9 @@
 //!
 //! The exponent of a monomial is the number of promotions minus demotions of the examples for which the
 //! monomial is true. Therefore the learnt examples with their net counts determine all weights, and no
-//! memory per monomial is needed. To decide an example with a active features, the support is projected
-//! onto these features. Sums over supersets in the cube of 2^a subsets then give the exponent of every true
-//! monomial in a 2^a steps.
+//! memory per monomial is needed. To decide an example with `a` active features, the support is projected
+//! onto these features. Sums over supersets in the cube of `2^a` subsets then give the exponent of every
+//! true monomial in `a 2^a` steps.
 
 use std::collections::HashMap;
 

@@ -5,16 +5,17 @@
 //! (2009) 18914-18919. For this perceptron: J. Barbier, F. Krzakala, N. Macris, L. Miolane, L. Zdeborova,
 //! "Optimal errors and phase transitions in high-dimensional generalized linear models", PNAS 116 (2019)
 //! 5451-5460. The half-space examples u are the rows of U, and m are the posterior means of the weights. N
-//! is n for odd n and n + 1 for even n, which adds an input that is always 1 with the weight 1. An
+//! is n for odd n and n + 1 for even n, which adds an input that is always 1 with the weight 1. The
+//! functions phi and Phi are the density and the distribution function of the normal distribution. An
 //! iteration computes
 //!
 //! V = sum (1 - m^2) / N, omega = U m / sqrt(N) - V g, z = omega / sqrt(V), g = phi(z) / (sqrt(V) Phi(z)),
 //! A = sum g (g + omega / V) / N, B = U^T g / sqrt(N) + A m, m = tanh(B)
 //!
-//! and the candidate is the signs of B. With reinforcement, r times the previous B is added to B, where r =
-//! 1 - (1 - rho)^t rises from 0. The search then also settles if there are many solutions (A. Braunstein,
-//! R. Zecchina, "Learning by message passing in networks of discrete synapses", Phys. Rev. Lett. 96 (2006)
-//! 030201).
+//! and the candidate is the signs of B. With reinforcement, r times the previous B is added to B, where
+//! r = 1 - (1 - rho)^t rises from 0. The search then also settles if there are many solutions (A.
+//! Braunstein, R. Zecchina, "Learning by message passing in networks of discrete synapses", Phys. Rev.
+//! Lett. 96 (2006) 030201).
 //!
 //! An iteration is one pass over the packed examples, which also tests the candidate. The state has one
 //! number per example and a few per weight. In the two matrix products, means and pulls g are whole

@@ -220,8 +220,8 @@ fn power(factor: u64, exponent: i64) -> BigUint {
 }
 
 /// The sum over terms as a whole number. The sum is divided by `odd^lowest` and multiplied by
-/// `divisor^highest`. The sum is also divided by two to the power of `twos * lowest`, or of `twos *
-/// highest` if `twos` is negative. The two halves of the terms are summed separately, so that most
+/// `divisor^highest`. The sum is also divided by two to the power of `twos * lowest`, or of
+/// `twos * highest` if `twos` is negative. The two halves of the terms are summed separately, so that most
 /// multiplications have factors of similar size.
 fn reduced_sum(base: Base, terms: &[(i32, u64)]) -> BigUint {
     let (left, right) = match terms {

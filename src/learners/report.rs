@@ -244,7 +244,7 @@ fn training_errors(
     };
     let is_binary = matches!(hypothesis, Hypothesis::BinaryWeights(_));
     if is_clean && is_binary && target.is_some_and(|target| target.recovered) {
-        // The target itself classifies every clean example correctly.
+        // The target itself classifies every clean example correctly, so no count is necessary.
         let errors = 0;
         return Ok(Some(Counted {
             training: Training { errors, examples },

@@ -62,7 +62,7 @@ pub trait Rule: Send {
     /// classified examples if the hypothesis stays the same.
     ///
     /// If one example can take more than 2^24 words of work, the rule must poll `stop` meanwhile and return
-    /// true from [`Self::may_break_off`]. After the flag is raised any answer is allowed, because the loop
+    /// true from [`Self::may_break_off`]. After the flag is raised, any answer is allowed, because the loop
     /// checks the flag before it uses the answer.
     fn first_mistake(
         &mut self,
@@ -129,7 +129,7 @@ pub trait Rule: Send {
         0
     }
 
-    /// The hypothesis of the answer.
+    /// The hypothesis that the learner answers with.
     fn hypothesis(&self) -> Hypothesis;
 
     /// Writes the state of a session, or of a training that resumes elsewhere. The state leaves out

@@ -1,9 +1,9 @@
 //! On-line learning: a session answers examples one after another, with any interruption between them.
 //!
-//! A session is the [`Course`] of the train loop without passes. The rule, the watch and the counts are the
-//! same, but the client sends the examples. A session can write and restore its state at any position,
-//! including a batch under way and the random generator. An interrupted session therefore gives the same
-//! answers as an uninterrupted one.
+//! A session is a [`Course`], the run state of the train loop, without passes. The rule, the watch and the
+//! counts are the same, but the client sends the examples. A session can write and restore its state at any
+//! position, including a batch under way and the random generator. An interrupted session therefore gives
+//! the same answers as an uninterrupted one.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -357,7 +357,7 @@ impl Session {
         self.end.as_ref()
     }
 
-    /// The watch for confidence, if the examples are declared fresh and the declaration is not refuted.
+    /// The watch for confidence, if the session may claim any.
     pub fn watch(&self) -> Option<&Watch> {
         self.course.watch.as_ref()
     }

@@ -1,9 +1,10 @@
 //! Confidence rules: the run length at which a half-space learner may stop, and the confidence that it may
 //! claim.
 //!
-//! A wrong hypothesis survives `r` fresh examples with probability at most `(1 - e)^r`, where `e` is the
-//! smallest error of any wrong hypothesis. A run tests many hypotheses, one after each mistake. The rules
-//! divide the allowed error `delta` differently:
+//! The run length is the number of consistent examples since the last mistake. A wrong hypothesis survives
+//! `r` fresh examples with probability at most `(1 - e)^r`, where `e` is the smallest error of any wrong
+//! hypothesis. A run tests many hypotheses, one after each mistake. The rules divide the allowed error
+//! `delta` differently:
 //!
 //! - `anytime` gives the k-th hypothesis the share `delta / (k (k + 1))`. The shares add up to `delta`.
 //! - `per-hypothesis` is the rule of Fang and Venkatesh. It gives `delta` to each hypothesis and therefore
@@ -90,7 +91,7 @@ pub struct Watch {
     confidence: f64,
     /// ln(delta), where delta = 1 - confidence.
     ln_delta: f64,
-    /// ln(1 - e): one consistent example adds this number to the logarithm of the doubt.
+    /// ln(1 - e): one consistent example adds this number to the logarithm of the survival probability.
     ln_survival: f64,
     /// The number of the tested hypothesis, from 1. Each mistake adds 1.
     run: u64,
@@ -191,7 +192,7 @@ impl Watch {
     }
 
     /// The confidence of the run as a whole. If `anytime` or `exact` accepted the hypothesis, this is the
-    /// requested confidence.
+    /// requested confidence. Otherwise this is [`Self::confidence`].
     pub fn claim(&self, is_accepted: bool) -> f64 {
         match self.rule {
             StopRule::Anytime | StopRule::Exact if is_accepted => self.confidence,
@@ -256,7 +257,7 @@ pub fn confidence_detail(
 }
 
 /// ln(1 - e) for the smallest error e. One consistent example adds this number to the logarithm of the
-/// doubt about a wrong hypothesis.
+/// probability that a wrong hypothesis survives.
 pub fn ln_survival(n: usize, sampling: Sampling) -> f64 {
     libm::log1p(-smallest_error(n, sampling))
 }

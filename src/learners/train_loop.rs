@@ -199,8 +199,8 @@ impl<'r> TrainLoop<'r> {
         limited
     }
 
-    /// Prepares the next pass. The confidence rules need fresh examples, so the watch ends with the first
-    /// pass.
+    /// Ends the run at the limit on passes, or prepares the next pass. The confidence rules need fresh
+    /// examples, so the watch ends with the first pass.
     fn after_pass(&mut self, stream: &mut dyn Stream) -> Step {
         match self.course.limits.max_passes {
             Some(max) if self.course.counts.passes >= max => {

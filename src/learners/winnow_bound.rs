@@ -1,8 +1,8 @@
 //! The mistake bound of Winnow: Theorem 2 of Khardon, Roth and Servedio ("Efficiency versus convergence of
 //! Boolean kernels for on-line learning algorithms", section 1), which goes back to N. Littlestone (1988).
 //! The examples are labelled by a monotone disjunction of k literals among N features. Winnow with factor
-//! alpha and threshold theta then makes at most `alpha / (alpha - 1) * N / theta + k (alpha + 1) (1 +
-//! log_alpha theta)` mistakes.
+//! alpha and threshold theta then makes at most
+//! `alpha / (alpha - 1) * N / theta + k (alpha + 1) (1 + log_alpha theta)` mistakes.
 //!
 //! Proof idea: a relevant weight is never demoted and is promoted at most 1 + log_alpha theta times. The
 //! sum of all weights starts at N. A promotion adds at most (alpha - 1) theta to the sum, and a demotion

@@ -192,7 +192,7 @@ impl Watch {
     }
 
     /// The confidence of the run as a whole. If `anytime` or `exact` accepted the hypothesis, this is the
-    /// requested confidence. Otherwise this is [`Self::confidence`].
+    /// requested confidence. Otherwise this is [`Self::confidence()`].
     pub fn claim(&self, is_accepted: bool) -> f64 {
         match self.rule {
             StopRule::Anytime | StopRule::Exact if is_accepted => self.confidence,

@@ -23,8 +23,8 @@ pub struct GeneratedSpec {
     /// Number of examples, at least 1. Without this field the stream is endless.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// Probability that a label is flipped, in [0, 0.5]. More noise would turn the concept into the negated
-    /// target. Give that negated target instead.
+    /// Probability that a label is flipped, in [0, 0.5]. With more noise the labels would follow the negated
+    /// target, so request that target instead.
     pub noise: f64,
     /// Probability of a one, in (0, 1), for `uniform` sampling.
     pub density: f64,

@@ -2,8 +2,8 @@
 //!
 //! A numeric attribute is one feature. A nominal attribute has one feature per declared value, which is 1 in
 //! rows with that value. The class is the last attribute unless the options name another one. The first of
-//! the two values of a nominal class is +1. The values 1 and -1, or 1 and 0, are read as in other formats
-//! instead.
+//! the two values of a nominal class is +1. A class with the values 1 and -1, or 1 and 0, is read as in other
+//! formats instead.
 //!
 //! In a sparse row omitted values are 0, which means the first value of a nominal attribute. Dense and sparse
 //! rows of one file are therefore the same data. Source: the `ARFF` page of the `Weka` manual.

@@ -65,11 +65,11 @@ pub enum FormatErrorKind {
     Schema,
     /// A field of the right type has a value out of range.
     OutOfRange,
-    /// Examples of different lengths.
+    /// Examples have different lengths.
     UnequalLength,
     /// A tensor does not match its shape.
     WrongShape,
-    /// No example, or no feature.
+    /// There is no example or no feature.
     EmptyData,
     /// A character of a bit string is not 0 or 1, or a padding bit is not 0.
     BadBit,
@@ -77,21 +77,21 @@ pub enum FormatErrorKind {
     BadValue,
     /// A value makes the examples real although the request asks for Boolean ones.
     NotBoolean,
-    /// A label other than 1, -1 and 0.
+    /// A label is not 1, -1 or 0, or a class does not have two values.
     BadLabel,
-    /// Labels 0 and -1 in one body.
+    /// Labels 0 and -1 occur in one body.
     MixedLabels,
-    /// Lines of different kinds in one body.
+    /// Lines of different kinds occur in one body.
     MixedLines,
     /// A sparse index is not a number, or is out of range.
     BadIndex,
     /// Sparse indices do not ascend.
     IndexOrder,
-    /// Base64 that does not decode.
+    /// Base64 does not decode.
     BadBase64,
     /// The body uses an unsupported feature of the format.
     Unsupported,
-    /// An option of the request that the format or this body cannot meet.
+    /// The format or this body cannot meet an option of the request.
     BadOption,
     /// A limit is exceeded.
     TooLarge {
@@ -100,7 +100,7 @@ pub enum FormatErrorKind {
         /// The limit's value.
         value: u64,
     },
-    /// JSON nested deeper than the limit.
+    /// JSON nests deeper than the limit.
     TooDeep {
         /// The deepest nesting that is allowed.
         limit: usize,
@@ -109,7 +109,7 @@ pub enum FormatErrorKind {
     Truncated,
     /// The compressed body is damaged.
     BadCoding,
-    /// An unsupported content coding.
+    /// The content coding is not supported.
     UnknownCoding,
     /// The source of the body failed.
     Io,

@@ -1,5 +1,5 @@
-//! Examples after a read, in memory or in a spool, and the facts about them that are recorded when they are
-//! stored.
+//! Examples after a read, in memory or in a spool ([`Gathered`]), and the facts about them that are recorded
+//! when they are stored ([`Stored`]).
 //!
 //! One pass over the examples writes the stored form, computes the digest and counts positive labels and
 //! repetitions. Only the count of repetitions takes memory per example, up to a limit.

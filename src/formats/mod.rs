@@ -5,9 +5,10 @@
 //! beyond the memory budget.
 //!
 //! Every reader takes a synchronous `std::io::Read` as a stream. Memory holds the packed examples, one read
-//! buffer and one line or row, but never the whole body. With a [`Spool`] memory does not hold all examples
-//! either. Every reader passes its values to one `SampleBuilder`, which alone decides whether the data are
-//! Boolean or real. The module does not know the source of the bytes or the request that sent them.
+//! buffer and one line or row, but not the whole body. Only the strings of the JSON form `packed` are held
+//! whole. With a [`Spool`] memory does not hold all examples either. Every reader passes its values to one
+//! `SampleBuilder`, which alone decides whether the data are Boolean or real. The module does not know the
+//! source of the bytes or the request that sent them.
 //!
 //! A new format takes one file with a function of the type `Parse`, one variant of [`Format`] and one line in
 //! `FORMATS`.

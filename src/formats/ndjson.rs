@@ -1,7 +1,7 @@
 //! NDJSON: each line is `{"x": ..., "y": ...}`, `{"x": ...}`, or a bit string, quoted or bare.
 //!
-//! All lines of a body are of one of these three kinds. Blank lines are skipped. A body is read as a whole,
-//! or in portions while it arrives.
+//! All lines of a body are of the same one of these three kinds. Blank lines are skipped. A body is read as a
+//! whole, or in portions while it arrives.
 
 use std::io::{self, ErrorKind, Read};
 

@@ -11,8 +11,8 @@
 //! 2. the width;
 //! 3. the labels, with row `r` in bit `r`.
 //!
-//! Packed rows follow in the block layout with `width` words each: the plane of the ones, then in some pieces
-//! the plane of the explicit -1s. Real rows follow one after the other with `width` doubles each.
+//! Packed rows follow in the block layout with `width` words each: the plane of the ones, then the plane of
+//! the explicit -1s if the piece has any. Real rows follow one after the other with `width` doubles each.
 
 use std::io::{self, Read, Seek, Write};
 

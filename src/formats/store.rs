@@ -1,5 +1,4 @@
-//! Finished rows and their labels: in memory up to the memory budget, beyond that in the spool, if there is
-//! one.
+//! Finished rows and their labels. Rows beyond the memory budget move to the spool, if there is one.
 //!
 //! The store does not know the meaning of values. [`SampleBuilder`](super::sample_builder::SampleBuilder)
 //! decides which values are allowed.

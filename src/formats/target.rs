@@ -1,4 +1,4 @@
-//! JSON form of a target, the concept that labels generated examples, as plain checked fields.
+//! JSON form of a target: the concept that labels generated examples, in checked fields.
 
 use serde::de::Deserializer;
 use serde::{Deserialize, Serialize, Serializer};

@@ -117,7 +117,7 @@ pub struct SeparabilityResult {
 pub enum CertificateDocument {
     /// A hyperplane with every example on the right side.
     Separator {
-        /// One integer per feature, as a decimal string beyond 2^53.
+        /// One integer per feature, as a decimal string from 2^53 on.
         #[schema(value_type = Vec<WholeNumber>)]
         weights: Vec<Value>,
         /// The bias; null if the request asked for none.
@@ -151,7 +151,7 @@ pub struct MultiplierDocument {
 pub struct MaximumMarginResult {
     /// Null if a limit ended the computation.
     pub separable: Option<bool>,
-    /// The proof that no hyperplane separates the examples; null if one does.
+    /// The proof that no hyperplane separates the examples; null otherwise.
     pub certificate: Option<CertificateDocument>,
     /// The stored model; null without a hyperplane.
     pub model: Option<ModelId>,

@@ -49,7 +49,7 @@ impl Callback {
         }
     }
 
-    /// The host of the URL; empty if there is none. Deliveries are distributed fairly by host.
+    /// The host of the URL; empty if there is none. Concurrent deliveries are limited per host.
     #[must_use]
     pub fn host(&self) -> String {
         let url = url::Url::parse(&self.url).ok();

@@ -2,17 +2,16 @@
 //!
 //! A client chooses the URL of its callback, but the service connects from inside the operator's network,
 //! where many servers trust every internal client. The service therefore connects only to addresses of the
-//! public Internet and to networks that the operator permits. The private addresses are those of the IANA
-//! special-purpose registries (RFC 6890, as of 2025). Some clouds serve credentials to their machines at
-//! further addresses, and these are listed too. IPv6 allocates only 2000::/3, so all other IPv6 addresses are
-//! rejected without a list.
+//! public Internet and to networks that the operator permits. The addresses outside the public Internet are
+//! those of the IANA special-purpose registries (RFC 6890, as of 2025). Some clouds serve credentials to
+//! their machines at further addresses, and these are listed too. IPv6 allocates only 2000::/3, so all other
+//! IPv6 addresses are rejected without a list.
 //!
 //! An address that contains another address counts as the address that it leads to. The system connects an
 //! IPv4-mapped address as IPv4. An address behind NAT64 (RFC 6052) contains the IPv4 address in its last 32
 //! bits. The other embeddings are 6to4, Teredo, IPv4-compatible, IPv4-translated and NAT64 within one
-//! network. No useful receiver stands behind these, so they are rejected whatever address they contain. This
-//! check cannot detect a public address that leads back inside, or a NAT64 prefix of the operator's own
-//! choice.
+//! network. No useful receiver stands behind these, so they are always rejected. This check cannot detect a
+//! public address that leads back inside, or a NAT64 prefix of the operator's own choice.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

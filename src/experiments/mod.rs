@@ -1,9 +1,15 @@
 //! Experiments: grids of seeded runs, whose results are charted beside the curves of theory.
 //!
-//! An [`Experiment`] is divided into parts of about equal cost, which any worker may compute in any order.
-//! The seed of each run follows from the experiment's seed, the run's point and the run's number. The result
-//! of a part consists of integers that are added. The outcome therefore depends neither on the division into
-//! parts nor on the workers. Points with an exact analysis need no runs.
+//! An [`Experiment`] is a [`Design`] with checked parameters. It is divided into parts of about equal cost,
+//! which any worker may compute in any order. The seed of each run follows from the experiment's seed, the
+//! run's point and the run's number. The result of a part consists of integers that are added. The outcome
+//! therefore depends neither on the division into parts nor on the workers. Points with an exact analysis
+//! need no runs.
+//!
+//! - [`mistake_bound_sweep`], [`false_stop_rate`], [`separable_fraction`] and [`sample_complexity`] are the
+//!   designs.
+//! - [`mistake_curve`] charts the mistakes of a single training.
+//! - [`outcome`] is the chart of the results, and [`plot`] draws the chart as SVG.
 //!
 //! *This module is pure like the learners: it knows no clock, no queue and no request.*
 

@@ -1,10 +1,11 @@
 //! `sample-complexity`: the share of runs in which a learner finds the hidden binary weights exactly, against
 //! examples per dimension.
 //!
-//! Every learner of the catalogue takes part that answers with binary weights, or with real weights whose
-//! signs are compared. Learners of half-space data get uniform positive examples, and the other learners get
-//! uniform labelled examples. For odd n both kinds of examples carry the same knowledge. Two marks show the
-//! ratios from which on uniform examples determine the weights and message passing finds them.
+//! The experiment accepts every learner that answers with binary weights, or with real weights, whose signs
+//! are then compared. Learners of half-space data get uniform positive examples, and the other learners get
+//! uniform labelled examples. For odd n both kinds of examples carry the same knowledge. The chart marks two
+//! ratios: uniform examples determine the weights from the first ratio on, and message passing finds the
+//! weights from the second ratio on.
 
 use crate::learners::catalogue::{DefaultStop, Entry};
 use crate::learners::generate::Plan;

@@ -1,4 +1,5 @@
-//! The JSON document of a hypothesis, in responses and in stored models.
+//! The JSON document of a hypothesis, in responses and in stored models, and its conversion to a hypothesis
+//! and back.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};

@@ -1,4 +1,5 @@
-//! Records: the stored jobs, models, datasets, sessions, events and API keys.
+//! Records: the stored jobs, models, datasets, sessions, events and API keys, and the requests and results of
+//! all tasks.
 //!
 //! The ids, times, owners and pages of these records are defined here too. Records are plain data with rules
 //! that hold in every store. Examples are the allowed changes of status, the form of an id and the form of a

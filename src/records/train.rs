@@ -1,4 +1,5 @@
-//! The request of a training without its data, and the document of the model that the training makes.
+//! The request of a training without its data, and the documents of the resulting model and of the mistake
+//! curve.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,4 +1,5 @@
-//! Looks of series, curves and marks. Shapes and dashes distinguish them without colour.
+//! The colours, shapes and dashes of series, curves and marks. Shapes and dashes distinguish them without
+//! colour.
 
 use std::fmt::Write;
 

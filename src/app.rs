@@ -1,4 +1,7 @@
-//! The composition root: settings in, a running service out, and its orderly end.
+//! The composition root: builds a service from the settings, runs it and shuts it down in order.
+//!
+//! This module alone connects the settings with the store, the jobs and the HTTP layer. It also opens the
+//! listeners, reads the system clock and draws the seed of all random ids.
 
 mod api_keys;
 mod check;
@@ -35,58 +38,58 @@ pub use check::check;
 pub use operations::Operations;
 use stores::{check_blobs, open_beside, open_blobs, open_store};
 
-/// How long jobs may take to be written back when the service stops.
+/// Time limit for the return of running jobs to the queue at shutdown.
 const JOBS_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Open files besides connections: the store, blobs that are read, callbacks.
+/// Number of open files besides connections: the store, blobs and callbacks.
 const OTHER_FILES: u64 = 256;
 
-/// Connections that the kernel holds until they are accepted.
+/// Number of connections that the kernel queues before they are accepted.
 const BACKLOG: u32 = 4096;
 
-/// Bytes of answers that the kernel holds for one client.
+/// Size of the kernel's send buffer per client, in bytes.
 const SEND_BUFFER_BYTES: u32 = 256 * 1024;
 
-/// The memory of a process where the system does not tell how much there is.
+/// Memory of the process in bytes if the system does not report the memory of the machine.
 const UNKNOWN_MEMORY_BYTES: u64 = 2 << 30;
 
-/// How often metrics are put in order; without it their memory grows.
+/// Interval of the upkeep of metrics. Without upkeep their memory grows.
 const METRICS_UPKEEP: Duration = Duration::from_secs(5);
 
-/// Bounds of the histograms, in seconds.
+/// Bucket bounds of the histograms, in seconds.
 const BUCKETS: [f64; 12] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0,
 ];
 
-/// Why the service does not start.
+/// The reason why the service does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The directory, or the embedded database in it, cannot be opened.
+    /// The data directory or the embedded database in it cannot be opened.
     #[error("--data-dir {directory}: {source}")]
     DataDir {
         directory: String,
         source: StoreError,
     },
-    /// There is no embedded database where one was looked for.
+    /// The data directory contains no embedded database.
     #[error("--data-dir {directory}: there is no store here")]
     NoStore { directory: String },
-    /// The setting names no database.
+    /// The setting is not the URL of a database.
     #[error("--database-url: {0}")]
     DatabaseUrl(String),
     /// The shared database cannot be used.
     #[error("--database-url {shown}: {source}")]
     Database {
-        /// The address without what is secret in it.
+        /// The URL without its secret parts.
         shown: String,
         source: StoreError,
     },
-    /// The setting names no place for blobs, or no way to it.
+    /// The setting is not a place for blobs, or the access to the place is incomplete.
     #[error("--blob-url: {0}")]
     BlobUrl(String),
-    /// The place for blobs will not do.
+    /// The place of the blobs cannot be used.
     #[error("--blob-url {shown}: {source}")]
     Blobs { shown: String, source: OpeningError },
-    /// A blob that may be stored could not be read.
+    /// The cache is smaller than the largest blob, so such a blob could be stored but not read.
     #[error(
         "--blob-cache-bytes-max: {cache_bytes_max} bytes are too few for one blob: --dataset-bytes-max and \
          --state-bytes-max allow {blob_bytes_max}"
@@ -95,48 +98,48 @@ pub enum StartError {
         cache_bytes_max: u64,
         blob_bytes_max: u64,
     },
-    /// The address cannot be listened on.
+    /// The address of the service cannot be bound.
     #[error("--listen {address}: {source}")]
     Listen {
         address: String,
         source: std::io::Error,
     },
-    /// The second address cannot be listened on.
+    /// The address of the operations routes cannot be bound.
     #[error("--ops-listen {address}: {source}")]
     OpsListen {
         address: String,
         source: std::io::Error,
     },
-    /// The setting names no origins.
+    /// The setting is not a list of origins.
     #[error("--cors-origins: {0}")]
     CorsOrigins(String),
-    /// There is no memory to work with, or not as much as the setting says.
+    /// The memory is too small, or the setting exceeds the memory of the machine.
     #[error("--memory-bytes-max: {0}")]
     Memory(String),
-    /// The system gives no random numbers.
+    /// The system returns no random numbers.
     #[error("the system gives no random numbers: {0}")]
     Random(String),
-    /// The store does not do what it is asked with API keys.
+    /// The store cannot read or write API keys.
     #[error("keys: {0}")]
     Keys(StoreError),
-    /// Metrics cannot be set up.
+    /// The metrics recorder cannot be installed.
     #[error("metrics: {0}")]
     Metrics(String),
 }
 
-/// A service that is ready to answer.
+/// A service that is ready to answer requests.
 pub struct Service {
     jobs: Arc<Jobs>,
     router: Router,
     operations_router: Router,
-    /// Whether anybody may send requests: no API key was made.
+    /// Whether every client may send requests, because no API key exists.
     is_open: bool,
     serve_limits: ServeLimits,
-    // Held as long as the service lives: it tells other processes that somebody is here.
+    // The service holds this directory for its whole life. Other processes see that the directory is in use.
     _data_dir: DataDir,
 }
 
-/// The system's clock.
+/// The clock of the system.
 #[derive(Debug)]
 struct SystemClock {
     begun: tokio::time::Instant,
@@ -150,7 +153,7 @@ impl SystemClock {
 }
 
 impl Clock for SystemClock {
-    // The one place that reads the time of day.
+    // Only this function reads the time of day.
     #[expect(clippy::disallowed_methods)]
     fn now(&self) -> Timestamp {
         let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
@@ -164,10 +167,10 @@ impl Clock for SystemClock {
 }
 
 impl Service {
-    /// Opens the store and puts everything together. Jobs are not computed yet.
+    /// Opens the store and builds the service. Jobs are not computed yet.
     ///
     /// # Errors
-    /// What is wrong, with the setting at fault.
+    /// The fault and the setting that causes it.
     pub async fn open(settings: &Settings) -> Result<Self, StartError> {
         let memory = memory(settings, &Machine::default())?;
         let ids = Arc::new(ids()?);
@@ -224,28 +227,28 @@ impl Service {
         })
     }
 
-    /// The requests this service answers, for a caller that brings its own connections.
+    /// The router of this service, for callers with their own connections.
     pub fn router(&self) -> Router {
         self.router.clone()
     }
 
-    /// Bytes of memory for requests and jobs.
+    /// Memory for requests and jobs, in bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.jobs.config().memory.bytes_max()
     }
 
-    /// The jobs.
+    /// The jobs of this service.
     pub fn jobs(&self) -> &Arc<Jobs> {
         &self.jobs
     }
 
-    /// Whether anybody may send requests, because no API key was made.
+    /// Whether every client may send requests, because no API key exists.
     pub fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Answers and computes until `stop`; then gives running jobs back to the queue, lets answers
-    /// end, and closes the store.
+    /// Answers requests and computes jobs until `stop`. Then running jobs return to the queue, open responses
+    /// end and the store is closed.
     pub async fn run(
         self,
         listener: TcpListener,
@@ -262,7 +265,7 @@ impl Service {
                 tracing::warn!("some jobs are not written back; their leases will run out");
             }
         };
-        // Probes are answered until everything else has ended.
+        // The operations routes respond until everything else has ended.
         let operations_stop = CancellationToken::new();
         let operations = operations.map(|operations| {
             let router = self.operations_router.clone();
@@ -284,8 +287,8 @@ impl Service {
     }
 }
 
-/// Threads that may block: the default number, and one for each body whose client may block the
-/// reader waiting.
+/// Number of threads that may block: the default of the runtime, and one per body with a client that may keep
+/// the reader waiting.
 pub fn blocking_threads(settings: &Settings) -> usize {
     const USUAL: u64 = 512;
     let limits = settings.limits();
@@ -293,20 +296,20 @@ pub fn blocking_threads(settings: &Settings) -> usize {
     usize::try_from(USUAL.saturating_add(readers)).unwrap_or(usize::MAX)
 }
 
-/// Brings the schema up to date.
+/// Upgrades the schema of the store.
 ///
 /// # Errors
-/// When the store cannot be opened, with the setting at fault.
+/// The store cannot be opened. The error names the setting at fault.
 pub async fn migrate(settings: &Settings) -> Result<(), StartError> {
     let (store, _data_dir) = open_beside(settings).await?;
     store.close().await;
     Ok(())
 }
 
-/// Copies the embedded store to a directory, while others may serve it.
+/// Copies the embedded store to a directory, even while a service uses the store.
 ///
 /// # Errors
-/// Why there is no copy.
+/// The reason why there is no copy.
 pub async fn backup(settings: &Settings, target: &Path) -> Result<Backup, BackupError> {
     match settings.blob_url.place() {
         Ok(BlobPlace::DataDir) => {}
@@ -328,7 +331,7 @@ fn ids() -> Result<Ids, StartError> {
     Ok(Ids::new(Arc::new(SystemClock::start()), generator))
 }
 
-/// 256 bits that nobody can foresee: the one place that asks the system for any.
+/// Draws 256 unpredictable bits. Only this function asks the system for random numbers.
 fn entropy() -> Result<[u8; 32], StartError> {
     let mut drawn = [0; 32];
     let filled = SysRng.try_fill_bytes(&mut drawn);
@@ -376,7 +379,7 @@ fn jobs_config(settings: &Settings) -> JobsConfig {
     }
 }
 
-/// Who delivers callbacks; nobody without a secret.
+/// The client that delivers callbacks; `None` without a secret.
 fn callbacks(settings: &Settings) -> Option<CallbackClient> {
     let signer = Signer::new(settings.callback_secret.clone())?;
     let allowed = Allowed::new(settings.callback_allow.clone());
@@ -384,7 +387,8 @@ fn callbacks(settings: &Settings) -> Option<CallbackClient> {
     Some(client)
 }
 
-/// On a loopback address only known names are answered to; elsewhere all.
+/// The accepted host names. On a loopback address only known names are accepted, and on other addresses all
+/// names.
 fn allowed_hosts(settings: &Settings) -> Option<Arc<[String]>> {
     let address = settings.listen.ip();
     let loopback = ["localhost", "127.0.0.1", "::1"].map(str::to_owned);
@@ -394,7 +398,7 @@ fn allowed_hosts(settings: &Settings) -> Option<Arc<[String]>> {
     address.is_loopback().then(|| all.collect())
 }
 
-/// The origins of web pages that are served.
+/// The origins of web pages that may use the service.
 fn origins(settings: &Settings, is_open: bool) -> Result<Origins, StartError> {
     let origins = Origins::parse(&settings.cors_origins).map_err(StartError::CorsOrigins)?;
     if origins == Origins::All && !is_open {
@@ -405,7 +409,7 @@ fn origins(settings: &Settings, is_open: bool) -> Result<Origins, StartError> {
     Ok(origins)
 }
 
-/// The process's one recorder of metrics.
+/// The metrics recorder of the process. A process has only one.
 fn metrics_handle() -> Result<PrometheusHandle, StartError> {
     static HANDLE: OnceLock<PrometheusHandle> = OnceLock::new();
     if let Some(handle) = HANDLE.get() {
@@ -418,7 +422,7 @@ fn metrics_handle() -> Result<PrometheusHandle, StartError> {
         .map_err(failed)?;
     let recorder = builder.build_recorder();
     let handle = HANDLE.get_or_init(|| recorder.handle()).clone();
-    // Lost only by a second service of one process, which then counts with the first.
+    // This fails only for a second service in the same process. Both services then share one recorder.
     let _ = metrics::set_global_recorder(recorder);
     Ok(handle)
 }
@@ -434,10 +438,10 @@ async fn keep_metrics() {
     }
 }
 
-/// Listens on the address of the settings.
+/// Binds the address of the settings.
 ///
 /// # Errors
-/// When the address cannot be listened on.
+/// The address cannot be bound.
 pub fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
     let listening = || {
         let socket = match settings.listen {
@@ -445,7 +449,8 @@ pub fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
             SocketAddr::V6(_) => TcpSocket::new_v6(),
         }?;
         socket.set_reuseaddr(true)?;
-        // Accepted connections inherit the size. This bounds the kernel memory of a client that does not read.
+        // Accepted connections inherit this size. The size limits the kernel memory of a client that does not
+        // read.
         socket.set_send_buffer_size(SEND_BUFFER_BYTES)?;
         socket.bind(settings.listen)?;
         socket.listen(BACKLOG)
@@ -456,10 +461,10 @@ pub fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
     })
 }
 
-/// Listens on the second address of the settings, where there is one.
+/// Binds the address of the operations routes, if the settings have one.
 ///
 /// # Errors
-/// When the address cannot be listened on.
+/// The address cannot be bound.
 pub fn listen_for_operations(settings: &Settings) -> Result<Option<Operations>, StartError> {
     let Some(address) = settings.ops_listen else {
         return Ok(None);
@@ -471,7 +476,7 @@ pub fn listen_for_operations(settings: &Settings) -> Result<Option<Operations>, 
     })
 }
 
-/// Raises the limit on open files as far as the system lets the process. A connection needs a file.
+/// Raises the limit on open files to the maximum for this process. Each connection needs a file.
 pub fn raise_open_files(settings: &Settings) {
     #[cfg(target_os = "linux")]
     {

@@ -1,4 +1,7 @@
-//! Every setting: its flag, environment variable, default and check, in one place.
+//! The settings of the program: flag, environment variable, default, check and help text of each, in one
+//! place.
+//!
+//! Doc comments of settings are the help text of the command line and the table of settings in README.md.
 
 mod given;
 
@@ -18,90 +21,91 @@ use crate::storage::{BlobUrl, DatabaseUrl, Hidden, S3Access};
 
 pub use given::{early_log_format, given_settings, names_listen, unknown_variable};
 
-/// No limit is larger: twice as much can still be counted.
+/// The largest value of a limit. Twice this value still fits in 64 bits.
 const COUNT_MAX: u64 = 1 << 62;
 
 /// Learning as a service: named learners run as durable jobs over HTTP.
 #[derive(Debug, Parser)]
 #[command(name = "halfspace", version, max_term_width = 100)]
 pub struct CommandLine {
-    /// What to do; `serve` when left out.
+    /// The command to run; `serve` by default.
     #[command(subcommand)]
     pub command: Option<Command>,
-    /// What can be set.
+    /// The settings, which are the same for all commands.
     #[command(flatten)]
     pub settings: Settings,
 }
 
-/// What the program can do.
+/// The commands of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
     /// Serves requests and computes jobs (the default).
     Serve,
-    /// Brings the schema of the store up to date, and ends.
+    /// Upgrades the schema of the store and exits.
     Migrate,
-    /// Writes a consistent copy of the embedded store, also while others serve it. To restore is to
-    /// serve the copy, with --data-dir.
+    /// Writes a consistent copy of the embedded store, even while a service uses the store. To restore the
+    /// copy, serve it with --data-dir.
     Backup {
-        /// The directory of the copy, which is not there yet or empty.
+        /// Directory for the copy. It must be empty or not exist yet.
         directory: PathBuf,
     },
-    /// Compares every record and blob of the store with the stored digests, also while others serve the
+    /// Compares every record and blob of the store with the stored digests, even while a service uses the
     /// store. Exit status 0: no damage; 1: damage; 2: the store cannot be checked.
     Check {
         /// Prints JSON: one line per damage, then the summary.
         #[arg(long)]
         json: bool,
     },
-    /// Makes, lists and revokes API keys, also while others serve.
+    /// Creates, lists and revokes API keys, even while a service uses the store.
     #[command(subcommand)]
     Keys(KeysCommand),
     /// Prints the OpenAPI document.
     Openapi,
-    /// Asks a running service whether it is alive: exit status 0 if so.
+    /// Checks that a running service is alive. Exit status 0: alive.
     Healthcheck,
 }
 
-/// What can be done with API keys.
+/// The commands for API keys.
 #[derive(Clone, Debug, PartialEq, Eq, Subcommand)]
 pub enum KeysCommand {
-    /// Makes a key and prints its secret, which is shown this one time. From the first key on, every
-    /// request needs one.
+    /// Creates a key and prints the secret, which is never shown again. As soon as a key exists, every
+    /// request needs a key.
     Create(NewKey),
-    /// Prints all keys, without their secrets, which nobody has.
+    /// Prints all keys. The secrets are not stored and cannot be printed.
     List,
-    /// Ends the force of a key. What was made with it stays.
+    /// Revokes a key. Everything made with the key remains.
     Revoke {
-        /// The key: `key_` and 32 hexadecimal digits.
+        /// Id of the key: `key_` and 32 hexadecimal digits.
         id: ApiKeyId,
     },
 }
 
-/// A key to be made.
+/// The settings of a new key.
 #[derive(Args, Clone, Debug, PartialEq, Eq)]
 pub struct NewKey {
-    /// What people call it.
+    /// Name of the key, for the list of keys.
     #[arg(long, value_parser = short_name)]
     pub name: String,
-    /// Jobs that wait at once; as the settings of the service say when left out.
+    /// Largest number of queued jobs of this key; by default the limit of the service.
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub jobs: Option<u64>,
-    /// Bytes stored; as the settings of the service say when left out.
+    /// Largest number of bytes stored by this key; by default the limit of the service.
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub bytes: Option<u64>,
-    /// Sessions; as the settings of the service say when left out.
+    /// Largest number of sessions of this key; by default the limit of the service.
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub sessions: Option<u64>,
-    /// The weight among the keys: a key of weight 2 gets twice the computing of a key of weight 1. From
-    /// 0.01 to 100.
+    /// Weight of this key among all keys, from 0.01 to 100. A key of weight 2 gets twice the computing time
+    /// of a key of weight 1.
     #[arg(long, default_value = "1", value_parser = weight)]
     pub weight: Weight,
-    /// Gives the key all that was made while no key was needed, which nobody else can reach.
+    /// Transfers everything made without a key to this key. No other key can reach it.
     #[arg(long)]
     pub adopt_anonymous: bool,
 }
 
-/// The addresses of a proxy. A network of every address names none.
+/// Parses the network of a proxy. A network of all addresses is rejected, because it would lift the limit for
+/// every client.
 fn proxies(text: &str) -> Result<Network, String> {
     let network = text.parse::<Network>().map_err(|error| error.to_string())?;
     if network.is_everything() {
@@ -121,10 +125,10 @@ fn short_name(text: &str) -> Result<String, String> {
     name.ok_or_else(|| "a name has 1 to 256 characters, on one line".to_owned())
 }
 
-/// What can be set.
+/// The settings of the service.
 #[derive(Args, Clone, Debug)]
 pub struct Settings {
-    /// The address to listen on.
+    /// Address and port to listen on.
     #[arg(
         long,
         env = "HALFSPACE_LISTEN",
@@ -132,7 +136,7 @@ pub struct Settings {
         global = true
     )]
     pub listen: SocketAddr,
-    /// The directory of the database file and the blobs.
+    /// Directory of the database file and the blobs.
     #[arg(
         long,
         env = "HALFSPACE_DATA_DIR",
@@ -140,7 +144,7 @@ pub struct Settings {
         global = true
     )]
     pub data_dir: PathBuf,
-    /// Where records are kept: `sqlite`, in the data directory, or `postgres://user@host/database`.
+    /// Database of the records: `sqlite` in the data directory, or `postgres://user@host/database`.
     #[arg(
         long,
         env = "HALFSPACE_DATABASE_URL",
@@ -149,7 +153,7 @@ pub struct Settings {
         global = true
     )]
     pub database_url: DatabaseUrl,
-    /// Where blobs are kept: `folder`, in the data directory, `file:///folder`, or `s3://bucket/prefix`.
+    /// Place of the blobs: `folder` in the data directory, `file:///folder`, or `s3://bucket/prefix`.
     #[arg(
         long,
         env = "HALFSPACE_BLOB_URL",
@@ -158,29 +162,29 @@ pub struct Settings {
         global = true
     )]
     pub blob_url: BlobUrl,
-    /// How to reach an object store.
+    /// The access to an object store.
     #[command(flatten)]
     pub s3: S3Settings,
-    /// What this process does: it answers requests, it computes jobs, or both.
+    /// Role of this process: answer requests, compute jobs, or both.
     #[arg(long, env = "HALFSPACE_ROLE", default_value = "all", global = true)]
     pub role: Role,
-    /// Jobs computed at once; the number of cores when left out.
+    /// Number of jobs that this process computes at once; by default the number of cores.
     #[arg(long, env = "HALFSPACE_WORKERS", global = true,
         value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub workers: Option<u16>,
-    /// Seconds without a heartbeat after which a job is another worker's to take.
+    /// Seconds without a heartbeat after which another worker may claim a job.
     #[arg(long, env = "HALFSPACE_LEASE_SECONDS", default_value_t = 15, global = true,
         value_parser = clap::value_parser!(u32).range(2..=3600))]
     pub lease_seconds: u32,
-    /// Seconds of computing between two checkpoints of a job; more where one takes long.
+    /// Seconds of computing between two checkpoints of a job. The interval grows if a checkpoint takes long.
     #[arg(long, env = "HALFSPACE_CHECKPOINT_SECONDS", default_value_t = 30, global = true,
         value_parser = clap::value_parser!(u32).range(1..=86_400))]
     pub checkpoint_seconds: u32,
-    /// Days for which ended jobs are kept.
+    /// Days to keep a job after its end.
     #[arg(long, env = "HALFSPACE_RETENTION_DAYS", default_value_t = 30, global = true,
         value_parser = clap::value_parser!(u32).range(1..=36500))]
     pub retention_days: u32,
-    /// Host names answered to besides the loopback ones, when listening on a loopback address.
+    /// Further host names to accept when listening on a loopback address. Loopback names are always accepted.
     #[arg(
         long,
         env = "HALFSPACE_ALLOWED_HOSTS",
@@ -188,8 +192,8 @@ pub struct Settings {
         global = true
     )]
     pub allowed_hosts: Vec<String>,
-    /// Origins of web pages, such as `https://example.com`, that may send requests and read answers, or
-    /// `*` for all while no API key is made.
+    /// Origins of web pages, such as `https://example.com`, that may send requests and read responses. `*`
+    /// allows all origins as long as no API key exists.
     #[arg(
         long,
         env = "HALFSPACE_CORS_ORIGINS",
@@ -197,19 +201,21 @@ pub struct Settings {
         global = true
     )]
     pub cors_origins: Vec<String>,
-    /// Addresses and networks of proxies, such as `10.0.0.7` or `10.0.0.0/8`. They may hold any number of
+    /// Addresses and networks of proxies, such as `10.0.0.7` or `10.0.0.0/8`. A proxy may hold any number of
     /// connections; any other address holds at most half of them.
     #[arg(long, env = "HALFSPACE_TRUSTED_PROXIES", value_delimiter = ',', global = true,
         value_parser = proxies)]
     pub trusted_proxies: Vec<Network>,
-    /// A second address for `/livez`, `/readyz`, `/metrics` and `/version` alone, with a separate thread.
+    /// Second address for `/livez`, `/readyz`, `/metrics` and `/version` only. A separate thread answers them
+    /// even under load.
     #[arg(long, env = "HALFSPACE_OPS_LISTEN", global = true)]
     pub ops_listen: Option<SocketAddr>,
-    /// Secrets that sign callbacks, `whsec_` and 24 to 64 bytes in base64; none are sent without one.
+    /// Secrets that sign callbacks: `whsec_` and 24 to 64 bytes in base64. Without a secret the service sends
+    /// no callbacks.
     #[arg(long, env = "HALFSPACE_CALLBACK_SECRET", hide_env_values = true, value_delimiter = ',',
         global = true, value_parser = SecretParser)]
     pub callback_secret: Vec<Secret>,
-    /// Networks, such as `10.0.0.0/8`, that callbacks may dial besides the public Internet.
+    /// Networks, such as `10.0.0.0/8`, that callbacks may connect to besides the public Internet.
     #[arg(
         long,
         env = "HALFSPACE_CALLBACK_ALLOW",
@@ -217,10 +223,10 @@ pub struct Settings {
         global = true
     )]
     pub callback_allow: Vec<Network>,
-    /// What to log: a level, or directives such as `info,halfspace=debug`.
+    /// Log level, or log directives such as `info,halfspace=debug`.
     #[arg(long, env = "HALFSPACE_LOG", default_value = "info", global = true)]
     pub log: String,
-    /// How to log.
+    /// Format of the log.
     #[arg(
         long,
         env = "HALFSPACE_LOG_FORMAT",
@@ -228,7 +234,8 @@ pub struct Settings {
         global = true
     )]
     pub log_format: LogFormat,
-    /// Which kernels of the bit core to use; `scalar` is the plain code that the others equal.
+    /// Kernels of the bit core: the fastest for this processor, or the plain `scalar` code with the same
+    /// results.
     #[arg(
         long,
         env = "HALFSPACE_KERNELS",
@@ -236,18 +243,18 @@ pub struct Settings {
         global = true
     )]
     pub kernels: KernelsChoice,
-    /// What is bounded.
+    /// The limits of the service.
     #[command(flatten)]
     pub limits: LimitSettings,
 }
 
-/// How to reach an object store: what others that speak S3 are told by the same variables.
+/// The access to an object store. Other S3 clients use the same environment variables.
 #[derive(Args, Clone, Debug)]
 pub struct S3Settings {
-    /// Whom an object store knows this service as.
+    /// S3 access key ID.
     #[arg(long, env = "AWS_ACCESS_KEY_ID", hide_env_values = true, global = true)]
     pub aws_access_key_id: Option<Hidden>,
-    /// The secret to that.
+    /// S3 secret access key.
     #[arg(
         long,
         env = "AWS_SECRET_ACCESS_KEY",
@@ -255,163 +262,170 @@ pub struct S3Settings {
         global = true
     )]
     pub aws_secret_access_key: Option<Hidden>,
-    /// The token beside them, where they are passing ones.
+    /// S3 session token, for temporary credentials.
     #[arg(long, env = "AWS_SESSION_TOKEN", hide_env_values = true, global = true)]
     pub aws_session_token: Option<Hidden>,
-    /// The region of the bucket.
+    /// Region of the bucket.
     #[arg(long, env = "AWS_REGION", default_value = "us-east-1", global = true)]
     pub aws_region: String,
-    /// The address of an object store that is not Amazon's.
+    /// Address of an S3-compatible object store other than Amazon's.
     #[arg(long, env = "AWS_ENDPOINT_URL", hide_env_values = true, global = true)]
     pub aws_endpoint_url: Option<Hidden>,
-    /// Whether that address may be `http://` though it is another machine's.
+    /// Allow an unencrypted `http://` endpoint on another machine.
     #[arg(long, env = "AWS_ALLOW_HTTP", global = true, num_args = 0..=1, require_equals = true,
         default_value = "false", default_missing_value = "true", action = clap::ArgAction::Set)]
     pub aws_allow_http: bool,
 }
 
-/// What a process does.
+/// The role of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Role {
-    /// It answers requests and computes jobs.
+    /// Answer requests and compute jobs.
     All,
-    /// It answers requests; others compute.
+    /// Answer requests. Other processes compute the jobs.
     Api,
-    /// It computes jobs, and answers only whoever watches over it.
+    /// Compute jobs. Answer only the operations routes.
     Worker,
 }
 
-/// How to log.
+/// The format of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// Lines for people.
+    /// Readable lines.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// Which kernels to use.
+/// The kernels of the bit core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum KernelsChoice {
-    /// The best for this processor.
+    /// The fastest kernels for this processor.
     Detected,
     /// The plain code.
     Scalar,
 }
 
-/// What is bounded; see `GET /v1/limits`.
+/// The limits of the service; see `GET /v1/limits`.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Limits")]
 pub struct LimitSettings {
-    /// Features an example.
+    /// Largest number of features of an example.
     #[arg(long, env = "HALFSPACE_N_MAX", default_value_t = 1 << 20, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1 << 20))]
     pub n_max: u64,
-    /// Bytes of a decompressed body in a line format.
+    /// Largest size of a body in a line format, in bytes after decompression.
     #[arg(long, env = "HALFSPACE_BODY_BYTES_MAX", default_value_t = 4 << 30, global = true)]
     pub body_bytes_max: u64,
-    /// Bytes of a decompressed JSON body.
+    /// Largest size of a JSON body, in bytes after decompression.
     #[arg(long, env = "HALFSPACE_JSON_BODY_BYTES_MAX", default_value_t = 256 << 20, global = true)]
     pub json_body_bytes_max: u64,
-    /// Bytes that one byte of a compressed body may become on average.
+    /// Largest ratio of decompressed to compressed bytes of a body.
     #[arg(long, env = "HALFSPACE_DECOMPRESSION_RATIO_MAX", default_value_t = 1000, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub decompression_ratio_max: u64,
-    /// Bytes that any compressed body may become at any ratio.
+    /// Bytes of a decompressed body up to which any compression ratio is accepted.
     #[arg(long, env = "HALFSPACE_DECOMPRESSED_BYTES_FREE", default_value_t = 16 << 20,
         global = true)]
     pub decompressed_bytes_free: u64,
-    /// Nested arrays and objects in JSON.
+    /// Largest nesting depth of arrays and objects in JSON.
     #[arg(long, env = "HALFSPACE_JSON_DEPTH_MAX", default_value_t = 32, global = true,
         value_parser = clap::value_parser!(u32).range(8..=100))]
     pub json_depth_max: u32,
-    /// Bytes in a line.
+    /// Largest length of a line, in bytes.
     #[arg(long, env = "HALFSPACE_LINE_BYTES_MAX", default_value_t = 32 << 20, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     pub line_bytes_max: u64,
-    /// Bytes that the examples of a dataset may take stored, packed or as doubles.
+    /// Largest size of the stored examples of a dataset, in bytes. Examples are stored as packed bits or as
+    /// doubles.
     #[arg(long, env = "HALFSPACE_DATASET_BYTES_MAX", default_value_t = 4 << 30, global = true)]
     pub dataset_bytes_max: u64,
-    /// Bytes of the packed data of a job, and of its state beside them.
+    /// Largest size of the packed data of a job, in bytes. The same limit holds for the state of the job.
     #[arg(long, env = "HALFSPACE_STATE_BYTES_MAX", default_value_t = 1 << 30, global = true)]
     pub state_bytes_max: u64,
-    /// Bytes of memory of the process, at least 128 MiB. Requests and jobs share all but 64 MiB of it. When
-    /// left out, 70 % of the memory of the machine or of the control group around the process.
+    /// Memory of the process in bytes, at least 128 MiB. Requests and jobs share all but 64 MiB of the
+    /// memory. By default 70 % of the memory of the machine or of the process's control group.
     #[arg(long, env = "HALFSPACE_MEMORY_BYTES_MAX", global = true)]
     pub memory_bytes_max: Option<u64>,
-    /// Bytes of stored data that a job holds in memory as a whole; larger data are read in parts.
+    /// Largest size of stored data that a job keeps in memory as a whole, in bytes. Larger data are read in
+    /// parts.
     #[arg(long, env = "HALFSPACE_RESIDENT_BYTES_MAX", default_value_t = 64 << 20, global = true)]
     pub resident_bytes_max: u64,
-    /// Bytes on disk of the blobs that were fetched from an object store to be read.
+    /// Disk space for blobs that are cached from an object store, in bytes.
     #[arg(long, env = "HALFSPACE_BLOB_CACHE_BYTES_MAX", default_value_t = 10 << 30, global = true)]
     pub blob_cache_bytes_max: u64,
-    /// Seconds of computing that a job may ask for.
+    /// Largest time limit that a client may request for a job, in seconds of computing.
     #[arg(long, env = "HALFSPACE_SECONDS_MAX", default_value_t = 86_400.0, global = true,
         value_parser = positive)]
     pub seconds_max: f64,
-    /// Seconds of one core that an experiment may be estimated to take.
+    /// Largest estimated cost of an experiment, in seconds of one core.
     #[arg(long, env = "HALFSPACE_EXPERIMENT_SECONDS_MAX", default_value_t = 14_400.0,
         global = true, value_parser = positive)]
     pub experiment_seconds_max: f64,
-    /// Jobs that wait at once, of all keys.
+    /// Largest number of queued jobs of all keys together.
     #[arg(long, env = "HALFSPACE_JOBS_QUEUED_MAX", default_value_t = 100_000, global = true,
         value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub jobs_queued_max: u64,
-    /// Jobs that wait at once, of one key.
+    /// Largest number of queued jobs per key.
     #[arg(long, env = "HALFSPACE_JOBS_QUEUED_PER_KEY_MAX", default_value_t = 20_000, global = true,
         value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub jobs_queued_per_key_max: u64,
-    /// Bytes stored, of all keys: datasets, data of jobs that have not ended, models, sessions.
+    /// Largest size of everything stored, in bytes, for all keys together: datasets, data of jobs that have
+    /// not ended, models and sessions.
     #[arg(long, env = "HALFSPACE_STORED_BYTES_MAX", default_value_t = 1 << 40, global = true,
         value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub stored_bytes_max: u64,
-    /// Bytes stored, of one key.
+    /// Largest size of everything stored per key, in bytes.
     #[arg(long, env = "HALFSPACE_STORED_BYTES_PER_KEY_MAX", default_value_t = 1 << 38,
         global = true, value_parser = clap::value_parser!(u64).range(..=COUNT_MAX))]
     pub stored_bytes_per_key_max: u64,
-    /// Concurrent large bodies, shared by all keys. Each may use the limit of state bytes in memory.
+    /// Number of concurrent large uploads of all keys together. Each upload may use up to `--state-bytes-max`
+    /// bytes of memory, but datasets go to disk.
     #[arg(long, env = "HALFSPACE_UPLOADS_MAX", default_value_t = 8, global = true,
         value_parser = clap::value_parser!(u64).range(1..=10_000))]
     pub uploads_max: u64,
-    /// Bytes that the examples of a dataset take in memory while they come in; more wait on disk.
+    /// Memory for the examples of a dataset during the upload, in bytes. Further examples go to disk.
     #[arg(long, env = "HALFSPACE_UPLOAD_MEMORY_BYTES_MAX", default_value_t = 16 << 20,
         global = true)]
     pub upload_memory_bytes_max: u64,
-    /// Concurrent predictions line by line, shared by all keys.
+    /// Number of concurrent predictions line by line, of all keys together.
     #[arg(long, env = "HALFSPACE_STREAMS_MAX", default_value_t = 64, global = true,
         value_parser = clap::value_parser!(u64).range(1..=400))]
     pub streams_max: u64,
-    /// Concurrent event streams, shared by all keys.
+    /// Number of concurrent event streams of all keys together.
     #[arg(long, env = "HALFSPACE_EVENT_STREAMS_MAX", default_value_t = 256, global = true,
         value_parser = clap::value_parser!(u64).range(1..))]
     pub event_streams_max: u64,
-    /// Concurrent event streams of one key.
+    /// Number of concurrent event streams per key.
     #[arg(long, env = "HALFSPACE_EVENT_STREAMS_PER_KEY_MAX", default_value_t = 64, global = true,
         value_parser = clap::value_parser!(u64).range(1..))]
     pub event_streams_per_key_max: u64,
-    /// Sessions of one key.
+    /// Largest number of sessions per key.
     #[arg(long, env = "HALFSPACE_SESSIONS_MAX", default_value_t = 10_000, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub sessions_max: u64,
-    /// Seconds after which a stream into a session that brings nothing loses its turn.
+    /// Seconds without data after which a stream into a session ends with a timeout. The session is then free
+    /// for the next stream.
     #[arg(long, env = "HALFSPACE_SESSION_IDLE_SECONDS", default_value_t = 30, global = true,
         value_parser = clap::value_parser!(u64).range(1..=3600))]
     pub session_idle_seconds: u64,
-    /// Connections at once.
+    /// Largest number of concurrent connections.
     #[arg(long, env = "HALFSPACE_CONNECTIONS_MAX", default_value_t = 1024, global = true,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub connections_max: u64,
-    /// Seconds of computing that a document of predictions, or an evaluation, may take.
+    /// Time limit of a prediction as a document or of an evaluation, in seconds of computing.
     #[arg(long, env = "HALFSPACE_ANSWER_SECONDS_MAX", default_value_t = 60.0, global = true,
         value_parser = positive)]
     pub answer_seconds_max: f64,
-    /// Deaths of processes after which a job that ran alone in each of them fails; attempts to read the data.
+    /// Number of process deaths after which a job fails, if the job ran alone in each of these processes.
+    /// Also the number of attempts to read the data of a job.
     #[arg(long, env = "HALFSPACE_ATTEMPTS_MAX", default_value_t = 5, global = true,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub attempts_max: u32,
 }
 
-/// Reads a secret. A refusal tells what is wrong without the secret, which clap's own would repeat.
+/// Parses a secret. The error message of clap would repeat the secret, so this parser writes a message
+/// without it.
 #[derive(Clone)]
 struct SecretParser;
 
@@ -439,7 +453,7 @@ fn positive(text: &str) -> Result<f64, String> {
 }
 
 impl Settings {
-    /// Jobs computed at once; none where others compute.
+    /// Number of jobs that this process computes at once; 0 in the role `api`.
     pub fn workers(&self) -> usize {
         let cores = || std::thread::available_parallelism().map_or(1, usize::from);
         match self.role {
@@ -448,7 +462,7 @@ impl Settings {
         }
     }
 
-    /// How to reach an object store.
+    /// The access to an object store.
     pub fn s3_access(&self) -> S3Access {
         let set = self.s3.clone();
         S3Access {
@@ -562,7 +576,8 @@ mod tests {
         let shown = format!("{read:?}");
         assert!(shown.contains("postgres://ada@db.example"), "{shown}");
         assert!(!shown.contains("s3cret"), "{shown}");
-        // Whoever reads the command line refuses nothing of it, since he would show it.
+        // The command line is parsed without a check of the URL. The error message of a check would show the
+        // URL.
         let line = ["halfspace", "--database-url", "s3cret"];
         let read = CommandLine::try_parse_from(line).expect("a command line");
         assert!(!format!("{read:?}").contains("s3cret"));
@@ -600,7 +615,7 @@ mod tests {
         let command = CommandLine::command();
         let mut arguments = command.get_arguments();
         let argument = arguments.find(|argument| argument.get_long() == Some("callback-secret"));
-        // Or `--help` would print the variable's value.
+        // Without this attribute `--help` would print the value of the variable.
         assert!(argument.is_some_and(clap::Arg::is_hide_env_values_set));
         let line = ["halfspace", "--callback-secret", &good];
         let read = CommandLine::try_parse_from(line).expect("a command line");

@@ -1,21 +1,22 @@
 //! halfspace: learning as a service.
 //!
-//! A tour, in the direction in which data flow; each module knows only those above it:
+//! The service runs Boolean half-space learners as durable jobs over HTTP. The modules are listed in the
+//! direction of the data flow. Each module knows only the modules above it:
 //!
-//! - [`memory`]: the allocator that counts, and the budget that work takes its memory from.
+//! - [`memory`]: the counting allocator, and the memory budget that work is charged to.
 //! - [`bits`]: packed vectors and the kernels over them.
 //! - [`learners`]: pure functions of data, parameters, a random generator and a run.
-//! - [`certificates`]: separability, the maximum margin and version spaces, decided and proved.
-//! - [`theory`]: what is proved, as numbers.
-//! - [`constructions`]: data built for a purpose, from the papers' proofs.
-//! - [`experiments`]: grids of seeded runs, measured beside what theory says, and their plots.
-//! - [`formats`]: bytes in, packed data out, errors with line and column.
-//! - [`records`]: what is stored, and the rules that hold wherever it is kept.
-//! - [`storage`]: where records and blobs are kept.
-//! - [`callbacks`]: one signed request that tells a server how its job ended.
-//! - [`jobs`]: claim, compute in the blocking pool, lease, progress, cancel.
-//! - [`http`]: every route, its schema and its errors.
-//! - [`config`] and [`app`]: settings, and the whole put together.
+//! - [`certificates`]: separability, maximum margin and version spaces, decided with proofs.
+//! - [`theory`]: proved bounds and probabilities as numbers.
+//! - [`constructions`]: special data from the proofs of the papers.
+//! - [`experiments`]: grids of seeded runs, measured beside the curves of theory, and their plots.
+//! - [`formats`]: parsing of bytes into packed data, with errors by line and column.
+//! - [`records`]: the stored things and the rules that hold in every store.
+//! - [`storage`]: the databases and blob stores that keep records and data.
+//! - [`callbacks`]: one signed request that tells a server how a job ended.
+//! - [`jobs`]: the claims, leases, computation, progress and cancellation of jobs.
+//! - [`http`]: all routes with their schemas and errors.
+//! - [`config`] and [`app`]: the settings, and the composition of the service.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 

@@ -1,4 +1,7 @@
-//! The command line: serve | migrate | backup | check | keys | openapi | healthcheck.
+//! The program `halfspace`: parses the command line and runs one command.
+//!
+//! The commands are serve, migrate, backup, check, keys, openapi and healthcheck. This file writes their
+//! output and chooses the exit status.
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
@@ -24,19 +27,19 @@ use halfspace::records::schedule::Weight;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-/// How long the blocking pool may take to see its stop flags.
+/// Time limit for the blocking pool to stop after the stop flags are set.
 const POOL_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The file in the data directory that tells `halfspace healthcheck` the address of the service.
+/// The file in the data directory with the address of the running service, for `halfspace healthcheck`.
 const ADDRESS_FILE: &str = "address";
 
-/// How long a health check waits for each step.
+/// Time limit of each step of a health check.
 const HEALTH_PATIENCE: Duration = Duration::from_secs(3);
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().collect();
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    // The settings that would say so are not read yet.
+    // The settings are not parsed yet, so the format of early errors comes from the variable itself.
     #[expect(clippy::disallowed_methods)]
     let variable = std::env::var("HALFSPACE_LOG_FORMAT").ok();
     let early = early_log_format(&arguments, variable.as_deref());
@@ -60,7 +63,7 @@ fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let command = line.command.unwrap_or(Command::Serve);
-    // Status 1 of a check means damage.
+    // For `check`, exit status 1 means damage.
     let failure = match command {
         Command::Check { .. } => ExitCode::from(2),
         _ => ExitCode::FAILURE,
@@ -115,7 +118,7 @@ fn run(
 }
 
 async fn serve(settings: &Settings, given: &[String]) -> Result<(), Box<dyn Error>> {
-    // Both come first: a signal during the start is then not lost.
+    // The handlers are installed first, so that a signal during the start is not lost.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let stop = CancellationToken::new();
@@ -132,7 +135,7 @@ async fn serve(settings: &Settings, given: &[String]) -> Result<(), Box<dyn Erro
     let operations = app::listen_for_operations(settings)?;
     let service = tokio::select! {
         opened = Service::open(settings) => opened?,
-        // What it opens may be long in answering, and nothing is lost with it.
+        // A slow store may delay the start. Nothing is lost if the start is abandoned.
         () = stop.cancelled() => return Ok(()),
     };
     let address = listener.local_addr()?;
@@ -150,7 +153,7 @@ async fn serve(settings: &Settings, given: &[String]) -> Result<(), Box<dyn Erro
     Ok(())
 }
 
-/// Tells a person and the log of the start.
+/// Reports the start in the log and on standard output.
 fn tell_start(
     settings: &Settings,
     address: SocketAddr,
@@ -176,13 +179,13 @@ fn tell_start(
         );
     }
     if settings.log_format == LogFormat::Text {
-        // The reader may have closed the pipe. The service starts all the same.
+        // The reader may have closed the pipe. The service starts nevertheless.
         let _ = welcome(address, settings.role);
     }
 }
 
-/// The address of the service that a health check is about: the one that the command line names, else
-/// the one that serves this data directory, else that of the settings.
+/// The address for a health check: the address on the command line, or the one of the service in this data
+/// directory, or the one in the settings.
 fn served_address(settings: &Settings, matches: &ArgMatches) -> SocketAddr {
     let told = || std::fs::read_to_string(settings.data_dir.join(ADDRESS_FILE)).ok();
     let told = || told()?.parse().ok();
@@ -192,7 +195,7 @@ fn served_address(settings: &Settings, matches: &ArgMatches) -> SocketAddr {
     }
 }
 
-/// Copies the store and says what the copy holds.
+/// Copies the store and reports the contents of the copy.
 async fn backup(settings: &Settings, directory: &Path) -> Result<(), Box<dyn Error>> {
     let copy = app::backup(settings, directory).await?;
     let mut out = std::io::stdout();
@@ -225,7 +228,7 @@ async fn backup(settings: &Settings, directory: &Path) -> Result<(), Box<dyn Err
 async fn check(settings: &Settings, json: bool) -> Result<ExitCode, Box<dyn Error>> {
     let mut out = std::io::stdout();
     let mut tell = |news: CheckNews| {
-        // The reader may have closed the pipe. The exit status is right all the same.
+        // The reader may have closed the pipe. The exit status is still correct.
         let _ = match news {
             CheckNews::Progress(text) => writeln!(std::io::stderr(), "{text}"),
             CheckNews::Damage(damage) if json => {
@@ -252,7 +255,7 @@ async fn check(settings: &Settings, json: bool) -> Result<ExitCode, Box<dyn Erro
     })
 }
 
-/// Does what is asked with API keys, and says what came of it.
+/// Runs a command for API keys and reports the result.
 async fn keys(settings: &Settings, command: KeysCommand) -> Result<(), Box<dyn Error>> {
     let mut out = std::io::stdout();
     match command {
@@ -291,7 +294,7 @@ async fn keys(settings: &Settings, command: KeysCommand) -> Result<(), Box<dyn E
     Ok(())
 }
 
-/// The limits that a key has of its own.
+/// The limits of this key that replace those of the settings.
 fn limits(quotas: &KeyQuotas) -> String {
     let told = [
         ("jobs", quotas.jobs_queued_max),
@@ -305,7 +308,7 @@ fn limits(quotas: &KeyQuotas) -> String {
         .collect()
 }
 
-/// What a person who has just started the service wants to know.
+/// Prints the address, the page of documentation and an example request.
 fn welcome(address: SocketAddr, role: Role) -> std::io::Result<()> {
     let address = reachable(address);
     let mut out = std::io::stdout();
@@ -324,7 +327,7 @@ fn welcome(address: SocketAddr, role: Role) -> std::io::Result<()> {
     out.flush()
 }
 
-/// An address that a client on this machine can connect to.
+/// Replaces an unspecified address by loopback, so that a client on this machine can connect.
 fn reachable(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(match address.ip() {
@@ -335,7 +338,7 @@ fn reachable(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Asks `/livez` of the service that these settings would start.
+/// Requests `/livez` at an address.
 fn healthcheck(listen: SocketAddr) -> Result<(), Box<dyn Error>> {
     let address = reachable(listen);
     let ask = || {

@@ -1,4 +1,4 @@
-//! API keys on the command line: made, listed and revoked beside whoever serves.
+//! The commands that create, list and revoke API keys beside a running service.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,10 +9,10 @@ use crate::records::{ApiKey, ApiKeyId, Clock, KeyQuotas, SecretDigest};
 use super::stores::{open_beside, open_existing};
 use super::{StartError, SystemClock, entropy, ids};
 
-/// Makes an API key; the key and its secret, which is kept nowhere.
+/// Creates an API key and returns the key with its secret. The secret is not stored.
 ///
 /// # Errors
-/// When the store cannot be opened, with the setting at fault, or does not take it.
+/// The store cannot be opened, or the store rejects the key. The first error names the setting at fault.
 pub async fn create_key(settings: &Settings, new: NewKey) -> Result<(ApiKey, String), StartError> {
     let ids = ids()?;
     let secret = format!("hsk_{}", URL_SAFE_NO_PAD.encode(entropy()?));
@@ -38,10 +38,10 @@ pub async fn create_key(settings: &Settings, new: NewKey) -> Result<(ApiKey, Str
     Ok((key, secret))
 }
 
-/// All API keys.
+/// Lists all API keys.
 ///
 /// # Errors
-/// When the store cannot be opened, with the setting at fault, or does not answer.
+/// The store cannot be opened or read. The first error names the setting at fault.
 pub async fn keys(settings: &Settings) -> Result<Vec<ApiKey>, StartError> {
     let (store, _data_dir) = open_existing(settings).await?;
     let keys = store.api_keys().await;
@@ -49,10 +49,10 @@ pub async fn keys(settings: &Settings) -> Result<Vec<ApiKey>, StartError> {
     keys.map_err(StartError::Keys)
 }
 
-/// Ends the force of an API key; whether there is such a key.
+/// Revokes an API key. Returns whether such a key exists.
 ///
 /// # Errors
-/// When the store cannot be opened, with the setting at fault, or does not answer.
+/// The store cannot be opened or written. The first error names the setting at fault.
 pub async fn revoke_key(settings: &Settings, id: ApiKeyId) -> Result<bool, StartError> {
     let (store, _data_dir) = open_existing(settings).await?;
     let revoked = store.revoke_api_key(id, SystemClock::start().now()).await;

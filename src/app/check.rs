@@ -1,4 +1,4 @@
-//! The command `check`: opens a store read-only and checks all records and blobs.
+//! The command `check`, which opens a store read-only and checks all records and blobs.
 
 use crate::config::Settings;
 use crate::jobs::{CheckNews, CheckSummary, check_store};
@@ -11,7 +11,7 @@ use super::stores::{no_store, of_data_dir, place, unusable_blobs};
 /// damage at once.
 ///
 /// # Errors
-/// When the store cannot be opened, or stops answering.
+/// The store cannot be opened or stops responding.
 pub async fn check(
     settings: &Settings,
     tell: &mut (dyn FnMut(CheckNews) + Send),
@@ -35,7 +35,7 @@ pub async fn check(
         }
         Place::Postgres(url) => postgres::open_to_check(url).await,
     };
-    // The blobs of a damaged database are checked all the same.
+    // The blobs are checked even if the database is damaged.
     let store = match opened {
         Ok(store) => Ok(store),
         Err(error @ StoreError::Corrupt(_)) => Err(error),
@@ -63,7 +63,7 @@ fn open_blobs(settings: &Settings, place: &BlobPlace) -> Result<Option<Blobs>, S
             opened.map(Some).ok_or_else(missing)
         }
         BlobPlace::Bucket(bucket) => {
-            // Nothing is fetched to be kept.
+            // A cache of 0 bytes keeps no fetched blob.
             let scratch = Scratch::below(&settings.data_dir);
             let opened = Blobs::bucket(bucket, &settings.s3_access(), scratch, 0);
             opened.map(Some).map_err(StartError::BlobUrl)

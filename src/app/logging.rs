@@ -1,4 +1,4 @@
-//! The log of the process, in one form from the first line to the last.
+//! The log of the process. All lines have the same format from the start to the end of the process.
 
 use std::io::IsTerminal;
 
@@ -6,10 +6,10 @@ use tracing_subscriber::EnvFilter;
 
 use crate::config::{LogFormat, Settings};
 
-/// Writes the log to the standard error, as the settings say.
+/// Starts logging to standard error with the level and the format of the settings.
 ///
 /// # Errors
-/// Directives that `--log` does not understand.
+/// The directives of `--log` are invalid.
 pub fn log_to_stderr(settings: &Settings) -> Result<(), String> {
     let filter = EnvFilter::try_new(&settings.log);
     let filter = filter.map_err(|error| format!("--log {}: {error}", settings.log))?;
@@ -23,15 +23,15 @@ pub fn log_to_stderr(settings: &Settings) -> Result<(), String> {
         LogFormat::Text => builder.init(),
         LogFormat::Json => {
             builder.json().init();
-            // A panic is a line of the log, and not three of plain text.
+            // The log of a panic is one JSON line instead of three lines of plain text.
             std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "a defect")));
         }
     }
     Ok(())
 }
 
-/// Writes the error that ends the process, as JSON where the log is JSON. The level of the log does not
-/// hold for it.
+/// Writes the error that ends the process, as JSON if the log is JSON. The log level does not suppress this
+/// error.
 pub fn tell_fatal(format: LogFormat, error: &str) {
     match format {
         LogFormat::Text => eprintln!("error: {error}"),

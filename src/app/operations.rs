@@ -1,5 +1,5 @@
-//! The routes of operators on an address, a thread and a runtime of their own: they answer however busy
-//! the service is.
+//! A second listener for the operations routes. It has its own address, thread and runtime, so these routes
+//! respond even when the service is busy.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -10,19 +10,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::http::{self, ServeLimits};
 
-/// Connections at once; probes and scrapers need few.
+/// The largest number of concurrent connections. Probes and scrapers need few.
 const CONNECTIONS_MAX: u64 = 64;
 
-/// A second listener, not answering yet.
+/// A bound listener that does not answer requests yet.
 pub struct Operations {
     listener: TcpListener,
 }
 
 impl Operations {
-    /// Listens on the address.
+    /// Binds the listener to an address.
     ///
     /// # Errors
-    /// When the address cannot be listened on.
+    /// The system refuses the address.
     pub fn listen(address: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
@@ -32,15 +32,15 @@ impl Operations {
     /// The address, with the port that the system chose for port 0.
     ///
     /// # Errors
-    /// When the system does not say.
+    /// The system does not return the address.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Answers until `stop`.
+    /// Answers requests until `stop`.
     ///
     /// # Errors
-    /// When the system gives no thread.
+    /// The runtime or the thread cannot be started.
     pub fn serve(self, router: Router, stop: CancellationToken) -> io::Result<JoinHandle<()>> {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()

@@ -1,5 +1,6 @@
-//! Opens what a process stands on: its directory, the database, the place for blobs. What will not do
-//! is told with the setting that chose it.
+//! Opening of the stores of a process: the data directory, the database and the place of the blobs.
+//!
+//! Every error names the setting that is at fault.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +13,10 @@ use crate::storage::{BlobPlace, Blobs, DataDir, Place, Store, StoreError, postgr
 
 use super::StartError;
 
-/// How long the place for blobs may take to show that it can be used.
+/// Time limit for the checks of the place of the blobs.
 const BLOBS_PATIENCE: Duration = Duration::from_secs(40);
 
-/// Opens directory and database, and does what only a sole owner of the directory may.
+/// Opens the data directory and the database. A process alone in the directory also cleans up after a crash.
 pub(super) async fn open_store(
     settings: &Settings,
     ids: &Ids,
@@ -30,8 +31,9 @@ pub(super) async fn open_store(
         tracing::info!(database = %url, "records are kept in a shared database");
     }
     let store = open_database(settings, &place, &data_dir).await?;
-    // Others may share a database without living in this directory, and the directory from other
-    // machines: their leases are theirs until they run out, and so is what they are writing.
+    // If this process alone uses the directory of an SQLite store, remaining leases and unfinished blobs
+    // belong to a dead process. With PostgreSQL, other processes may use other directories, or this directory
+    // from other machines. Their leases stay valid until they expire, and their blobs may still be in work.
     if data_dir.alone() && matches!(place, Place::Sqlite) {
         let terms = Jobs::release_terms(settings.limits.attempts_max);
         let released = store.release_all_leases(&terms, ids.now()).await;
@@ -48,7 +50,7 @@ pub(super) async fn open_store(
     Ok((store, data_dir))
 }
 
-/// Opens the database and brings its schema up to date.
+/// Opens the database and upgrades its schema.
 async fn open_database(
     settings: &Settings,
     place: &Place,
@@ -72,7 +74,7 @@ async fn open_database(
     }
 }
 
-/// Gets ready to use the place for blobs.
+/// Prepares the access to the place of the blobs. [`check_blobs`] then tests the access.
 pub(super) fn open_blobs(
     settings: &Settings,
     place: &BlobPlace,
@@ -102,7 +104,7 @@ pub(super) fn open_blobs(
     let limits = settings.limits();
     let blob_bytes_max = limits.dataset_bytes_max.max(limits.state_bytes_max);
     let cache_bytes_max = settings.limits.blob_cache_bytes_max;
-    // A blob has a header besides, and checks, which take at most a thirty-second.
+    // The header and the checksums of a blob take at most one thirty-second of its size.
     if cache_bytes_max <= blob_bytes_max.saturating_add(blob_bytes_max / 32) {
         return Err(StartError::BlobCache {
             cache_bytes_max,
@@ -114,7 +116,7 @@ pub(super) fn open_blobs(
     opened.map_err(StartError::BlobUrl)
 }
 
-/// Finds out that the place for blobs can be used, and is this database's.
+/// Checks that the place of the blobs is usable and belongs to this database.
 pub(super) async fn check_blobs(
     settings: &Settings,
     place: &BlobPlace,
@@ -140,7 +142,7 @@ pub(super) async fn check_blobs(
     })
 }
 
-/// Opens the store for a command beside whoever serves it.
+/// Opens the store for a command that runs beside a service.
 pub(super) async fn open_beside(
     settings: &Settings,
 ) -> Result<(Arc<dyn Store>, DataDir), StartError> {
@@ -152,7 +154,8 @@ pub(super) async fn open_beside(
     Ok((store, data_dir))
 }
 
-/// As [`open_beside`], where there is nothing to be done in a store that is made for it.
+/// Opens the store like [`open_beside`], but only an existing one. A command that finds no store must not
+/// create an empty one.
 pub(super) async fn open_existing(
     settings: &Settings,
 ) -> Result<(Arc<dyn Store>, DataDir), StartError> {

@@ -1,48 +1,48 @@
-//! Which addresses a callback may dial.
+//! The addresses that a callback may connect to.
 //!
-//! A client names where its callback goes, and the service dials from inside its operator's network,
-//! where much trusts whoever is inside. So only addresses of the public Internet are dialled, and
-//! those of networks that the operator allows. What is not public is the IANA registries of
-//! special-purpose addresses (RFC 6890, as of 2025), and what no registry says: an address by which
-//! a cloud tells its machines their credentials. Of IPv6 only 2000::/3 is given out at all, so
-//! everything else is refused without a list.
+//! A client chooses the URL of its callback, but the service connects from inside the operator's network,
+//! where many servers trust every internal client. The service therefore connects only to addresses of the
+//! public Internet and to networks that the operator permits. The addresses outside the public Internet are
+//! those of the IANA special-purpose registries (RFC 6890, as of 2025). Some clouds serve credentials to
+//! their machines at further addresses, and these are listed too. IPv6 allocates only 2000::/3, so all other
+//! IPv6 addresses are rejected without a list.
 //!
-//! An address inside another counts as the one it leads to. An IPv4-mapped one *is* that IPv4
-//! address to the system; behind NAT64 (RFC 6052) is the IPv4 address in its last 32 bits. The other
-//! ways to wrap one (6to4, Teredo, IPv4-compatible, IPv4-translated, NAT64 within one network) lead
-//! to no server that a callback could want, and are refused whatever they hold. What cannot be seen
-//! here: a public address, or a NAT64 prefix of the operator's own choice, that leads back inside.
+//! An address that contains another address counts as the address that it leads to. The system connects an
+//! IPv4-mapped address as IPv4. An address behind NAT64 (RFC 6052) contains the IPv4 address in its last 32
+//! bits. The other embeddings are 6to4, Teredo, IPv4-compatible, IPv4-translated and NAT64 within one
+//! network. No useful receiver stands behind these, so they are always rejected. This check cannot detect a
+//! public address that leads back inside, or a NAT64 prefix of the operator's own choice.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// The networks that may be dialled besides the public Internet.
+/// The networks that callbacks may connect to besides the public Internet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allowed(Vec<Network>);
 
-/// An address that is not dialled, and what it is.
+/// An address that callbacks must not connect to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{address} is not dialled: {kind}")]
 pub struct RefusedAddress {
     pub address: IpAddr,
-    /// What such an address is called.
+    /// The kind of the address, such as "loopback".
     pub kind: &'static str,
 }
 
 impl Allowed {
-    /// The public Internet and these networks.
+    /// Permits the public Internet and these networks.
     #[must_use]
     pub fn new(networks: Vec<Network>) -> Self {
         Self(networks)
     }
 
-    /// Whether this address may be dialled.
+    /// Checks whether callbacks may connect to an address.
     ///
     /// # Errors
-    /// What the address is, when it may not.
+    /// [`RefusedAddress`] with the kind of the address.
     pub fn check(&self, address: IpAddr) -> Result<(), RefusedAddress> {
-        // The system dials an IPv4-mapped address as the IPv4 address that it holds.
+        // The system connects an IPv4-mapped address as the IPv4 address inside it.
         let address = address.to_canonical();
         if self.0.iter().any(|network| network.contains(address)) {
             return Ok(());
@@ -51,7 +51,7 @@ impl Allowed {
     }
 }
 
-/// What an address is called that is not of the public Internet.
+/// The kind of an address outside the public Internet; `None` for a public address.
 fn special(address: IpAddr) -> Option<&'static str> {
     let mut table = SPECIAL.iter();
     if let Some((_, kind)) = table.find(|(network, _)| network.contains(address)) {
@@ -67,23 +67,24 @@ fn special(address: IpAddr) -> Option<&'static str> {
     (!GLOBAL_UNICAST.contains(address)).then_some("not a global unicast address")
 }
 
-/// Addresses with a common beginning, as `10.0.0.0/8` or `fd00::/8`; one address without `/`.
+/// A network of addresses with a common prefix, such as `10.0.0.0/8` or `fd00::/8`. Without `/` the network
+/// is one address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Network {
     address: IpAddr,
     prefix: u8,
 }
 
-/// The text is no network.
+/// The reason why a text is not a network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseNetworkError {
-    /// It is written otherwise.
+    /// The text has another form.
     #[error("a network is an address and, after a /, how many of its bits count, as 10.0.0.0/8")]
     Form,
-    /// The address goes on after the bits that count.
+    /// The address has bits set beyond the prefix.
     #[error("the address has bits beyond its first {prefix}; the network is {network}")]
     HostBits { prefix: u8, network: Network },
-    /// It is IPv4 within IPv6, which is dialled as IPv4.
+    /// The address is IPv4-mapped. Such an address is connected as IPv4, so the network would never match.
     #[error("an IPv4-mapped address counts as IPv4: write the network as IPv4")]
     Mapped,
 }
@@ -97,7 +98,7 @@ impl Network {
         }
     }
 
-    /// A network by the first half of its address; the other half is 0.
+    /// Makes a network from the first half of its address. The second half is 0.
     const fn v6(head: [u16; 4], prefix: u8) -> Self {
         let [a, b, c, d] = head;
         Self {
@@ -106,13 +107,13 @@ impl Network {
         }
     }
 
-    /// Whether this network has every address of the family.
+    /// Whether this network contains every address of its family.
     #[must_use]
     pub fn is_everything(&self) -> bool {
         self.prefix == 0
     }
 
-    /// Whether the address is of this network. No IPv4 network has an IPv6 address, or the reverse.
+    /// Whether this network contains an address. An IPv4 network contains no IPv6 address, and the reverse.
     #[must_use]
     pub fn contains(&self, address: IpAddr) -> bool {
         let common = (bits(self.address) ^ bits(address)).leading_zeros();
@@ -133,7 +134,7 @@ impl Network {
     }
 }
 
-/// The bits of an address, from the highest on.
+/// The bits of an address, starting at the highest bit of the result.
 fn bits(address: IpAddr) -> u128 {
     match address {
         IpAddr::V4(address) => u128::from(address.to_bits()) << 96,
@@ -177,14 +178,14 @@ impl fmt::Display for Network {
     }
 }
 
-/// Where IPv4 addresses stand behind a translator: they are the last 32 bits.
+/// The NAT64 prefix of RFC 6052. The last 32 bits of such an address are an IPv4 address.
 const NAT64: Network = Network::v6([0x64, 0xff9b, 0, 0], 96);
 
-/// All of IPv6 that is given out for single machines of the Internet.
+/// The part of IPv6 that is allocated to single machines of the Internet.
 const GLOBAL_UNICAST: Network = Network::v6([0x2000, 0, 0, 0], 3);
 
-/// What is not of the public Internet, the narrower before the wider. The IPv6 networks outside of
-/// [`GLOBAL_UNICAST`] stand here for their names only.
+/// The networks outside the public Internet, each narrower network before the wider one. The IPv6 networks
+/// outside [`GLOBAL_UNICAST`] would be rejected anyway and are listed only for their names.
 const SPECIAL: [(Network, &str); 32] = [
     (Network::v4([0, 0, 0, 0], 32), "unspecified"),
     (Network::v4([0, 0, 0, 0], 8), "this network"),
@@ -356,7 +357,8 @@ mod tests {
                 "Teredo",
                 &["2001::1", "2001:0:4136:e378:8000:63bf:3fff:fdd2"],
             ),
-            // IPv4-compatible, IPv4-translated, NAT64 of one network, discarded, segment routing.
+            // IPv4-compatible, IPv4-translated, NAT64 of one network, discard-only and segment routing
+            // addresses.
             (
                 "not a global unicast address",
                 &["::2", "::127.0.0.1", "::ffff:0:127.0.0.1"],
@@ -391,7 +393,7 @@ mod tests {
         for address in ["10.0.0.1", "::", "fd00::1"] {
             assert!(kind(address, &loopback).is_some(), "{address}");
         }
-        // What is behind a translator is not this machine's loopback.
+        // An address behind a translator is not the loopback of this machine.
         assert_eq!(kind("64:ff9b::127.0.0.1", &loopback), Some("loopback"));
         assert_eq!(kind("64:ff9b::127.0.0.1", &["64:ff9b::/96"]), None);
         assert_eq!(kind("fd12::1", &["fd00::/8"]), None);
@@ -454,7 +456,7 @@ mod tests {
         }
     }
 
-    /// A wider network that stood first would give its name to the narrower one.
+    /// An earlier wider network would hide the name of a narrower one.
     #[test]
     fn the_narrower_network_stands_before_the_wider() {
         for (later, (network, _)) in SPECIAL.iter().enumerate() {

@@ -1,9 +1,9 @@
-//! Delivers one callback: resolves, checks, dials, signs, sends, and judges the answer.
+//! Delivery of one callback: resolve, check, connect, sign, send and judge the response.
 //!
-//! Every address is checked by [`Allowed`] after names are resolved, and what was checked is what is
-//! dialled: no second look-up stands between, so no name can change its mind there. There is one
-//! connection a delivery. It goes straight to the receiver, whatever proxies the environment names,
-//! and follows no redirect. Of the answer only the head is read, and that within bounds.
+//! [`Allowed`] checks every address after the name is resolved, and the connection goes to the checked
+//! address. There is no second lookup in between, so a changed DNS answer cannot redirect the connection.
+//! Each delivery opens one connection. The connection ignores the proxies of the environment and follows no
+//! redirect. Only the head of the response is read, up to fixed limits.
 
 use std::io;
 use std::net::SocketAddr;
@@ -33,13 +33,13 @@ use super::address::{Allowed, RefusedAddress};
 use super::signature::Signer;
 use super::url::{CallbackUrl, CallbackUrlError, Destination};
 
-/// How long one attempt may take in all.
+/// Time limit of one attempt as a whole.
 pub const DELIVERY_LIMIT: Duration = Duration::from_secs(10);
 
-/// Addresses of a name that are tried; each gets an equal part of the time.
+/// The largest number of addresses of a name to try. Each address gets an equal share of the time.
 const ADDRESSES_MAX: usize = 4;
 
-/// Bytes and fields of the head of an answer.
+/// Limits of the response head, in bytes and in header fields.
 const ANSWER_BYTES_MAX: usize = 16 * 1024;
 const ANSWER_FIELDS_MAX: usize = 100;
 
@@ -53,51 +53,52 @@ pub struct CallbackClient {
     limit: Duration,
 }
 
-/// Why a callback was not delivered.
+/// The reason why a callback was not delivered.
 #[derive(Debug, thiserror::Error)]
 pub enum DeliveryError {
-    /// The address is not to be dialled, or none of those that the name has.
+    /// The address is not permitted, or no address of the name is.
     #[error(transparent)]
     Refused(#[from] RefusedAddress),
     /// The name has no address.
     #[error("the name {name} was not resolved: {source}")]
     Unresolved { name: String, source: io::Error },
-    /// Nobody listens there, or nobody can be reached.
+    /// The connection was refused or the host cannot be reached.
     #[error("no connection to {address}: {source}")]
     Connect {
         address: SocketAddr,
         source: io::Error,
     },
-    /// Nobody there took the connection in time.
+    /// No address accepted the connection in time.
     #[error("no connection within {} ms", .limit.as_millis())]
     Undialled { limit: Duration },
-    /// No encrypted connection came about: an unknown or wrong certificate, for one.
+    /// The TLS handshake failed, for example because of an unknown or wrong certificate.
     #[error("TLS: {0}")]
     Tls(io::Error),
-    /// The connection ended before an answer did, or what came was not HTTP.
+    /// The connection ended before a response, or the response was not HTTP.
     #[error("no answer: {0}")]
     Exchange(hyper::Error),
-    /// It took too long.
+    /// The response did not arrive in time.
     #[error("no answer within {} ms", .limit.as_millis())]
     TimedOut { limit: Duration },
-    /// The receiver points elsewhere. That is not followed: elsewhere was never checked.
+    /// The receiver redirects the request. Redirects are not followed, because their addresses were not
+    /// checked.
     #[error("the answer is {status}, and redirects are not followed")]
     Redirected { status: StatusCode },
-    /// The receiver wants no more of this (410).
+    /// The receiver wants no further attempts (410).
     #[error("the answer is 410 Gone")]
     Gone,
-    /// The receiver answered with something else than success.
+    /// The response has another status than success.
     #[error("the answer is {status}")]
     Status {
         status: StatusCode,
-        /// For how long it asks to be left alone.
+        /// The delay that the receiver asks for.
         retry_after: Option<Duration>,
     },
 }
 
 impl DeliveryError {
-    /// Whether no connection was made. The client learns no more about the failure, because the reason would
-    /// reveal names and ports of a network that the client cannot reach.
+    /// Whether no connection was made. The client learns no further detail about such a failure. The detail
+    /// would reveal names and ports of a network that the client cannot reach.
     #[must_use]
     pub fn is_before_connection(&self) -> bool {
         matches!(
@@ -115,7 +116,7 @@ impl DeliveryError {
         matches!(self, Self::Gone)
     }
 
-    /// For how long the receiver asks to be left alone.
+    /// The delay before the next attempt that the receiver asks for.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
@@ -125,7 +126,7 @@ impl DeliveryError {
     }
 }
 
-/// The certificates that this system trusts. Those that cannot be read are left out.
+/// The root certificates that this system trusts. Unreadable certificates are skipped.
 #[must_use]
 pub fn system_roots() -> RootCertStore {
     let mut roots = RootCertStore::empty();
@@ -134,8 +135,9 @@ pub fn system_roots() -> RootCertStore {
 }
 
 impl CallbackClient {
-    /// A client that signs by `signer`, dials what is `allowed`, trusts `roots`, and gives each
-    /// attempt `limit` ([`DELIVERY_LIMIT`], but for tests).
+    /// Makes a client that signs with `signer`, connects to `allowed` addresses and trusts `roots`.
+    ///
+    /// `limit` is the time limit per attempt. Only tests use another limit than [`DELIVERY_LIMIT`].
     #[must_use]
     pub fn new(signer: Signer, allowed: Allowed, roots: RootCertStore, limit: Duration) -> Self {
         let provider = Arc::new(ring::default_provider());
@@ -152,25 +154,27 @@ impl CallbackClient {
         }
     }
 
-    /// How long one attempt may take in all.
+    /// Time limit of one attempt as a whole.
     #[must_use]
     pub fn limit(&self) -> Duration {
         self.limit
     }
 
-    /// Reads the URL that a client wants to be called back at.
+    /// Parses the callback URL of a client.
     ///
     /// # Errors
-    /// What is wrong with it, a literal address that is not dialled included.
+    /// The fault of the URL. A literal address that is not permitted is a fault.
     pub fn accept(&self, text: &str) -> Result<CallbackUrl, CallbackUrlError> {
         CallbackUrl::parse(text, &self.allowed)
     }
 
-    /// Delivers the JSON document `body`, signed as of `now`. The id, which receivers know repeated
-    /// deliveries by, is that of the job: a job ends once.
+    /// Delivers the JSON document `body` with a signature of the time `now`.
+    ///
+    /// The id lets receivers detect repeated deliveries. The id of the job serves, because a job ends only
+    /// once.
     ///
     /// # Errors
-    /// Whatever is not an answer of success (2xx) within the time.
+    /// Any outcome but a response of success (2xx) within the time limit.
     pub async fn deliver(
         &self,
         url: &CallbackUrl,
@@ -231,7 +235,7 @@ impl CallbackClient {
         answer(stream.map_err(DeliveryError::Tls)?, request).await
     }
 
-    /// Connects to the first address that answers, of those that may be dialled.
+    /// Connects to the first permitted address that accepts the connection.
     async fn dial(&self, url: &CallbackUrl) -> Result<TcpStream, DeliveryError> {
         let found = resolved(url).await?;
         let addresses = permitted(found, &self.allowed)?;
@@ -248,7 +252,7 @@ impl CallbackClient {
     }
 }
 
-/// The addresses of a URL, at least one. None of them is checked yet.
+/// The addresses of a URL, at least one. They are not checked yet.
 async fn resolved(url: &CallbackUrl) -> Result<Vec<SocketAddr>, DeliveryError> {
     match url.destination() {
         Destination::Address(address) => Ok(vec![SocketAddr::new(address, url.port())]),
@@ -267,7 +271,7 @@ async fn resolved(url: &CallbackUrl) -> Result<Vec<SocketAddr>, DeliveryError> {
     }
 }
 
-/// Those of the addresses that may be dialled, in their order, the first few.
+/// The first few permitted addresses, in their order.
 fn permitted(found: Vec<SocketAddr>, allowed: &Allowed) -> Result<Vec<SocketAddr>, RefusedAddress> {
     let mut refused = None;
     let mut addresses = Vec::new();
@@ -284,7 +288,7 @@ fn permitted(found: Vec<SocketAddr>, allowed: &Allowed) -> Result<Vec<SocketAddr
     }
 }
 
-/// Whom the certificate must name.
+/// The name that the receiver's certificate must contain.
 fn server_name(url: &CallbackUrl) -> io::Result<ServerName<'static>> {
     match url.destination() {
         Destination::Address(address) => Ok(ServerName::IpAddress(address.into())),
@@ -292,8 +296,8 @@ fn server_name(url: &CallbackUrl) -> io::Result<ServerName<'static>> {
     }
 }
 
-/// Sends the request and reads the head of the answer. The rest is left unread: the connection ends
-/// with this function.
+/// Sends the request and reads the head of the response. The connection ends with this function, and the body
+/// stays unread.
 async fn answer(
     stream: impl AsyncRead + AsyncWrite + Unpin,
     request: Request<Full<Bytes>>,
@@ -308,14 +312,14 @@ async fn answer(
     let answered = tokio::select! {
         biased;
         answered = &mut answer => answered,
-        // A connection that has ended has brought its answer or the reason why there is none.
+        // An ended connection has already stored the response, or the reason why there is none.
         _ = &mut connection => answer.await,
     };
     let (head, _) = answered.map_err(DeliveryError::Exchange)?.into_parts();
     Ok((head.status, head.headers))
 }
 
-/// What an answer means, by the standard's reading of status codes.
+/// Judges a response by the status codes of the standard.
 fn judged(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> Result<(), DeliveryError> {
     if status.is_success() {
         Ok(())
@@ -332,7 +336,7 @@ fn judged(status: StatusCode, headers: &HeaderMap, now: Timestamp) -> Result<(),
     }
 }
 
-/// What `Retry-After` asks for: a number of seconds, or a date.
+/// The delay in the header `Retry-After`, given as a number of seconds or as a date.
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     let text = headers.get(header::RETRY_AFTER)?.to_str().ok()?;
     if let Ok(seconds) = text.parse() {

@@ -1,13 +1,15 @@
-//! Callbacks: one signed request that tells a client's server how its job ended.
+//! Callbacks: one signed HTTP request that tells a client's server how a job ended.
 //!
-//! The form is Standard Webhooks 1.0 (<https://www.standardwebhooks.com>): its headers, its
-//! signature, its meaning of an answer. Here is how one callback is delivered, and when it is tried
-//! again; what waits to be delivered is the store's, and who delivers it is `jobs`. Of the request
-//! that asked for the callback nothing is known here.
+//! The form is Standard Webhooks 1.0 (<https://www.standardwebhooks.com>). The standard defines the headers,
+//! the signature and the meaning of a response. This module delivers one callback and computes the time of
+//! the next attempt. The store keeps the pending callbacks, and `jobs` decides which worker delivers them.
+//! This module knows nothing of the request that asked for the callback.
 //!
-//! - [`client`] delivers one callback, to addresses that may be dialled and no others.
-//! - [`address`] says which those are, [`url`] what a client may name.
-//! - [`signature`] signs; [`schedule`] says when to try again.
+//! - [`client`] delivers one callback and connects only to permitted addresses.
+//! - [`address`] decides which addresses are permitted.
+//! - [`url`] checks the callback URL of a client.
+//! - [`signature`] signs the request.
+//! - [`schedule`] computes the delay before a retry.
 
 pub mod address;
 pub mod client;

@@ -1,20 +1,22 @@
-//! When a callback is tried again.
+//! Delays between the attempts to deliver a callback.
 //!
-//! The delays are those that Standard Webhooks 1.0 gives as its example: ten attempts over a bit
-//! more than three days. To each up to a fifth is added at random, so that what failed together
-//! does not come back together; nothing is ever tried earlier than the table says.
+//! The delays are the example schedule of Standard Webhooks 1.0: ten attempts over a little more than three
+//! days. Each delay is increased at random by up to a fifth, so that callbacks that failed together do not
+//! return together. A retry never comes earlier than the schedule says.
 
 use std::time::Duration;
 
-/// Seconds after the first failure, the second, and so on. After the last there is no more attempt.
+/// Seconds from the first failure to the next attempt, then from the second failure, and so on. After the
+/// tenth failure there is no further attempt.
 const DELAYS_SECONDS: [u64; 9] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400];
 
-/// The longest that a receiver may ask to be left alone.
+/// The longest delay that a receiver may ask for.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(86_400);
 
-/// How long after the failure number `failures` (from 1) to try again; none when that was the last
-/// attempt. The receiver may ask for a later time by `retry_after`, never for an earlier one.
-/// `random` is any number, drawn anew each time.
+/// The delay after failure number `failures` (counted from 1). `None` means that this was the last attempt.
+///
+/// With `retry_after` the receiver may ask for a later retry but never for an earlier one. `random` is a
+/// random number that must be drawn for each call.
 #[must_use]
 pub fn retry_delay(failures: u32, retry_after: Option<Duration>, random: u64) -> Option<Duration> {
     let index = usize::try_from(failures.checked_sub(1)?).ok()?;
@@ -37,7 +39,7 @@ mod tests {
             .map_while(|failures| retry_delay(failures, None, 0))
             .collect();
         assert_eq!(delays.len(), 9);
-        // Its column "time since start", summed: 75:35:05.
+        // The total of the standard's column "time since start": 75:35:05.
         let all: Duration = delays.iter().sum();
         assert_eq!(all, 75 * HOUR + Duration::from_secs(35 * 60 + 5));
         assert_eq!(delays[..2], [5, 300].map(Duration::from_secs));

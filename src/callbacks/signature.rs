@@ -1,9 +1,10 @@
-//! Signatures of callbacks, and the secrets that they are made with.
+//! Signatures of callbacks and the secrets that make them.
 //!
-//! Standard Webhooks 1.0, symmetric: `v1,` and the base64 of HMAC-SHA256 over the message's id, the
-//! time of the attempt in seconds and the body, with full stops between. A secret is written
-//! `whsec_` and the base64 of its 24 to 64 bytes. Whoever turns from one secret to another gives
-//! both for a while: then there are two signatures, and receivers need one that fits.
+//! The scheme is the symmetric one of Standard Webhooks 1.0. A signature is `v1,` and the base64 of an
+//! HMAC-SHA256. The signed text is the message id, the time of the attempt in seconds and the body, joined by
+//! full stops. A secret is written as `whsec_` and the base64 of its 24 to 64 bytes. To replace a secret, an
+//! operator configures the old and the new secret for some time. Each callback then carries two signatures,
+//! and a receiver accepts the callback if one of them matches.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,26 +14,26 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// How a secret begins.
+/// The prefix of a written secret.
 const PREFIX: &str = "whsec_";
 
-/// Bytes of a secret, as the standard has them.
+/// The length of a secret in bytes, as the standard demands.
 const SECRET_BYTES: std::ops::RangeInclusive<usize> = 24..=64;
 
-/// A key that callbacks are signed with. It is never shown.
+/// A key that signs callbacks. `Debug` output hides the key.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(Vec<u8>);
 
-/// What is wrong with a secret, told without a part of it.
+/// The fault of a written secret. The message never quotes the secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParseSecretError {
-    /// It begins otherwise.
+    /// The prefix `whsec_` is missing.
     #[error("a secret begins with whsec_, and its bytes follow in base64")]
     Prefix,
-    /// What follows is something else.
+    /// The text after the prefix is not base64.
     #[error("what follows whsec_ is not base64 (of the standard alphabet, padded)")]
     Base64,
-    /// It is too short to be safe, or too long for the standard.
+    /// The secret is too short to be safe or too long for the standard.
     #[error("a secret has 24 to 64 bytes, and this one {bytes}")]
     Length { bytes: usize },
 }
@@ -57,20 +58,21 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Signs with one secret, or with each of several.
+/// Signs messages with one secret or with each of several secrets.
 #[derive(Clone, Debug)]
 pub struct Signer(Vec<Secret>);
 
 impl Signer {
-    /// A signer with these secrets; none without a secret.
+    /// Makes a signer with these secrets; `None` if there is no secret.
     #[must_use]
     pub fn new(secrets: Vec<Secret>) -> Option<Self> {
         (!secrets.is_empty()).then_some(Self(secrets))
     }
 
-    /// The value of the header `webhook-signature`: a signature a secret, in their order.
+    /// The value of the header `webhook-signature`: one signature per secret, in the order of the secrets.
     ///
-    /// Neither `id` nor a time holds a full stop, so no two messages are signed as the same bytes.
+    /// Neither `id` nor a time contains a full stop. Two different messages therefore never give the same
+    /// signed bytes.
     #[must_use]
     pub fn sign(&self, id: &str, seconds: i64, body: &[u8]) -> String {
         debug_assert!(!id.contains('.'), "{id} would blur where the time begins");
@@ -94,7 +96,7 @@ mod tests {
         Signer::new(secrets.collect()).unwrap()
     }
 
-    /// A message whose signature the reference libraries of the standard test themselves with.
+    /// A test vector of the standard's reference libraries.
     struct Vector {
         secret: &'static str,
         id: &'static str,

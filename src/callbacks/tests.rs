@@ -1,4 +1,4 @@
-//! Deliveries to a server on the loopback address, which answers well, badly, or not at all.
+//! Deliveries to a test server on the loopback address with good, bad and missing responses.
 
 mod receiver;
 
@@ -18,7 +18,7 @@ use crate::records::{JobId, Timestamp};
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const BODY: &str = r#"{"type":"job.succeeded"}"#;
 
-/// More than an exchange with this machine takes.
+/// Longer than any exchange within one machine takes.
 const AMPLE: Duration = Duration::from_secs(30);
 
 fn signer() -> Signer {
@@ -30,7 +30,7 @@ fn loopback() -> Allowed {
     Allowed::new(vec!["127.0.0.0/8".parse::<Network>().unwrap()])
 }
 
-/// Dials loopback, trusts nobody.
+/// A client that may connect to loopback and trusts no certificate.
 fn client(limit: Duration) -> CallbackClient {
     CallbackClient::new(signer(), loopback(), RootCertStore::empty(), limit)
 }
@@ -44,12 +44,12 @@ fn id() -> JobId {
 }
 
 async fn deliver(client: &CallbackClient, url: &str) -> Result<(), DeliveryError> {
-    // As it comes from the store: it was accepted by a client that allowed more.
+    // The URL comes from the store. The client that accepted it permitted more addresses.
     let url = CallbackUrl::parse(url, &loopback()).unwrap();
     client.deliver(&url, id(), Bytes::from(BODY), now()).await
 }
 
-/// What comes of a delivery to a receiver with this one answer.
+/// The outcome of a delivery to a receiver that gives this response.
 async fn outcome(answer: Answer) -> Result<(), DeliveryError> {
     let receiver = Receiver::plain(vec![answer]).await;
     let url = format!("http://{}/", receiver.address);
@@ -134,7 +134,7 @@ async fn a_redirect_is_a_failure_that_is_not_followed() {
         };
         assert_eq!(told, status);
     }
-    // The first that it hears is this, and not a client that followed.
+    // This request is the first to reach the receiver, so the client did not follow the redirect.
     let url = format!("http://{}/first", elsewhere.address);
     deliver(&client(AMPLE), &url).await.unwrap();
     assert_eq!(elsewhere.request().await.line, "POST /first HTTP/1.1");
@@ -184,7 +184,7 @@ async fn a_receiver_says_when_to_come_back() {
     for (value, seconds) in [
         ("120", Some(120)),
         ("0", Some(0)),
-        // 37 seconds after `now`, but for its milliseconds.
+        // 37 seconds after `now` without its milliseconds.
         ("Tue, 14 Nov 2023 22:13:57 GMT", Some(36)),
         ("Tue, 14 Nov 2023 22:13:19 GMT", None),
         ("-5", None),
@@ -202,7 +202,7 @@ async fn a_refused_address_hears_nothing() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let refuses = CallbackClient::new(signer(), Allowed::default(), RootCertStore::empty(), AMPLE);
-    // A literal, one in disguise, and a name.
+    // A literal address, an IPv4-mapped one and a name.
     for host in ["127.0.0.1", "[::ffff:127.0.0.1]", "localhost"] {
         let url = format!("http://{host}:{}/", address.port());
         let error = deliver(&refuses, &url).await.unwrap_err();
@@ -238,7 +238,7 @@ async fn a_literal_address_is_refused_before_there_is_a_job() {
 
 #[tokio::test]
 async fn a_name_without_an_address_and_a_port_without_a_listener() {
-    // A label of more than 63 characters: no resolver has to ask anybody.
+    // A label of more than 63 characters fails in the resolver without a query.
     let nowhere = format!("http://{}.invalid/", "a".repeat(70));
     let error = deliver(&client(AMPLE), &nowhere).await.unwrap_err();
     assert!(matches!(error, DeliveryError::Unresolved { .. }), "{error}");

@@ -1,7 +1,7 @@
-//! What a client may name as the place of its callback.
+//! The URL of a callback, as a client gives it.
 //!
-//! One parser reads the text (WHATWG's, as browsers have it), and both the check and the dialling
-//! go by what it read: so `http://0x7f.1` is 127.0.0.1 to both.
+//! One parser (WHATWG's, as in browsers) reads the text. The check of the address and the connection both use
+//! the parsed URL. `http://0x7f.1` is therefore 127.0.0.1 in both.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,51 +11,52 @@ use url::{Host, Position, Url};
 
 use super::address::{Allowed, RefusedAddress};
 
-/// Bytes of a callback's URL, as given and as understood.
+/// The largest length of a callback's URL in bytes, both as given and as parsed.
 pub const URL_BYTES_MAX: usize = 2048;
 
-/// Where a callback goes: http or https, with neither user nor fragment.
+/// The URL of a callback. The scheme is http or https, and there is neither a user nor a fragment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallbackUrl {
     url: Url,
-    /// What is asked for there.
+    /// Path and query, as the request line has them.
     target: PathAndQuery,
 }
 
-/// Why a text is no place for a callback.
+/// The reason why a text is not a valid callback URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CallbackUrlError {
-    /// It is too long.
+    /// The URL exceeds [`URL_BYTES_MAX`].
     #[error("a callback's URL has at most {URL_BYTES_MAX} bytes")]
     TooLong,
-    /// It begins with another scheme, or with none.
+    /// The scheme is missing or is neither http nor https.
     #[error("a callback's URL begins with http:// or https://")]
     Scheme,
-    /// It is no URL.
+    /// The text is not a URL.
     #[error("this is no URL: {reason}")]
     Malformed { reason: String },
-    /// It holds a name or password, which would be stored and be sent to whoever answers.
+    /// The URL contains a user name or a password. Both would be stored and sent to the receiver.
     #[error("a callback's URL names no user and no password")]
     User,
-    /// It has a fragment, which no server would see.
+    /// The URL has a fragment. No server would receive a fragment.
     #[error("a callback's URL has no fragment (#)")]
     Fragment,
-    /// It names an address that is not dialled.
+    /// The URL contains a literal address that is not permitted.
     #[error(transparent)]
     Refused(#[from] RefusedAddress),
 }
 
 impl CallbackUrl {
-    /// Reads what a client gave. A literal address is checked here; what a name leads to, only when
-    /// it is dialled.
+    /// Parses the URL of a client. A literal address is checked here. The addresses of a host name are
+    /// checked only at delivery.
     ///
     /// # Errors
-    /// The first thing wrong.
+    /// The first fault of the text.
     pub fn parse(text: &str, allowed: &Allowed) -> Result<Self, CallbackUrlError> {
         if text.len() > URL_BYTES_MAX {
             return Err(CallbackUrlError::TooLong);
         }
-        // Browsers drop line breaks and take `\` for `/`; in a callback they are mistakes, or worse.
+        // Browsers drop line breaks and read `\` as `/`. In a callback such characters are mistakes or
+        // attacks.
         let odd = |c: char| c.is_control() || c.is_whitespace() || c == '\\';
         if text.contains(odd) {
             let reason = "it holds a space, a control character or a backslash";
@@ -86,19 +87,19 @@ impl CallbackUrl {
         Ok(url)
     }
 
-    /// The URL as it was understood: what is stored.
+    /// The parsed URL as text. The store keeps this form.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.url.as_str()
     }
 
-    /// Whether the exchange is to be encrypted.
+    /// Whether the scheme is https.
     #[must_use]
     pub fn is_encrypted(&self) -> bool {
         self.url.scheme() == "https"
     }
 
-    /// Whom to reach.
+    /// The host to connect to.
     #[must_use]
     pub fn destination(&self) -> Destination<'_> {
         match self.url.host() {
@@ -109,14 +110,14 @@ impl CallbackUrl {
         }
     }
 
-    /// The port, which is the scheme's own when the URL has none.
+    /// The port. A URL without a port has the port of its scheme.
     #[must_use]
     pub fn port(&self) -> u16 {
         let port = self.url.port_or_known_default();
         port.expect("http and https have ports of their own")
     }
 
-    /// Host and port, as the header `host` has them.
+    /// Host and port, as in the header `host`.
     #[must_use]
     pub fn authority(&self) -> &str {
         &self.url[Position::BeforeHost..Position::AfterPort]
@@ -140,7 +141,7 @@ impl fmt::Display for CallbackUrl {
 pub enum Destination<'u> {
     /// A literal address.
     Address(IpAddr),
-    /// A name that is yet to be resolved.
+    /// A host name to resolve.
     Name(&'u str),
 }
 
@@ -260,7 +261,8 @@ mod tests {
         let longest = format!("http://example.com/{}", "a".repeat(URL_BYTES_MAX - 19));
         assert!(parse(&longest).is_ok());
         assert_eq!(parse(&format!("{longest}a")), Err(TooLong));
-        // Short as it was given, long as it is sent.
+        // The parser encodes each of these characters as six, so the URL is short as given and too long as
+        // sent.
         let swelling = format!("http://example.com/{}", "ü".repeat(900));
         assert_eq!(parse(&swelling), Err(TooLong));
     }
@@ -302,7 +304,7 @@ mod tests {
     }
 
     proptest! {
-        /// What was stored is read again as the same place.
+        /// The stored text of a URL parses to the same URL.
         #[test]
         fn a_url_is_understood_once(text in "https?://[a-z0-9.]{1,12}(:[0-9]{1,4})?/\\PC{0,24}") {
             if let Ok(url) = parse(&text) {

@@ -1,4 +1,4 @@
-//! The settings that were given, as opposed to defaults.
+//! The settings that an operator has set, as opposed to defaults, and a check for unknown variables.
 
 use std::ffi::OsStr;
 
@@ -7,8 +7,8 @@ use clap::{ArgMatches, CommandFactory};
 
 use super::{CommandLine, LogFormat};
 
-/// The settings that the command line or the environment gives, as `--flag=value`; of a secret, the flag
-/// alone.
+/// The settings from the command line and the environment, as `--flag=value`. A secret setting appears
+/// without its value.
 pub fn given_settings(matches: &ArgMatches) -> Vec<String> {
     let command = CommandLine::command();
     let given = command.get_arguments().filter(|argument| {
@@ -27,12 +27,12 @@ pub fn given_settings(matches: &ArgMatches) -> Vec<String> {
     told.collect()
 }
 
-/// Whether the command line itself, and not the environment or a default, says where to listen.
+/// Whether the command line gives the address to listen on. The environment and the default do not count.
 pub fn names_listen(matches: &ArgMatches) -> bool {
     matches.value_source("listen") == Some(ValueSource::CommandLine)
 }
 
-/// The form of errors that come before the settings are read.
+/// The log format for errors that occur before the settings are parsed.
 pub fn early_log_format(arguments: &[String], variable: Option<&str>) -> LogFormat {
     let flag = arguments
         .windows(2)
@@ -44,7 +44,7 @@ pub fn early_log_format(arguments: &[String], variable: Option<&str>) -> LogForm
     }
 }
 
-/// The first environment variable that looks like a setting and is none, of those given.
+/// The first environment variable with the prefix of a setting that is not a setting.
 pub fn unknown_variable(names: impl IntoIterator<Item = String>) -> Option<String> {
     let command = CommandLine::command();
     let known: Vec<_> = command

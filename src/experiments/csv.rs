@@ -1,14 +1,14 @@
-//! A chart as a table.
+//! A chart as a CSV table.
 
 use std::fmt::Write;
 
 use super::outcome::Chart;
 
-/// A header, and one line a measured point, a place of a curve of theory, or a mark.
+/// Writes a header, then one line per measured point, per point of a theory curve and per mark.
 pub fn table(chart: &Chart) -> String {
     let mut text = "kind,label,x,y,low,high,runs,censored\n".to_owned();
     let number = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
-    // Writing to a string does not fail.
+    // `writeln!` into a `String` cannot fail.
     for series in &chart.series {
         let label = field(&series.label);
         for point in &series.points {
@@ -32,7 +32,7 @@ pub fn table(chart: &Chart) -> String {
     text
 }
 
-/// A field, quoted where it must be.
+/// Quotes a field if it contains a comma, a quotation mark or a line break.
 fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))

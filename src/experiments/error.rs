@@ -1,24 +1,24 @@
-//! Why an experiment is refused.
+//! Errors of experiment parameters, and the checks that report them.
 
 use std::ops::RangeInclusive;
 
 use super::POINTS_MAX;
 
-/// Why an experiment is refused.
+/// The reason why an experiment is rejected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExperimentError {
     /// A parameter is out of range.
     #[error("{detail}")]
     Parameter {
-        /// Where it stands below the parameters, as a JSON pointer: `/n/2`.
+        /// JSON pointer to the wrong value, relative to the parameters: `/n/2`.
         pointer: String,
-        /// What is wrong and what would be right.
+        /// The fault and the allowed values.
         detail: String,
     },
-    /// The grid is too fine.
+    /// The grid has more than [`POINTS_MAX`] points.
     #[error("the grid has {points} points, more than experiment_points_max: {limit}")]
     TooManyPoints { points: u64, limit: u64 },
-    /// It would take too long.
+    /// The estimated time of the experiment exceeds the limit.
     #[error(
         "this is estimated to take {} of one core, more than experiment_seconds_max: {limit:.0}",
         length(*.seconds)
@@ -27,13 +27,14 @@ pub enum ExperimentError {
 }
 
 impl ExperimentError {
-    /// A parameter that is out of range.
+    /// Makes the error of a parameter that is out of range.
     pub fn parameter(pointer: impl Into<String>, detail: impl Into<String>) -> Self {
         let (pointer, detail) = (pointer.into(), detail.into());
         Self::Parameter { pointer, detail }
     }
 
-    /// Where the fault stands below the parameters; empty where all of them together are at fault.
+    /// JSON pointer to the wrong value, relative to the parameters. The pointer is empty if all parameters
+    /// together are wrong.
     pub fn pointer(&self) -> &str {
         match self {
             Self::Parameter { pointer, .. } => pointer,
@@ -42,7 +43,7 @@ impl ExperimentError {
     }
 }
 
-/// A time in seconds; in years where nobody would wait for it.
+/// Writes a time in seconds; in years from one year on.
 fn length(seconds: f64) -> String {
     const YEAR: f64 = 31_557_600.0;
     match seconds / YEAR {
@@ -52,7 +53,8 @@ fn length(seconds: f64) -> String {
     }
 }
 
-/// That a grid has no more points than may be: the product of the lengths of its lists.
+/// Checks that a grid has at most [`POINTS_MAX`] points. The number of points is the product of the lengths
+/// of its lists.
 pub fn check_grid(lengths: &[usize]) -> Result<(), ExperimentError> {
     let lengths = lengths.iter().map(|&length| length as u64);
     let points = lengths.fold(1_u64, u64::saturating_mul);
@@ -63,7 +65,7 @@ pub fn check_grid(lengths: &[usize]) -> Result<(), ExperimentError> {
     Ok(())
 }
 
-/// That a list is not empty, and each of its numbers lies in a range and is there once.
+/// Checks that a list is not empty, that its numbers lie in a range and that no number is repeated.
 pub fn check_list(
     name: &str,
     list: &[u64],
@@ -80,8 +82,8 @@ pub fn check_list(
     check_distinct(name, list)
 }
 
-/// That a list is not empty, and each of its numbers lies strictly above `low` and at most at `high`
-/// and is there once.
+/// Checks that a list is not empty, that its numbers lie above `low` and at most at `high`, and that no
+/// number is repeated.
 pub fn check_reals(
     name: &str,
     list: &[f64],
@@ -97,7 +99,8 @@ pub fn check_reals(
     check_distinct(name, list)
 }
 
-/// That a list is not empty, and each of its numbers lies strictly between two and is there once.
+/// Checks that a list is not empty, that its numbers lie strictly between `low` and `high`, and that no
+/// number is repeated.
 pub fn check_between(
     name: &str,
     list: &[f64],
@@ -119,9 +122,10 @@ pub fn check_between(
     }
 }
 
-/// That nothing stands in a list twice: its series would have one name, or its points one place.
+/// Checks that no value of a list is repeated. A repeated value would give two series one name or two points
+/// one place.
 pub fn check_distinct<T: PartialEq>(name: &str, list: &[T]) -> Result<(), ExperimentError> {
-    // Each value is at least one point, so there are few, and each is compared with all before.
+    // Each value makes at least one point. The limit of points therefore also limits this quadratic search.
     check_grid(&[list.len()])?;
     for (at, one) in list.iter().enumerate() {
         if let Some(first) = list[..at].iter().position(|other| other == one) {
@@ -132,7 +136,7 @@ pub fn check_distinct<T: PartialEq>(name: &str, list: &[T]) -> Result<(), Experi
     Ok(())
 }
 
-/// That there is something in a list.
+/// Checks that a list is not empty.
 pub fn check_not_empty(name: &str, length: usize) -> Result<(), ExperimentError> {
     if length == 0 {
         return Err(ExperimentError::parameter(
@@ -143,7 +147,7 @@ pub fn check_not_empty(name: &str, length: usize) -> Result<(), ExperimentError>
     Ok(())
 }
 
-/// That a whole number lies in a range.
+/// Checks that an integer lies in a range.
 pub fn check_number(
     name: &str,
     number: u64,

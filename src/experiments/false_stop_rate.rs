@@ -1,8 +1,9 @@
-//! `false-stop-rate`: how often a stopping rule ends a run of Directed Drift (algorithm D) at a wrong
-//! hypothesis, against the error that it is allowed; beside the exact probability.
+//! `false-stop-rate`: the share of runs that a stopping rule ends at a wrong hypothesis, against the allowed
+//! error delta.
 //!
-//! Whose points lie above the diagonal promised too much. `theory::directed_drift` has the exact
-//! analysis.
+//! The runs are runs of Directed Drift (algorithm D). The exact probability from `theory::directed_drift` is
+//! drawn beside the measured shares. A rule whose points lie above the diagonal does not keep the promised
+//! confidence.
 
 use std::sync::OnceLock;
 
@@ -26,24 +27,24 @@ use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
 /// The name in requests.
 pub const NAME: &str = "false-stop-rate";
 
-/// What is asked.
+/// The parameters of the experiment.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// Numbers of features.
     pub n: Vec<u64>,
-    /// The rules.
+    /// The stopping rules to compare.
     pub rules: Vec<StopRule>,
-    /// The errors that they are allowed.
+    /// The allowed errors.
     pub deltas: Vec<f64>,
-    /// Runs at each point.
+    /// Number of runs per point.
     pub runs: u64,
 }
 
-/// The experiment, its parameters checked.
+/// The experiment with checked parameters.
 #[derive(Debug)]
 pub struct FalseStopRate {
     question: Question,
-    /// The probability at each point, worked out when first wanted.
+    /// The exact probability at each point. The probabilities are computed at the first use.
     exact: OnceLock<Vec<f64>>,
 }
 
@@ -56,7 +57,7 @@ struct Cell {
 }
 
 impl FalseStopRate {
-    /// Checks what is asked.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// The first parameter that is out of range.
@@ -66,7 +67,7 @@ impl FalseStopRate {
         check_list("n", n, 1..=N_MAX as u64)?;
         check_not_empty("rules", rules.len())?;
         check_distinct("rules", rules)?;
-        // What is smaller is nothing beside the confidence, which is 1 less delta.
+        // A smaller delta would vanish in the rounding of the confidence 1 - delta.
         check_between("deltas", deltas, (f64::EPSILON, 1.0))?;
         check_number("runs", question.runs, 1..=RUNS_MAX)?;
         Ok(Self {
@@ -75,7 +76,9 @@ impl FalseStopRate {
         })
     }
 
-    /// A rule and an n make a series, and its points differ in delta.
+    /// The rule, the number of features and the delta at a point.
+    ///
+    /// Each pair of a rule and a number of features makes a series. The points of a series differ in delta.
     fn cell(&self, point: usize) -> Cell {
         let Question {
             n, deltas, rules, ..
@@ -114,7 +117,7 @@ impl Design for FalseStopRate {
     fn points(&self) -> Vec<PointPlan> {
         let plan = |point| {
             let n = self.cell(point).n;
-            // A rule that keeps its word lets a run go on to the target; the paper's may end sooner.
+            // A sound rule lets a run reach the target. The paper's rule may end a run earlier.
             let examples = expected_examples_log2(n as usize).map_or(f64::INFINITY, libm::exp2);
             PointPlan {
                 runs: self.question.runs,

@@ -1,13 +1,13 @@
-//! `mistake-bound-sweep`: mistakes until the hypothesis is the target, against the size of a batch or
-//! the number of features.
+//! `mistake-bound-sweep`: mistakes until the hypothesis equals the target, against the batch size or the
+//! number of features.
 //!
-//! S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data", Figure 1:
-//! mistakes over n, against m over (pi/2) n ln n; and Table 1, mistakes against n at the paper's own
-//! batch sizes. A learner without batches that is the chain of `learners::drift_chain` is not run:
-//! its expected mistakes are known.
+//! The source is S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data".
+//! Figure 1 shows mistakes over n against m over (pi/2) n ln n. Table 1 shows mistakes against n at the
+//! paper's own batch sizes. Directed Drift without batches is the chain of `learners::drift_chain`. The
+//! expected mistakes of this chain are known, so such a learner needs no runs.
 //!
-//! A run that is stopped at `mistakes_max` counts with so many, and is said to be censored: the mean
-//! at its point is then a lower bound, and has no upper end.
+//! A run that stops at `mistakes_max` mistakes is censored and counts with `mistakes_max`. The mean at its
+//! point is then a lower bound, and the interval has no upper end.
 
 use std::f64::consts::PI;
 
@@ -34,61 +34,62 @@ use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
 /// The name in requests.
 pub const NAME: &str = "mistake-bound-sweep";
 
-/// The most features of an example.
+/// The largest number of features of an example.
 const FEATURES_MAX: u64 = 10_000;
 
-/// The largest batch.
+/// The largest batch size.
 const BATCH_SIZE_MAX: u64 = 10_000_000;
 
-/// The largest normalised batch.
+/// The largest normalised batch size.
 const NORMALISED_MAX: f64 = 1_000.0;
 
-/// The most mistakes of a run: their squares must add up.
+/// The largest number of mistakes of a run. The sum of the squares must fit in a `u64`.
 const MISTAKES_MAX: u64 = 10_000_000;
 
-/// So sure is a run that its hypothesis is the target when it ends: no mistake follows.
+/// Confidence of a run. At its end the hypothesis is the target with this confidence, and no further mistake
+/// follows.
 const CONFIDENCE: f64 = 1.0 - 1e-9;
 
-/// A parameter of the learners that have batches.
+/// Name of the parameter of the learners that have batches.
 const BATCH_SIZE: &str = "batch_size";
 
-/// What is asked.
+/// The parameters of the experiment.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// Numbers of features.
     pub n: Vec<u64>,
-    /// Who learns.
+    /// The learners to compare.
     pub learners: Vec<&'static Entry>,
-    /// In which batches.
+    /// The batch sizes.
     pub batches: Batches,
-    /// Runs at each point.
+    /// Number of runs per point.
     pub runs: u64,
-    /// Mistakes at which a run is given up.
+    /// Number of mistakes at which a run stops.
     pub mistakes_max: u64,
 }
 
-/// The sizes of batches.
+/// The batch sizes of an experiment.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Batches {
-    /// The learner's own, a formula in n: the figure is against n.
+    /// The default of each learner, a formula in n. The chart then shows mistakes against n.
     Default,
-    /// So many examples.
+    /// Numbers of examples.
     Sizes(Vec<u64>),
-    /// In units of (pi/2) n ln n.
+    /// Multiples of (pi/2) n ln n examples.
     Normalised(Vec<f64>),
 }
 
-/// The experiment, its parameters checked.
+/// The experiment with checked parameters.
 #[derive(Debug)]
 pub struct MistakeBoundSweep {
     runs: u64,
     mistakes_max: u64,
     axis: XAxis,
-    /// Point after point, those of a series together.
+    /// The points of the grid. The points of a series stand together.
     cells: Vec<Cell>,
 }
 
-/// What the axis from left to right shows.
+/// The quantity on the horizontal axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum XAxis {
     Features,
@@ -104,14 +105,14 @@ struct Cell {
     n: usize,
     entry: &'static Entry,
     parameters: Parameters,
-    /// Examples a batch; where that is the learner's own size, the largest that one has by default.
+    /// Examples per batch. If the learner chooses the size, this is the largest default of all learners.
     batch_size: u64,
-    /// Its expected mistakes, where no run is needed.
+    /// The expected mistakes if they are known exactly. The point then has no runs.
     exact: Option<f64>,
 }
 
 impl MistakeBoundSweep {
-    /// Checks what is asked.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// The first parameter that is out of range.
@@ -160,7 +161,7 @@ impl MistakeBoundSweep {
     }
 }
 
-/// That no n is 1, where there is no unit.
+/// Checks that no n is 1, because the unit of normalised batches is 0 at n = 1.
 fn check_list_above_one(n: &[u64]) -> Result<(), ExperimentError> {
     match n.iter().position(|&n| n == 1) {
         None => Ok(()),
@@ -244,8 +245,10 @@ fn add_cells(
 }
 
 impl Cell {
-    /// What a run is estimated to take, rather more than less. Fitted to runs for n from 11 to 101, of
-    /// the variant that has the more mistakes in small batches.
+    /// Estimated seconds of a run, rather too high than too low.
+    ///
+    /// The formula was fitted to runs for n from 11 to 101 of the variant that makes more mistakes in small
+    /// batches.
     fn seconds(&self, mistakes_max: u64) -> f64 {
         let n = self.n as f64;
         let normalised = self.batch_size as f64 / batch_unit(self.n).max(1.0);
@@ -257,7 +260,7 @@ impl Cell {
         3e-6 + mistakes * (1e-7 + 2.7e-9 * n) + examples * (7e-10 + 5e-10 * words)
     }
 
-    /// Its point, once there are runs.
+    /// The measured or exact point; `None` before the first run.
     fn point(&self, tally: &PointTally, unit: f64) -> Option<Point> {
         match self.exact {
             Some(mistakes) => Some(Point::exact(self.x, mistakes / unit)),
@@ -331,7 +334,7 @@ impl Design for MistakeBoundSweep {
 }
 
 impl MistakeBoundSweep {
-    /// Theorem 1's bounds on the learner that has an exact analysis, where that is shown against n.
+    /// The bounds of Theorem 1 on the learner with an exact analysis. They are drawn only against n.
     fn theory(&self) -> Vec<Curve> {
         let exact = self.cells.iter().filter(|cell| cell.exact.is_some());
         let features = exact.map(|cell| cell.n);
@@ -349,7 +352,7 @@ impl MistakeBoundSweep {
         ]
     }
 
-    /// From which batch on the theorems hold.
+    /// The batch sizes from which on Theorems 2 and 3 hold.
     fn marks(&self) -> Vec<Mark> {
         if self.axis != XAxis::NormalisedBatchSize {
             return Vec::new();

@@ -1,10 +1,11 @@
-//! The mistakes of one run against the examples that it read, beside the bound that a theorem puts
-//! on them.
+//! The mistake curve of one training: mistakes against examples read, beside the mistake bound of a theorem.
 
 use super::outcome::{Axis, Chart, Curve, Point, Scale, Series};
 
-/// The chart of a run's examples and mistakes so far, at some of its mistakes and at its end; and of
-/// the bound on its mistakes, by the theorem's name, where it has one.
+/// Draws the chart of one training.
+///
+/// `places` are pairs of examples and mistakes so far, taken at some of the mistakes and at the end. `bound`
+/// is the name of a theorem and its bound on the mistakes.
 pub fn chart(
     title: &str,
     places: impl Iterator<Item = (u64, u64)>,
@@ -39,7 +40,7 @@ pub fn chart(
     }
 }
 
-/// All its digits, unless there are hundreds.
+/// Writes a bound with all digits below 10^15 and in scientific notation from there on.
 fn written(bound: f64) -> String {
     if bound < 1e15 {
         bound.to_string()

@@ -1,11 +1,17 @@
-//! Experiments: grids of seeded runs, measured with intervals, beside the curves that theory gives.
+//! Experiments: grids of seeded runs, whose results are charted beside the curves of theory.
 //!
-//! An [`Experiment`] is cut into parts of about equal cost, which anybody may compute in any order:
-//! the seed of each run follows from the experiment's seed, the point it is drawn for and its number, and
-//! what a part comes to are whole numbers that add up. So a result depends neither on the parts nor
-//! on who computed them. Where there is an exact analysis, it stands in place of runs.
+//! An [`Experiment`] is a [`Design`] with checked parameters. It is divided into parts of about equal cost,
+//! which any worker may compute in any order. The seed of each run follows from the experiment's seed, the
+//! run's point and the run's number. The result of a part consists of integers that are added. The outcome
+//! therefore depends neither on the division into parts nor on the workers. Points with an exact analysis
+//! need no runs.
 //!
-//! *Pure, like the learners: no clock, no queue, no request.*
+//! - [`mistake_bound_sweep`], [`false_stop_rate`], [`separable_fraction`] and [`sample_complexity`] are the
+//!   designs.
+//! - [`mistake_curve`] charts the mistakes of a single training.
+//! - [`outcome`] is the chart of the results, and [`plot`] draws the chart as SVG.
+//!
+//! *This module is pure like the learners: it knows no clock, no queue and no request.*
 
 mod csv;
 mod error;
@@ -31,46 +37,48 @@ pub use parts::PARTS_MAX;
 use parts::Parts;
 pub use tally::{Observation, PartTally, PointTally};
 
-/// The most points of a grid.
+/// The largest number of points of a grid.
 pub const POINTS_MAX: u64 = 1_000;
 
-/// The most runs at a point.
+/// The largest number of runs per point.
 pub const RUNS_MAX: u64 = 100_000;
 
-/// What is run at a point of a grid.
+/// The runs planned for one point of a grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PointPlan {
-    /// How many runs; 0 where an exact analysis stands in their place.
+    /// Number of runs; 0 for a point with an exact analysis.
     pub runs: u64,
-    /// What one is estimated to take, in seconds of one core.
+    /// Estimated time of one run, in seconds of one core.
     pub seconds_a_run: f64,
 }
 
-/// What one kind of experiment does with its parameters, which were checked when it was made.
+/// One kind of experiment with checked parameters.
 pub trait Design: Debug + Send + Sync {
-    /// Its name in requests.
+    /// Name of the experiment in requests.
     fn name(&self) -> &'static str;
 
-    /// The points of its grid, in an order of its own.
+    /// The points of the grid. The design chooses their order.
     fn points(&self) -> Vec<PointPlan>;
 
-    /// From which point the seeds of a point's runs follow: its own, unless what is drawn for another
-    /// is to be drawn for it too, run by run.
+    /// The point whose seeds are used for the runs at `point`.
+    ///
+    /// By default this is `point` itself. Two points with the same seeds draw the same data in runs of the
+    /// same number.
     fn drawn_as(&self, point: usize) -> usize {
         point
     }
 
-    /// One run at a point, by the number of the latter.
+    /// Computes one run at a point. `point` is an index into [`points`](Self::points).
     ///
     /// # Errors
-    /// Why the run was not brought to its end.
+    /// The [`Interrupt`] that stopped the run before its end.
     fn observe(&self, point: usize, seed: Seed, run: &Run) -> Result<Observation, Interrupt>;
 
-    /// What the runs so far show, a tally a point.
+    /// Draws the chart of the runs so far. `tallies` holds one tally per point.
     fn chart(&self, tallies: &[PointTally]) -> Chart;
 }
 
-/// An experiment whose parameters were checked.
+/// An experiment with checked parameters and its division into parts.
 #[derive(Clone, Debug)]
 pub struct Experiment {
     design: Arc<dyn Design>,
@@ -78,10 +86,10 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Takes up a design that is estimated to take at most `seconds_max` of one core.
+    /// Divides a design into parts. The design may cost at most `seconds_max` of one core by estimate.
     ///
     /// # Errors
-    /// [`ExperimentError::TooCostly`]: how long all would take.
+    /// [`ExperimentError::TooCostly`] with the estimated time if the design costs more.
     pub fn new(design: impl Design + 'static, seconds_max: f64) -> Result<Self, ExperimentError> {
         let parts = Parts::new(&design.points());
         let seconds = parts.seconds();
@@ -93,34 +101,34 @@ impl Experiment {
         Ok(Self { design, parts })
     }
 
-    /// Its name in requests.
+    /// Name of the experiment in requests.
     pub fn name(&self) -> &'static str {
         self.design.name()
     }
 
-    /// How many independent parts of about equal cost it has, from 1 to [`PARTS_MAX`]: the
-    /// parameters alone decide.
+    /// Number of independent parts of about equal cost, from 1 to [`PARTS_MAX`]. Only the parameters
+    /// determine this number.
     pub fn parts(&self) -> u32 {
         self.parts.count()
     }
 
-    /// Seconds of one core that all parts together are estimated to take.
+    /// Estimated time of all parts together, in seconds of one core.
     pub fn estimated_seconds(&self) -> f64 {
         self.parts.seconds()
     }
 
-    /// What is run at each point of its grid.
+    /// The plan of each point of the grid.
     pub fn plans(&self) -> Vec<PointPlan> {
         self.design.points()
     }
 
-    /// One run, by its point and its number there.
+    /// Computes one run, given by its point and its number at that point.
     ///
     /// # Errors
-    /// Why it was not brought to its end.
+    /// The [`Interrupt`] that stopped the run.
     ///
     /// # Panics
-    /// When there is no such point.
+    /// If the grid has no such point.
     pub fn observe(
         &self,
         seed: u64,
@@ -131,17 +139,17 @@ impl Experiment {
         let drawn_as = self.design.drawn_as(point) as u64;
         let seed = Seed(seed).child(drawn_as).child(number);
         let observed = self.design.observe(point, seed, run)?;
-        // A run that was told to stop may have ended anyhow: what it came to says nothing.
+        // A stopped run may still return a value. That value is not the result of a whole run.
         run.stop.raised().map_or(Ok(observed), Err)
     }
 
-    /// Computes one part, from 0. The same seed and part give the same tally.
+    /// Computes one part. Parts are numbered from 0. The same seed and part always give the same tally.
     ///
     /// # Errors
-    /// Why the part was not brought to its end; nothing comes of it then.
+    /// The [`Interrupt`] that stopped the part. The runs done so far are then discarded.
     ///
     /// # Panics
-    /// When there is no such part.
+    /// If there is no such part.
     pub fn compute(&self, seed: u64, part: u32, run: &Run) -> Result<PartTally, Interrupt> {
         let mut tally = PartTally::default();
         for (point, numbers) in self.parts.slices(part) {
@@ -154,8 +162,9 @@ impl Experiment {
         Ok(tally)
     }
 
-    /// What the parts computed so far come to, in whatever order they came; all of them when none is
-    /// missing.
+    /// Combines the parts computed so far into an outcome. A part that is not computed yet is `None`.
+    ///
+    /// The outcome does not depend on the order in which the parts were computed.
     pub fn gather(&self, parts: &[Option<PartTally>]) -> Outcome {
         let mut tallies = vec![PointTally::default(); self.parts.points()];
         for part in parts.iter().flatten() {
@@ -166,7 +175,7 @@ impl Experiment {
             runs: tallies.iter().map(|tally| tally.runs).sum(),
             runs_planned: self.parts.runs(),
         };
-        // Lists come in any order, but a line goes from left to right.
+        // A request may list its values in any order. The line of a series goes from left to right.
         for series in &mut outcome.chart.series {
             series
                 .points

@@ -1,128 +1,129 @@
-//! What an experiment comes to: measured points with intervals, curves of theory, and the axes that
-//! they are drawn on.
+//! The outcome of an experiment: a chart of measured points with intervals, theory curves and axes.
+//!
+//! The types of this module are also the chart of the public API.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::tally::PointTally;
 
-/// The quantile of the normal distribution behind every interval, which is one of 95 %.
+/// The 97.5 % quantile of the normal distribution. All intervals are intervals of 95 %.
 pub const QUANTILE: f64 = 1.959_963_984_540_054;
 
-/// What the runs so far come to.
+/// The outcome of the runs computed so far.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// What they show.
+    /// The chart of these runs.
     pub chart: Chart,
-    /// Runs that it rests on.
+    /// Number of runs in the chart.
     pub runs: u64,
-    /// Runs that it rests on in the end.
+    /// Number of runs in the chart when the experiment is finished.
     pub runs_planned: u64,
 }
 
-/// What can be drawn.
+/// A chart with measured series, theory curves and marks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Chart {
-    /// What is shown.
+    /// Title of the chart.
     pub title: String,
-    /// The axis from left to right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// The axis upwards.
+    /// The vertical axis.
     pub y: Axis,
-    /// What was measured, or is exact in its place.
+    /// The measured series. Points with an exact analysis stand among them.
     pub series: Vec<Series>,
-    /// What theory says.
+    /// The curves predicted by theory.
     pub theory: Vec<Curve>,
-    /// Places on the axis from left to right that mean something.
+    /// Marked places on the horizontal axis.
     pub marks: Vec<Mark>,
-    /// What is to be said of it: what an interval is, which points are only bounds.
+    /// Remarks on the chart: the kind of the intervals, and the points that are only bounds.
     pub notes: Vec<String>,
 }
 
-/// An axis.
+/// An axis of a chart.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Axis {
-    /// What it shows.
+    /// The quantity on the axis.
     pub label: String,
-    /// In which unit.
+    /// The unit of the quantity; empty if there is none.
     pub unit: String,
-    /// How.
+    /// The scale of the axis.
     pub scale: Scale,
 }
 
-/// How an axis is divided.
+/// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 #[schema(as = AxisScale)]
 pub enum Scale {
-    /// Evenly.
+    /// Equal distances are equal differences.
     Linear,
-    /// By factors.
+    /// Equal distances are equal factors.
     Logarithmic,
 }
 
-/// Points that belong together.
+/// A series of points with one label.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = MeasuredSeries)]
 pub struct Series {
-    /// What they have in common.
+    /// The property that the points share: learner, number of features or rule.
     pub label: String,
-    /// From left to right.
+    /// The points from left to right.
     pub points: Vec<Point>,
 }
 
-/// A measured point, with an interval of 95 %.
+/// A measured point with an interval of 95 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = MeasuredPoint)]
 pub struct Point {
-    /// Where.
+    /// Position on the horizontal axis.
     pub x: f64,
-    /// How much.
+    /// Position on the vertical axis.
     pub y: f64,
-    /// The lower end of the interval; none of a single run.
+    /// Lower end of the interval. Missing if a mean has only one run.
     pub low: Option<f64>,
-    /// The upper end; none of a single run, and where a limit ended some of the runs.
+    /// Upper end of the interval. Missing if a mean has only one run or a limit ended some of the runs.
     pub high: Option<f64>,
-    /// How many runs it rests on; 0 where it is exact.
+    /// Number of runs at this point; 0 if the value is exact.
     pub runs: u64,
-    /// Those of them that a limit ended: `y` is at least so much then.
+    /// Number of runs that a limit ended early. If there are any, the true value is at least `y`.
     pub censored: u64,
 }
 
-/// A curve of theory.
+/// A curve predicted by theory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = TheoryCurve)]
 pub struct Curve {
-    /// What it says.
+    /// The formula or theorem of the curve.
     pub label: String,
-    /// The number of the series through whose points it should go: it is drawn in its colour.
+    /// Index of the series that the curve predicts. The curve is drawn in the colour of that series.
     pub beside: Option<usize>,
-    /// Its places, from left to right.
+    /// The points of the curve from left to right.
     pub points: Vec<Place>,
 }
 
-/// A place of a curve.
+/// A point of a theory curve.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = CurvePlace)]
 pub struct Place {
-    /// Where.
+    /// Position on the horizontal axis.
     pub x: f64,
-    /// How much.
+    /// Position on the vertical axis.
     pub y: f64,
 }
 
-/// A place on the axis from left to right.
+/// A marked place on the horizontal axis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[schema(as = AxisMark)]
 pub struct Mark {
-    /// Where.
+    /// Position on the horizontal axis.
     pub x: f64,
-    /// What it means.
+    /// The meaning of the place.
     pub label: String,
 }
 
 impl Axis {
-    /// An axis.
+    /// Makes an axis.
     pub fn new(label: &str, unit: &str, scale: Scale) -> Self {
         Self {
             label: label.to_owned(),
@@ -133,7 +134,7 @@ impl Axis {
 }
 
 impl Curve {
-    /// A curve through those of the places that are finite, from left to right.
+    /// Makes a curve from the finite ones of the given points and sorts them from left to right.
     pub fn new(
         label: impl Into<String>,
         beside: Option<usize>,
@@ -152,7 +153,7 @@ impl Curve {
 }
 
 impl Point {
-    /// A point that is exact.
+    /// Makes a point with an exact value.
     pub fn exact(x: f64, y: f64) -> Self {
         Self {
             x,
@@ -164,8 +165,9 @@ impl Point {
         }
     }
 
-    /// The mean of some runs in units of `unit`; none where there is no run yet. A run that a limit
-    /// ended counts with what it had come to, so that the mean is a lower bound.
+    /// Makes a point from the mean of some runs, divided by `unit`. Without runs there is no point.
+    ///
+    /// A run that a limit ended counts with the value that it had reached. The mean is then a lower bound.
     pub fn mean(x: f64, tally: &PointTally, unit: f64) -> Option<Self> {
         if tally.runs == 0 {
             return None;
@@ -183,8 +185,10 @@ impl Point {
         })
     }
 
-    /// The share of runs with the value 1, with Wilson's interval; none where there is no run yet.
-    /// The interval covers whatever the runs that a limit ended would have come to.
+    /// Makes a point from the share of runs with the value 1, with Wilson's interval. Without runs there is
+    /// no point.
+    ///
+    /// The interval allows for both results of each run that a limit ended.
     pub fn share(x: f64, tally: &PointTally) -> Option<Self> {
         if tally.runs == 0 {
             return None;
@@ -201,29 +205,30 @@ impl Point {
 }
 
 impl Outcome {
-    /// Whether runs are missing.
+    /// Whether some planned runs are missing.
     pub fn is_partial(&self) -> bool {
         self.runs < self.runs_planned
     }
 
-    /// The chart as a table.
+    /// The chart as a CSV table.
     pub fn to_csv(&self) -> String {
         self.chart.to_csv()
     }
 
-    /// The chart as a picture.
+    /// The chart as an SVG picture.
     pub fn to_svg(&self) -> String {
         self.chart.to_svg()
     }
 }
 
 impl Chart {
-    /// All of it as a table with a header: one line a point, a place of a curve, or a mark.
+    /// The chart as a CSV table: a header, then one line per measured point, per point of a curve and per
+    /// mark.
     pub fn to_csv(&self) -> String {
         super::csv::table(self)
     }
 
-    /// All of it as a picture.
+    /// The chart as an SVG picture.
     pub fn to_svg(&self) -> String {
         super::plot::picture(self)
     }

@@ -1,26 +1,29 @@
-//! How a grid of runs is cut into parts of about equal cost.
+//! Division of a grid of runs into parts of about equal cost.
 //!
-//! Every point stretches over the whole way from the first part to the last, its runs at equal distances:
-//! each part takes the same share of each point, and costs what the others do, however wrong the estimates
-//! are; what is there so far tells of all points, and what is left is known from what was done. Where a
-//! point has fewer runs than there are parts, it matters where between two parts they stand: points begin
-//! their first distance one after the other, each after a share of it that is the estimated cost of those
-//! before. Whole numbers, so that every machine cuts alike.
+//! The runs of a point lie at equal distances on a line, and the parts cut this line into equal pieces. Each
+//! part therefore takes the same share of each point, up to one run. The parts cost about the same even if
+//! the estimated costs are wrong. A partial result covers all points, and the remaining time can be estimated
+//! from the elapsed time.
+//!
+//! A point with fewer runs than parts has a run in some of the parts only. Its first run lies at a phase: the
+//! estimated cost of all earlier points divided by the total cost. The phases distribute such points over the
+//! parts by cost. All arithmetic is in integers, so every machine makes the same division.
 
 use std::ops::Range;
 
 use super::PointPlan;
 
-/// The most parts of an experiment.
+/// The largest number of parts of an experiment.
 pub const PARTS_MAX: u32 = 200;
 
-/// What a part should take, in nanoseconds: long beside what it takes to hand one out.
+/// Intended cost of a part, in nanoseconds. The scheduling of a part takes far less time.
 const PART_NANOSECONDS: u128 = 100_000_000;
 
-/// The longest that a run is taken to be, some 600 years: so that all add up.
+/// Upper limit of the estimated time of a run, about 600 years in nanoseconds. The limit keeps sums from
+/// overflowing.
 const RUN_NANOSECONDS_MAX: u128 = 1 << 64;
 
-/// A grid and its cuts.
+/// A grid and its division into parts.
 #[derive(Clone, Debug)]
 pub struct Parts {
     points: Vec<Stretch>,
@@ -28,19 +31,20 @@ pub struct Parts {
     nanoseconds: u128,
 }
 
-/// The runs at a point.
+/// The runs of one point.
 #[derive(Clone, Copy, Debug)]
 struct Stretch {
     runs: u64,
-    /// Where the first of them stands, in 2^-32 of the distance between two.
+    /// Position of the first run, in units of 2^-32 of the distance between two runs.
     phase: u64,
 }
 
-/// What [`Stretch::phase`] is a fraction of.
+/// The unit of [`Stretch::phase`]: so many phases make the distance between two runs.
 const PHASES: u128 = 1 << 32;
 
 impl Parts {
-    /// Cuts a grid.
+    /// Divides a grid. The number of parts follows from the total cost and exceeds neither [`PARTS_MAX`] nor
+    /// the number of runs.
     pub fn new(plans: &[PointPlan]) -> Self {
         let cost = |plan: &PointPlan| {
             let nanoseconds_a_run = (plan.seconds_a_run * 1e9) as u128;
@@ -65,34 +69,35 @@ impl Parts {
         }
     }
 
-    /// How many parts.
+    /// Number of parts.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// How many points.
+    /// Number of points.
     pub fn points(&self) -> usize {
         self.points.len()
     }
 
-    /// How many runs in all.
+    /// Number of runs at all points together.
     pub fn runs(&self) -> u64 {
         self.points.iter().map(|point| point.runs).sum()
     }
 
-    /// What all runs are estimated to take, in seconds.
+    /// Estimated time of all runs, in seconds of one core.
     pub fn seconds(&self) -> f64 {
         self.nanoseconds as f64 / 1e9
     }
 
-    /// The runs of a part: points, and at each the numbers of its runs.
+    /// The runs of a part: an index of a point, and a range of numbers of its runs. Points without a run in
+    /// this part are omitted.
     ///
     /// # Panics
-    /// When there is no such part.
+    /// If there is no such part.
     pub fn slices(&self, part: u32) -> impl Iterator<Item = (usize, Range<u64>)> {
         assert!(part < self.count, "part {part} of {}", self.count);
         let slices = self.points.iter().enumerate().map(move |(at, point)| {
-            // The first run that stands no less than so many parts of the way along.
+            // Number of the first run that lies at or behind the beginning of a part.
             let first = |part: u32| {
                 let parts = u128::from(self.count);
                 let place = u128::from(part) * u128::from(point.runs) * PHASES;
@@ -140,7 +145,7 @@ mod tests {
         fn parts_cost_about_the_same(plans in plans(1e-9..5.0)) {
             let parts = Parts::new(&plans);
             let share = parts.seconds() / f64::from(parts.count());
-            // Of each point a part has at most a run more, or less, than its share.
+            // At each point a part has at most one run more or less than its share.
             let odd: f64 = plans.iter().map(|plan| plan.seconds_a_run).sum();
             for part in 0..parts.count() {
                 let slices = parts.slices(part);

@@ -1,10 +1,11 @@
-//! `sample-complexity`: how often a learner finds exactly the hidden binary weights, against examples
-//! a dimension.
+//! `sample-complexity`: the share of runs in which a learner finds the hidden binary weights exactly, against
+//! examples per dimension.
 //!
-//! A learner is whoever of the catalogue answers with binary weights, or with real ones whose signs
-//! are taken. Who takes half-space examples gets uniform positive ones, the others labelled ones; for
-//! odd n that is the same knowledge. The marks are where uniform examples begin to determine the
-//! weights, and where message passing begins to find them.
+//! The experiment accepts every learner that answers with binary weights, or with real weights, whose signs
+//! are then compared. Learners of half-space data get uniform positive examples, and the other learners get
+//! uniform labelled examples. For odd n both kinds of examples carry the same knowledge. The chart marks two
+//! ratios: uniform examples determine the weights from the first ratio on, and message passing finds the
+//! weights from the second ratio on.
 
 use crate::learners::catalogue::{DefaultStop, Entry};
 use crate::learners::generate::Plan;
@@ -27,24 +28,24 @@ use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
 /// The name in requests.
 pub const NAME: &str = "sample-complexity";
 
-/// The most features of an example.
+/// The largest number of features of an example.
 const FEATURES_MAX: u64 = 10_001;
 
-/// The most examples a dimension.
+/// The largest number of examples per dimension.
 const RATIO_MAX: f64 = 1_000.0;
 
-/// The most passes.
+/// The largest number of passes.
 const PASSES_MAX: u64 = 100_000;
 
-/// The most memory of a run, in bytes.
+/// The largest memory of a run, in bytes.
 const STATE_BYTES_MAX: u64 = 1 << 30;
 
-/// Who learns.
+/// A learner and its parameters.
 #[derive(Clone, Debug)]
 pub struct Learner {
-    /// Its entry of the catalogue.
+    /// The learner's entry in the catalogue.
     pub entry: &'static Entry,
-    /// Its parameters.
+    /// The learner's parameters.
     pub parameters: Parameters,
 }
 
@@ -54,29 +55,29 @@ impl PartialEq for Learner {
     }
 }
 
-/// What is asked.
+/// The parameters of the experiment.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// Numbers of features.
     pub n: Vec<u64>,
-    /// Who learns.
+    /// The learners to compare.
     pub learners: Vec<Learner>,
-    /// Examples a dimension; their number is rounded.
+    /// Examples per dimension. The number of examples is rounded.
     pub ratios: Vec<f64>,
-    /// Runs at each point.
+    /// Number of runs per point.
     pub runs: u64,
-    /// Passes after which a run is given up; a learner that stops by confidence has one pass.
+    /// Passes after which a run stops. A learner that stops by confidence makes one pass.
     pub max_passes: u64,
 }
 
-/// The experiment, its parameters checked.
+/// The experiment with checked parameters.
 #[derive(Debug)]
 pub struct SampleComplexity {
     question: Question,
 }
 
 impl SampleComplexity {
-    /// Checks what is asked.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// The first parameter that is out of range.
@@ -101,7 +102,7 @@ impl SampleComplexity {
         Ok(design)
     }
 
-    /// That a learner can run at each of its points, and answers with weights that have signs.
+    /// Checks that a learner can run at each of its points and answers with weights that have signs.
     fn check_learner(&self, at: usize, learner: &Learner) -> Result<(), ExperimentError> {
         let refused = |below: &str, detail: String| {
             Err(ExperimentError::parameter(
@@ -129,12 +130,15 @@ impl SampleComplexity {
         Ok(())
     }
 
-    /// Points of one learner.
+    /// Number of points per learner.
     fn places(&self) -> usize {
         self.question.n.len() * self.question.ratios.len()
     }
 
-    /// A learner and an n make a series, and its points differ in the number of examples.
+    /// The learner, the number of features and the number of examples at a point.
+    ///
+    /// Each pair of a learner and a number of features makes a series. The points of a series differ in the
+    /// number of examples.
     fn cell(&self, point: usize) -> (&Learner, usize, u64) {
         let Question {
             n,
@@ -152,7 +156,8 @@ impl SampleComplexity {
         )
     }
 
-    /// What a learner is called, by its place in the list: where another has its name, the place too.
+    /// Label of the learner at an index. If another learner has the same name, the label includes the
+    /// position in the list.
     fn label(&self, at: usize) -> String {
         let name = self.question.learners[at].entry.name;
         if self.shares_name(at) {
@@ -169,7 +174,7 @@ impl SampleComplexity {
         named_so.count() > 1
     }
 
-    /// One run at a point.
+    /// The task and the data of one run at a point.
     fn run(&self, point: usize, seed: Seed) -> (Task, Plan) {
         let (learner, n, examples) = self.cell(point);
         let entry = learner.entry;
@@ -208,7 +213,8 @@ impl SampleComplexity {
     }
 }
 
-/// Whether what a task comes to can be held against binary weights.
+/// Whether the hypothesis of a task can be compared with binary weights. The task is stopped at once, so this
+/// is cheap.
 fn has_signs(task: &Task, plan: &Plan) -> bool {
     let stopped = Run::default();
     stopped.stop.raise(Interrupt::Cancelled);
@@ -238,7 +244,7 @@ impl Design for SampleComplexity {
             let (learner, n, examples) = self.cell(point);
             let ratio = examples as f64 / n as f64;
             let most = *max_passes as f64;
-            // Beyond the hard region some learners have done in ten passes, others never.
+            // Above the ratio [`FOUND`] some learners need about ten passes, and others never finish.
             let seconds_an_example = match learner.entry.default_stop {
                 DefaultStop::Confidence => 5e-9,
                 _ if ratio < FOUND => most * (2e-8 + 8e-11 * n as f64),
@@ -252,9 +258,12 @@ impl Design for SampleComplexity {
         (0..learners.len() * self.places()).map(plan).collect()
     }
 
-    /// All learners of half-space data learn from the same examples (and so do all of labelled data, and
-    /// at odd n these from the same as those): a learner that begins as another does and goes on where
-    /// that gives up is then never seen below it.
+    /// All learners get the same seeds at the same numbers of features and examples.
+    ///
+    /// So all learners of half-space data learn from the same examples, and so do all learners of labelled
+    /// data. For odd n the two kinds of data are equivalent. Suppose that one learner starts like another and
+    /// continues where the other stops without success. The first learner is then never measured below the
+    /// second.
     fn drawn_as(&self, point: usize) -> usize {
         point % self.places()
     }

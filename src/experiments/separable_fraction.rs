@@ -1,9 +1,11 @@
-//! `separable-fraction`: which share of random dichotomies a hyperplane through the origin makes,
-//! against points a dimension; beside Cover's count C(P, N) / 2^P.
+//! `separable-fraction`: the share of random dichotomies that a hyperplane through the origin separates,
+//! against points per dimension.
 //!
-//! H. Sompolinsky's lecture on the capacity of the perceptron, figure 1. Each run draws points and a
-//! dichotomy, and has it decided with a proof (`certificates::separability`). Normal points are in
-//! general position, as the theorem wants; points of signs are not always, and allow fewer.
+//! Cover's count C(P, N) / 2^P is drawn beside the measured shares. The source is figure 1 of H.
+//! Sompolinsky's lecture on the capacity of the perceptron. Each run draws points and a dichotomy, and
+//! `certificates::separability` decides the dichotomy with a proof. Normal points are in general position, as
+//! Cover's theorem demands. Points of signs are not always in general position and then allow fewer
+//! dichotomies.
 
 use std::f64::consts::TAU;
 
@@ -26,48 +28,49 @@ use super::{Design, ExperimentError, PointPlan, RUNS_MAX};
 /// The name in requests.
 pub const NAME: &str = "separable-fraction";
 
-/// The most dimensions: up to there the question is always decided.
+/// The largest number of dimensions. Up to this number separability is always decided.
 const DIMENSIONS_MAX: u64 = 256;
 
-/// The most points a dimension.
+/// The largest number of points per dimension.
 const RATIO_MAX: f64 = 16.0;
 
-/// The most places of a curve of theory: a chart stays small, and each place takes long numbers.
+/// The largest number of points of a theory curve. The limit keeps charts small and bounds the arithmetic
+/// with long integers.
 const PLACES_MAX: u64 = 200;
 
-/// Binary places of a coordinate: enough for general position, few enough for exact arithmetic.
+/// Binary places of a coordinate: enough for general position and few enough for exact arithmetic.
 const PLACES: i32 = 20;
 
-/// Which points are drawn.
+/// The distribution of the points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Points {
-    /// Each coordinate from the normal distribution, rounded to 20 binary places.
+    /// Each coordinate is normally distributed and rounded to 20 binary places.
     Normal,
-    /// Each coordinate -1 or +1.
+    /// Each coordinate is -1 or +1.
     Signs,
 }
 
-/// What is asked.
+/// The parameters of the experiment.
 #[derive(Clone, Debug)]
 pub struct Question {
     /// Numbers of dimensions, N.
     pub dimensions: Vec<u64>,
-    /// Points a dimension, P / N; P is rounded.
+    /// Points per dimension, P / N. The number of points P is rounded.
     pub ratios: Vec<f64>,
-    /// Which points.
+    /// The distribution of the points.
     pub points: Points,
-    /// Dichotomies at each place of the grid.
+    /// Number of dichotomies per point of the grid.
     pub runs: u64,
 }
 
-/// The experiment, its parameters checked.
+/// The experiment with checked parameters.
 #[derive(Debug)]
 pub struct SeparableFraction {
     question: Question,
 }
 
 impl SeparableFraction {
-    /// Checks what is asked.
+    /// Checks the parameters.
     ///
     /// # Errors
     /// The first parameter that is out of range.
@@ -79,7 +82,7 @@ impl SeparableFraction {
         Ok(Self { question })
     }
 
-    /// Points and dimensions at a place of the grid.
+    /// Number of points and number of dimensions at an index of the grid.
     fn cell(&self, place: usize) -> (usize, usize) {
         let Question {
             dimensions, ratios, ..
@@ -90,7 +93,7 @@ impl SeparableFraction {
     }
 }
 
-/// Random points of one kind, each on a random side.
+/// Draws random points of one kind with random labels.
 fn draw(points: usize, dimension: usize, kind: Points, random: &mut Generator) -> Data {
     let features = match kind {
         Points::Normal => {
@@ -109,7 +112,8 @@ fn draw(points: usize, dimension: usize, kind: Points, random: &mut Generator) -
     Data::new(features, Labels::Labelled(sides))
 }
 
-/// One number from the normal distribution, by the method of Box and Muller.
+/// Draws a number from the normal distribution by the method of Box and Muller and rounds the number to
+/// [`PLACES`].
 fn normal(random: &mut Generator) -> f64 {
     let mut uniform = || ((random.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
     let radius = libm::sqrt(-2.0 * libm::log(uniform()));
@@ -133,7 +137,7 @@ impl Design for SeparableFraction {
         let plan = |place| {
             let (points, dimension) = self.cell(place);
             let n = dimension as f64;
-            // To prove that there is no separator takes an exact basis.
+            // The proof that no separator exists needs an exact basis.
             let is_hard = points as f64 > 1.8 * n;
             let seconds = if is_hard {
                 8e-6 * n * n * (n / 65.0).max(1.0)

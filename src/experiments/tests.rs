@@ -1,4 +1,4 @@
-//! What holds of every experiment, and the figures of the papers and of the chain.
+//! Tests of properties that all experiments share, and of figures from the papers and from the exact chain.
 
 use serde_json::{Map, Value, json};
 
@@ -19,14 +19,14 @@ use crate::learners::stopping::StopRule;
 use crate::theory::cover::dichotomies;
 use crate::theory::directed_drift::{expected_mistakes, false_stop_probability};
 
-/// All parts of it, in order.
+/// Computes all parts of an experiment in order.
 fn all(experiment: &Experiment, seed: u64) -> Outcome {
     let compute = |part| experiment.compute(seed, part, &Run::default()).ok();
     let parts: Vec<_> = (0..experiment.parts()).map(compute).collect();
     experiment.gather(&parts)
 }
 
-/// What comes of a design with the seed 1.
+/// The outcome of a design with seed 1.
 fn outcome(design: impl Design + 'static) -> Outcome {
     all(
         &Experiment::new(design, f64::INFINITY).expect("no limit"),
@@ -38,7 +38,7 @@ fn entry(name: &str) -> &'static Entry {
     find(name).expect("a learner")
 }
 
-/// A question that costs nothing to speak of.
+/// Parameters of a sweep of negligible cost.
 fn sweep() -> mistake_bound_sweep::Question {
     mistake_bound_sweep::Question {
         n: vec![11],
@@ -53,7 +53,7 @@ fn swept(question: &mistake_bound_sweep::Question) -> Outcome {
     outcome(MistakeBoundSweep::new(question).expect("in range"))
 }
 
-/// That a mean is the one expected, to four standard errors and the rounding of the latter.
+/// Asserts that a mean lies within four standard errors and `rounding` of the expected value.
 #[track_caller]
 fn assert_mean(point: &Point, expected: f64, rounding: f64) {
     let (low, high) = (point.low.expect("runs"), point.high.expect("uncensored"));
@@ -62,7 +62,7 @@ fn assert_mean(point: &Point, expected: f64, rounding: f64) {
     assert!(is_near, "n = {}: {low} to {high}, not {expected}", point.x);
 }
 
-/// References of an independent implementation, whose standard errors are below 0.01.
+/// The expected means come from an independent implementation with standard errors below 0.01.
 #[test]
 fn the_mean_mistakes_are_those_of_the_reference() {
     let expected = |learner, n: &[u64], runs, means: &[f64]| {
@@ -87,7 +87,7 @@ fn the_mean_mistakes_are_those_of_the_reference() {
     expected("directed-drift-async", &[11, 21, 101], 60, &halves);
 }
 
-/// D' in batches of one is D, which needs no run.
+/// D' with batches of one example is D, which needs no run.
 #[test]
 fn simulated_directed_drift_is_that_of_its_chain() {
     for (n, runs) in [(3, 400), (11, 300), (21, 6)] {
@@ -286,7 +286,7 @@ fn learners_of_one_name_are_told_apart_by_their_places() {
     assert!(found.notes[2].contains("place"));
 }
 
-/// Runs that are said to be long and are none: a seed's last digits.
+/// A design whose runs claim a long time and take none. The value of a run is the last digits of its seed.
 #[derive(Debug)]
 struct Digits;
 
@@ -341,7 +341,7 @@ fn the_result_depends_neither_on_the_order_of_parts_nor_on_who_is_first() {
     let mut backwards: Vec<_> = (0..experiment.parts()).rev().map(part).collect();
     let whole = all(&experiment, 5);
     assert_eq!(experiment.gather(&backwards), whole);
-    // The same runs in other parts, here one each, come to the same.
+    // The same runs in other parts, here one run per part, must give the same outcome.
     let mut tallies = PartTally::default();
     for (point, plan) in Digits.points().iter().enumerate() {
         for number in 0..plan.runs {
@@ -438,7 +438,7 @@ fn what_takes_too_long_is_refused_with_its_cost() {
     assert!(error.to_string().contains("seconds of one core"), "{error}");
 }
 
-/// Where the fault of a refused question is said to be.
+/// JSON pointer to the fault of a rejected question.
 fn refused<T: std::fmt::Debug>(checked: Result<T, ExperimentError>) -> String {
     checked.expect_err("refused").pointer().to_owned()
 }

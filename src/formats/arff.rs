@@ -1,10 +1,12 @@
-//! ARFF, the attributes and rows of Weka: a numeric attribute is a feature, a nominal one has a
-//! feature for each value that it declares, 1 where the row has that value.
+//! ARFF, the format of Weka, with attributes and rows.
 //!
-//! The class is the last attribute unless the options say otherwise. Of the two values that a
-//! nominal class declares the first is +1, except that 1 with -1 or 0 are read as in other formats.
-//! In a sparse row what is left out is 0, which for a nominal attribute means its first value: so
-//! dense and sparse rows of one file are the same data. Source: the `ARFF` page of the `Weka` manual.
+//! A numeric attribute is one feature. A nominal attribute has one feature per declared value, which is 1 in
+//! rows with that value. The class is the last attribute unless the options name another one. The first of
+//! the two values of a nominal class is +1. A class with the values 1 and -1, or 1 and 0, is read as in other
+//! formats instead.
+//!
+//! In a sparse row omitted values are 0, which means the first value of a nominal attribute. Dense and sparse
+//! rows of one file are therefore the same data. Source: the `ARFF` page of the `Weka` manual.
 
 use std::io::Read;
 
@@ -47,13 +49,13 @@ pub(super) fn parse(
     Ok(parsed)
 }
 
-/// What stands where in a row.
+/// Structure of a row.
 struct Table {
     attributes: Vec<Attribute>,
     class: Option<Class>,
-    /// How many features the attributes make.
+    /// Number of features of all attributes.
     n: usize,
-    /// The index of each attribute's first feature, and n. The class has no features.
+    /// Index of the first feature of each attribute, followed by n. The class has no features.
     first_features: Vec<usize>,
     /// The features of the row `{}`, packed.
     absent: Vec<u64>,
@@ -61,11 +63,11 @@ struct Table {
 
 /// The attribute that holds the labels.
 struct Class {
-    /// Its place among the attributes, from 0.
+    /// Position among the attributes, from 0.
     index: usize,
-    /// Which of the declared values is +1, where values are declared.
+    /// Position of the declared value that is +1, if values are declared.
     positive: usize,
-    /// What -1 and +1 are called, where they are not spelt as numbers.
+    /// Names of -1 and +1, if they are not spelled as numbers.
     names: Option<[String; 2]>,
 }
 
@@ -86,7 +88,7 @@ impl Class {
     }
 }
 
-/// Which of two values is +1, and what -1 and +1 are called.
+/// Returns the position of the value that is +1, and the names of -1 and +1.
 fn nominal_coding(name: &str, nominal: &Nominal) -> Result<(usize, Option<[String; 2]>), Fault> {
     let mut values = nominal.values();
     let (Some(first), Some(second), None) = (values.next(), values.next(), values.next()) else {
@@ -109,7 +111,7 @@ fn nominal_coding(name: &str, nominal: &Nominal) -> Result<(usize, Option<[Strin
     }
 }
 
-/// Which attribute is the class.
+/// Returns the position of the class among the attributes.
 fn class_index(
     attributes: &[Attribute],
     labels: Option<&LabelsColumn>,
@@ -169,7 +171,8 @@ impl Table {
         })
     }
 
-    /// A numeric attribute's own name; a nominal one's with each value.
+    /// Returns the names of the features: the name of a numeric attribute, or the name of a nominal attribute
+    /// with each value.
     fn feature_names(&self) -> Vec<String> {
         let class = self.class.as_ref().map(|class| class.index);
         let mut names = Vec::with_capacity(self.n);
@@ -227,7 +230,7 @@ impl Table {
 struct Row<'a> {
     table: &'a Table,
     line: u64,
-    /// The attribute whose value comes next.
+    /// Position of the next attribute.
     next: usize,
     label: Option<bool>,
     builder: &'a mut SampleBuilder,
@@ -254,7 +257,7 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// Reads `index value, index value}`; the row began at `start`.
+    /// Reads `index value, index value}`. The row began at `start`.
     fn read_sparse(&mut self, scanner: &mut Scanner<'_>, start: usize) -> Result<(), Misplaced> {
         let attributes = self.table.attributes.len();
         if !scanner.take(b'}') {
@@ -300,7 +303,7 @@ impl Row<'_> {
         }
     }
 
-    /// Gives the next attribute the value that a row has for it.
+    /// Sets the next attribute to a value of the row.
     fn give(&mut self, word: &Word<'_>) -> Result<(), Misplaced> {
         let Attribute { name, kind, .. } = &self.table.attributes[self.next];
         let misplaced = |fault| (word.start, fault);
@@ -325,8 +328,8 @@ impl Row<'_> {
         self.put(value, word.start)
     }
 
-    /// Gives the attributes before `end` the value 0, which is a nominal one's first; the row
-    /// began at `start`.
+    /// Sets the attributes before `end` to 0, which is the first value of a nominal attribute. The row began
+    /// at `start`.
     fn give_absent(&mut self, end: usize, start: usize) -> Result<(), Misplaced> {
         let class = self.table.class.as_ref().map(|class| class.index);
         if let Some(class) = class.filter(|class| (self.next..end).contains(class)) {
@@ -340,8 +343,8 @@ impl Row<'_> {
         self.give_absent_features(end, start)
     }
 
-    /// The same where the class is not among the attributes. The cost is per word, since `{}` may
-    /// stand for a million attributes.
+    /// Sets attributes to 0 if the class is not among them. The cost is per word, since `{}` may stand for a
+    /// million attributes.
     fn give_absent_features(&mut self, end: usize, start: usize) -> Result<(), Misplaced> {
         let firsts = &self.table.first_features;
         let features = firsts[self.next]..firsts[end];
@@ -351,13 +354,13 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// The class, when its value comes next.
+    /// Returns the class if the next attribute is the class.
     fn class(&self) -> Option<&Class> {
         let class = self.table.class.as_ref();
         class.filter(|class| class.index == self.next)
     }
 
-    /// Takes the value of the next attribute, which stands at `start`.
+    /// Stores the value of the next attribute. The value stands at `start`.
     fn put(&mut self, value: Value, start: usize) -> Result<(), Misplaced> {
         let misplaced = |fault| (start, fault);
         match (self.class().map(|class| class.positive), value) {
@@ -389,7 +392,7 @@ impl Row<'_> {
         Ok(())
     }
 
-    /// Remembers where the data became real, if they did.
+    /// Records the place at which the data became real.
     fn note(&mut self, became_real: bool, start: usize) {
         if became_real {
             let (line, column) = (self.line, start as u64 + 1);
@@ -401,7 +404,7 @@ impl Row<'_> {
 /// A value of a row, read by the kind of its attribute.
 enum Value {
     Number(f64),
-    /// The value at this place of the declaration, from 0.
+    /// Position of the value in the declaration, from 0.
     Declared(usize),
 }
 

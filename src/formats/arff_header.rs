@@ -1,6 +1,6 @@
-//! What an ARFF file declares before `@data`: its attributes and their values.
+//! Header of an ARFF file: the attributes and their values, as declared before `@data`.
 //!
-//! Keywords and types are read in any case. The relation's name says nothing here.
+//! Keywords and types are read in any case. The name of the relation is ignored.
 
 use std::collections::BTreeSet;
 use std::io::Read;
@@ -14,13 +14,13 @@ use super::lines::LineReader;
 pub(super) struct Attribute {
     pub(super) name: String,
     pub(super) kind: AttributeKind,
-    /// The line that declares it, from 1.
+    /// Line of the declaration, from 1.
     pub(super) line: u64,
-    /// The byte of that line, from 0, where its name stands.
+    /// Byte of the attribute's name in that line, from 0.
     pub(super) offset: usize,
 }
 
-/// What the values of an attribute are.
+/// Kind of the values of an attribute.
 pub(super) enum AttributeKind {
     /// Numbers: `numeric`, `real` or `integer`.
     Numeric,
@@ -29,7 +29,8 @@ pub(super) enum AttributeKind {
 }
 
 impl AttributeKind {
-    /// How many features such an attribute makes: a nominal one has a feature a value.
+    /// Returns the number of features of the attribute. A nominal attribute has one feature per declared
+    /// value.
     pub(super) fn features(&self) -> usize {
         match self {
             Self::Numeric => 1,
@@ -40,26 +41,26 @@ impl AttributeKind {
 
 /// The declared values of a nominal attribute.
 pub(super) struct Nominal {
-    /// As declared, without their quotes, at least one.
+    /// The values as declared, without quotes. There is at least one.
     values: Vec<Box<[u8]>>,
-    /// Their places in the declared order, by spelling.
+    /// Positions in the declared order, sorted by the spelling of the values.
     by_spelling: Vec<usize>,
 }
 
 impl Nominal {
-    /// The values in the declared order.
+    /// Returns the values in the declared order.
     pub(super) fn values(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.values.iter().map(|value| &**value)
     }
 
-    /// The place of a value in the declared order, from 0.
+    /// Returns the position of a value in the declared order, from 0.
     pub(super) fn find(&self, value: &[u8]) -> Option<usize> {
         let compare = |&place: &usize| (*self.values[place]).cmp(value);
         let found = self.by_spelling.binary_search_by(compare).ok()?;
         Some(self.by_spelling[found])
     }
 
-    /// Reads the values after their opening brace.
+    /// Reads the values that follow the opening brace.
     fn read(scanner: &mut Scanner<'_>, limits: &Limits) -> Result<Self, Misplaced> {
         let mut values: Vec<Box<[u8]>> = Vec::new();
         let mut places = Vec::new();
@@ -98,10 +99,10 @@ impl Nominal {
     }
 }
 
-/// Reads the lines up to `@data`.
+/// Reads the header lines up to `@data`.
 ///
 /// # Errors
-/// What is wrong with a declaration, or not read here.
+/// The fault of a declaration that is wrong or not supported, with its place.
 pub(super) fn read<R: Read>(
     lines: &mut LineReader<R>,
     limits: &Limits,
@@ -122,7 +123,7 @@ pub(super) fn read<R: Read>(
     Err(Fault::new(FormatErrorKind::Truncated, detail).into())
 }
 
-/// Which part of the file the next line belongs to.
+/// Part of the file that the next line belongs to.
 #[derive(PartialEq, Eq)]
 enum Section {
     Header,
@@ -134,11 +135,11 @@ enum Section {
 struct Header {
     has_relation: bool,
     attributes: Vec<Attribute>,
-    /// The names so far, to find one again.
+    /// Names so far, to find duplicates.
     names: BTreeSet<String>,
-    /// How many features the attributes make.
+    /// Number of features of the attributes so far.
     features: usize,
-    /// Bytes of these features' names.
+    /// Total bytes of the names of these features.
     name_bytes: usize,
 }
 
@@ -217,9 +218,9 @@ impl Header {
         Ok(())
     }
 
-    /// Keeps to the limits before anything is made of the declaration: one name stands in the names
-    /// of as many features as the attribute has values. They may be as long as the line of names
-    /// of a table.
+    /// Checks the limits before the features of the declaration take memory. The name of a nominal attribute
+    /// is repeated in the name of each of its features. All names together may be as long as one line, like
+    /// the header of a table.
     fn count(&mut self, attribute: &Attribute, limits: &Limits) -> Result<(), Fault> {
         let own: usize = match &attribute.kind {
             AttributeKind::Numeric => 0,
@@ -231,7 +232,7 @@ impl Header {
             .saturating_mul(attribute.name.len())
             .saturating_add(own)
             .saturating_add(self.name_bytes);
-        // Two more, since one attribute may be the class.
+        // The limit allows two more features, since one attribute may be the class.
         if self.features > limits.n_max.saturating_add(2) {
             let limit = limits.n_max as u64;
             let what = "The attributes make too many features";
@@ -246,7 +247,7 @@ impl Header {
     }
 }
 
-/// Reads what follows the name of an attribute.
+/// Reads the type of an attribute, which follows its name.
 fn read_kind(
     scanner: &mut Scanner<'_>,
     name: &str,

@@ -1,32 +1,32 @@
-//! The words of an ARFF line, plain or quoted, and the marks between them.
+//! Scanner of ARFF lines: plain or quoted words, and the marks between them.
 //!
-//! In quotes of either kind a backslash takes the next character as it is (or makes a tab, a line
-//! feed or a carriage return of it). A percent sign begins a comment where a word could begin; inside
-//! a plain word it is refused, since some readers would cut the word there.
+//! Both kinds of quotes are accepted. In quotes a backslash escapes the next character, or makes a tab, a
+//! line feed or a carriage return from `t`, `n` or `r`. A percent sign begins a comment where a word could
+//! begin. Inside a plain word the sign is refused, since some readers would end the word there.
 
 use std::borrow::Cow;
 
 use super::error::{Fault, FormatErrorKind, excerpt};
 
-/// A fault and the byte of its line, from 0, where it stands.
+/// A fault and its byte in the line, from 0.
 pub(super) type Misplaced = (usize, Fault);
 
 /// A word of a line.
 pub(super) struct Word<'a> {
-    /// The byte of the line, from 0, where it begins.
+    /// Byte of the line, from 0, at which the word begins.
     pub(super) start: usize,
     pub(super) text: Cow<'a, [u8]>,
     pub(super) is_quoted: bool,
 }
 
 impl Word<'_> {
-    /// The text, what is no UTF-8 replaced.
+    /// Returns the text, with invalid UTF-8 replaced.
     pub(super) fn to_text(&self) -> String {
         String::from_utf8_lossy(&self.text).into_owned()
     }
 }
 
-/// Reads one line.
+/// Scanner of one line.
 pub(super) struct Scanner<'a> {
     line: &'a [u8],
     at: usize,
@@ -37,7 +37,7 @@ impl<'a> Scanner<'a> {
         Self { line, at: 0 }
     }
 
-    /// The byte that comes next after blanks; none where the line ends or a comment begins.
+    /// Returns the next byte after blanks, or `None` where the line ends or a comment begins.
     pub(super) fn peek(&mut self) -> Option<u8> {
         while self.line.get(self.at).is_some_and(|&byte| byte <= b' ') {
             self.at += 1;
@@ -45,23 +45,23 @@ impl<'a> Scanner<'a> {
         self.line.get(self.at).copied().filter(|&byte| byte != b'%')
     }
 
-    /// The byte of the line, from 0, where what comes next stands.
+    /// Skips blanks and returns the position in the line, from 0.
     pub(super) fn place(&mut self) -> usize {
         self.peek();
         self.at
     }
 
-    /// Passes over a mark, if it comes next.
+    /// Skips a mark if it comes next. Returns whether it did.
     pub(super) fn take(&mut self, mark: u8) -> bool {
         let is_next = self.peek() == Some(mark);
         self.at += usize::from(is_next);
         is_next
     }
 
-    /// The next word.
+    /// Reads the next word.
     ///
     /// # Errors
-    /// When there is none, or it is not quoted as it should be.
+    /// When there is no word, or its quotes are wrong.
     pub(super) fn word(&mut self) -> Result<Word<'a>, Misplaced> {
         match self.peek() {
             None | Some(b',' | b'{' | b'}') => {
@@ -129,7 +129,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Checks that nothing but a comment follows `what`.
+    /// Checks that nothing but a comment follows. `what` names the words before, for the message.
     pub(super) fn end_after(&mut self, what: &str) -> Result<(), Misplaced> {
         if self.peek().is_none() {
             return Ok(());
@@ -140,12 +140,12 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Whether a plain word cannot have this byte.
+/// Whether a plain word ends before this byte.
 fn ends_plain_word(byte: u8) -> bool {
     byte <= b' ' || matches!(byte, b',' | b'{' | b'}' | b'%' | b'\'' | b'"')
 }
 
-/// What stands for a backslash and this byte.
+/// Returns the byte that a backslash and this byte stand for.
 fn unescaped(byte: u8) -> u8 {
     match byte {
         b'n' => b'\n',

@@ -1,7 +1,8 @@
-//! Some rows of stored data, read by position.
+//! A range of rows of stored data, read by position.
 //!
-//! Units are read whole, so that their checks can be compared. Long real rows are units of their own
-//! and can be large, so exactly those asked for are read; else the blocks that hold the rows are.
+//! Units are read whole, so that their checks can be compared. Long real rows are units of their own and can
+//! be large, so only the requested rows are read. In all other data the blocks that contain the rows are
+//! read.
 
 use std::ops::Range;
 
@@ -13,7 +14,7 @@ use super::blocks::{BlocksError, LabelsKind, Recorded, end_unit, read_rows};
 use super::layout::Layout;
 use super::words::WordReader;
 
-/// The rows of stored data that are wanted, and where they lie.
+/// A range of rows of stored data, and the positions of these rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowRange {
     layout: Layout,
@@ -21,7 +22,8 @@ pub struct RowRange {
 }
 
 impl RowRange {
-    /// At most `count` rows from row `first` on, from 0; none when there are no such rows.
+    /// Selects at most `count` rows from row `first`, counted from 0. Returns `None` if there are no such
+    /// rows.
     pub fn new(layout: Layout, first: usize, count: usize) -> Option<Self> {
         let end = first.saturating_add(count).min(layout.header().rows);
         (first < end).then_some(Self {
@@ -30,13 +32,13 @@ impl RowRange {
         })
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows.len()
     }
 
-    /// The bytes of the stored data that hold the rows, to be given to [`Self::read`] in this
-    /// order; `None` past 64 bits.
+    /// Returns the byte ranges of the stored data that contain the rows, or `None` above 64 bits.
+    /// [`Self::read`] expects the bytes in this order.
     pub fn pieces(&self) -> Option<Vec<Range<u64>>> {
         let layout = &self.layout;
         if !layout.is_by_rows() {
@@ -58,10 +60,10 @@ impl RowRange {
         Some(pieces)
     }
 
-    /// The rows out of their pieces.
+    /// Reads the rows from their pieces.
     ///
     /// # Errors
-    /// When the pieces are not what [`Self::pieces`] asked for, or are not as they were written.
+    /// When the pieces are not those of [`Self::pieces`], or are damaged.
     pub fn read(&self, pieces: &[impl AsRef<[u8]>]) -> Result<Data, BlocksError> {
         self.read_recorded(pieces, &mut Recorded::Nowhere)
     }
@@ -88,7 +90,7 @@ impl RowRange {
         Ok(data.rows(start - first..end - first))
     }
 
-    /// Real rows, each of which has its check.
+    /// Reads real rows that are units of their own.
     fn read_each<'a>(
         &self,
         mut pieces: impl Iterator<Item = &'a [u8]>,
@@ -134,7 +136,7 @@ impl RowRange {
         Ok(Data::new(features, labels))
     }
 
-    /// Each block that holds some of the rows, and which of its rows they are.
+    /// Returns each block that contains some of the rows, with the range of these rows in the block.
     fn blocks(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let Range { start, end } = self.rows;
         (start / BLOCK_ROWS..end.div_ceil(BLOCK_ROWS)).map(move |block| {
@@ -153,7 +155,7 @@ mod tests {
     use super::*;
     use crate::bits::BitMatrix;
 
-    /// Distinct rows, 150 of them: two whole blocks and a part.
+    /// 150 distinct rows: two whole blocks and a part of a block.
     fn sample(kind: RowsKind, n: usize, labels: LabelsKind) -> Data {
         let rows = 150;
         let features = match kind {
@@ -180,7 +182,7 @@ mod tests {
         Data::new(features, labels)
     }
 
-    /// One for each way in which units are made.
+    /// One sample for each division into units.
     fn samples() -> Vec<Data> {
         let cases = [
             (RowsKind::Boolean, 70, LabelsKind::Labelled),
@@ -194,7 +196,7 @@ mod tests {
         cases.into_iter().map(sample).collect()
     }
 
-    /// Rows and labels one by one, to compare a part with the whole.
+    /// Rows and labels one by one as text, to compare a part with the whole.
     fn spelled(data: &Data) -> Vec<(String, Option<bool>)> {
         let row = |row: usize| match data.features() {
             Features::Boolean(matrix) => matrix.row(row).to_bit_string(),
@@ -257,7 +259,7 @@ mod tests {
         }
     }
 
-    /// A block in the place of another is whole, and not what was written there.
+    /// An exchanged block is intact, but its check contains the number of another unit.
     #[test]
     fn blocks_in_each_others_places_are_found() {
         for data in samples() {

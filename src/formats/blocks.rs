@@ -1,6 +1,7 @@
-//! The stored form of data: the learners' own layout on disk, written and read a block at a time.
+//! Stored form of data: the learners' own layout on disk, written and read one block at a time.
 //!
-//! [`super::layout`] says where everything stands.
+//! This module owns the header, the errors, the writer and the sequential reader of stored data.
+//! [`super::layout`] specifies the position of every part.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::ops::Range;
@@ -16,13 +17,13 @@ use super::layout::Layout;
 use super::parts::{Part, for_each_part};
 use super::words::{WordReader, WordWriter};
 
-/// What the rows hold.
+/// Kind of the features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RowsKind {
-    /// Packed bits.
+    /// Boolean features, packed as bits.
     Boolean,
-    /// Doubles.
+    /// Real features, stored as doubles.
     Real,
 }
 
@@ -42,15 +43,15 @@ impl RowsKind {
     }
 }
 
-/// What is said of the rows.
+/// Kind of the labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LabelsKind {
-    /// Each is positive by definition.
+    /// Half-space examples: each is positive by definition.
     HalfSpace,
-    /// A bit each.
+    /// Each example has a label, one bit.
     Labelled,
-    /// Nothing.
+    /// The class of each example is unknown.
     Unlabelled,
 }
 
@@ -72,13 +73,13 @@ impl LabelsKind {
     }
 }
 
-/// Why stored data cannot be read.
+/// Error of writing or reading stored data.
 #[derive(Debug, Error)]
 pub enum BlocksError {
-    /// The first bytes are not those of stored data.
+    /// The data do not begin with the magic of stored data.
     #[error("these are no stored data: the magic is missing")]
     Magic,
-    /// The version is not one that is read here.
+    /// The version is not supported.
     #[error("the stored data are of version {0}, which is not read here")]
     Version(u32),
     /// The header is damaged or contradicts itself.
@@ -87,16 +88,16 @@ pub enum BlocksError {
     /// The data end before the last row.
     #[error("the stored data are cut off")]
     Truncated,
-    /// Something follows the last block.
+    /// Bytes follow the last block.
     #[error("the stored data go on after their last block")]
     Trailing,
     /// A bit past n, past the last row or past the last label is set.
     #[error("a bit of the stored data is set where none belongs")]
     StrayBits,
-    /// A real value is infinite or no number.
+    /// A real value is infinite or not a number.
     #[error("a value of the stored data is not finite")]
     NotFinite,
-    /// Some rows are not those that were written.
+    /// Some rows differ from the written rows.
     #[error(
         "the stored data are damaged in rows {} to {}, from byte {offset} on: their check is another",
         .rows.start + 1,
@@ -105,10 +106,10 @@ pub enum BlocksError {
     Check {
         /// The rows, counted from 0.
         rows: Range<usize>,
-        /// Where their block stands.
+        /// Byte offset of the damaged row or block.
         offset: u64,
     },
-    /// The digest is another than the one recorded.
+    /// The digest differs from the recorded one.
     #[error("the stored data do not have the digest that was recorded")]
     Digest,
     /// The data could not be read or written.
@@ -125,21 +126,21 @@ impl From<io::Error> for BlocksError {
     }
 }
 
-/// What the first bytes of stored data say.
+/// Header of stored data: kinds and sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlocksHeader {
-    /// What the rows hold.
+    /// Kind of the features.
     pub kind: RowsKind,
-    /// What is said of them.
+    /// Kind of the labels.
     pub labels: LabelsKind,
-    /// Features a row.
+    /// Features per row.
     pub n: usize,
-    /// The number of rows.
+    /// Number of rows.
     pub rows: usize,
 }
 
 impl BlocksHeader {
-    /// The header of data in memory.
+    /// Returns the header of data in memory.
     pub fn of(data: &Data) -> Self {
         Self {
             kind: RowsKind::of(data.features()),
@@ -149,12 +150,12 @@ impl BlocksHeader {
         }
     }
 
-    /// The number of blocks.
+    /// Returns the number of blocks.
     pub fn blocks(&self) -> usize {
         self.rows.div_ceil(BLOCK_ROWS)
     }
 
-    /// Bytes of the stored form; `None` past 64 bits.
+    /// Returns the bytes of the stored form, or `None` above 64 bits.
     pub fn stored_bytes(&self) -> Option<u64> {
         Layout::new(*self).ok()?.stored_bytes()
     }
@@ -163,18 +164,17 @@ impl BlocksHeader {
 /// Writes data in the stored form.
 ///
 /// # Errors
-/// When the target does.
+/// When the target cannot be written, or the bytes of a block exceed 64 bits.
 pub fn write_blocks(data: &Data, to: impl Write) -> Result<(), BlocksError> {
     let mut blocks = BlockWriter::new(BlocksHeader::of(data), to)?;
     for_each_part(data, |part| blocks.push(&part))?;
     blocks.finish()
 }
 
-/// Writes the stored form of rows, a part at a time: the one writer of it.
+/// Writer of the stored form, one part of the rows at a time. All stored data come from this writer.
 pub(super) struct BlockWriter<W> {
     layout: Layout,
     words: WordWriter<W>,
-    /// Of those before.
     rows_written: usize,
     labels: u64,
 }
@@ -183,7 +183,7 @@ impl<W: Write> BlockWriter<W> {
     /// Writes the header.
     ///
     /// # Errors
-    /// When the target does, or a block passes 64 bits.
+    /// When the target cannot be written, or the bytes of a block exceed 64 bits.
     pub(super) fn new(header: BlocksHeader, to: W) -> Result<Self, BlocksError> {
         Self::of(Layout::new(header)?, to)
     }
@@ -198,10 +198,10 @@ impl<W: Write> BlockWriter<W> {
         })
     }
 
-    /// Writes the rows that follow those written.
+    /// Writes the next rows.
     ///
     /// # Errors
-    /// When the target does.
+    /// When the target cannot be written.
     pub(super) fn push(&mut self, part: &Part<'_>) -> Result<(), BlocksError> {
         let block = self.rows_written / BLOCK_ROWS;
         match part {
@@ -241,37 +241,37 @@ impl<W: Write> BlockWriter<W> {
     fn end_unit(&mut self, unit: usize) -> io::Result<()> {
         let crc = self.words.take_crc();
         self.words.write(self.layout.check_of(unit, crc))?;
-        // A check is no part of the next unit.
+        // A check is not part of the next unit.
         self.words.take_crc();
         Ok(())
     }
 
-    /// Hands everything to the target.
+    /// Flushes all words to the target.
     ///
     /// # Errors
-    /// When the target does.
+    /// When the target cannot be written.
     pub(super) fn finish(self) -> Result<(), BlocksError> {
         self.words.finish()?;
         Ok(())
     }
 }
 
-/// The CRCs that units without checks are compared with.
+/// Expected CRCs of the units of data without checks.
 #[derive(Debug)]
 pub(super) enum Recorded<'a> {
-    /// Nothing.
+    /// There are no expected CRCs.
     Nowhere,
-    /// These, by unit number.
+    /// Expected CRCs by unit number.
     Known(&'a [u64]),
-    /// The read itself collects them.
+    /// Space in which the read collects the CRCs.
     Collected(&'a mut [u64]),
 }
 
-/// Reads what [`write_blocks`] wrote, to the end of the source.
+/// Reads the output of [`write_blocks`] to the end of the source.
 ///
 /// # Errors
-/// For anything that it cannot have written; memory grows only with what is there, whatever the
-/// header promises.
+/// When the source is not such output. Memory grows only with the bytes that arrive, even if the header
+/// claims more.
 pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
     let layout = Layout::read(&mut from)?;
     let mut words = WordReader::with_crc(from);
@@ -283,8 +283,8 @@ pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
     Ok(data)
 }
 
-/// Reads whole blocks, and checks each unit. There is room for `room` rows from the start, where the source
-/// is known to be long enough.
+/// Reads whole blocks and checks each unit. The buffers are allocated for `room` rows at the start. `room`
+/// must be 0 unless the source is known to be long enough.
 pub(super) fn read_rows(
     layout: &Layout,
     rows: Range<usize>,
@@ -332,7 +332,7 @@ pub(super) fn read_rows(
     data_of(header, rows.len(), features, values, labels)
 }
 
-/// Compares the check of the unit that was read last.
+/// Compares the check of the last unit that was read.
 pub(super) fn end_unit(
     layout: &Layout,
     unit: usize,
@@ -363,7 +363,7 @@ pub(super) fn end_unit(
     Err(layout.damage_of(unit))
 }
 
-/// Whole blocks that were read, as data.
+/// Converts whole blocks to data.
 fn data_of(
     header: &BlocksHeader,
     rows: usize,

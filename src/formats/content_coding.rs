@@ -1,5 +1,6 @@
-//! Content codings: compressed bodies as plain streams. Limits bound the decompressed bytes, their
-//! ratio to the compressed bytes, and frames without content.
+//! Content codings: compressed bodies as plain streams.
+//!
+//! Limits bound the decompressed bytes, their ratio to the compressed bytes, and frames without content.
 
 use std::io::{self, BufReader, ErrorKind, Read};
 
@@ -9,35 +10,35 @@ use zstd::stream::read::Decoder as ZstdDecoder;
 use super::Limits;
 use super::error::{Fault, FormatError, FormatErrorKind, excerpt};
 
-/// The largest zstd window that is read, as a power of two: 8 MiB.
+/// Largest accepted zstd window, as a power of two: 8 MiB.
 const ZSTD_WINDOW_LOG_MAX: u32 = 23;
 
-/// Bytes asked of the source at once.
+/// Bytes per read of the source.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Compressed bytes that need not decompress to anything.
+/// Compressed bytes that may decompress to nothing.
 const FRAME_BYTES_FREE: u64 = 1 << 20;
 
-/// Compressed bytes per decompressed byte. A gzip member that holds one byte has 21.
+/// Largest number of compressed bytes per decompressed byte. A gzip member with one byte of content has 21.
 const FRAME_RATIO_MAX: u64 = 32;
 
-/// How a body is compressed.
+/// Compression of a body.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ContentCoding {
-    /// It is not.
+    /// No compression.
     #[default]
     Identity,
-    /// RFC 1952, any number of members.
+    /// RFC 1952, with any number of members.
     Gzip,
-    /// RFC 8878, any number of frames, windows up to 8 MiB.
+    /// RFC 8878, with any number of frames and with windows up to 8 MiB.
     Zstd,
 }
 
 impl ContentCoding {
-    /// Reads the value of a Content-Encoding header.
+    /// Parses the value of a Content-Encoding header.
     ///
     /// # Errors
-    /// [`FormatErrorKind::UnknownCoding`] for several codings, or one that is not read.
+    /// [`FormatErrorKind::UnknownCoding`] for several codings or an unsupported coding.
     pub fn from_header(value: &str) -> Result<Self, FormatError> {
         match value.trim().to_ascii_lowercase().as_str() {
             "identity" | "" => Ok(Self::Identity),
@@ -54,17 +55,17 @@ impl ContentCoding {
     }
 }
 
-/// A body with its coding undone; ends with an error once a limit is passed.
+/// A decompressed body. A read fails once a limit is exceeded.
 ///
-/// Its errors are `io::Error`s that `FormatError::from` turns to what they are: `TooLarge`,
-/// `Truncated`, `BadCoding`, or the source's own.
+/// The errors are `io::Error`s, which `FormatError::from` converts to `TooLarge`, `Truncated`, `BadCoding`,
+/// or the error of the source.
 pub struct Decoder<R: Read> {
     coded: Coded<R>,
     passed: u64,
     limits: DecoderLimits,
 }
 
-/// The limits of [`Limits`] that hold for a body as a whole.
+/// The limits of [`Limits`] that apply to a body as a whole.
 struct DecoderLimits {
     body_bytes_max: u64,
     body_limit_name: &'static str,
@@ -78,9 +79,8 @@ enum Coded<R: Read> {
     Zstd(Box<ZstdDecoder<'static, BufReader<Source<R>>>>),
 }
 
-/// Decompresses a body: at most `limits.body_bytes_max` bytes and, beyond
-/// `limits.decompressed_bytes_free`, at most `limits.decompression_ratio_max` bytes per compressed
-/// byte.
+/// Decompresses a body to at most `limits.body_bytes_max` bytes. Beyond `limits.decompressed_bytes_free`
+/// bytes the stream has at most `limits.decompression_ratio_max` bytes per compressed byte.
 ///
 /// # Errors
 /// When the decompressor cannot be set up.
@@ -169,7 +169,8 @@ impl<R: Read> Decoder<R> {
 }
 
 impl<R: Read> Coded<R> {
-    /// Compressed bytes that were decompressed; none where nothing is compressed.
+    /// Returns the number of compressed bytes that were decompressed. The result is `None` without
+    /// compression.
     fn consumed(&self) -> Option<u64> {
         let source = match self {
             Self::Identity(_) => return None,
@@ -180,7 +181,7 @@ impl<R: Read> Coded<R> {
     }
 }
 
-/// Tells what a decompressor raised of itself from what its source did.
+/// Separates errors of the decompressor from errors of its source.
 fn explain(error: io::Error, coding: &str) -> io::Error {
     if error.kind() == ErrorKind::Interrupted {
         return error;
@@ -203,12 +204,12 @@ fn explain(error: io::Error, coding: &str) -> io::Error {
     fault.into_io()
 }
 
-/// Counts the compressed bytes, and marks errors of their source, so that a connection that breaks
-/// is not taken for a body that was cut off.
+/// Counts the compressed bytes and marks errors of the source. A broken connection is therefore not mistaken
+/// for a truncated body.
 struct Source<R> {
     reader: R,
     read: u64,
-    /// Bytes that came out of those read before.
+    /// Decompressed bytes before this read.
     passed: u64,
     body_bytes_max: u64,
     body_limit_name: &'static str,
@@ -239,7 +240,7 @@ impl<R> Source<R> {
     fn check(&self) -> Result<(), Fault> {
         let read = self.read.saturating_sub(FRAME_BYTES_FREE);
         let limit = self.body_bytes_max;
-        // Compression makes random bytes longer, by less than that.
+        // Compression makes random bytes longer by less than this margin.
         if read > limit.saturating_add(limit / 256) {
             let what = "The compressed body is too long";
             return Err(Fault::too_large(what, self.body_limit_name, limit));

@@ -1,7 +1,7 @@
-//! CSV (RFC 4180): one example a line, a label column, numbers.
+//! CSV (RFC 4180): one example per line, with a label column and numbers.
 //!
-//! A field may be quoted but not run over a line's end, since every field is a number or a name.
-//! Blanks around a field are passed over, and so are blank lines.
+//! A quoted field must end on its line, since every field is a number or a name. Blanks around a field are
+//! ignored, and so are blank lines.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -19,7 +19,7 @@ use super::sample_builder::SampleBuilder;
 use super::spool::Spool;
 use super::{Header, LabelsColumn, Options, Parsed};
 
-/// A fault and the byte of its line, from 0, where it stands.
+/// A fault and its byte in the line, from 0.
 type Misplaced = (usize, Fault);
 
 pub(super) fn parse(
@@ -65,16 +65,16 @@ pub(super) fn parse(
     Ok(parsed)
 }
 
-/// The fields of one line; the buffers are reused.
+/// Fields of one line. The buffers are reused.
 struct Fields {
     quoted: bool,
     reader: csv_core::Reader,
-    /// The fields' text when the line has quotes; otherwise they are slices of the line.
+    /// Text of the fields if the line has quotes. Otherwise the fields are slices of the line.
     unquoted: Vec<u8>,
-    /// Where in that text each field ends.
+    /// End of each field in that text.
     ends: Vec<usize>,
     line: Vec<u8>,
-    /// Where each field stands in the line, quotes included.
+    /// Range of each field in the line, including quotes.
     ranges: Vec<Range<usize>>,
 }
 
@@ -90,7 +90,8 @@ impl Fields {
         }
     }
 
-    /// Splits a line of at most `n_max` fields and a label: what a field costs is more than a comma.
+    /// Splits a line of at most `n_max` fields and a label. The limit is needed because a field takes more
+    /// memory than its comma.
     fn split(&mut self, line: &[u8], n_max: usize) -> Result<(), Misplaced> {
         self.line.clear();
         self.line.extend_from_slice(line);
@@ -99,7 +100,7 @@ impl Fields {
         if self.quoted {
             return self.split_quoted(n_max);
         }
-        // Fields are short, so that a search for each comma by itself would cost more.
+        // Fields are short, so a separate search for each comma would cost more.
         let mut start = 0;
         for (at, &byte) in line.iter().enumerate() {
             if byte == b',' {
@@ -112,7 +113,7 @@ impl Fields {
         Ok(())
     }
 
-    /// Splits a line with quotes: the dialect is that of `csv_core`, the places are counted here.
+    /// Splits a line with quotes. `csv_core` defines the dialect, and this function finds the places.
     fn split_quoted(&mut self, n_max: usize) -> Result<(), Misplaced> {
         let mut start = 0;
         let mut quoted = false;
@@ -142,9 +143,9 @@ impl Fields {
         Ok(())
     }
 
-    /// Reads the fields' text; false when there are others than were counted.
+    /// Reads the text of the fields. Returns false if `csv_core` finds another number of fields.
     fn unquote(&mut self) -> bool {
-        // Without its quotes no field is longer.
+        // No field becomes longer without its quotes.
         self.unquoted.resize(self.line.len(), 0);
         self.ends.resize(self.ranges.len(), 0);
         self.reader.reset();
@@ -159,7 +160,7 @@ impl Fields {
             written += text;
             ended += fields;
             match result {
-                // The end is told by nothing more.
+                // The next call has empty input, which ends the record.
                 ReadRecordResult::InputEmpty => {}
                 ReadRecordResult::Record => return ended == self.ranges.len(),
                 _ => return false,
@@ -167,7 +168,7 @@ impl Fields {
         }
     }
 
-    /// Refuses the field after the comma at `at` when there are enough.
+    /// Refuses the field after the comma at `at` if the line is at the limit.
     fn check_count(&self, at: usize, n_max: usize) -> Result<(), Misplaced> {
         if self.ranges.len() < n_max {
             return Ok(());
@@ -189,13 +190,13 @@ impl Fields {
             false => &self.line[self.ranges[index].clone()],
         };
         match field {
-            // One character is most often the whole field, and trimming costs more than it.
+            // Most fields are one character, and trimming would cost more than this test.
             [byte] if !byte.is_ascii_whitespace() => field,
             _ => field.trim_ascii(),
         }
     }
 
-    /// The byte of the line where a field's text begins.
+    /// Returns the byte of the line at which the text of a field begins.
     fn start(&self, index: usize) -> usize {
         let range = self.ranges[index].clone();
         let text = &self.line[range.clone()];
@@ -212,10 +213,10 @@ impl Fields {
     }
 }
 
-/// What the first line settles.
+/// Structure of the table, as the first line determines it.
 struct Table {
     names: Option<Vec<String>>,
-    /// Which column holds the labels, from 0.
+    /// Column of the labels, from 0.
     label: Option<usize>,
     columns: usize,
 }
@@ -232,7 +233,7 @@ impl Table {
             Header::True => true,
             Header::False => false,
             Header::Auto => {
-                // A row with some numbers is data with a fault, not names: it must not vanish.
+                // A first row with some numbers is faulty data instead of names, and must not vanish.
                 let no_number = !(0..columns).any(|index| fields.is_number(index));
                 no_number || named.is_some_and(|name| (0..columns).any(|i| text(i) == name))
             }
@@ -280,7 +281,7 @@ impl Table {
         builder.end_row(label).map_err(|fault| (0, fault))
     }
 
-    /// Every line has as many columns as the first.
+    /// Checks that a line has as many columns as the first line.
     fn check_columns(&self, fields: &Fields) -> Result<(), Misplaced> {
         let (found, expected) = (fields.len(), self.columns);
         if found == expected {
@@ -303,8 +304,8 @@ impl Table {
     }
 }
 
-/// The names that a line has. Data whose columns cannot be told apart by them would be taken for what
-/// they are not.
+/// Returns the names of a header line. Duplicate names are refused, since one column could be mistaken for
+/// another.
 fn names(fields: &Fields) -> Result<Vec<String>, Misplaced> {
     let mut seen = HashSet::new();
     let name = |index: usize| {

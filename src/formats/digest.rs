@@ -1,14 +1,16 @@
-//! The digest of data: equal data have one digest, whatever the format they came in.
+//! Digest of data. Equal data have the same digest in every format.
 //!
-//! SHA-256 over, all integers little-endian:
+//! The digest is the SHA-256 of these bytes, with all integers little-endian:
 //!
 //! 1. the 16 bytes `halfspace-data-1`;
-//! 2. one byte for the rows, 0 Boolean or 1 real; one for the labels, 0 half-space, 1 labelled or
-//!    2 unlabelled (the codes of [`super::blocks`]);
+//! 2. one byte for the kind of the rows (0 Boolean, 1 real) and one for the kind of the labels (0 half-space,
+//!    1 labelled, 2 unlabelled), which are the codes of [`super::blocks`];
 //! 3. n and the number of rows, 8 bytes each;
-//! 4. each row in order: its `ceil(n / 64)` packed words, 8 bytes each (coordinate `j`, from 0, is
-//!    bit `j % 64` of word `j / 64`; bit 1 is a value 1, bit 0 a value 0 or -1), or its n doubles
-//!    as IEEE 754 bits, -0.0 as 0.0; then, when labelled, one byte: 1 for +1, 0 for -1 or 0.
+//! 4. each row in order and, in labelled data, one byte after each row: 1 for +1, 0 for -1 or 0.
+//!
+//! A Boolean row is `ceil(n / 64)` packed words of 8 bytes. Coordinate `j`, from 0, is bit `j % 64` of word
+//! `j / 64`. Bit 1 is the value 1, and bit 0 is the value 0 or -1. A real row is n doubles as IEEE 754 bits,
+//! with -0.0 as 0.0.
 
 use std::convert::Infallible;
 
@@ -21,24 +23,24 @@ use super::parts::{Part, for_each_part};
 
 const TAG: &[u8; 16] = b"halfspace-data-1";
 
-/// Bytes hashed at once: many rows are short.
+/// Bytes per update of the hash, since many rows are short.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// The digest of the canonical rows.
+/// Returns the digest of the canonical rows.
 pub fn digest(data: &Data) -> [u8; 32] {
     let mut digest = RowsDigest::new(&BlocksHeader::of(data));
     digest.add(data);
     digest.finish()
 }
 
-/// The digest of rows that come one after the other.
+/// Digest of rows that arrive one after the other.
 pub(super) struct RowsDigest {
     hash: Sha256,
     chunk: Vec<u8>,
 }
 
 impl RowsDigest {
-    /// Of the data with this header, no row of which was added.
+    /// Starts the digest of data with this header.
     pub(super) fn new(header: &BlocksHeader) -> Self {
         let mut hash = Sha256::new();
         hash.update(TAG);
@@ -59,7 +61,7 @@ impl RowsDigest {
         let Ok(()) = for_each_part(rows, see);
     }
 
-    /// Adds the canonical bytes of the next row, and its label where there are labels.
+    /// Adds the canonical bytes of the next row, and the label if there is one.
     pub(super) fn push(&mut self, row: &[u8], label: Option<bool>) {
         self.chunk.extend_from_slice(row);
         self.chunk.extend(label.map(u8::from));

@@ -1,6 +1,6 @@
-//! What can be wrong with data that came from outside, and where it stands.
+//! Errors of data from outside, with the place of the fault in the body.
 //!
-//! Knows nothing of HTTP: whoever answers a client maps [`FormatErrorKind`] to a status.
+//! The module does not know HTTP. The HTTP layer maps [`FormatErrorKind`] to a status.
 
 use std::fmt;
 use std::io;
@@ -9,21 +9,21 @@ use thiserror::Error;
 
 use crate::memory::NoMemory;
 
-/// Where in a body something stands.
+/// A place in a body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Both from 1; the column counts bytes, a byte order mark not among them.
+    /// A byte of a text. Line and column count from 1. The column counts bytes, without a byte order mark.
     Line {
         /// The line.
         line: u64,
-        /// The byte in that line.
+        /// The byte in the line.
         column: u64,
     },
     /// An RFC 6901 JSON pointer.
     Pointer(String),
-    /// A byte of a binary body, from 0.
+    /// A byte of a binary body, counted from 0.
     Byte(u64),
-    /// A value of a binary table; both from 1, labels counted among the columns.
+    /// A value of a binary table. Row and column count from 1, and a label column counts too.
     Cell {
         /// The row.
         row: u64,
@@ -33,8 +33,8 @@ pub enum Place {
 }
 
 impl Place {
-    /// The same place seen from a document that holds this one at `prefix`; any other place stays as
-    /// it is.
+    /// Moves a JSON pointer into an outer document, which contains the inner one at `prefix`. Any other place
+    /// stays unchanged.
     #[must_use]
     pub fn under(self, prefix: &str) -> Self {
         match self {
@@ -55,77 +55,76 @@ impl fmt::Display for Place {
     }
 }
 
-/// What kind of fault a body has.
+/// Kind of a fault in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FormatErrorKind {
     /// The text does not follow the format's grammar.
     Syntax,
-    /// JSON whose shape is not the one asked for: a field that is unknown, missing, given twice or
-    /// of another type.
+    /// JSON of the wrong shape: a field is unknown, missing, duplicate or of another type.
     Schema,
-    /// A field is of the right type and outside its range.
+    /// A field of the right type has a value out of range.
     OutOfRange,
-    /// Examples of different lengths.
+    /// Examples have different lengths.
     UnequalLength,
-    /// A tensor that does not hold what its shape says.
+    /// A tensor does not match its shape.
     WrongShape,
-    /// No example, or no feature.
+    /// There is no example or no feature.
     EmptyData,
-    /// A character of a bit string, or a padding bit, that may not stand there.
+    /// A character of a bit string is not 0 or 1, or a padding bit is not 0.
     BadBit,
-    /// A value that is no finite number.
+    /// A value is not a finite number, or its declared type does not allow the value.
     BadValue,
-    /// A value that makes examples real where Boolean ones are asked for.
+    /// A value makes the examples real although the request asks for Boolean ones.
     NotBoolean,
-    /// A label other than 1, -1 and 0.
+    /// A label is not 1, -1 or 0, or a class does not have two values.
     BadLabel,
-    /// Labels 0 and -1 in one body.
+    /// Labels 0 and -1 occur in one body.
     MixedLabels,
-    /// Lines of different kinds in one body.
+    /// Lines of different kinds occur in one body.
     MixedLines,
-    /// A sparse index that is no number from 1 to n.
+    /// A sparse index is not a number, or is out of range.
     BadIndex,
-    /// Sparse indices that do not ascend.
+    /// Sparse indices do not ascend.
     IndexOrder,
-    /// Base64 that does not decode.
+    /// Base64 does not decode.
     BadBase64,
-    /// Something that the format has and that is not read here.
+    /// The body uses an unsupported feature of the format.
     Unsupported,
-    /// An option of the request that the format or this body cannot meet.
+    /// The format or this body cannot meet an option of the request.
     BadOption,
-    /// A limit is passed.
+    /// A limit is exceeded.
     TooLarge {
         /// The limit's name.
         limit: &'static str,
         /// The limit's value.
         value: u64,
     },
-    /// JSON nested deeper than the limit.
+    /// JSON nests deeper than the limit.
     TooDeep {
-        /// The deepest nesting that is read.
+        /// The deepest nesting that is allowed.
         limit: usize,
     },
     /// The body ends too early.
     Truncated,
     /// The compressed body is damaged.
     BadCoding,
-    /// A content coding that is not read here.
+    /// The content coding is not supported.
     UnknownCoding,
-    /// The body could not be read for a reason of its source.
+    /// The source of the body failed.
     Io,
-    /// The source has no more bytes for now, and is not at its end.
+    /// The source has no more bytes for now but has not ended.
     NotYet,
-    /// The stored form of the examples is larger than what was reserved for it.
+    /// The stored form of the examples needs more bytes than could be reserved.
     NotReserved,
-    /// The examples could not be kept while they were read.
+    /// The spool failed while the body was read.
     Spool(io::ErrorKind),
     /// There is no memory for the examples.
     NoMemory(NoMemory),
 }
 
 impl FormatErrorKind {
-    /// The stable name of the kind.
+    /// Returns the stable name of the kind.
     pub fn code(self) -> &'static str {
         match self {
             Self::Syntax => "syntax",
@@ -163,15 +162,15 @@ impl FormatErrorKind {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{}{detail}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
 pub struct FormatError {
-    /// What kind of fault.
+    /// Kind of the fault.
     pub kind: FormatErrorKind,
-    /// Where, when the fault has one place.
+    /// Place of the fault, if the fault has one place.
     pub place: Option<Place>,
-    /// What was wrong and what would be right, as a sentence.
+    /// A sentence on the fault and the expected form.
     pub detail: String,
 }
 
-/// A fault whose place its finder does not know.
+/// A fault without a place, which the caller adds.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{detail}")]
 pub(crate) struct Fault {
@@ -187,13 +186,13 @@ impl Fault {
         }
     }
 
-    /// A limit that is passed; `what` says by what.
+    /// Makes the fault of an exceeded limit. `what` is the first clause of the message.
     pub(crate) fn too_large(what: &str, limit: &'static str, value: u64) -> Self {
         let kind = FormatErrorKind::TooLarge { limit, value };
         Self::new(kind, format!("{what}; the limit {limit} is {value}."))
     }
 
-    /// A character of a bit string that is none of its two.
+    /// Makes the fault of a character of a bit string other than 0 and 1.
     pub(crate) fn bad_bit(text: &[u8], at: usize) -> Self {
         let rest = String::from_utf8_lossy(&text[at..text.len().min(at + 4)]);
         let shown = rest.chars().next().unwrap_or_default();
@@ -204,7 +203,7 @@ impl Fault {
         Self::new(FormatErrorKind::BadBit, detail)
     }
 
-    /// The error at a line and a byte offset (from 0) in it.
+    /// Adds a line and a byte offset in that line, from 0.
     pub(crate) fn at(self, line: u64, offset: usize) -> FormatError {
         let column = offset as u64 + 1;
         self.placed(Some(Place::Line { line, column }))
@@ -218,7 +217,7 @@ impl Fault {
         }
     }
 
-    /// Wraps the fault so that it survives a trip through somebody else's `Read`.
+    /// Wraps the fault in an [`io::Error`], so that it passes through the `Read` of another crate.
     pub(crate) fn into_io(self) -> io::Error {
         io::Error::other(self)
     }
@@ -243,8 +242,9 @@ impl From<Fault> for FormatError {
 }
 
 impl From<io::Error> for FormatError {
-    /// Brings back a fault that one of this module's readers raised, or a whole error that a
-    /// caller's reader did; anything else is [`FormatErrorKind::Io`].
+    /// Recovers a fault that a reader of this module raised, or a whole error that the caller's reader
+    /// raised. Any other error becomes [`FormatErrorKind::NotYet`] for `WouldBlock`, else
+    /// [`FormatErrorKind::Io`].
     fn from(error: io::Error) -> Self {
         let error = match error.downcast::<Self>() {
             Ok(format_error) => return format_error,
@@ -263,7 +263,7 @@ impl From<io::Error> for FormatError {
     }
 }
 
-/// A few characters of what was found, safe to show in a message.
+/// Returns the first bytes of a text in quotes, escaped for a message.
 pub(crate) fn excerpt(text: &[u8]) -> String {
     const SHOWN: usize = 24;
     let shown = String::from_utf8_lossy(&text[..text.len().min(SHOWN)]);

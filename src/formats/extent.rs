@@ -1,22 +1,22 @@
-//! Upper bounds on the examples and features of a body, found by counting bytes before parsing. Knows
-//! nothing of the use of the examples.
+//! Upper bounds on the examples and features of a body, from a count of its bytes before parsing.
+//!
+//! The module does not know the use of the examples.
 
 use super::Format;
 
-/// Bits of a feature in the shortest of the dense formats, which are packed.
+/// Features per byte in the densest format, packed bits.
 const BITS_IN_A_BYTE: u64 = 8;
 
 /// Bounds on the examples of a whole body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Examples, at most.
+    /// Largest possible number of examples.
     pub examples: u64,
-    /// Features of an example, at most.
+    /// Largest possible number of features per example.
     pub features: u64,
 }
 
-/// Bounds on the examples in a whole, uncompressed body of a format, whose examples have `n` features
-/// where that is known.
+/// Bounds the examples of a whole, uncompressed body. `n` is the number of features, if known.
 pub fn extent(format: Format, body: &[u8], n: Option<usize>) -> Extent {
     let bytes = body.len() as u64;
     let known = n.map(|n| (n as u64).max(1));
@@ -28,7 +28,7 @@ pub fn extent(format: Format, body: &[u8], n: Option<usize>) -> Extent {
         },
         Format::Arff => Extent {
             examples: lines(),
-            // A value of a nominal attribute, which is a feature, takes a byte at least.
+            // A value of a nominal attribute is a feature and takes at least one byte.
             features: header_bytes(body),
         },
         _ => Extent {
@@ -40,7 +40,7 @@ pub fn extent(format: Format, body: &[u8], n: Option<usize>) -> Extent {
     }
 }
 
-/// The largest whole number that is written anywhere in a text.
+/// Returns the largest whole number anywhere in a text.
 fn largest_number(text: &[u8]) -> u64 {
     let numbers = text.split(|byte| !byte.is_ascii_digit());
     let value = |digits: &[u8]| {
@@ -52,8 +52,9 @@ fn largest_number(text: &[u8]) -> u64 {
     numbers.map(value).max().unwrap_or(0)
 }
 
-/// Bytes of an ARFF body before its rows, at most. The word that ends the header may stand in a
-/// comment or a value, too, so the last one counts; without one the whole body does.
+/// Bounds the bytes of an ARFF body before its rows. The word that ends the header may also stand in a
+/// comment or a value, so the last occurrence counts. Without that word the bound is the length of the whole
+/// body.
 fn header_bytes(body: &[u8]) -> u64 {
     const DATA: &[u8] = b"@data";
     let found = body

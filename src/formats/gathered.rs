@@ -1,5 +1,8 @@
-//! Examples that were read, wherever they are kept, and what there is to know of them when they are
-//! stored: all found out in one pass, in memory that does not grow with them.
+//! Examples after a read, in memory or in a spool ([`Gathered`]), and the facts about them that are recorded
+//! when they are stored ([`Stored`]).
+//!
+//! One pass over the examples writes the stored form, computes the digest and counts positive labels and
+//! repetitions. Only the count of repetitions takes memory per example, up to a limit.
 
 use std::io::Write;
 
@@ -11,29 +14,29 @@ use super::digest::RowsDigest;
 use super::parts::{Part, for_each_part};
 use super::spool::SpooledRows;
 
-/// Examples that were read.
+/// Examples after a read.
 pub enum Gathered {
-    /// Few enough to be held.
+    /// Examples within the memory budget.
     Memory(Data),
-    /// In a spool.
+    /// Examples in a spool.
     Spooled(SpooledRows),
 }
 
-/// What was stored.
+/// Facts about stored examples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// Kinds and sizes.
+    /// Kinds and sizes of the rows.
     pub header: BlocksHeader,
-    /// Examples labelled +1.
+    /// Number of examples labelled +1.
     pub labelled_positive: u64,
-    /// What repeats; none when there are more than the asked for.
+    /// Repetitions among the examples. `None` if there are too many examples to compare.
     pub repetitions: Option<RepetitionCounts>,
-    /// The digest of the canonical rows: see [`super::digest()`].
+    /// Digest of the canonical rows: see [`super::digest()`].
     pub digest: [u8; 32],
 }
 
 impl Gathered {
-    /// Kinds and sizes.
+    /// Returns the kinds and sizes of the rows.
     pub fn header(&self) -> BlocksHeader {
         match self {
             Self::Memory(data) => BlocksHeader::of(data),
@@ -41,11 +44,11 @@ impl Gathered {
         }
     }
 
-    /// Writes the stored form, and tells what was written. What repeats is counted when there are
-    /// at most `examples_max` examples, 16 bytes each.
+    /// Writes the stored form and returns the facts about the examples. Repetitions are counted among at most
+    /// `examples_max` examples and take 16 bytes of memory per example.
     ///
     /// # Errors
-    /// When the target cannot be written, or the spool cannot be read.
+    /// When the target cannot be written or the spool cannot be read.
     pub fn store(&mut self, to: impl Write, examples_max: usize) -> Result<Stored, BlocksError> {
         let header = self.header();
         let mut blocks = BlockWriter::new(header, to)?;

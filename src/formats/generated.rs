@@ -1,6 +1,6 @@
-//! The JSON form `generated`: data that the service draws itself, as plain checked fields.
+//! JSON form `generated`: the specification of data that the service draws itself.
 //!
-//! No example is drawn here; the ranges that the form alone can check are checked here.
+//! The module checks the ranges of the fields. Another module draws the examples.
 
 use serde::de::Deserializer;
 use serde::{Deserialize, Serialize};
@@ -11,34 +11,34 @@ use super::json_data::feature_count;
 use super::json_scope as scope;
 use super::target::TargetSpec;
 
-/// What to draw.
+/// Specification of generated data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GeneratedSpec {
-    /// Features an example, from 1.
+    /// Features per example, at least 1.
     pub n: usize,
     /// The concept that labels the examples.
     pub target: TargetSpec,
-    /// How examples are drawn.
+    /// Method of drawing examples.
     pub sampling: Sampling,
-    /// How many, from 1; without it the stream has no end.
+    /// Number of examples, at least 1. Without this field the stream is endless.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
-    /// The probability that a label is flipped, in [0, 0.5]: past one half the negated target is
-    /// the concept, which is to be asked for by its name.
+    /// Probability that a label is flipped, in [0, 0.5]. With more noise the labels would follow the negated
+    /// target, so request that target instead.
     pub noise: f64,
-    /// The probability of a one, in (0, 1), for `uniform` sampling.
+    /// Probability of a one, in (0, 1), for `uniform` sampling.
     pub density: f64,
 }
 
-/// How generated examples are drawn.
+/// Method of drawing generated examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampling {
     /// Half-space examples, uniform over the positive ones.
     UniformPositive,
-    /// Half-space examples, uniform and negated when negative.
+    /// Half-space examples, drawn uniformly and negated when negative.
     Reflected,
-    /// Labelled examples, uniform (or of another density of ones).
+    /// Labelled examples, drawn uniformly or with another density of ones.
     Uniform,
 }
 
@@ -97,7 +97,7 @@ impl<'de> Deserialize<'de> for GeneratedSpec {
 }
 
 impl GeneratedSpec {
-    /// Checks the ranges; a fault comes with the pointer of its field.
+    /// Checks the ranges. A fault carries the JSON pointer of its field.
     fn check(&self) -> Result<(), (&'static str, Fault)> {
         let out_of_range = |below, detail: String| {
             let fault = Fault::new(FormatErrorKind::OutOfRange, detail);

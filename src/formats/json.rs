@@ -1,7 +1,7 @@
-//! JSON documents read as a stream, with a pointer in every error.
+//! JSON documents read as a stream, with the place of every fault.
 //!
-//! Typed faults come up from the visitors, and limits go down to them, through
-//! `json_scope`: `Deserialize` itself has room for neither.
+//! Limits reach the visitors of a document through `json_scope`, and typed faults return the same way.
+//! `Deserialize` itself passes neither.
 
 use std::fmt;
 use std::io::{BufReader, Read};
@@ -18,22 +18,22 @@ use super::error::{Fault, FormatError, FormatErrorKind, Place};
 use super::json_depth::DepthReader;
 use super::json_scope as scope;
 
-/// Bytes asked of the source at once.
+/// Bytes per read of the source.
 const READ_BYTES: usize = 256 * 1024;
 
-/// Bytes of a body that an error repeats at a time.
+/// Largest number of bytes of the body that an error repeats in one piece.
 const SHOWN_BYTES_MAX: usize = 256;
 
-/// Reads one JSON document, an object.
+/// Reads one JSON document, which must be an object.
 ///
-/// Faults of the document carry the pointer of the value at fault; faults of the text (`Syntax`,
-/// `Truncated`, `TooDeep`) carry line and column; byte limits are [`super::decoder`]'s.
+/// A fault of the document carries the pointer of the faulty value. A fault of the text (`Syntax`,
+/// `Truncated`, `TooDeep`) carries line and column. [`super::decoder`] enforces the byte limits.
 ///
-/// `T` must not buffer data forms (`serde`'s `untagged`, `flatten` and internal tags do): the
-/// buffering would hold the body in memory and lose the pointer.
+/// `T` must not buffer data forms, as `serde`'s `untagged`, `flatten` and internal tags do. The buffer would
+/// hold the body in memory and lose the pointer.
 ///
 /// # Errors
-/// What is wrong with the document, or the fault of its source.
+/// The fault of the document, or the error of its source.
 pub fn from_reader<T: DeserializeOwned>(
     reader: impl Read,
     limits: &Limits,
@@ -41,7 +41,7 @@ pub fn from_reader<T: DeserializeOwned>(
     read(reader, limits, None)
 }
 
-/// Reads one JSON document, an object with a tensor of examples of `n` features in it: see
+/// Reads one JSON document, an object that contains a tensor of examples with `n` features: see
 /// [`super::TensorList`].
 ///
 /// # Errors
@@ -73,7 +73,7 @@ fn read<T: DeserializeOwned>(
     Ok(value)
 }
 
-/// Reads an object: serde would take an array for a struct as well, its fields in their order.
+/// Reads an object. `serde` alone would also accept an array that lists the fields in order.
 pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<T, D::Error> {
     value.deserialize_map(Object(PhantomData))
 }
@@ -92,7 +92,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
     }
 }
 
-/// The error of a document that `serde_json` gave up at `pointer`.
+/// Makes the error of a document that `serde_json` refused at `pointer`.
 fn explain(
     error: serde_json::Error,
     pointer: String,
@@ -123,8 +123,8 @@ fn explain(
     }
 }
 
-/// What `serde_json` says, without the place, which is told apart, and of a bounded length,
-/// since it repeats field names and values of the body.
+/// Returns the message of `serde_json` without its place, which the error carries separately. The length is
+/// bounded, since the message repeats field names and values of the body.
 pub(super) fn message(error: &serde_json::Error) -> String {
     let mut message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
@@ -138,7 +138,7 @@ pub(super) fn message(error: &serde_json::Error) -> String {
     message
 }
 
-/// The RFC 6901 pointer of a path; it stops above a key of excessive length.
+/// Returns the RFC 6901 pointer of a path. The pointer ends before a key of excessive length.
 fn pointer(path: &Path) -> String {
     let mut pointer = String::new();
     for segment in path {

@@ -1,8 +1,7 @@
-//! The JSON forms of data: one object with one key, read example by example into a sample.
+//! JSON forms of data: one object with one key, read into a sample example by example.
 //!
-//! Everything is a serde visitor, so that the same forms stand inside any derived request struct
-//! and a body of any size is read as a stream; limits and typed faults go through
-//! `json_scope`.
+//! Every reader is a serde visitor. The forms can therefore stand inside any derived request struct, and a
+//! body is read as a stream. Limits and typed faults pass through `json_scope`.
 
 use std::fmt;
 use std::io::Read;
@@ -22,42 +21,41 @@ use super::sample_builder::SampleBuilder;
 use super::spool::Spool;
 use super::{Options, Parsed, UnlabelledMeans};
 
-/// Data as a request names them.
+/// Data in a request.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DataForm {
-    /// Examples sent along.
+    /// Examples in the request itself.
     Sample {
         /// The examples.
         parsed: Parsed,
-        /// What the sender declares of their distribution.
+        /// Distribution that the sender declares for the examples.
         assume: Option<Assume>,
     },
     /// Examples to be drawn.
     Generated(GeneratedSpec),
-    /// Examples that are stored.
+    /// Examples in a stored dataset.
     Dataset {
-        /// What should be the id of a dataset: which there are is not known here.
+        /// Id of the dataset as sent. This module does not know which datasets exist.
         id: String,
-        /// What the sender declares of their distribution, in place of what was declared when they
-        /// were stored.
+        /// Distribution that the sender declares, in place of the distribution declared with the dataset.
         assume: Option<Assume>,
     },
 }
 
-/// A declaration that examples are fresh and independent draws.
+/// Declared distribution of the examples. The examples must be fresh and independent draws.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assume {
     /// Half-space examples, uniform over the positive ones.
     UniformPositive,
-    /// Half-space examples, uniform and negated when negative.
+    /// Half-space examples, drawn uniformly and negated when negative.
     Reflected,
-    /// Labelled examples, uniform.
+    /// Labelled examples, drawn uniformly.
     Uniform,
 }
 
-/// Reads a body that is one [`DataForm`]; an option that does not fit it is refused, not passed
-/// over.
+/// Reads a body that is one [`DataForm`]. An option that contradicts the form is refused. The options
+/// `values` and `unlabelled` are ignored.
 pub(super) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm, FormatError> {
     options.refuse_header("JSON")?;
     options.refuse_labels("JSON")?;
@@ -87,8 +85,8 @@ pub(super) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm,
     Ok(form)
 }
 
-/// Reads a body that is one [`DataForm`] with its examples. They are held in memory: a body of JSON
-/// is not longer than that.
+/// Reads a body that is one [`DataForm`] with its examples. The examples stay in memory, so the spool is not
+/// used.
 pub(super) fn parse(
     reader: &mut dyn Read,
     options: &Options,
@@ -167,7 +165,7 @@ enum ListField {
 }
 
 impl Kind {
-    /// What may be declared of such examples.
+    /// Returns the assumptions that fit such examples.
     fn assumptions(self) -> &'static [Assume] {
         match self {
             Self::HalfSpace => Assume::HALF_SPACE,
@@ -242,7 +240,7 @@ impl<'de> Visitor<'de> for Kind {
     }
 }
 
-/// Reads `assume`, null or a name; a seed, so that a fault stands at the field.
+/// Reads `assume`, which is null or a name. The seed checks the name, so that a fault points to this field.
 struct AssumeOf {
     allowed: &'static [Assume],
 }

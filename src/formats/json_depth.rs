@@ -1,7 +1,7 @@
-//! The depth of JSON, counted on the bytes before any parser sees them.
+//! Depth limit of JSON, checked on the bytes before a parser reads them.
 //!
-//! `serde_json` stops at a depth of its own before the stack ends; this holds the limit that the
-//! service names, and refuses a deep body wherever its nesting stands.
+//! `serde_json` has a depth limit of its own, which protects the stack. This module enforces the limit of the
+//! service and refuses a deep body wherever the nesting stands.
 
 use std::io::{self, Read};
 
@@ -9,12 +9,12 @@ use memchr::{memchr_iter, memchr2, memrchr};
 
 use super::error::{Fault, FormatErrorKind, Place};
 
-/// Counts open arrays and objects over the pieces of a text.
+/// Counts open arrays and objects across the pieces of a text.
 pub(super) struct DepthCounter {
     depth: usize,
     depth_max: usize,
     in_string: bool,
-    /// The next byte follows a backslash.
+    /// Whether the next byte follows a backslash.
     escaped: bool,
 }
 
@@ -28,7 +28,7 @@ impl DepthCounter {
         }
     }
 
-    /// Takes the next piece; answers where in it the nesting becomes too deep.
+    /// Reads the next piece. Returns the position in the piece where the nesting becomes too deep.
     pub(super) fn excess(&mut self, piece: &[u8]) -> Option<usize> {
         let mut at = 0;
         while at < piece.len() {
@@ -40,7 +40,7 @@ impl DepthCounter {
                 b'"' => self.in_string = true,
                 b'[' | b'{' if self.depth == self.depth_max => return Some(at),
                 b'[' | b'{' => self.depth += 1,
-                // Too many closing brackets are the parser's to refuse.
+                // The parser refuses surplus closing brackets.
                 b']' | b'}' => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
@@ -49,7 +49,7 @@ impl DepthCounter {
         None
     }
 
-    /// Passes over the string that `piece[at..]` is in; answers where it goes on.
+    /// Skips the string that contains `piece[at..]`. Returns the position after the skipped bytes.
     fn pass_string(&mut self, piece: &[u8], at: usize) -> usize {
         if self.escaped {
             self.escaped = false;
@@ -67,13 +67,13 @@ impl DepthCounter {
     }
 }
 
-/// The fault of a text that nests deeper than `limit`.
+/// Makes the fault of a text that nests deeper than `limit`.
 pub(super) fn too_deep(limit: usize) -> Fault {
     let detail = format!("Arrays and objects nest deeper than the limit json_depth_max, {limit}.");
     Fault::new(FormatErrorKind::TooDeep { limit }, detail)
 }
 
-/// Hands JSON on until it nests too deep; that is an error at its line and column.
+/// Passes JSON through. The read fails at the line and column where the nesting becomes too deep.
 pub(super) struct DepthReader<R> {
     reader: R,
     counter: DepthCounter,

@@ -1,4 +1,4 @@
-//! Visitors of a list of examples, which put each value straight into the sample.
+//! Visitors of a JSON list of examples, which pass each value straight to the sample builder.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use super::json_scope as scope;
 use super::labels::bad_label;
 use super::sample_builder::SampleBuilder;
 
-/// What the examples of a list are.
+/// Kind of the examples of a list.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     HalfSpace,
@@ -19,7 +19,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The name of the form.
+    /// Returns the name of the JSON form.
     fn name(self) -> &'static str {
         match self {
             Self::HalfSpace => "half_space",
@@ -70,7 +70,7 @@ impl<'de> Visitor<'de> for Examples {
     }
 }
 
-/// Reads one example that is an `x` alone.
+/// Reads one example that consists of an `x` alone.
 struct BareExample<'b> {
     name: &'static str,
     builder: &'b mut SampleBuilder,
@@ -147,7 +147,7 @@ impl<'de> Visitor<'de> for LabelledExample<'_> {
 
 /// Reads an `x`: a bit string or an array of numbers.
 struct X<'b> {
-    /// The form that the example stands in.
+    /// Name of the form that contains the example.
     name: &'static str,
     /// The pointer from the example to its `x`.
     below: &'static str,
@@ -155,7 +155,7 @@ struct X<'b> {
 }
 
 impl X<'_> {
-    /// Remembers that the value at `index`, or the whole bit string, made the data real.
+    /// Records that the value at `index`, or the whole bit string, made the data real.
     fn note_first_real(&mut self, index: Option<usize>) {
         let (name, row, below) = (self.name, self.builder.rows(), self.below);
         let index = index.map(|index| format!("/{index}")).unwrap_or_default();
@@ -210,7 +210,7 @@ impl<'de> Visitor<'de> for X<'_> {
     }
 }
 
-/// Reads one value of an array; answers whether it made the data real.
+/// Reads one value of an array. Returns whether the value made the data real.
 struct Value<'b> {
     builder: &'b mut SampleBuilder,
 }

@@ -1,9 +1,9 @@
-//! What goes down to, and comes up from, the visitors of one JSON document.
+//! Scope of one JSON document: the limits for its visitors, and the typed faults that the visitors raise.
 //!
-//! Data forms stand anywhere inside derived request structs, and `Deserialize` hands nothing down
-//! to them and lets only text come up. So a scope of the thread stands open for the time of one
-//! document, which is read in one go: the limits go down through it, and the typed fault comes up
-//! through it. Without a scope the default limits hold and faults are plain text.
+//! Data forms stand anywhere inside derived request structs. `Deserialize` passes no context to them and
+//! returns only text from them. The thread therefore keeps a scope open while a document is read, which
+//! happens in one go. Limits go down through the scope, and the typed fault comes up. Without a scope the
+//! default limits apply and faults are plain text.
 
 use std::cell::RefCell;
 
@@ -12,9 +12,9 @@ use super::error::Fault;
 
 struct Scope {
     limits: Limits,
-    /// Features an example, where somebody knows before the document is read.
+    /// Features per example, if known before the document is read.
     n: Option<usize>,
-    /// The last fault raised, and the pointer from the value that raised it to what is at fault.
+    /// The last fault raised, and the pointer from the value that raised the fault to the faulty part.
     raised: Option<(Fault, String)>,
 }
 
@@ -22,7 +22,7 @@ thread_local! {
     static SCOPES: RefCell<Vec<Scope>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Closes the scope, also when a visitor panics.
+/// Closes the scope, even if a visitor panics.
 struct Open;
 
 impl Open {
@@ -39,8 +39,8 @@ impl Drop for Open {
     }
 }
 
-/// Runs `read` under `limits`, for examples of `n` features if that is known; answers its result and
-/// the fault that it raised last.
+/// Runs `read` under `limits`, for examples of `n` features if n is known. Returns the result and the last
+/// fault raised.
 pub(super) fn within<T>(
     limits: &Limits,
     n: Option<usize>,
@@ -59,13 +59,13 @@ pub(super) fn within<T>(
     (result, open.close())
 }
 
-/// The limits of the document being read.
+/// Returns the limits of the document being read.
 pub(super) fn limits() -> Limits {
     let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.limits.clone()));
     scoped.unwrap_or_default()
 }
 
-/// Features an example of the document being read, if that was known before.
+/// Returns the features per example of the document being read, if known in advance.
 pub(super) fn n() -> Option<usize> {
     SCOPES.with_borrow(|scopes| scopes.last()?.n)
 }
@@ -75,7 +75,7 @@ pub(super) fn raise<E: serde::de::Error>(fault: Fault) -> E {
     raise_below(fault, "")
 }
 
-/// Raises a fault that stands at `below`, a pointer from the value being read.
+/// Raises a fault at `below`, a pointer from the value being read.
 pub(super) fn raise_below<E: serde::de::Error>(fault: Fault, below: &str) -> E {
     let error = E::custom(&fault);
     SCOPES.with_borrow_mut(|scopes| {

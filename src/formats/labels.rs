@@ -1,4 +1,4 @@
-//! Labels gathered one at a time: two-valued, in one coding throughout.
+//! Labels of a body, collected one at a time. All labels are two-valued in one coding.
 
 use crate::bits::{BitVector, WORD_BITS};
 use crate::learners::data::Labels;
@@ -10,7 +10,7 @@ use super::error::{Fault, FormatErrorKind, excerpt};
 #[derive(Default)]
 pub(super) struct LabelBits {
     words: Vec<u64>,
-    /// Words before these, which are forgotten.
+    /// Number of words before these, which were dropped.
     words_forgotten: usize,
     zero_seen: bool,
     minus_seen: bool,
@@ -18,10 +18,10 @@ pub(super) struct LabelBits {
 }
 
 impl LabelBits {
-    /// Reads a label: 1 is true; 0 or -1, the same throughout, is false.
+    /// Reads a label: 1 is true, and 0 or -1 is false. A body uses only one of 0 and -1.
     ///
     /// # Errors
-    /// For any other label, and for one of 0 and -1 when the other came before.
+    /// When the label has another value, or when the body mixes 0 and -1.
     pub(super) fn read(&mut self, label: f64) -> Result<bool, Fault> {
         if label == 1.0 {
             return Ok(true);
@@ -42,7 +42,7 @@ impl LabelBits {
         Ok(false)
     }
 
-    /// Appends what is said of row `row`; rows are all labelled or none is.
+    /// Appends the label of row `row`. Either all rows or no rows have labels.
     pub(super) fn push(&mut self, row: usize, label: Option<bool>) {
         debug_assert!(row == 0 || self.labelled == label.is_some());
         let Some(label) = label else { return };
@@ -55,7 +55,7 @@ impl LabelBits {
         }
     }
 
-    /// For the rows of the same body that follow these.
+    /// Starts the labels of the later rows of the same body.
     pub(super) fn for_the_rest(&self) -> Self {
         Self {
             zero_seen: self.zero_seen,
@@ -69,8 +69,8 @@ impl LabelBits {
         self.labelled
     }
 
-    /// The labels of `count` rows, at most 64, from row `first` on, row by row from the lowest bit;
-    /// 0 where rows have none.
+    /// Returns the labels of `count` rows, at most 64, from row `first` on. The lowest bit is the label of
+    /// the first row. Rows without labels have 0.
     pub(super) fn bits(&self, first: usize, count: usize) -> u64 {
         let bit = |row: usize| {
             let word = self.words.get(row / WORD_BITS - self.words_forgotten);
@@ -79,14 +79,14 @@ impl LabelBits {
         (0..count).fold(0, |bits, row| bits | bit(first + row) << row)
     }
 
-    /// Gives back the memory of labels before row `row`.
+    /// Frees the memory of labels before row `row`.
     pub(super) fn forget_before(&mut self, row: usize) {
         let words = row / WORD_BITS - self.words_forgotten;
         self.words.drain(..words.min(self.words.len()));
         self.words_forgotten += words;
     }
 
-    /// The labels of all `rows` rows, none of them forgotten.
+    /// Returns the labels of all `rows` rows. All labels must still be present.
     pub(super) fn into_labels(self, kind: LabelsKind, rows: usize) -> Labels {
         match kind {
             LabelsKind::Labelled => Labels::Labelled(BitVector::from_words(rows, self.words)),
@@ -96,7 +96,7 @@ impl LabelBits {
     }
 }
 
-/// The fault of a label that reads `shown`.
+/// Makes the fault of a label with this text.
 pub(super) fn bad_label(shown: &str) -> Fault {
     let shown = excerpt(shown.as_bytes());
     let detail = format!("{shown} is no label; labels are 1 and -1, or 1 and 0.");

@@ -1,21 +1,25 @@
-//! Where the parts of stored data stand: the header, the blocks, and the checks of both.
+//! Layout of stored data: the positions of the header, the blocks and their checks.
 //!
-//! All integers are little-endian. The header has 40 bytes: the magic `halfspac`, the version (4
-//! bytes), the kind of the rows and of the labels (1 byte each), 2 zero bytes, n and the number of
-//! rows (8 bytes each), and the bytes of a whole block (8). Since version 2 a check of 8 bytes
-//! follows. Then come blocks of 64 rows, the last with the rows that are left:
+//! All integers are little-endian. The header has 40 bytes:
 //!
-//! - Boolean rows as packed words, word-major, all 64 rows of them even in the last block; real rows
-//!   as doubles, row by row, only those that exist;
-//! - when labelled, one word whose bit `r` is the label of the block's row `r`.
+//! - the magic `halfspac` (8 bytes) and the version (4 bytes);
+//! - the kind of the rows and of the labels (1 byte each), then 2 zero bytes;
+//! - n, the number of rows, and the bytes of a whole block (8 bytes each).
 //!
-//! Every block but the last has one size, so that data larger than memory are read by position.
+//! Since version 2 a check of 8 bytes follows. Then come blocks of 64 rows. The last block has the remaining
+//! rows. A block contains:
 //!
-//! A *unit* is the least that is read at once: a block, or, where real rows have at least 64
-//! features, one row, and the word of labels. Since version 2 each unit is followed by its check:
-//! the CRC-64/NVME of the unit's bytes, combined with the header's check and the unit's number. A
-//! CRC finds every change within 64 bits in a row; the combination finds a unit that stands in
-//! another's place or in another header's data. Data of version 1 have no checks.
+//! - Boolean rows as packed words, word-major, with zeros up to 64 rows even in the last block; or real rows
+//!   as doubles, row by row, without filling;
+//! - in labelled data one word whose bit `r` is the label of the block's row `r`.
+//!
+//! Every block but the last has the same size, so that data larger than memory can be read by position.
+//!
+//! A *unit* is the least amount that is read at once. A unit is normally a block. If real rows have at least
+//! 64 features, each row is a unit, and so is the word of labels. Since version 2 a check follows each unit.
+//! The check is the CRC-64/NVME of the unit's bytes, combined with the header's check and the unit's number.
+//! The CRC finds every change within 64 consecutive bits. The combination finds a unit that stands in the
+//! place of another unit or in data with another header. Data of version 1 have no checks.
 
 use std::io::{Read, Write};
 
@@ -26,33 +30,33 @@ use crate::bits::{BLOCK_ROWS, words_for};
 use super::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
 
 const MAGIC: &[u8; 8] = b"halfspac";
-/// The version that is written.
+/// Version that is written.
 const VERSION: u32 = 2;
-/// The version without checks, which is still read.
+/// Version without checks, which is still read.
 const VERSION_UNCHECKED: u32 = 1;
 const WORD_BYTES: usize = size_of::<u64>();
 /// Bytes of the header without its check.
 const HEAD_BYTES: usize = 40;
-/// Real rows of so many features are units of their own: a check then takes at most 1.6 %. Shorter units
+/// Least n for which each real row is a unit. A check then takes at most 1.6 % of the space. Shorter units
 /// would cost more time, since the CRC is slow below 512 bytes.
 const ROW_UNIT_N_MIN: usize = 64;
 
-/// How some data are stored.
+/// Layout of certain stored data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     header: BlocksHeader,
-    /// The check of the header; none in version 1.
+    /// Check of the header, or `None` in version 1.
     check: Option<u64>,
 }
 
 impl Layout {
-    /// Bytes of a header with its check: any stored data have as many.
+    /// Bytes of a header with its check. All stored data have at least this many bytes.
     pub const HEAD_BYTES_MAX: usize = HEAD_BYTES + WORD_BYTES;
 
-    /// The form in which data are written.
+    /// Returns the layout in which data are written.
     ///
     /// # Errors
-    /// When a block passes 64 bits.
+    /// When the bytes of a block exceed 64 bits.
     pub fn new(header: BlocksHeader) -> Result<Self, BlocksError> {
         let mut layout = Self {
             header,
@@ -62,19 +66,19 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The form of version 1.
+    /// Returns the layout of version 1.
     #[cfg(test)]
     pub(super) fn unchecked(header: BlocksHeader) -> Self {
         let check = None;
         Self { header, check }
     }
 
-    /// Kinds and sizes.
+    /// Returns kinds and sizes.
     pub fn header(&self) -> &BlocksHeader {
         &self.header
     }
 
-    /// Whether units are followed by their checks.
+    /// Whether a check follows each unit.
     pub fn is_checked(&self) -> bool {
         self.check.is_some()
     }
@@ -104,7 +108,7 @@ impl Layout {
     /// Writes the header.
     ///
     /// # Errors
-    /// When the target does.
+    /// When the target cannot be written.
     pub(super) fn write(&self, mut to: impl Write) -> Result<(), BlocksError> {
         to.write_all(&self.head()?)?;
         if let Some(check) = self.check {
@@ -116,7 +120,7 @@ impl Layout {
     /// Reads and checks a header.
     ///
     /// # Errors
-    /// When it is cut off, of another version, damaged, or contradicts itself.
+    /// When the header is truncated, of another version, damaged, or contradicts itself.
     pub fn read(mut from: impl Read) -> Result<Self, BlocksError> {
         let mut head = [0; HEAD_BYTES];
         from.read_exact(&mut head)?;
@@ -145,7 +149,7 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Whether each real row is a unit, not the block.
+    /// Whether each real row is a unit, instead of the block.
     pub(super) fn is_by_rows(&self) -> bool {
         self.header.kind == RowsKind::Real && self.header.n >= ROW_UNIT_N_MIN
     }
@@ -154,23 +158,23 @@ impl Layout {
         self.header.labels == LabelsKind::Labelled
     }
 
-    /// Words that follow a unit.
+    /// Returns the number of words in a check.
     fn check_words(&self) -> usize {
         usize::from(self.is_checked())
     }
 
-    /// Rows of block `index`.
+    /// Returns the number of rows in block `index`.
     pub(super) fn rows_of(&self, index: usize) -> usize {
         (self.header.rows - index * BLOCK_ROWS).min(BLOCK_ROWS)
     }
 
-    /// Bytes of every block but the last, which may be shorter when the rows are real; `None` past
-    /// 64 bits.
+    /// Returns the bytes of every block but the last, or `None` above 64 bits. The last block may be shorter
+    /// if the rows are real.
     pub fn block_bytes(&self) -> Option<u64> {
         self.bytes_of_block(BLOCK_ROWS)
     }
 
-    /// Bytes of a block of so many rows.
+    /// Returns the bytes of a block with `rows` rows.
     fn bytes_of_block(&self, rows: usize) -> Option<u64> {
         let (n, checks) = (self.header.n, self.check_words());
         let labels = usize::from(self.is_labelled());
@@ -188,55 +192,55 @@ impl Layout {
         (words as u64).checked_mul(WORD_BYTES as u64)
     }
 
-    /// Bytes of a row that is a unit, with its check.
+    /// Returns the bytes of a row that is a unit, with its check.
     pub(super) fn row_bytes(&self) -> u64 {
         ((self.header.n + self.check_words()) * WORD_BYTES) as u64
     }
 
-    /// Bytes of a word of labels that is a unit, with its check.
+    /// Returns the bytes of a word of labels that is a unit, with its check.
     pub(super) fn labels_bytes(&self) -> u64 {
         ((1 + self.check_words()) * WORD_BYTES) as u64
     }
 
-    /// Where block `index` stands; `None` past 64 bits.
+    /// Returns the byte offset of block `index`, or `None` above 64 bits.
     pub fn block_offset(&self, index: usize) -> Option<u64> {
         let head = HEAD_BYTES + self.check_words() * WORD_BYTES;
         let before = self.block_bytes()?.checked_mul(index as u64)?;
         before.checked_add(head as u64)
     }
 
-    /// Where block `index` ends; `None` past 64 bits.
+    /// Returns the byte offset of the end of block `index`, or `None` above 64 bits.
     pub(super) fn block_end(&self, index: usize) -> Option<u64> {
         let bytes = self.bytes_of_block(self.rows_of(index))?;
         self.block_offset(index)?.checked_add(bytes)
     }
 
-    /// Bytes of the stored data, header and all; `None` past 64 bits.
+    /// Returns the bytes of the stored data with the header, or `None` above 64 bits.
     pub fn stored_bytes(&self) -> Option<u64> {
         self.block_end(self.header.blocks() - 1)
     }
 
-    /// Units that a whole block has room for.
+    /// Returns the number of units in a whole block.
     fn units_of_block(&self) -> usize {
         if self.is_by_rows() { BLOCK_ROWS + 1 } else { 1 }
     }
 
-    /// How many units are numbered.
+    /// Returns the number of unit numbers. The last block is counted as a whole block.
     pub(super) fn units(&self) -> usize {
         self.header.blocks() * self.units_of_block()
     }
 
-    /// The number of a block, or of its row `place`.
+    /// Returns the unit number of a block, or of its row `place`.
     pub(super) fn unit(&self, block: usize, place: usize) -> usize {
         block * self.units_of_block() + place
     }
 
-    /// The number of a block's word of labels that is a unit.
+    /// Returns the unit number of a block's word of labels.
     pub(super) fn labels_unit(&self, block: usize) -> usize {
         self.unit(block, BLOCK_ROWS)
     }
 
-    /// Says that a unit is not as it was written.
+    /// Makes the error of a damaged unit.
     pub(super) fn damage_of(&self, unit: usize) -> BlocksError {
         let (block, place) = (unit / self.units_of_block(), unit % self.units_of_block());
         let (first, held) = (block * BLOCK_ROWS, self.rows_of(block));
@@ -255,9 +259,9 @@ impl Layout {
         }
     }
 
-    /// The check of a unit whose bytes have this CRC; none where units have no checks.
+    /// Returns the check of a unit whose bytes have this CRC, or `None` for data without checks.
     pub(super) fn check_of(&self, unit: usize, crc: u64) -> Option<u64> {
-        // An odd factor: no two numbers come to the same.
+        // The factor is odd, so different unit numbers have different products modulo 2^64.
         let number = (unit as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         self.check.map(|header| crc ^ header ^ number)
     }
@@ -269,7 +273,7 @@ fn long(head: &[u8; HEAD_BYTES], at: usize) -> u64 {
     u64::from_le_bytes(eight)
 }
 
-/// Kinds and sizes as the header has them.
+/// Reads kinds and sizes from the bytes of a header.
 fn header_of(head: &[u8; HEAD_BYTES]) -> Result<BlocksHeader, BlocksError> {
     let kind = match head[12] {
         0 => RowsKind::Boolean,

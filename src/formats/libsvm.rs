@@ -1,7 +1,7 @@
 //! LIBSVM and SVMlight lines: `label index:value index:value ... # comment`.
 //!
-//! Indices start at 1 and ascend; what a line leaves out is absent. The format is that of
-//! T. Joachims' `SVMlight` and of C.-C. Chang and C.-J. Lin, LIBSVM (2011), `README`.
+//! Indices start at 1 and ascend. Features that a line leaves out are absent. Sources: T. Joachims,
+//! `SVMlight`; C.-C. Chang and C.-J. Lin, LIBSVM (2011), `README`.
 
 use std::io::Read;
 
@@ -14,10 +14,10 @@ use super::sample_builder::SampleBuilder;
 use super::spool::Spool;
 use super::{LabelsColumn, Options, Parsed};
 
-/// The longest run of digits that is sure to fit an index in 64 bits.
+/// Largest number of digits that always fits a 64-bit index.
 const INDEX_DIGITS_MAX: usize = 18;
 
-/// A fault and the byte of its line, from 0, where it stands.
+/// A fault and its byte in the line, from 0.
 type Misplaced = (usize, Fault);
 
 pub(super) fn parse(
@@ -42,7 +42,7 @@ pub(super) fn parse(
     while let Some(line) = lines.next_line()? {
         let start = skip_blanks(line.text, 0);
         if at_end(line.text, start) {
-            // Lines are skipped after a blank one only: the first blank line must be seen.
+            // Only empty lines after a blank one are skipped, so the first blank line is seen here.
             if start == line.text.len() {
                 if !labelled {
                     blank.get_or_insert(line.number);
@@ -60,7 +60,8 @@ pub(super) fn parse(
     Ok(builder.finish(options.unlabelled)?)
 }
 
-/// Passed over, a blank line before others would shift what is said of all that follow.
+/// Makes the fault of a blank line before other lines. Skipping the blank line would shift the results of all
+/// later lines.
 fn blank_line() -> Fault {
     let detail = "The line is blank, and without labels it may be an example whose values are all 0: \
                   write that as 1:0, and leave blank lines out.";
@@ -105,7 +106,7 @@ fn read_label(token: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> 
     }
 }
 
-/// Reads all pairs; answers the largest index, 0 when there is none.
+/// Reads all pairs. Returns the largest index, or 0 without pairs.
 fn read_pairs(
     text: &[u8],
     mut at: usize,
@@ -126,7 +127,7 @@ fn read_pairs(
             index = index.wrapping_mul(10).wrapping_add(usize::from(digit));
             at += 1;
         }
-        // The common pair, `digits:1` followed by a space or the end.
+        // Fast path for the common pair: `digits:1` followed by a space or the end.
         let plain = at - start <= INDEX_DIGITS_MAX
             && index > previous
             && text.get(at) == Some(&b':')
@@ -142,7 +143,7 @@ fn read_pairs(
     }
 }
 
-/// Explains what is wrong with the index in `text[start..end]`, if anything is.
+/// Checks the index in `text[start..end]` and explains its fault.
 fn check_index(
     text: &[u8],
     start: usize,
@@ -172,7 +173,7 @@ fn check_index(
     Err((start, Fault::new(kind, detail)))
 }
 
-/// Reads the value at `start` by the general rules; answers where it ends.
+/// Reads the value at `start` by the general rules. Returns the end of the value.
 fn read_value(
     text: &[u8],
     start: usize,
@@ -184,7 +185,7 @@ fn read_value(
     let token = &text[start..end];
     let value = parse_number(token).map_err(|fault| (start, fault.of_value(token)))?;
     let became_real = builder.sparse_value(index - 1, value).map_err(|fault| {
-        // All but a bad value are about the index, which stands before the colon.
+        // All faults but a bad value are about the index, which stands before the colon.
         let of_value = fault.kind == FormatErrorKind::BadValue;
         let back = text[..start - 1]
             .iter()
@@ -217,7 +218,7 @@ fn skip_blanks(text: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Whether nothing but a comment follows.
+/// Whether only a comment or nothing follows.
 fn at_end(text: &[u8], at: usize) -> bool {
     text.get(at).is_none_or(|&byte| byte == b'#')
 }

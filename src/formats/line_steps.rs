@@ -1,8 +1,8 @@
-//! NDJSON while it comes in: whole lines as soon as they are there, many in one step.
+//! NDJSON while it arrives: whole lines are read as soon as they are complete, many in one step.
 //!
-//! Each line is read as if it stood alone, so that what is said of it does not depend on how the
-//! body was cut into pieces on its way. Lines that can be read together without a difference are.
-//! Memory holds one read and one line.
+//! Every line gives the same result as if it stood alone. The result therefore does not depend on the pieces
+//! in which the body arrives. Lines are read together only if this makes no difference. Memory holds one read
+//! and one line.
 
 use std::io::{ErrorKind, Read};
 
@@ -12,39 +12,39 @@ use super::error::{Fault, FormatError, Place};
 use super::lines::empty_lines;
 use super::{Format, Options, Parsed, parse};
 
-/// Bytes asked of the source at once.
+/// Bytes per read of the source.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Lines read together, at most.
+/// Largest number of lines read together.
 const STEP_LINES_MAX: usize = 4096;
 
-/// Reads a stream of lines step by step.
+/// Reader of a stream of lines, step by step.
 pub struct LineSteps<R> {
     reader: R,
     options: Options,
-    /// What came in: `waiting[..read]` was handed out, up to `whole` there are whole lines.
+    /// Bytes that arrived. `waiting[..read]` was returned, and whole lines end at `whole`.
     waiting: Vec<u8>,
     read: usize,
     whole: usize,
     is_ended: bool,
-    /// Up to this byte of `waiting` each line is a step of its own.
+    /// Before this byte of `waiting` each line is a step of its own.
     singly_until: usize,
-    /// Lines handed out.
+    /// Number of lines returned.
     lines: u64,
     has_examples: bool,
 }
 
-/// The examples of some lines that follow one another.
+/// Examples of consecutive lines.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LineStep {
-    /// The examples, in the order of their lines. Places in it are those of the whole body.
+    /// The examples in the order of their lines. Their places refer to the whole body.
     pub parsed: Parsed,
-    /// The line of the last of them, from 1; where there is one example, its own.
+    /// Line of the last example, from 1.
     pub last_line: u64,
 }
 
 impl<R: Read> LineSteps<R> {
-    /// The lines of a body that `reader` brings, each read as `options` say.
+    /// Makes a reader of the lines of `reader`, each read with these options.
     pub fn new(reader: R, options: Options) -> Self {
         Self {
             reader,
@@ -59,11 +59,11 @@ impl<R: Read> LineSteps<R> {
         }
     }
 
-    /// The next step; none at the end. Several examples are a step only when `fits` says that they
-    /// may be taken together: else each is one, whether it fits or not.
+    /// Returns the next step, or `None` at the end. Several examples form one step only if `fits` accepts
+    /// them together. Otherwise each example is a step of its own, even if `fits` would refuse it.
     ///
     /// # Errors
-    /// What is wrong with a line, at its place in the body; lines before it were handed out. A body
+    /// The fault of a line, with its place in the body; earlier lines were returned before. Also a body
     /// without examples.
     pub fn next(
         &mut self,
@@ -110,7 +110,7 @@ impl<R: Read> LineSteps<R> {
         self.lines += lines;
     }
 
-    /// Where the next so many whole lines end, or all there are.
+    /// Returns the end of the next `lines` whole lines, or of all whole lines if there are fewer.
     fn end_of(&self, lines: usize) -> usize {
         let mut end = self.read;
         for _ in 0..lines {
@@ -122,7 +122,7 @@ impl<R: Read> LineSteps<R> {
         end
     }
 
-    /// Reads until there is a whole line; false at the end.
+    /// Reads until there is a whole line. Returns false at the end.
     fn fill(&mut self) -> Result<bool, FormatError> {
         self.waiting.drain(..self.read);
         (self.read, self.whole, self.singly_until) = (0, 0, 0);
@@ -149,8 +149,7 @@ impl<R: Read> LineSteps<R> {
         Ok(self.whole > 0)
     }
 
-    /// Refuses an unfinished line before it grows beyond the limit; the reader of lines sees to
-    /// those that are whole.
+    /// Refuses an unfinished line before it grows beyond the limit. The line reader checks whole lines.
     fn check_length(&self) -> Result<(), FormatError> {
         let limit = self.options.limits.line_bytes_max;
         if self.whole > 0 || self.waiting.len() <= limit {
@@ -161,13 +160,13 @@ impl<R: Read> LineSteps<R> {
     }
 }
 
-/// Lines of a text that ends with one.
+/// Counts the lines of a text. The last line may lack its line feed.
 fn lines_in(text: &[u8]) -> u64 {
     let ends = memchr::memchr_iter(b'\n', text).count() as u64;
     ends + u64::from(text.last() != Some(&b'\n'))
 }
 
-/// An error of a line at its line of the whole body.
+/// Moves the place of an error to the line of the whole body.
 fn placed(mut error: FormatError, lines_before: u64) -> FormatError {
     error.place = error.place.map(|place| after(place, lines_before));
     error
@@ -189,7 +188,7 @@ mod tests {
     use super::*;
     use crate::learners::data::Features;
 
-    /// Hands out a text in pieces of a length.
+    /// Returns a text in pieces of a fixed length.
     struct Pieces<'a>(&'a [u8], usize);
 
     impl Read for Pieces<'_> {
@@ -201,7 +200,7 @@ mod tests {
         }
     }
 
-    /// The lines of the examples and their first bits, and how it ended.
+    /// Returns the lines of the examples with their first bits, and the error at the end.
     fn read(text: &[u8], piece: usize, limit: usize) -> (Vec<(u64, bool)>, Option<FormatError>) {
         let mut options = Options {
             unlabelled: UnlabelledMeans::Nothing,

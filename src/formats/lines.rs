@@ -1,4 +1,4 @@
-//! Lines of a body, one at a time from a bounded buffer.
+//! Reader of lines, one at a time from a bounded buffer, with line numbers and a limit on the length.
 
 use std::io::{ErrorKind, Read};
 
@@ -6,30 +6,30 @@ use memchr::memchr;
 
 use super::error::{Fault, FormatError};
 
-/// Bytes asked of the source at once, when the body is long.
+/// Bytes per read of the source for a long body.
 const READ_BYTES: usize = 256 * 1024;
 
-/// Bytes asked of the source at first, so that a short body costs little.
+/// Bytes of the first read, so that a short body costs little.
 const FIRST_READ_BYTES: usize = 4 * 1024;
 
-/// One line, without its line feed and without a carriage return before it.
+/// One line, without its line feed and without a carriage return before the line feed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line<'a> {
-    /// From 1.
+    /// Number of the line, from 1.
     pub(super) number: u64,
     pub(super) text: &'a [u8],
 }
 
-/// Reads lines; past `READ_BYTES` the buffer grows only for a line that is longer than it.
+/// Reads lines. Beyond `READ_BYTES` the buffer grows only for a longer line.
 pub(super) struct LineReader<R> {
     reader: R,
     buffer: Vec<u8>,
-    /// What was read and not yet handed out is `buffer[start..end]`.
+    /// Bytes that were read and not returned are `buffer[start..end]`.
     start: usize,
     end: usize,
-    /// How much of that was seen to have no line feed.
+    /// Number of these bytes that are known to contain no line feed.
     searched: usize,
-    /// Whether the last read had all that the buffer could take: more may be waiting.
+    /// Whether the last read filled the buffer, so that more bytes may be waiting.
     read_was_full: bool,
     ended: bool,
     number: u64,
@@ -51,15 +51,15 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// Where the lines come from.
+    /// Returns the source of the lines.
     pub(super) fn source(&mut self) -> &mut R {
         &mut self.reader
     }
 
-    /// The next line, or `None` at the end; a final line needs no line feed.
+    /// Returns the next line, or `None` at the end. The last line needs no line feed.
     ///
     /// # Errors
-    /// `TooLarge` for a line over the limit, and whatever the source raises.
+    /// `TooLarge` for a line over the limit, and the errors of the source.
     pub(super) fn next_line(&mut self) -> Result<Option<Line<'_>>, FormatError> {
         let (length, after) = loop {
             let pending = &self.buffer[self.start..self.end];
@@ -93,9 +93,9 @@ impl<R: Read> LineReader<R> {
         }))
     }
 
-    /// Skips empty lines in the buffer, at most `lines_max`, and counts them.
+    /// Skips and counts empty lines in the buffer, at most `lines_max`.
     ///
-    /// Call this after an empty line: a run of millions costs little then.
+    /// Call this function after an empty line, so that a run of millions of empty lines costs little.
     pub(super) fn pass_empty_lines(&mut self, lines_max: u64) {
         let (bytes, lines) = empty_lines(&self.buffer[self.start..self.end], lines_max);
         self.start += bytes;
@@ -103,7 +103,7 @@ impl<R: Read> LineReader<R> {
         self.searched = self.searched.saturating_sub(bytes);
     }
 
-    /// The number of the last line that was returned or skipped.
+    /// Returns the number of the last line that was returned or skipped.
     pub(super) fn number(&self) -> u64 {
         self.number
     }
@@ -140,8 +140,8 @@ impl<R: Read> LineReader<R> {
     }
 }
 
-/// Counts the empty lines at the start of a text, at most `lines_max`: their bytes and their number.
-/// A carriage return at the end of the text is not counted, since its line feed is not there yet.
+/// Returns the bytes and the number of the empty lines at the start of a text, at most `lines_max` lines. A
+/// carriage return at the end of the text is not counted, since its line feed has not arrived yet.
 pub(super) fn empty_lines(text: &[u8], lines_max: u64) -> (usize, u64) {
     const UNIX: [u8; 64] = [b'\n'; 64];
     const DOS: [u8; 64] = {
@@ -230,7 +230,7 @@ mod tests {
                 }
             }
         }
-        // A carriage return whose line feed is still to come may be the begin of a line.
+        // A carriage return without its line feed may begin another line.
         assert_eq!(empty_lines(b"\n\r\n\n\r", u64::MAX), (4, 3));
     }
 
@@ -255,7 +255,7 @@ mod tests {
             }
         }
         assert_eq!(found, expected);
-        // One a read, and those before `b`.
+        // One empty line per read, and the ones before `b`.
         assert!(empty < 40, "{empty}");
     }
 

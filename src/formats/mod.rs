@@ -1,12 +1,17 @@
-//! Formats: bytes in, data out, errors with their place in the body.
+//! Data formats: bytes in, data out, errors with their place in the body.
 //!
-//! Everything reads a synchronous `std::io::Read` as a stream: memory holds the packed examples,
-//! one read buffer and one line or row, never the body. With a [`Spool`] it does not hold all
-//! examples either. Every reader feeds one `SampleBuilder`, which alone decides whether the data
-//! are Boolean or real. Nothing here knows where the bytes come from or who asked.
+//! This module owns the line formats (NDJSON, CSV, LIBSVM, ARFF), the JSON forms of data, the binary formats
+//! (`.npy`, octets, tensors), the content codings, the stored form with its digest, and the spool for rows
+//! beyond the memory budget.
 //!
-//! To add a format: one file with a function of the type `Parse`, one variant of [`Format`], one
-//! line in `FORMATS`.
+//! Every reader takes a synchronous `std::io::Read` as a stream. Memory holds the packed examples, one read
+//! buffer and one line or row, but not the whole body. Only the strings of the JSON form `packed` are held
+//! whole. With a [`Spool`] memory does not hold all examples either. Every reader passes its values to one
+//! `SampleBuilder`, which alone decides whether the data are Boolean or real. The module does not know the
+//! source of the bytes or the request that sent them.
+//!
+//! A new format takes one file with a function of the type `Parse`, one variant of [`Format`] and one line in
+//! `FORMATS`.
 
 mod arff;
 mod arff_header;
@@ -77,8 +82,7 @@ pub use write_examples::{TextFormat, write_examples};
 use crate::learners::data::Data;
 use error::Fault;
 
-/// Reads a whole body of one format; examples go to the spool, if there is one, when memory has no
-/// room for them.
+/// Reads a whole body of one format. Examples beyond the memory budget go to the spool, if there is one.
 type Parse = fn(&mut dyn Read, &Options, Option<Spool>) -> Result<Parsed<Gathered>, FormatError>;
 
 /// Every format with its media type and its reader, in the order of [`Format`].
@@ -100,18 +104,18 @@ const _: () = {
     }
 };
 
-/// A format that data are accepted in.
+/// Format of a body with data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// A JSON object or a bit string a line.
+    /// One JSON object or bit string per line.
     Ndjson,
     /// Comma-separated values.
     Csv,
     /// `label index:value ...`, indices from 1.
     Libsvm,
-    /// One JSON document holding a [`DataForm`].
+    /// One JSON document with a [`DataForm`].
     Json,
-    /// Weka's attributes and rows; a nominal attribute is a feature a value.
+    /// Weka's attributes and rows. A nominal attribute becomes one feature per declared value.
     Arff,
     /// A two-dimensional NumPy array.
     Npy,
@@ -120,7 +124,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a Content-Type; parameters such as `; charset=utf-8` are passed over.
+    /// Returns the format of a Content-Type. Parameters such as `; charset=utf-8` are ignored.
     pub fn from_media_type(content_type: &str) -> Option<Self> {
         let essence = content_type.split(';').next().unwrap_or_default().trim();
         let named =
@@ -128,29 +132,29 @@ impl Format {
         FORMATS.iter().find(named).map(|(format, _, _)| *format)
     }
 
-    /// The media type that names the format.
+    /// Returns the media type of the format.
     pub fn media_type(self) -> &'static str {
         self.entry().1
     }
 
-    /// Whether every feature is written out, so that examples in memory take a small multiple of
-    /// their text. In ARFF one word can stand for a million features.
+    /// Whether a body writes out every feature, so that examples in memory take a small multiple of their
+    /// text. In ARFF one word can stand for a million features.
     pub fn is_dense(self) -> bool {
         !matches!(self, Self::Libsvm | Self::Arff)
     }
 
-    /// Whether labels stand in a column that a body may well go without, so that a prediction
-    /// looks for them only when it is told to.
+    /// Whether labels stand in a column that a body may lack. A prediction reads such labels only when the
+    /// request asks for them.
     pub fn has_label_column(self) -> bool {
         matches!(self, Self::Csv | Self::Arff | Self::Npy)
     }
 
-    /// Whether a body does not tell how many features an example has.
+    /// Whether the number of features per example does not follow from the body.
     pub fn leaves_n_open(self) -> bool {
         matches!(self, Self::Libsvm | Self::Octets)
     }
 
-    /// Every media type that is read.
+    /// Returns every accepted media type.
     pub fn media_types() -> impl Iterator<Item = &'static str> {
         FORMATS.iter().map(|(_, media_type, _)| *media_type)
     }
@@ -160,64 +164,65 @@ impl Format {
     }
 }
 
-/// Where the label of an example stands.
+/// Position of the label of an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LabelsColumn {
-    /// In the first column.
+    /// The first column.
     First,
-    /// In the last column.
+    /// The last column.
     Last,
-    /// Nowhere.
+    /// No labels.
     None,
     /// One bit after the bits of each row.
     Appended,
-    /// In the column of this name.
+    /// The column of this name.
     Named(String),
 }
 
-/// Whether a table begins with a row of names.
+/// Whether the first row of a table is a header of names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Header {
-    /// It does when no field of the first row is a number, or one names the label column.
+    /// The first row is a header if no field is a number or if one field names the label column.
     #[default]
     Auto,
-    /// It does.
+    /// The first row is a header.
     True,
-    /// It does not.
+    /// The first row is an example.
     False,
 }
 
-/// What examples without labels are.
+/// Meaning of examples without labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum UnlabelledMeans {
     /// Half-space examples: each is positive.
     #[default]
     HalfSpace,
-    /// Data of which nothing is said.
+    /// Unlabelled data: the class of each example is unknown.
     Nothing,
 }
 
-/// How much is read; every limit appears by its field's name in the error that it raises.
+/// Limits on one body. An error names the exceeded limit by its field. The limits of the examples and of the
+/// body have configured names instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Features an example.
+    /// Features per example.
     pub n_max: usize,
-    /// Bytes in a line.
+    /// Bytes per line.
     pub line_bytes_max: usize,
-    /// Bytes that the examples may take, packed or as doubles: in memory, or stored when there is a
-    /// spool.
+    /// Bytes that the examples may take, packed or as doubles. The limit counts bytes in memory, or stored
+    /// bytes if there is a spool.
     pub state_bytes_max: u64,
-    /// What the limit of the examples is called where it was set.
+    /// Name of the setting behind `state_bytes_max`, for errors.
     pub state_limit_name: &'static str,
-    /// Bytes of a body after decompression; [`decoder`] counts them.
+    /// Bytes of a body after decompression, counted by [`decoder`].
     pub body_bytes_max: u64,
-    /// What the limit of a body is called where it was set.
+    /// Name of the setting behind `body_bytes_max`, for errors.
     pub body_limit_name: &'static str,
-    /// Bytes that one byte of a compressed body may become on average.
+    /// Decompressed bytes per compressed byte, on average.
     pub decompression_ratio_max: u64,
-    /// Decompressed bytes up to which that ratio is not looked at.
+    /// Decompressed bytes up to which the ratio is not checked.
     pub decompressed_bytes_free: u64,
-    /// Nested arrays and objects in JSON.
+    /// Depth of nested arrays and objects in JSON.
     pub json_depth_max: usize,
 }
 
@@ -237,30 +242,30 @@ impl Default for Limits {
     }
 }
 
-/// What a request says of its body beyond the media type.
+/// Properties of a body that the request states beyond the media type.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Where labels stand; `None` is the format's own default (CSV and LIBSVM: first; ARFF and
-    /// `.npy`: last; octets: nowhere).
+    /// Position of the labels. `None` is the default of the format: first in CSV and LIBSVM, last in ARFF and
+    /// `.npy`, no labels in octets.
     pub labels: Option<LabelsColumn>,
-    /// Whether a CSV table begins with names.
+    /// Whether a CSV table begins with a row of names.
     pub header: Header,
-    /// Features an example, when known: dense examples must have exactly as many.
+    /// Features per example, if known. Dense examples must have exactly this number.
     pub n: Option<usize>,
-    /// What the features are, when known; bits, in JSON too, are what they are.
+    /// Required kind of the features. `None` lets the values decide. Octets and JSON ignore this option.
     pub values: Option<RowsKind>,
-    /// Which bit of an octet comes first; `None` is the most significant.
+    /// First bit of an octet. `None` means the most significant bit.
     pub bit_order: Option<BitOrder>,
-    /// What examples without labels are; JSON says it itself.
+    /// Meaning of examples without labels. JSON ignores this option, since its forms state the meaning.
     pub unlabelled: UnlabelledMeans,
-    /// What the sender declares of the examples' distribution.
+    /// Distribution that the sender declares for the examples.
     pub assume: Option<Assume>,
-    /// How much is read.
+    /// Limits of the read.
     pub limits: Limits,
 }
 
 impl Options {
-    /// Refuses a header where the format has none.
+    /// Refuses the option `header` for a format without a header.
     fn refuse_header(&self, format: &str) -> Result<(), Fault> {
         if self.header == Header::Auto {
             return Ok(());
@@ -269,7 +274,7 @@ impl Options {
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 
-    /// Refuses a place of labels where the format says itself which they are.
+    /// Refuses the option `labels` for a format that names its labels.
     fn refuse_labels(&self, format: &str) -> Result<(), Fault> {
         if self.labels.is_none() {
             return Ok(());
@@ -278,7 +283,7 @@ impl Options {
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 
-    /// Refuses an order of bits where the format has no bytes of bits.
+    /// Refuses the option `bit_order` for a format without packed bytes.
     fn refuse_bit_order(&self, format: &str) -> Result<(), Fault> {
         if self.bit_order.is_none() {
             return Ok(());
@@ -288,7 +293,7 @@ impl Options {
         Err(Fault::new(FormatErrorKind::BadOption, detail))
     }
 
-    /// Checks that a body whose examples have so many features is of the n asked for.
+    /// Checks the number of features per example against the requested n.
     fn check_n(&self, features: usize) -> Result<(), Fault> {
         match self.n.filter(|&n| n != features) {
             None => Ok(()),
@@ -301,25 +306,25 @@ impl Options {
     }
 }
 
-/// A body read as data: in memory, or wherever there was room.
+/// Content of a body: the examples, in memory or in a spool, and facts about their spelling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parsed<D = Data> {
     /// The examples.
     pub data: D,
-    /// Where the first value stood that made the data real rather than Boolean. Inside a
-    /// [`DataForm`] the pointer begins at the form: see [`Place::under`].
+    /// Place of the first value that made the data real instead of Boolean. Inside a [`DataForm`] the pointer
+    /// begins at the form: see [`Place::under`].
     pub first_real: Option<Place>,
-    /// What a 0 bit of Boolean data was written as: 0, or -1. Whoever needs the values as real
-    /// numbers after all takes it from here.
+    /// Value that a 0 bit of Boolean data had in the body: 0 or -1. A conversion of the bits to real numbers
+    /// must use this value.
     pub zero_bit_value: f64,
-    /// The names of the features, when the body gave them.
+    /// Names of the features, if the body has names.
     pub feature_names: Option<Vec<String>>,
-    /// What the labels -1 and +1 were written as, when they had names.
+    /// Names of the labels -1 and +1, if the body has names for them.
     pub class_names: Option<[String; 2]>,
 }
 
 impl Parsed {
-    /// Data that no body was read for: bits that mean 0 and 1, or reals, without names.
+    /// Wraps data that no body was read for. Bits mean 0 and 1, and features and classes have no names.
     pub fn of(data: Data) -> Self {
         Self {
             data,
@@ -332,7 +337,7 @@ impl Parsed {
 }
 
 impl Parsed<Gathered> {
-    /// What was read without a spool.
+    /// Unwraps data that were read without a spool.
     fn in_memory(self) -> Parsed {
         self.with(|data| match data {
             Gathered::Memory(data) => data,
@@ -348,7 +353,7 @@ impl From<Parsed> for Parsed<Gathered> {
 }
 
 impl<D> Parsed<D> {
-    /// The same, the examples kept otherwise.
+    /// Converts the examples and keeps the other fields.
     fn with<E>(self, keep: impl FnOnce(D) -> E) -> Parsed<E> {
         Parsed {
             data: keep(self.data),
@@ -360,7 +365,7 @@ impl<D> Parsed<D> {
     }
 }
 
-/// Reads a body as data, sent along or to be drawn.
+/// Reads a body as data: examples or, in JSON, also a specification of generated data or the id of a dataset.
 ///
 /// # Errors
 /// As for [`parse`].
@@ -377,10 +382,10 @@ pub fn read(
     Ok(DataForm::Sample { parsed, assume })
 }
 
-/// Reads a body as data sent along.
+/// Reads a body of examples into memory.
 ///
 /// # Errors
-/// What is wrong with the body, with its place, or the [`FormatErrorKind::Io`] of its source.
+/// The fault of the body with its place, or [`FormatErrorKind::Io`] if the source fails.
 pub fn parse(
     format: Format,
     mut reader: impl Read,
@@ -390,8 +395,8 @@ pub fn parse(
     Ok(parsed.in_memory())
 }
 
-/// Reads a body of any length as data sent along: what memory has no room for goes to the spool.
-/// Examples in JSON are held in memory all the same.
+/// Reads a body of examples of any length. Examples beyond the memory budget go to the spool. Examples in
+/// JSON always stay in memory.
 ///
 /// # Errors
 /// As for [`parse`], or [`FormatErrorKind::Spool`].

@@ -1,7 +1,7 @@
-//! NDJSON: a line is `{"x": ..., "y": ...}`, `{"x": ...}`, or a bit string, quoted or bare.
+//! NDJSON: each line is `{"x": ..., "y": ...}`, `{"x": ...}`, or a bit string, quoted or bare.
 //!
-//! All lines are of one of these three kinds. Blank lines are passed over. A body is read whole, or
-//! in portions while it comes in.
+//! All lines of a body are of the same one of these three kinds. Blank lines are skipped. A body is read as a
+//! whole, or in portions while it arrives.
 
 use std::io::{self, ErrorKind, Read};
 
@@ -21,10 +21,11 @@ use super::sample_builder::SampleBuilder;
 use super::spool::Spool;
 use super::{Limits, Options, Parsed, UnlabelledMeans};
 
-/// Bytes of text in one portion, about: who cannot wait cannot go on for long, either.
+/// Approximate bytes of text per portion. A caller that must not wait for the body must not compute for long
+/// either.
 const PORTION_BYTES: u64 = 256 * 1024;
 
-/// A fault and the byte of its line, from 0, where it stands.
+/// A fault and its byte in the line, from 0.
 type Misplaced = (usize, Fault);
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl LineKind {
     }
 }
 
-/// One line that is an object; the raw values borrow from it, which keeps their columns.
+/// A line that is an object. The raw values borrow from the line, which preserves their columns.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Example<'a> {
@@ -54,7 +55,7 @@ struct Example<'a> {
     y: Option<&'a RawValue>,
 }
 
-/// A field that is there, even if it is null.
+/// Reads a field that is present, even if it is null.
 fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(value).map(Some)
 }
@@ -66,42 +67,42 @@ pub(super) fn parse(
     spool: Option<Spool>,
 ) -> Result<Parsed<Gathered>, FormatError> {
     let mut portions = NdjsonPortions::begin(reader, options, spool)?;
-    // No body is as long.
+    // A whole body is one portion without a bound.
     portions.lines.source().left = u64::MAX;
     while portions.read_line(u64::MAX)? {
-        // Nobody will ask.
+        // No caller takes these line numbers.
         portions.lines_of_examples.clear();
     }
     Ok(portions.builder.finish(options.unlabelled)?)
 }
 
-/// A body read in portions, for whoever cannot wait for its end: all are of one body, and what must
-/// not be mixed in one is not mixed in these.
+/// Reader of a body in portions, for callers that cannot wait for its end. The rules against mixed lines,
+/// labels and values hold across all portions.
 pub struct NdjsonPortions<R> {
     lines: LineReader<Ration<R>>,
     builder: SampleBuilder,
-    /// Of which kind the first line was.
+    /// Kind of the first line.
     first: Option<LineKind>,
     limits: Limits,
     unlabelled: UnlabelledMeans,
-    /// Lines read.
+    /// Number of lines read.
     read: u64,
-    /// The lines of the examples that were not taken yet.
+    /// Line numbers of the examples that were not taken yet.
     lines_of_examples: Vec<u64>,
 }
 
-/// What there is to read after some lines were.
+/// State of the source after some lines were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Supply {
-    /// There may be more.
+    /// More lines may be available now.
     More,
-    /// Nothing now: the source answered [`std::io::ErrorKind::WouldBlock`].
+    /// No line is available now, because the source returned [`std::io::ErrorKind::WouldBlock`].
     Dry,
-    /// Nothing ever.
+    /// The body has ended.
     End,
 }
 
-/// A source that runs dry after some bytes, until it is given more.
+/// A source that returns `WouldBlock` after `left` bytes, until `left` is raised.
 struct Ration<R> {
     reader: R,
     left: u64,
@@ -120,20 +121,21 @@ impl<R: Read> Read for Ration<R> {
     }
 }
 
-/// Some examples of a body.
+/// Some examples of a body, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Portion {
     /// The examples.
     pub parsed: Parsed,
-    /// The line of each, from 1.
+    /// Line number of each example, from 1.
     pub lines: Vec<u64>,
 }
 
 impl<R: Read> NdjsonPortions<R> {
-    /// Before the first line. [`Options::n`] is to be known: else each portion has its own.
+    /// Makes a reader before the first line. [`Options::n`] should be set: otherwise each portion has an n of
+    /// its own.
     ///
     /// # Errors
-    /// Options that NDJSON does not have, or that cannot be.
+    /// When the options do not fit NDJSON or exceed a limit.
     pub fn new(reader: R, options: &Options) -> Result<Self, FormatError> {
         Self::begin(reader, options, None)
     }
@@ -155,10 +157,10 @@ impl<R: Read> NdjsonPortions<R> {
         })
     }
 
-    /// Reads `lines_max` lines, fewer when there are no more for now, or when they are long.
+    /// Reads `lines_max` lines, or fewer if the source has no more for now or the lines are long.
     ///
     /// # Errors
-    /// What is wrong with a line, with its place. The examples before it can still be taken.
+    /// The fault of a line, with its place. The examples before that line can still be taken.
     pub fn read(&mut self, lines_max: u64) -> Result<Supply, FormatError> {
         self.lines.source().left = PORTION_BYTES;
         let last = self.read.saturating_add(lines_max);
@@ -178,15 +180,15 @@ impl<R: Read> NdjsonPortions<R> {
         Ok(Supply::More)
     }
 
-    /// Lines read so far, blank ones too.
+    /// Returns the number of lines read so far, including blank lines.
     pub fn lines(&self) -> u64 {
         self.read
     }
 
-    /// The examples read since this was last asked, if there are any.
+    /// Returns the examples since the last call, if there are any.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub fn take(&mut self) -> Result<Option<Portion>, FormatError> {
         if self.builder.rows() == 0 {
             return Ok(None);
@@ -195,12 +197,12 @@ impl<R: Read> NdjsonPortions<R> {
         let gathered = std::mem::replace(&mut self.builder, rest).finish(self.unlabelled)?;
         let parsed = gathered.in_memory();
         let mut lines = std::mem::take(&mut self.lines_of_examples);
-        // The line that was refused last is of no example.
+        // The last line has no example if it was refused.
         lines.truncate(parsed.data.examples());
         Ok(Some(Portion { parsed, lines }))
     }
 
-    /// Reads a line and, if it is blank, empty ones after it up to line `last`; false at the end.
+    /// Reads a line. After a blank line, also skips empty lines up to line `last`. Returns false at the end.
     fn read_line(&mut self, last: u64) -> Result<bool, FormatError> {
         let Some(line) = self.lines.next_line()? else {
             return Ok(false);
@@ -232,14 +234,14 @@ impl<R: Read> NdjsonPortions<R> {
     }
 }
 
-/// What is wrong with a line before all else. Lines that are read are flat, so only those that
-/// are refused need the look.
+/// Returns the fault of a line that nests too deep, which takes precedence over other faults. Accepted lines
+/// are flat, so only refused lines need this check.
 fn too_deep(text: &[u8], limits: &Limits) -> Option<Misplaced> {
     let at = DepthCounter::new(limits.json_depth_max).excess(text)?;
     Some((at, json_depth::too_deep(limits.json_depth_max)))
 }
 
-/// Checks that a line is of the kind of the first.
+/// Checks that a line is of the same kind as the first line.
 fn check_kind(first: &mut Option<LineKind>, kind: LineKind) -> Result<(), Fault> {
     let first = *first.get_or_insert(kind);
     if first == kind {
@@ -320,7 +322,7 @@ fn json_fault(error: &serde_json::Error) -> Misplaced {
     (error.column().saturating_sub(1), Fault::new(kind, detail))
 }
 
-/// Reads `x`, valid JSON that starts at byte `start` of its line.
+/// Reads `x`, which is valid JSON and starts at byte `start` of its line.
 fn read_x(x: &[u8], start: usize, line: u64, builder: &mut SampleBuilder) -> Result<(), Misplaced> {
     match x {
         [b'"', bits @ .., b'"'] => give_bits(bits, start + 1, line, builder),

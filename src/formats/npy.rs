@@ -1,6 +1,6 @@
-//! `NumPy`'s `.npy`: one two-dimensional array of truth values, integers or floats, a row an example.
+//! `NumPy`'s `.npy`: one two-dimensional array of truth values, integers or floats, with one row per example.
 //!
-//! The labels are the last column, unless the options say otherwise.
+//! The labels are the last column unless the options say otherwise.
 
 use std::io::Read;
 use std::ops::Range;
@@ -13,10 +13,10 @@ use super::sample_builder::SampleBuilder;
 use super::spool::Spool;
 use super::{LabelsColumn, Options, Parsed};
 
-/// Integers up to this are doubles.
+/// Doubles represent all integers up to this magnitude.
 pub(super) const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
 
-/// What makes a byte 0 or 1 the character of a bit, and no other byte.
+/// Difference between a byte 0 or 1 and the character of that bit.
 const TO_CHARACTER: u8 = b'0';
 
 pub(super) fn parse(
@@ -30,7 +30,7 @@ pub(super) fn parse(
     parse_values(reader, &header, options, spool)
 }
 
-/// Reads the values that follow a header: all that is left of the body.
+/// Reads the values that follow a header, which are the rest of the body.
 pub(super) fn parse_values(
     reader: &mut dyn Read,
     header: &NpyHeader,
@@ -79,13 +79,13 @@ enum Label {
     None,
 }
 
-/// What stands where in a row.
+/// Structure of a row.
 struct Table {
     kind: ValueKind,
     columns: usize,
-    /// The column of the labels, from 0.
+    /// Column of the labels, from 0.
     label: Option<usize>,
-    /// The columns of the features.
+    /// Columns of the features.
     features: Range<usize>,
 }
 
@@ -124,7 +124,7 @@ impl Table {
         })
     }
 
-    /// Reads row `row`, from 1; `text` is a buffer.
+    /// Reads row `row`, counted from 1. `text` is a reused buffer.
     fn read_row(
         &self,
         row: u64,
@@ -172,7 +172,7 @@ impl Table {
     }
 }
 
-/// The value in its bytes, as many as the kind has.
+/// Returns the value in its bytes. Their number must be that of the kind.
 fn value(kind: ValueKind, bytes: &[u8]) -> Result<f64, Fault> {
     let mut eight = [0; 8];
     eight[..bytes.len()].copy_from_slice(bytes);
@@ -198,7 +198,7 @@ fn value(kind: ValueKind, bytes: &[u8]) -> Result<f64, Fault> {
     }
 }
 
-/// Passes a whole number on as a double, unless it might not be the same number then.
+/// Returns a whole number as a double if the double is exact.
 fn exact(size: u64, value: f64, shown: &dyn std::fmt::Display) -> Result<f64, Fault> {
     if size <= EXACT_MAX {
         return Ok(value);

@@ -1,9 +1,9 @@
-//! The header of a `.npy` file: what kind of values the array has, and how many.
+//! Header of a `.npy` file: the kind of the values and the shape of the array.
 //!
-//! The magic, a version, a length, and the text of a Python dictionary with exactly the keys
-//! `descr`, `fortran_order` and `shape`. Versions 1.0 to 3.0 differ in the size of the length and
-//! in the text's encoding, and an array of numbers has nothing outside ASCII. Source: `NumPy`, NEP 1
-//! and `numpy.lib.format`.
+//! A header consists of the magic, a version, a length, and the text of a Python dictionary with exactly the
+//! keys `descr`, `fortran_order` and `shape`. Versions 1.0 to 3.0 differ in the size of the length and in the
+//! encoding of the text. The text for an array of numbers is always ASCII. Source: `NumPy`, NEP 1 and
+//! `numpy.lib.format`.
 
 use std::io::{ErrorKind, Read};
 
@@ -11,21 +11,21 @@ use super::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
-/// The longest header that is read: that of an array of numbers is far shorter.
+/// Bytes of the longest accepted header. The header of an array of numbers is far shorter.
 const HEADER_BYTES_MAX: u32 = 0xffff;
 
-/// What a header says of a body that can be read.
+/// Content of a header whose array can be read.
 pub(super) struct NpyHeader {
     pub(super) kind: ValueKind,
     /// Rows of the array.
     pub(super) rows: u64,
     /// Columns of the array.
     pub(super) columns: u64,
-    /// Where in the body the values begin.
+    /// Byte of the body at which the values begin.
     pub(super) bytes: u64,
 }
 
-/// What one value of an array is; all but the one-byte kinds are little-endian.
+/// Kind of the values of an array. Values of more than one byte are little-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueKind {
     Bool,
@@ -52,7 +52,7 @@ impl ValueKind {
         }
     }
 
-    /// The kind that a dtype such as `<f8` names.
+    /// Returns the kind that a dtype such as `<f8` names.
     fn from_dtype(dtype: &str) -> Result<Self, Fault> {
         let (order, name) = match dtype.strip_prefix(['<', '|', '>']) {
             Some(name) => (dtype.as_bytes()[0], name),
@@ -88,7 +88,7 @@ fn unsupported(detail: String) -> Fault {
     Fault::new(FormatErrorKind::Unsupported, detail)
 }
 
-/// The fault of a dtype that is no number, or none that is read.
+/// Makes the fault of a dtype that is not supported.
 fn unsupported_dtype(dtype: &str, name: &str) -> Fault {
     let what = match name.as_bytes().first() {
         Some(b'O') => "Python objects",
@@ -109,7 +109,7 @@ fn unsupported_dtype(dtype: &str, name: &str) -> Fault {
 /// Reads the header and leaves the reader at the first value.
 ///
 /// # Errors
-/// When the body is no such file, or its array is not read here; with the byte.
+/// When the body is no such file or its array is not supported, with the byte of the fault.
 pub(super) fn read(reader: &mut dyn Read) -> Result<NpyHeader, FormatError> {
     let mut begin = [0; 8];
     read_exact(reader, &mut begin, 0)?;
@@ -150,7 +150,7 @@ pub(super) fn read(reader: &mut dyn Read) -> Result<NpyHeader, FormatError> {
     })
 }
 
-/// Fills the buffer from the bytes of the body that begin at `offset`.
+/// Fills the buffer. `offset` is the position in the body of the first byte to read.
 fn read_exact(reader: &mut dyn Read, buffer: &mut [u8], offset: usize) -> Result<(), FormatError> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -168,7 +168,7 @@ fn read_exact(reader: &mut dyn Read, buffer: &mut [u8], offset: usize) -> Result
     Ok(())
 }
 
-/// A fault and the byte of the text, from 0, where it stands.
+/// A fault and its byte in the dictionary's text, from 0.
 type Misplaced = (usize, Fault);
 
 /// The array that the dictionary describes.
@@ -219,14 +219,14 @@ impl Dictionary {
     }
 }
 
-/// Reads the few kinds of Python literals that such a dictionary has.
+/// Parser of the few kinds of Python literals in such a dictionary.
 struct Parser<'a> {
     text: &'a [u8],
     at: usize,
 }
 
 impl<'a> Parser<'a> {
-    /// Where the next thing stands.
+    /// Skips white space and returns the position of the next token.
     fn start(&mut self) -> usize {
         while self.text.get(self.at).is_some_and(u8::is_ascii_whitespace) {
             self.at += 1;
@@ -258,7 +258,7 @@ impl<'a> Parser<'a> {
         (start, Fault::new(FormatErrorKind::Syntax, detail))
     }
 
-    /// A text between quotes, without escapes.
+    /// Reads a quoted text without escapes.
     fn string(&mut self) -> Result<&'a str, Misplaced> {
         let start = self.start();
         let rest = &self.text[start..];
@@ -284,7 +284,7 @@ impl<'a> Parser<'a> {
         ValueKind::from_dtype(dtype).map_err(|fault| (start, fault))
     }
 
-    /// The order of an array whose rows lie together.
+    /// Reads the order of the array, which must be row by row.
     fn c_order(&mut self) -> Result<(), Misplaced> {
         let start = self.start();
         let rest = &self.text[start..];
@@ -300,7 +300,7 @@ impl<'a> Parser<'a> {
         Err(self.unexpected("True or False"))
     }
 
-    /// A shape of two dimensions.
+    /// Reads a shape, which must have two dimensions.
     fn two_dimensions(&mut self) -> Result<[u64; 2], Misplaced> {
         let start = self.start();
         self.expect(b'(')?;

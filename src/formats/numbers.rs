@@ -1,18 +1,18 @@
-//! Numbers as text, as CSV and LIBSVM write them.
+//! Decimal numbers in text: one parser for the values and labels of all text formats except JSON documents.
 
 use super::error::{Fault, FormatErrorKind, excerpt};
 
-/// Why a text is no finite number.
+/// Reason why a text is not a finite number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NumberFault {
-    /// It is no number at all.
+    /// The text is no number.
     NotANumber,
-    /// It is `nan`, an infinity, or too large for a double.
+    /// The text is `nan`, an infinity, or too large for a double.
     NotFinite,
 }
 
 impl NumberFault {
-    /// The fault of a value that reads `text`.
+    /// Makes the fault of a value with this text.
     pub(super) fn of_value(self, text: &[u8]) -> Fault {
         let shown = excerpt(text);
         let detail = match self {
@@ -37,7 +37,7 @@ pub(super) fn parse_number(text: &[u8]) -> Result<f64, NumberFault> {
     let decimal = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
     let word = std::str::from_utf8(text).map_err(|_| NumberFault::NotANumber)?;
     match word.parse::<f64>() {
-        // `parse` also takes the words for infinity and not-a-number.
+        // `parse` also accepts the words for infinity and not-a-number.
         Ok(value) if value.is_finite() && text.iter().all(decimal) => Ok(value),
         Ok(_) => Err(NumberFault::NotFinite),
         Err(_) => Err(NumberFault::NotANumber),

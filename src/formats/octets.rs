@@ -1,7 +1,7 @@
-//! Packed bits as the whole body: rows of n bits, each padded to whole bytes with zeros, and
-//! nothing else. With `labels=appended` the bit after the n bits of a row is its label, 1 for +1.
+//! Octets: a body that consists of packed bits only. Each row has n bits, padded with zeros to whole bytes.
 //!
-//! `numpy.packbits(x, axis=1).tobytes()` is such a body.
+//! With `labels=appended` the bit after the n bits of a row is its label, 1 for +1.
+//! `numpy.packbits(x, axis=1).tobytes()` makes such a body.
 
 use std::io::Read;
 
@@ -40,7 +40,7 @@ pub(super) fn parse(
     let mut words = Vec::new();
     while let Some((offset, bytes)) = rows.next_row()? {
         let at = |fault: Fault, byte: usize| fault.placed(Some(Place::Byte(offset + byte as u64)));
-        // Padding is in the last byte.
+        // The last byte contains the padding.
         unpack(bytes, bits, order, &mut words).map_err(|fault| at(fault, bytes.len() - 1))?;
         let label = labelled.then(|| take_label(&mut words, n));
         let ended = builder.packed_row(&words, label);
@@ -52,7 +52,7 @@ pub(super) fn parse(
     Ok(builder.finish(options.unlabelled)?)
 }
 
-/// Takes the bit after the first n out of the words of a row.
+/// Removes the bit after the first n bits from the words of a row, and returns it.
 fn take_label(words: &mut Vec<u64>, n: usize) -> bool {
     let (word, bit) = (n / WORD_BITS, n % WORD_BITS);
     let label = words[word] >> bit & 1 == 1;

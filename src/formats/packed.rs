@@ -1,4 +1,7 @@
-//! Packed bits as others send them: rows padded to whole bytes, most significant bit first or last.
+//! Packed bits in the layout of other programs: rows padded to whole bytes, most or least significant bit
+//! first.
+//!
+//! The module reads the JSON form `packed` and unpacks the rows of octet bodies.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -13,18 +16,18 @@ use super::json_scope as scope;
 use super::sample_builder::SampleBuilder;
 use super::{Limits, Parsed, UnlabelledMeans};
 
-/// Which bit of a byte comes first.
+/// Order of the bits in a byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BitOrder {
-    /// The most significant, as in `numpy.packbits`.
+    /// Most significant bit first, as in `numpy.packbits`.
     #[default]
     Big,
-    /// The least significant.
+    /// Least significant bit first.
     Little,
 }
 
-/// The JSON form `packed`, read.
+/// Content of the JSON form `packed`.
 pub(super) struct PackedSample {
     pub(super) parsed: Parsed,
     pub(super) assume: Option<Assume>,
@@ -51,7 +54,7 @@ impl<'de> Deserialize<'de> for PackedSample {
 }
 
 impl PackedFields {
-    /// Builds the sample; a fault comes with the pointer of the field that it is about.
+    /// Builds the sample. A fault carries the JSON pointer of its field.
     fn read(self, limits: &Limits) -> Result<PackedSample, (&'static str, Fault)> {
         let allowed = match self.labels {
             Some(_) => Assume::LABELLED,
@@ -109,7 +112,7 @@ fn read_rows(
     Ok(builder.finish(UnlabelledMeans::HalfSpace)?.in_memory())
 }
 
-/// Turns `n` bits in bytes to words of the packed layout.
+/// Converts `n` bits in bytes to words of the packed layout.
 pub(super) fn unpack(
     bytes: &[u8],
     n: usize,

@@ -1,22 +1,23 @@
-//! Rows in order, a part at a time: the one way in which data are gone through, be they in memory
-//! or in a spool, to be written or digested.
+//! Traversal of rows in order, one part at a time.
+//!
+//! All code that stores or digests rows uses this traversal, for data in memory and for data in a spool.
 
 use crate::bits::{BLOCK_ROWS, BitBlock};
 use crate::learners::data::{Data, Features, Labels};
 
-/// Some rows.
+/// One part of the rows: a block or a row.
 pub(super) enum Part<'a> {
-    /// Boolean rows, 64 but in the last block. When labelled, bit `r` of the word is the label of
-    /// row `r`.
+    /// A block of Boolean rows: 64 rows, or fewer in the last block. In labelled data bit `r` of the word is
+    /// the label of row `r`.
     Block(BitBlock<'a>, Option<u64>),
-    /// One real row, and its label when labelled.
+    /// One real row, with its label in labelled data.
     Row(&'a [f64], Option<bool>),
 }
 
-/// Shows all data in memory.
+/// Passes all data in memory to `see`.
 ///
 /// # Errors
-/// What `see` says.
+/// The first error of `see`.
 pub(super) fn for_each_part<E>(
     data: &Data,
     mut see: impl FnMut(Part<'_>) -> Result<(), E>,
@@ -42,7 +43,7 @@ pub(super) fn for_each_part<E>(
 }
 
 impl Part<'_> {
-    /// How many of the rows are labelled +1.
+    /// Returns the number of rows with label +1.
     pub(super) fn positives(&self) -> u64 {
         match self {
             Self::Block(_, labels) => u64::from(labels.map_or(0, u64::count_ones)),
@@ -50,8 +51,8 @@ impl Part<'_> {
         }
     }
 
-    /// Shows the canonical bytes of every row (see [`mod@super::digest`]), in order, and its label
-    /// where there are labels. `bytes` is a buffer.
+    /// Passes the canonical bytes of each row (see [`mod@super::digest`]) to `see`, in order and with the
+    /// label if there is one. `bytes` is a reused buffer.
     pub(super) fn for_each_row(
         &self,
         bytes: &mut Vec<u8>,

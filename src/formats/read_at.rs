@@ -1,26 +1,26 @@
-//! Bytes that can be read anywhere, and some of them as a stream.
+//! Bytes with random access ([`ReadAt`]), and a range of such bytes as a stream.
 
 use std::fmt;
 use std::io::{self, Read};
 
 use bytes::Bytes;
 
-/// Bytes that can be read anywhere, by several readers at once.
+/// Bytes that several readers can read at any offset at once.
 pub trait ReadAt: fmt::Debug + Send + Sync {
-    /// Fills the buffer from `offset` on.
+    /// Fills the buffer with the bytes from `offset`.
     ///
     /// # Errors
-    /// [`io::ErrorKind::UnexpectedEof`] when they end before.
+    /// [`io::ErrorKind::UnexpectedEof`] if the bytes end before the buffer is full.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// How many there are.
+    /// Returns the number of bytes.
     ///
     /// # Errors
-    /// When that cannot be found out.
+    /// When the number cannot be determined.
     fn bytes(&self) -> io::Result<u64>;
 }
 
-/// Some bytes as a stream.
+/// A range of bytes as a stream.
 pub(super) struct ReadFrom<'a> {
     source: &'a dyn ReadAt,
     offset: u64,
@@ -28,7 +28,7 @@ pub(super) struct ReadFrom<'a> {
 }
 
 impl<'a> ReadFrom<'a> {
-    /// `left` bytes from `offset` on.
+    /// Makes a stream of `left` bytes from `offset`.
     pub(super) fn new(source: &'a dyn ReadAt, offset: u64, left: u64) -> Self {
         Self {
             source,

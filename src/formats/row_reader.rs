@@ -1,26 +1,26 @@
-//! Rows of a binary body, each of the same size, one at a time from a bounded buffer.
+//! Reader of the rows of a binary body, one at a time from a bounded buffer. All rows have the same size.
 
 use std::io::{ErrorKind, Read};
 
 use super::error::FormatError;
 
-/// Bytes asked of the source at once, when rows are shorter.
+/// Bytes per read of the source, unless a row is longer.
 const READ_BYTES: usize = 64 * 1024;
 
-/// Reads rows; the buffer holds one at least.
+/// Reads rows. The buffer holds at least one row.
 pub(super) struct RowReader<R> {
     reader: R,
     row_bytes: usize,
     buffer: Vec<u8>,
-    /// What was read and not yet handed out is `buffer[start..end]`.
+    /// Bytes that were read and not returned are `buffer[start..end]`.
     start: usize,
     end: usize,
-    /// Where in the body `buffer[start]` stands.
+    /// Position of `buffer[start]` in the body.
     offset: u64,
 }
 
 impl<R: Read> RowReader<R> {
-    /// For rows of so many bytes, at least one, that begin `offset` bytes into the body.
+    /// Makes a reader of rows of `row_bytes` bytes, at least one, which begin at byte `offset` of the body.
     pub(super) fn new(reader: R, row_bytes: usize, offset: u64) -> Self {
         debug_assert!(row_bytes > 0);
         Self {
@@ -33,11 +33,11 @@ impl<R: Read> RowReader<R> {
         }
     }
 
-    /// The next row and where in the body it begins; `None` at the end, also when a part of a row
-    /// is left: see [`Self::left`].
+    /// Returns the next row and its position in the body, or `None` at the end. An incomplete row at the end
+    /// counts in [`Self::left`].
     ///
     /// # Errors
-    /// What the source raises.
+    /// The errors of the source.
     pub(super) fn next_row(&mut self) -> Result<Option<(u64, &[u8])>, FormatError> {
         while self.end - self.start < self.row_bytes {
             if !self.fill()? {
@@ -50,25 +50,25 @@ impl<R: Read> RowReader<R> {
         Ok(Some((offset, &self.buffer[start..self.start])))
     }
 
-    /// Bytes that were read and are no row.
+    /// Returns the number of bytes that were read and belong to no returned row.
     pub(super) fn left(&self) -> usize {
         self.end - self.start
     }
 
-    /// Where in the body the next row begins.
+    /// Returns the position of the next row in the body.
     pub(super) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// Whether anything follows the rows handed out.
+    /// Whether bytes follow the returned rows.
     ///
     /// # Errors
-    /// What the source raises.
+    /// The errors of the source.
     pub(super) fn has_more(&mut self) -> Result<bool, FormatError> {
         Ok(self.left() > 0 || self.fill()?)
     }
 
-    /// Reads on; false at the end of the body.
+    /// Reads more bytes. Returns false at the end of the body.
     fn fill(&mut self) -> Result<bool, FormatError> {
         if self.start > 0 {
             self.buffer.copy_within(self.start..self.end, 0);

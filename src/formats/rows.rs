@@ -1,8 +1,7 @@
 //! Finished rows in memory, packed or real, and the row being filled.
 //!
-//! Plain storage: what values mean and which are allowed is
-//! [`SampleBuilder`](super::sample_builder::SampleBuilder)'s, and what becomes of more rows than
-//! memory has room for is [`Store`](super::store::Store)'s.
+//! This module only stores values. [`SampleBuilder`](super::sample_builder::SampleBuilder) owns their
+//! meaning, and [`Store`](super::store::Store) moves rows beyond the memory budget to the spool.
 
 use std::ops::Range;
 
@@ -11,39 +10,39 @@ use crate::learners::data::{Features, RealMatrix};
 
 /// Finished rows.
 pub(super) enum Held {
-    /// All two-valued so far.
+    /// All values so far are two-valued.
     Packed {
         ones: BitMatrix,
-        /// Explicit -1s of sparse rows, which absent values must not be taken for when the data
-        /// turn out real; there is none before the first -1.
+        /// Plane of the explicit -1s in sparse rows, made at the first -1. If the data turn real, the plane
+        /// separates these -1s from absent values.
         minus: Option<BitMatrix>,
     },
     /// Doubles, row by row.
     Real {
         values: Vec<f64>,
-        /// The index of each value of sparse rows, which may be far apart. Unused when dense.
+        /// Index of each value in sparse rows, whose values may be far apart. Unused in dense rows.
         indices: Vec<u32>,
-        /// Where each sparse row ends among the values. Unused when dense.
+        /// End of each sparse row among the values. Unused in dense rows.
         ends: Vec<usize>,
     },
 }
 
-/// The row being filled; its buffers are reused.
+/// The row being filled. The buffers are reused.
 #[derive(Default)]
 pub(super) struct Row {
     pub(super) ones: Vec<u64>,
     pub(super) minus: Vec<u64>,
     pub(super) real: Vec<f64>,
-    /// The indices of the real values, when sparse.
+    /// Indices of the real values in a sparse row.
     pub(super) indices: Vec<u32>,
-    /// Values so far, when dense.
+    /// Number of values so far in a dense row.
     pub(super) filled: usize,
-    /// Bits below this may be set in `ones` without a look at anything else.
+    /// Bits below this index can be set in `ones` without another check.
     pub(super) settable: usize,
 }
 
 impl Row {
-    /// Turns the first `filled` packed values to doubles.
+    /// Converts the first `filled` packed values to doubles.
     pub(super) fn become_real(&mut self, filled: usize, sparse: bool, low: f64) {
         let word = |words: &[u64], j: usize| words.get(j / WORD_BITS).copied().unwrap_or(0);
         self.real.clear();
@@ -65,7 +64,7 @@ impl Row {
 }
 
 impl Held {
-    /// No rows, to be packed, of `n` values.
+    /// Makes an empty list of packed rows with `n` values each.
     pub(super) fn packed(n: usize) -> Self {
         Self::Packed {
             ones: BitMatrix::new(n),
@@ -73,7 +72,8 @@ impl Held {
         }
     }
 
-    /// Turns packed rows of `n` values to doubles; `low` is what neither plane has.
+    /// Converts packed rows of `n` values to doubles. `low` is the value of a bit that is set in neither
+    /// plane.
     pub(super) fn become_real(&mut self, n: usize, sparse: bool, low: f64) {
         let Self::Packed { ones, minus } = self else {
             return;
@@ -118,7 +118,7 @@ impl Held {
         }
     }
 
-    /// What the rows take in memory, in bytes.
+    /// Returns the bytes of the rows in memory.
     pub(super) fn bytes(&self) -> u64 {
         match self {
             Self::Packed { ones, .. } => self.packed_bytes(ones.n()),
@@ -130,7 +130,7 @@ impl Held {
         }
     }
 
-    /// What packed rows would take with `width` words each, in bytes.
+    /// Returns the bytes that packed rows would take with `n` values each.
     pub(super) fn packed_bytes(&self, n: usize) -> u64 {
         match self {
             Self::Packed { ones, minus } => {
@@ -140,7 +140,7 @@ impl Held {
         }
     }
 
-    /// Appends the row and empties it.
+    /// Appends the row and clears the row buffers.
     pub(super) fn push(&mut self, row: &mut Row, sparse: bool) {
         match self {
             Self::Packed { ones, minus } => {
@@ -168,7 +168,7 @@ impl Held {
         row.filled = 0;
     }
 
-    /// Forgets the first `count` rows: whole blocks of packed rows, or all rows.
+    /// Removes the first `count` rows: whole blocks of packed rows, or all real rows.
     pub(super) fn forget(&mut self, count: usize) {
         match self {
             Self::Packed { ones, minus } => {
@@ -191,7 +191,7 @@ impl Held {
         }
     }
 
-    /// The rows, each of `n` values.
+    /// Returns the rows as features, with `n` values each.
     pub(super) fn into_features(self, n: usize) -> Features {
         match self {
             Self::Packed { mut ones, .. } => {
@@ -218,24 +218,24 @@ impl Held {
 #[derive(Clone, Copy)]
 pub(super) struct RealRow<'a> {
     values: &'a [f64],
-    /// The index of each value, where the row is sparse.
+    /// Index of each value, if the row is sparse.
     indices: Option<&'a [u32]>,
 }
 
 impl<'a> RealRow<'a> {
-    /// A row of all its values.
+    /// Makes a row of all its values.
     pub(super) fn dense(values: &'a [f64]) -> Self {
         let indices = None;
         Self { values, indices }
     }
 
-    /// A row whose other values are 0.
+    /// Makes a row whose other values are 0.
     pub(super) fn sparse(values: &'a [f64], indices: &'a [u32]) -> Self {
         let indices = Some(indices);
         Self { values, indices }
     }
 
-    /// The values up to the last one.
+    /// Returns the number of values up to the last present one.
     pub(super) fn width(&self) -> usize {
         match self.indices {
             None => self.values.len(),
@@ -243,7 +243,7 @@ impl<'a> RealRow<'a> {
         }
     }
 
-    /// The first `width` values, 0 past the last one.
+    /// Returns the first `width` values. Values past the last present one are 0.
     pub(super) fn written(self, width: usize) -> impl Iterator<Item = f64> {
         let mut next = 0;
         (0..width).map(move |j| {
@@ -259,17 +259,17 @@ impl<'a> RealRow<'a> {
     }
 }
 
-/// What so many real rows take, in bytes.
+/// Returns the bytes of `rows` real rows of `n` values.
 pub(super) fn real_bytes(rows: usize, n: usize) -> u64 {
     (n * rows * size_of::<f64>()) as u64
 }
 
-/// What so many packed rows take, whole blocks, in bytes.
+/// Returns the bytes of `rows` packed rows of `n` values, in whole blocks.
 pub(super) fn packed_bytes(rows: usize, n: usize) -> u64 {
     (words_for(n) * rows.next_multiple_of(BLOCK_ROWS) * size_of::<u64>()) as u64
 }
 
-/// The words that some bits of a row stand in, each with the mask of those bits.
+/// Returns the words that contain a range of bits, each with the mask of these bits.
 pub(super) fn words_of(bits: &Range<usize>) -> impl Iterator<Item = (usize, u64)> + use<> {
     let Range { start, end } = *bits;
     (start / WORD_BITS..end.div_ceil(WORD_BITS)).map(move |at| {
@@ -279,7 +279,7 @@ pub(super) fn words_of(bits: &Range<usize>) -> impl Iterator<Item = (usize, u64)
     })
 }
 
-/// Value `j` of a row, from the words of the two planes that it stands in.
+/// Returns value `j` of a row from its words in the two planes.
 pub(super) fn real_value(ones: u64, minus: u64, j: usize, low: f64) -> f64 {
     let bit = j % WORD_BITS;
     match (ones >> bit & 1, minus >> bit & 1) {
@@ -289,7 +289,7 @@ pub(super) fn real_value(ones: u64, minus: u64, j: usize, low: f64) -> f64 {
     }
 }
 
-/// The plane of the explicit -1s of rows that have none.
+/// Makes a plane of explicit -1s for rows without any.
 fn no_minus(n: usize, rows: usize) -> BitMatrix {
     let mut plane = BitMatrix::new(n);
     let absent = vec![0; words_for(n)];
@@ -299,7 +299,7 @@ fn no_minus(n: usize, rows: usize) -> BitMatrix {
     plane
 }
 
-/// Writes sparse rows out, `n` values each.
+/// Expands sparse rows to `n` values each.
 fn expand(values: &[f64], indices: &[u32], ends: &[usize], n: usize) -> Vec<f64> {
     let mut whole = vec![0.0; ends.len() * n];
     let mut start = 0;

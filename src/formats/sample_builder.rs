@@ -1,8 +1,8 @@
-//! Examples gathered one value at a time: packed while they can be, real from the first value
-//! that is not two-valued.
+//! Builder of a sample, one value at a time. Rows are packed until the first value that is not two-valued
+//! makes the data real.
 //!
-//! Every reader feeds this; it alone owns the rules on values, labels, lengths and limits. It does
-//! not know where values stand, so its faults carry no place: readers add it.
+//! Every reader passes its values to this builder. The builder alone owns the rules on values, labels,
+//! lengths and limits. The builder does not know the places of values, so readers add the place to a fault.
 
 mod bit_runs;
 
@@ -21,14 +21,14 @@ use super::{Limits, Parsed, RowsKind, UnlabelledMeans};
 /// Examples on the way to a [`Gathered`].
 pub(super) struct SampleBuilder {
     limits: Limits,
-    /// Features an example, when the caller fixed it.
+    /// Features per example, if the caller fixed the number.
     fixed_n: Option<usize>,
     sparse: bool,
-    /// What the features are, when the caller fixed it.
+    /// Kind of the features, if the caller fixed the kind.
     kind: Option<RowsKind>,
-    /// Features of every row (dense) or the largest index so far (sparse).
+    /// Features per row (dense), or the largest index so far (sparse).
     n: usize,
-    /// Which low values were written out: data holding both are real.
+    /// Low values that occurred explicitly. Data that contain both are real.
     zero_seen: bool,
     minus_seen: bool,
     store: Store,
@@ -37,7 +37,7 @@ pub(super) struct SampleBuilder {
 }
 
 impl SampleBuilder {
-    /// For rows whose values are given one after the other. What memory has no room for goes to
+    /// Makes a builder for rows whose values come one after the other. Rows beyond the memory budget go to
     /// the spool, if there is one.
     ///
     /// # Errors
@@ -50,7 +50,7 @@ impl SampleBuilder {
         Self::new(limits, fixed_n, false, spool)
     }
 
-    /// For rows whose values are given by index; the spool as above.
+    /// Makes a builder for rows whose values come by index. The spool is as in [`Self::dense`].
     ///
     /// # Errors
     /// When a fixed `n` is 0 or over the limit.
@@ -93,8 +93,8 @@ impl SampleBuilder {
         })
     }
 
-    /// The same, before its first row, for features of a known kind: real from the start, or
-    /// Boolean, a value that would make them real being a fault.
+    /// Fixes the kind of the features before the first row. Real features make the data real from the start.
+    /// With Boolean features a value that would make the data real is a fault.
     pub(super) fn of_kind(mut self, kind: Option<RowsKind>) -> Result<Self, Fault> {
         if kind == Some(RowsKind::Real) {
             self.become_real(0)?;
@@ -103,11 +103,11 @@ impl SampleBuilder {
         Ok(self)
     }
 
-    /// For the rows of the same body that follow these, in memory: what values and labels were
-    /// written as is settled.
+    /// Makes an in-memory builder for the later rows of the same body. The new builder remembers which of 0
+    /// and -1 the values and labels use.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(super) fn for_the_rest(&self) -> Result<Self, Fault> {
         let rest = Self::new(&self.limits, self.fixed_n, self.sparse, None)?;
         let mut rest = rest.of_kind(self.kind)?;
@@ -116,10 +116,10 @@ impl SampleBuilder {
         Ok(rest)
     }
 
-    /// Gives the next value of a dense row. Answers whether it made the data real.
+    /// Adds the next value of a dense row. Returns whether the value made the data real.
     ///
     /// # Errors
-    /// When it is not finite, or the row grows past a limit.
+    /// When the value is not finite or must not make the data real, or when a limit is exceeded.
     pub(super) fn value(&mut self, value: f64) -> Result<bool, Fault> {
         debug_assert!(!self.sparse);
         let index = self.row.filled;
@@ -127,7 +127,7 @@ impl SampleBuilder {
         self.row.filled += 1;
         let n = self.expected_n().unwrap_or(index + 1);
         if index >= n {
-            // Too long already: only counted, for the message at the end of the row.
+            // The row is too long. Values are only counted for the message at the end of the row.
             return Ok(false);
         }
         if self.row.ones.len() < words_for(n) && self.packed() {
@@ -136,8 +136,8 @@ impl SampleBuilder {
         self.put(index, value)
     }
 
-    /// Writes 1 at an index (from 0) of a sparse row, where that needs no thought; answers
-    /// whether it was done.
+    /// Writes 1 at an index (from 0) of a sparse row, if the row buffer already has that bit. Returns whether
+    /// the bit was written.
     #[inline]
     pub(super) fn set_one(&mut self, index: usize) -> bool {
         debug_assert!(self.sparse);
@@ -148,11 +148,12 @@ impl SampleBuilder {
         true
     }
 
-    /// Writes a value at an index (from 0) of a sparse row, above those written before. Answers
-    /// whether it made the data real.
+    /// Writes a value at an index (from 0) of a sparse row, after all smaller indices. Returns whether the
+    /// value made the data real.
     ///
     /// # Errors
-    /// When the value is not finite, the index is not below a fixed n, or a limit is passed.
+    /// When the value is not finite or must not make the data real, when the index is not below a fixed n, or
+    /// when a limit is exceeded.
     pub(super) fn sparse_value(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
         debug_assert!(self.sparse);
         if let Some(n) = self.fixed_n.filter(|&n| index >= n) {
@@ -166,10 +167,10 @@ impl SampleBuilder {
         self.put(index, value)
     }
 
-    /// Reads a label: 1 is true; 0 or -1, the same throughout, is false.
+    /// Reads a label: 1 is true, and 0 or -1 is false. A body uses only one of 0 and -1.
     ///
     /// # Errors
-    /// For any other label, and for one of 0 and -1 when the other came before.
+    /// When the label has another value, or when the body mixes 0 and -1.
     pub(super) fn label(&mut self, label: f64) -> Result<bool, Fault> {
         self.store.labels.read(label)
     }
@@ -177,7 +178,7 @@ impl SampleBuilder {
     /// Ends a dense row.
     ///
     /// # Errors
-    /// When the row is empty, its length is not that of the others, or a limit is passed.
+    /// When the row is empty, its length differs from earlier rows, or a limit is exceeded.
     pub(super) fn end_row(&mut self, label: Option<bool>) -> Result<(), Fault> {
         self.check_length()?;
         if self.expected_n().is_none() {
@@ -187,29 +188,29 @@ impl SampleBuilder {
         self.commit(label)
     }
 
-    /// Ends a sparse row whose largest index (from 1; 0 for none) is `last`.
+    /// Ends a sparse row. `last` is its largest index from 1, or 0 for a row without values.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(super) fn end_sparse_row(&mut self, last: usize, label: Option<bool>) -> Result<(), Fault> {
         self.n = self.n.max(last);
         self.commit(label)
     }
 
-    /// Remembers the place of the value that made the data real.
+    /// Records the place of the value that made the data real.
     pub(super) fn note_first_real(&mut self, place: Place) {
         self.first_real = Some(place);
     }
 
-    /// The examples so far.
+    /// Returns the number of rows so far.
     pub(super) fn rows(&self) -> usize {
         self.store.rows()
     }
 
-    /// Joins the rows to a sample.
+    /// Returns the sample of all rows.
     ///
     /// # Errors
-    /// When there is no example or no feature.
+    /// When there is no example or no feature, or when memory or the spool fails.
     pub(super) fn finish(self, unlabelled: UnlabelledMeans) -> Result<Parsed<Gathered>, Fault> {
         let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
         if self.rows() == 0 {
@@ -234,7 +235,8 @@ impl SampleBuilder {
         self.store.is_packed()
     }
 
-    /// What a 0 bit was written as: dense, -1 where any was; an absent value is 0.
+    /// Returns the value that a 0 bit had in the body. A 0 bit is -1 in dense data with a -1, else 0. Absent
+    /// values of sparse data are 0.
     fn low(&self) -> f64 {
         if self.minus_seen && !self.sparse {
             -1.0
@@ -243,7 +245,7 @@ impl SampleBuilder {
         }
     }
 
-    /// The length that a dense row must have, when something has fixed it.
+    /// Returns the length that a dense row must have, if n or an earlier row fixes the length.
     fn expected_n(&self) -> Option<usize> {
         self.fixed_n.or((self.rows() > 0).then_some(self.n))
     }
@@ -269,7 +271,7 @@ impl SampleBuilder {
         }
     }
 
-    /// Stores a value whose place in the row buffers exists.
+    /// Stores a value at an existing position of the row buffers.
     fn put(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
         if !value.is_finite() {
             let detail = format!("{value} is not finite; a value is a finite number.");
@@ -303,11 +305,11 @@ impl SampleBuilder {
             true => self.row.indices.push(index as u32),
             false => self.row.real.resize(index, 0.0),
         }
-        // Adding 0.0 makes the one zero of -0.0.
+        // Adding 0.0 turns -0.0 into 0.0.
         self.row.real.push(value + 0.0);
     }
 
-    /// Turns everything packed so far, and the first `filled` values of the row, to doubles.
+    /// Converts all packed rows, and the first `filled` values of the current row, to doubles.
     fn become_real(&mut self, filled: usize) -> Result<(), Fault> {
         if self.kind == Some(RowsKind::Boolean) {
             let detail = "The value makes the examples real, and Boolean ones are asked for: values \
@@ -322,8 +324,8 @@ impl SampleBuilder {
         Ok(())
     }
 
-    /// Makes room for bit `index` in every packed row, if that is within the limit: a row may be
-    /// the first long one after many short ones.
+    /// Widens every packed row up to bit `index`, within the limit. A long sparse row may follow many short
+    /// ones.
     fn widen(&mut self, index: usize) -> Result<(), Fault> {
         let width = words_for(index + 1);
         let rows = self.rows() + 1;
@@ -341,7 +343,7 @@ impl SampleBuilder {
         self.store.push(&mut self.row, label).map_err(unspooled)
     }
 
-    /// Checks that so many rows may take so many bytes.
+    /// Checks the bytes of `rows` rows against the limit, the free memory and the spool's reservation.
     fn check_bytes(&mut self, rows: usize, n: usize, bytes: u64) -> Result<(), Fault> {
         let limit = self.limits.state_bytes_max;
         if bytes <= limit {
@@ -355,7 +357,7 @@ impl SampleBuilder {
     }
 }
 
-/// What memory has no room for cannot be put elsewhere.
+/// Makes the fault of a spool that cannot be written.
 fn unspooled(error: io::Error) -> Fault {
     let detail = format!("What is read cannot be kept: {error}.");
     Fault::new(FormatErrorKind::Spool(error.kind()), detail)

@@ -1,14 +1,18 @@
-//! Rows that memory has no room for, on their way to their stored form.
+//! Spool: a file for rows beyond the memory budget, until they reach their stored form.
 //!
-//! A spool is a file of the caller's, opened when there is need of it and read by nobody else. It
-//! holds pieces of rows as they were known when they were written. Later rows may have more
-//! features, or turn the data real; so each piece tells its own kind and width, and all are
-//! brought to one form when they are gone through in the end.
+//! The caller supplies the file. The spool opens the file when the first rows leave memory, and no other code
+//! reads the file. The file holds pieces of rows in the form that was known when they were written. Later
+//! rows may have more features or turn the data real. Each piece therefore records its own kind and width,
+//! and the final pass converts all pieces to one form.
 //!
-//! A piece is three words: its kind in the lowest byte and its number of rows above it, at most 64;
-//! its width; the labels, row `r` in bit `r`. Packed rows follow in the block layout, `width`
-//! words each, the plane of the ones and perhaps that of the explicit -1s; real rows follow one
-//! after the other, `width` doubles each.
+//! A piece begins with three words:
+//!
+//! 1. the kind in the lowest byte and the number of rows, at most 64, above that byte;
+//! 2. the width;
+//! 3. the labels, with row `r` in bit `r`.
+//!
+//! Packed rows follow in the block layout with `width` words each: the plane of the ones, then the plane of
+//! the explicit -1s if the piece has any. Real rows follow one after the other with `width` doubles each.
 
 use std::io::{self, Read, Seek, Write};
 
@@ -19,33 +23,33 @@ use super::parts::Part;
 use super::rows::{RealRow, real_value};
 use super::words::{WordReader, WordWriter};
 
-/// What a spool is written to and read from.
+/// File that a spool writes and then reads.
 pub trait SpoolFile: Read + Write + Seek + Send {}
 
 impl<F: Read + Write + Seek + Send> SpoolFile for F {}
 
-/// Reserves bytes for the whole stored form, and returns the bytes reserved.
+/// Reserves bytes for the whole stored form and returns the number of reserved bytes.
 type Reserve = dyn FnMut(u64) -> Result<u64, NotReserved> + Send;
 
-/// The stored form may not grow further. The caller's closure knows the reason.
+/// A reservation for the stored form was refused. The caller's closure knows the reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotReserved;
 
-/// Where rows go that memory has no room for.
+/// Storage for rows beyond the memory budget.
 pub struct Spool {
     /// Bytes that rows may take in memory.
     pub(super) memory_bytes_max: u64,
     reserve: Option<Box<Reserve>>,
-    /// Bytes of the stored form that were reserved.
+    /// Bytes reserved for the stored form so far.
     reserved: u64,
     open: Box<dyn Fn() -> io::Result<Box<dyn SpoolFile>> + Send>,
-    /// None before the first rows.
+    /// `None` before the first piece.
     words: Option<WordWriter<Box<dyn SpoolFile>>>,
 }
 
 impl Spool {
-    /// A spool that rows go to once they take `memory_bytes_max` bytes in memory; `open` gives its
-    /// file, empty, and is called at most once.
+    /// Makes a spool for rows that take more than `memory_bytes_max` bytes in memory. `open` returns the
+    /// empty file and is called at most once.
     pub fn new<F: SpoolFile + 'static>(
         memory_bytes_max: u64,
         open: impl Fn() -> io::Result<F> + Send + 'static,
@@ -59,8 +63,9 @@ impl Spool {
         }
     }
 
-    /// Limits the stored form to the bytes that `reserve` grants. `reserve` is called with the bytes
-    /// of the stored form before rows are spooled, and never for rows that stay in memory.
+    /// Limits the stored form to the bytes that `reserve` grants. Before rows are spooled, `reserve` receives
+    /// the bytes of all rows in the stored form, without header, labels and checks. `reserve` is not called
+    /// while these bytes are at most half of `memory_bytes_max`, since rows of that size stay in memory.
     #[must_use]
     pub fn reserving(
         mut self,
@@ -70,12 +75,12 @@ impl Spool {
         self
     }
 
-    /// Reserves bytes for the stored form, once rows of that size may be spooled.
+    /// Reserves bytes for the stored form if rows of that size may be spooled.
     ///
     /// # Errors
-    /// When that is refused.
+    /// When the reservation is refused.
     pub(super) fn reserve(&mut self, bytes: u64) -> Result<(), NotReserved> {
-        // In memory rows may take up to twice as many bytes as stored.
+        // Rows may take up to twice as many bytes in memory as in the stored form.
         let may_spill = bytes > self.memory_bytes_max / 2;
         if let Some(reserve) = &mut self.reserve
             && may_spill
@@ -86,15 +91,15 @@ impl Spool {
         Ok(())
     }
 
-    /// Whether it was never written to.
+    /// Whether the spool was never written.
     pub(super) fn is_empty(&self) -> bool {
         self.words.is_none()
     }
 
-    /// Appends packed rows, 64 unless they are the last ones that are packed.
+    /// Appends packed rows: 64 rows, or fewer if no packed rows follow.
     ///
     /// # Errors
-    /// When the file cannot be made or written.
+    /// When the file cannot be opened or written.
     pub(super) fn push_packed(
         &mut self,
         ones: BitBlock<'_>,
@@ -110,10 +115,10 @@ impl Spool {
         words.write(minus.iter().flat_map(|minus| minus.words()).copied())
     }
 
-    /// Appends real rows, at most 64, filled with zeros up to the longest.
+    /// Appends at most 64 real rows. Shorter rows are filled with zeros up to the longest.
     ///
     /// # Errors
-    /// When the file cannot be made or written.
+    /// When the file cannot be opened or written.
     pub(super) fn push_real(&mut self, rows: &[RealRow<'_>], labels: u64) -> io::Result<()> {
         let width = rows.iter().map(RealRow::width).max().unwrap_or(0);
         let words = self.begin(PieceKind::Real, rows.len(), width, labels)?;
@@ -142,8 +147,8 @@ impl Spool {
         Ok(words)
     }
 
-    /// The rows, if any were written, all of them under this header. `low` is what a bit of packed
-    /// rows is in neither plane, should the data be real.
+    /// Returns the written rows under this header, or `None` if no rows were written. In real data `low` is
+    /// the value of a packed bit that is set in neither plane.
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -160,12 +165,12 @@ impl Spool {
     }
 }
 
-/// What the rows of a piece are.
+/// Form of the rows of a piece.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum PieceKind {
-    /// Bits.
+    /// Packed bits.
     Packed = 0,
-    /// Bits, and which of the others were written as -1.
+    /// Packed bits with a second plane for the explicit -1s.
     PackedSigned = 1,
     /// Doubles.
     Real = 2,
@@ -179,10 +184,10 @@ pub struct SpooledRows {
 }
 
 impl SpooledRows {
-    /// Shows all rows in their common form.
+    /// Passes all rows to `see`, converted to their common form.
     ///
     /// # Errors
-    /// When the file cannot be read, or what `see` says.
+    /// When the file cannot be read, or the first error of `see`.
     pub(super) fn for_each_part(
         &mut self,
         mut see: impl FnMut(Part<'_>) -> Result<(), BlocksError>,
@@ -220,7 +225,7 @@ impl SpooledRows {
     }
 }
 
-/// What stands at the head of a piece.
+/// The three words at the start of a piece.
 struct PieceHeader {
     kind: PieceKind,
     rows: usize,
@@ -228,7 +233,7 @@ struct PieceHeader {
     labels: u64,
 }
 
-/// The pieces of a spool, one after the other; the buffers are reused and hold a block, or a row.
+/// Reader of the pieces of a spool. The buffers are reused and hold one block or one row.
 struct PieceReader<R> {
     words: WordReader<R>,
     header: BlocksHeader,
@@ -239,7 +244,7 @@ struct PieceReader<R> {
 }
 
 impl<R: Read> PieceReader<R> {
-    /// Reads the head of the next piece, which has at most `left` rows.
+    /// Reads the start of the next piece, which has at most `left` rows.
     fn begin(&mut self, left: usize) -> Result<PieceHeader, BlocksError> {
         let mut head = Vec::with_capacity(3);
         self.words.read(3, &mut head, |word| word)?;

@@ -1,7 +1,7 @@
-//! Finished rows and their labels: in memory, and beyond its budget in the spool, if there is one.
+//! Finished rows and their labels. Rows beyond the memory budget move to the spool, if there is one.
 //!
-//! Knows nothing of what values mean; which are allowed is
-//! [`SampleBuilder`](super::sample_builder::SampleBuilder)'s.
+//! The store does not know the meaning of values. [`SampleBuilder`](super::sample_builder::SampleBuilder)
+//! decides which values are allowed.
 
 use std::io;
 
@@ -15,25 +15,25 @@ use super::labels::LabelBits;
 use super::rows::{Held, RealRow, Row, packed_bytes, real_bytes};
 use super::spool::{NotReserved, Spool};
 
-/// Real rows of different lengths stand together in the spool only up to so many values, zeros
-/// between them included.
+/// Real rows of different lengths share a piece of the spool only up to this number of values, including
+/// zeros that fill short rows.
 const PIECE_VALUES_MAX: usize = 8 * 1024;
 
 /// The rows so far.
 pub(super) struct Store {
     held: Held,
-    /// The first row held in memory, from 0; a multiple of 64 while rows are packed.
+    /// First row in memory, from 0. A multiple of 64 while rows are packed.
     first: usize,
-    /// All rows.
+    /// Number of all rows.
     rows: usize,
     pub(super) labels: LabelBits,
-    /// Rows end at their last value, and what is absent is 0.
+    /// Whether rows end at their last value and absent values are 0.
     sparse: bool,
     spool: Option<Spool>,
 }
 
 impl Store {
-    /// For packed rows of `n` values, as long as they can be.
+    /// Makes a store for packed rows of `n` values. A later value may turn the rows real.
     pub(super) fn new(n: usize, sparse: bool, spool: Option<Spool>) -> Self {
         Self {
             held: Held::packed(n),
@@ -45,17 +45,17 @@ impl Store {
         }
     }
 
-    /// How many rows.
+    /// Returns the number of rows.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Whether all rows are two-valued so far.
+    /// Whether all rows so far are packed.
     pub(super) fn is_packed(&self) -> bool {
         matches!(self.held, Held::Packed { .. })
     }
 
-    /// Settles the length of rows, before the first of them.
+    /// Fixes the length of rows, before the first row.
     pub(super) fn fix_length(&mut self, n: usize) {
         debug_assert!(self.rows == 0);
         if self.is_packed() {
@@ -63,7 +63,8 @@ impl Store {
         }
     }
 
-    /// What `rows` rows of `n` values take, in bytes: in memory, or as stored, if there is a spool.
+    /// Returns the bytes of `rows` rows of `n` values: in the stored form if there is a spool, else in
+    /// memory.
     pub(super) fn bytes(&self, rows: usize, n: usize) -> u64 {
         match &self.held {
             Held::Packed { minus: Some(_), .. } if self.spool.is_none() => {
@@ -74,8 +75,8 @@ impl Store {
         }
     }
 
-    /// What may be allocated at once on the way to rows that take so many bytes: twice as much as is
-    /// held, where a vector grows. What is absent from sparse rows is not held.
+    /// Returns the bytes that may be allocated at once while rows grow to `bytes` bytes. A growing vector
+    /// takes twice the bytes that it holds. Absent values of sparse rows take no memory.
     pub(super) fn bytes_to_grow(&self, bytes: u64) -> u64 {
         let held = match (&self.held, self.sparse) {
             (Held::Real { .. }, true) => self.held.bytes(),
@@ -87,7 +88,7 @@ impl Store {
         }
     }
 
-    /// What may be allocated at once when all rows, of `n` values, are brought to their form.
+    /// Returns the bytes that may be allocated at once while all rows, of `n` values, get their final form.
     pub(super) fn bytes_to_finish(&self, n: usize) -> u64 {
         match &self.spool {
             Some(spool) => self.bytes(self.rows, n).min(spool.memory_bytes_max),
@@ -95,16 +96,16 @@ impl Store {
         }
     }
 
-    /// Reserves bytes for the stored form of the rows, where there is a spool.
+    /// Reserves bytes for the stored form of the rows, if there is a spool.
     ///
     /// # Errors
-    /// When that is refused.
+    /// When the reservation is refused.
     pub(super) fn reserve(&mut self, bytes: u64) -> Result<(), NotReserved> {
         let spool = self.spool.as_mut();
         spool.map_or(Ok(()), |spool| spool.reserve(bytes))
     }
 
-    /// Appends the row and empties it.
+    /// Appends the row and clears the row buffers.
     ///
     /// # Errors
     /// When the spool cannot be written.
@@ -132,20 +133,21 @@ impl Store {
         Ok(())
     }
 
-    /// Turns packed rows of `n` values to doubles; `low` is what neither plane has.
+    /// Converts packed rows of `n` values to doubles. `low` is the value of a bit that is set in neither
+    /// plane.
     ///
     /// # Errors
     /// When the spool cannot be written.
     pub(super) fn become_real(&mut self, n: usize, low: f64) -> io::Result<()> {
         if self.exceeds_memory(real_bytes(self.rows - self.first, n)) {
-            // Also the last packed block, which may be short: all that follows is real.
+            // The last packed block may be short. It is spooled too, since all later rows are real.
             self.spill_all()?;
         }
         self.held.become_real(n, self.sparse, low);
         Ok(())
     }
 
-    /// All rows, of `n` values; `low` as for [`Self::become_real`].
+    /// Returns all rows, of `n` values. `low` is as for [`Self::become_real`].
     ///
     /// # Errors
     /// When the spool cannot be written.
@@ -155,7 +157,7 @@ impl Store {
         low: f64,
         unlabelled: UnlabelledMeans,
     ) -> io::Result<Gathered> {
-        // Also rows that are few only as long as they are not as long as the longest.
+        // Sparse rows may exceed the memory budget only now, when each row gets the length of the longest.
         let is_spooled = self.spool.as_ref().is_some_and(|spool| !spool.is_empty());
         if is_spooled || self.exceeds_memory(self.bytes(self.rows, n)) {
             self.spill_all()?;
@@ -196,7 +198,7 @@ impl Store {
         self.spill_rows(held - over)
     }
 
-    /// Moves all rows to the spool: packed ones when no more of them will come.
+    /// Moves all rows to the spool. Packed rows may move only when no more packed rows follow.
     fn spill_all(&mut self) -> io::Result<()> {
         self.spill_rows(self.rows - self.first)
     }
@@ -253,7 +255,7 @@ impl Store {
     }
 }
 
-/// The first rows that stand together in the spool.
+/// Returns the first rows that share one piece of the spool.
 fn piece<'a>(rows: impl Iterator<Item = RealRow<'a>>) -> Vec<RealRow<'a>> {
     let mut piece = Vec::with_capacity(BLOCK_ROWS);
     let mut width = 0;

@@ -1,14 +1,15 @@
-//! Examples out of their stored form, read by position as they are needed.
+//! Examples in their stored form, read by position when they are needed.
 //!
-//! Few of them are in memory at a time: a window of blocks, moved along as the examples are read in
-//! order, and one block where a row is read out of turn. Only data that are small as a whole stay in
-//! memory once they were read. A block that cannot have been written, or cannot be read, ends the
-//! reading for good; what was wrong is told by [`StoredExamples::failure`].
+//! A reader holds few examples in memory: a window of blocks, which moves along as the examples are read in
+//! order, and one block for a row out of order. All examples stay in memory only after
+//! [`StoredExamples::verify`] on small data or after [`StoredExamples::whole`]. A damaged or unreadable block
+//! ends the run, and [`StoredExamples::failure`] returns the first error.
 //!
-//! Every read compares checks. Data of version 1 have none: [`StoredExamples::verify`] compares their
-//! digest and keeps the CRC of each unit, 8 bytes a unit. Later reads are compared with these CRCs.
+//! Every read compares checks. Data of version 1 have no checks. For such data [`StoredExamples::verify`]
+//! compares the digest and keeps the CRC of each unit, 8 bytes per unit. Later reads are compared with these
+//! CRCs.
 //!
-//! Where the bytes are is not known here: [`ReadAt`] gets them.
+//! The module does not know the location of the bytes. [`ReadAt`] reads them.
 
 use std::fmt;
 use std::io::BufReader;
@@ -27,18 +28,18 @@ use super::layout::Layout;
 use super::read_at::{ReadAt, ReadFrom};
 use super::words::WordReader;
 
-/// A row so near behind the last one is taken to be read in order.
+/// A row at most this far after the last one counts as read in order.
 const NEAR_ROWS: usize = 8 * BLOCK_ROWS;
 
-/// Bytes asked of the source at once.
+/// Bytes per read of the source.
 const READ_BYTES: usize = 256 * 1024;
 
-/// How much of stored examples is held in memory.
+/// Limits on the stored examples in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffers {
-    /// Examples that take no more bytes are read once, and stay.
+    /// Examples of at most this many bytes stay in memory after they were verified.
     pub whole_bytes_max: u64,
-    /// Bytes of others read at once, or one block of Boolean rows, or one real row, if that is more.
+    /// Bytes of other examples that are read at once. At least one block or one long real row is read.
     pub window_bytes: u64,
 }
 
@@ -50,17 +51,17 @@ pub struct StoredExamples {
     buffers: Buffers,
     stop: StopFlag,
     whole: OnceLock<Data>,
-    /// The CRCs of units without checks. Set when the digest was compared.
+    /// CRCs of units without checks, set after the digest was compared.
     crcs: OnceLock<Arc<[u64]>>,
     failure: OnceLock<BlocksError>,
 }
 
 impl StoredExamples {
-    /// Reads the header. `sha256` is the digest of the rows; once `stop` tells of
-    /// [`Interrupt::Suspended`] every reader gives up.
+    /// Reads the header. `sha256` is the digest of the rows. All reads stop once `stop` raises
+    /// [`Interrupt::Suspended`] or a higher interrupt.
     ///
     /// # Errors
-    /// When the header is damaged, or the data are longer or shorter than it says.
+    /// When the header is damaged, or the source is longer or shorter than the header says.
     pub fn open(
         source: Box<dyn ReadAt>,
         sha256: [u8; 32],
@@ -88,7 +89,7 @@ impl StoredExamples {
         })
     }
 
-    /// What the first bytes say.
+    /// Returns kinds and sizes.
     pub fn header(&self) -> &BlocksHeader {
         self.layout.header()
     }
@@ -98,21 +99,21 @@ impl StoredExamples {
         self.layout.is_checked()
     }
 
-    /// The CRCs that [`Self::verify`] computed of data without checks, for further readers of the same
-    /// data.
+    /// Returns the CRCs that [`Self::verify`] computed for data without checks. Other readers of the same
+    /// data can use them.
     pub fn known(&self) -> Option<&Arc<[u64]>> {
         self.crcs.get()
     }
 
-    /// Takes over the CRCs of another reader of the same data.
+    /// Sets the CRCs that another reader of the same data computed.
     pub fn know(&self, crcs: Arc<[u64]>) {
         if crcs.len() == self.layout.units() {
-            // If they are set already, they are equal.
+            // CRCs that were set before are equal.
             let _ = self.crcs.set(crcs);
         }
     }
 
-    /// At most `count` examples from example `first` on, from 0; none when there are no such
+    /// Returns at most `count` examples from example `first`, counted from 0, or `None` if there are no such
     /// examples. Data without checks are verified first.
     ///
     /// # Errors
@@ -133,7 +134,7 @@ impl StoredExamples {
         read.map(Some).map_err(|error| self.failed(error))
     }
 
-    /// What made the examples unreadable, once a reader said so.
+    /// Returns the first error that made the examples unreadable.
     pub fn failure(&self) -> Option<&BlocksError> {
         self.failure.get()
     }
@@ -141,7 +142,8 @@ impl StoredExamples {
     /// Reads all examples once and compares their digest. Small data stay in memory from then on.
     ///
     /// # Errors
-    /// [`Interrupt::Unreadable`] when they are not what was written; why `stop` was raised.
+    /// [`Interrupt::Unreadable`] when the examples are damaged or cannot be read, or the interrupt that
+    /// `stop` raised.
     pub fn verify(&self, stop: &StopFlag) -> Result<(), Interrupt> {
         if self.shape().memory_bytes() <= self.buffers.whole_bytes_max {
             return self.whole(stop).map(|_| ());
@@ -160,7 +162,7 @@ impl StoredExamples {
         self.compare(digest, crcs)
     }
 
-    /// All examples in memory, whatever their size, their digest compared.
+    /// Returns all examples in memory, regardless of their size, after comparing their digest.
     ///
     /// # Errors
     /// As for [`Self::verify`].
@@ -179,8 +181,8 @@ impl StoredExamples {
         Ok(self.whole.get_or_init(|| data))
     }
 
-    /// Every damaged block, at most `count_max` of them. The digest is compared if no block is damaged
-    /// and `with_digest` is set. `see` receives the number of bytes read.
+    /// Returns the damage of every damaged block, at most `count_max` of them. The digest is compared if no
+    /// block is damaged and `with_digest` is set. `see` receives the number of bytes of each read.
     pub fn damages(
         &self,
         with_digest: bool,
@@ -211,7 +213,7 @@ impl StoredExamples {
         damages
     }
 
-    /// The rows of whole blocks from this row's on, as many as are read at once.
+    /// Returns the rows of the whole blocks that are read at once, from the block of `row` on.
     fn blocks_from(&self, row: usize) -> Range<usize> {
         let block_bytes = self.layout.block_bytes().unwrap_or(u64::MAX);
         let blocks = (self.buffers.window_bytes / block_bytes).max(1);
@@ -221,7 +223,7 @@ impl StoredExamples {
         block * BLOCK_ROWS..end.min(self.header().rows)
     }
 
-    /// A place for the CRC of each unit without a check.
+    /// Returns space for the CRC of each unit without a check.
     fn room_for_crcs(&self) -> Vec<u64> {
         match self.is_checked() {
             true => Vec::new(),
@@ -237,7 +239,7 @@ impl StoredExamples {
         Ok(())
     }
 
-    /// The CRCs that units without checks are compared with.
+    /// Returns the expected CRCs of units without checks.
     fn recorded(&self) -> Recorded<'_> {
         match self.crcs.get() {
             Some(crcs) => Recorded::Known(crcs),
@@ -246,13 +248,13 @@ impl StoredExamples {
     }
 
     fn failed(&self, error: BlocksError) -> Interrupt {
-        // The first failure is told; any later one is its consequence, or no worse.
+        // Only the first failure is kept. A later one is its consequence or no worse.
         let _ = self.failure.set(error);
         Interrupt::Unreadable
     }
 
-    /// The rows that are read at once when `row` is read in order: whole blocks from its own on, or
-    /// some of one block of long real rows.
+    /// Returns the rows to read at once when `row` is read in order: whole blocks from its block on, or some
+    /// long real rows of its block.
     fn window(&self, row: usize) -> Range<usize> {
         let header = self.header();
         let bytes = self.buffers.window_bytes;
@@ -266,7 +268,7 @@ impl StoredExamples {
         self.blocks_from(row)
     }
 
-    /// The rows of one block, or a long real row, that hold this row.
+    /// Returns the rows of the block of `row`, or `row` alone if real rows are long.
     fn single(&self, row: usize) -> Range<usize> {
         if self.layout.is_by_rows() {
             return row..row + 1;
@@ -275,12 +277,12 @@ impl StoredExamples {
         first..(first + BLOCK_ROWS).min(self.header().rows)
     }
 
-    /// Reads rows: whole blocks, or some of one block of long real ones.
+    /// Reads rows: whole blocks, or some long real rows of one block.
     fn read(&self, rows: Range<usize>) -> Result<Data, Interrupt> {
         self.read_rows(rows, &mut self.recorded())
     }
 
-    /// As [`Self::read`]; collects the CRCs of units without checks.
+    /// Reads rows like [`Self::read`] and collects the CRCs of units without checks.
     fn read_into(&self, rows: Range<usize>, crcs: &mut [u64]) -> Result<Data, Interrupt> {
         self.read_rows(rows, &mut Recorded::Collected(crcs))
     }
@@ -384,19 +386,19 @@ impl fmt::Debug for StoredExamples {
     }
 }
 
-/// Reads stored examples, in order or not.
+/// Reader of stored examples, in any order.
 #[derive(Debug)]
 struct StoredReader<'a> {
     stored: &'a StoredExamples,
-    /// Where reading in order has come to.
+    /// Rows of the last read in order.
     window: Option<Window>,
-    /// What was last read out of turn.
+    /// Rows of the last read out of order.
     single: Option<Window>,
-    /// The row last asked for.
+    /// Row of the last request.
     last: usize,
 }
 
-/// Rows in memory.
+/// A range of rows in memory.
 #[derive(Debug)]
 struct Window {
     first: usize,
@@ -410,7 +412,7 @@ impl Window {
 }
 
 impl StoredReader<'_> {
-    /// The window at this place, where the rows are not in memory already.
+    /// Returns the window with the row `wanted`, and first reads `rows` if the window lacks this row.
     fn moved<'w>(
         stored: &StoredExamples,
         window: &'w mut Option<Window>,
@@ -418,7 +420,7 @@ impl StoredReader<'_> {
         wanted: usize,
     ) -> Result<&'w Window, Interrupt> {
         if !window.as_ref().is_some_and(|window| window.holds(wanted)) {
-            // Let go first: not two of them at once.
+            // The old rows are freed first, so that memory never holds both.
             *window = None;
             let first = rows.start;
             let rows = stored.read(rows)?;

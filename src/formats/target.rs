@@ -1,4 +1,4 @@
-//! The JSON form of a target: the concept that labels generated examples, as plain checked fields.
+//! JSON form of a target: the concept that labels generated examples, in checked fields.
 
 use serde::de::Deserializer;
 use serde::{Deserialize, Serialize, Serializer};
@@ -11,14 +11,14 @@ use super::error::{Fault, FormatErrorKind};
 use super::json::object;
 use super::json_scope as scope;
 
-/// Literals that a target may have in all: a block of examples is labelled by looking at each.
+/// Largest number of literals in a target. Labelling a block of examples takes time for each literal.
 pub const LITERALS_MAX: usize = 1 << 18;
 
-/// The most variables of a class whose size is drawn too: with many, almost every example would
-/// have one label.
+/// Largest size that is drawn when the request leaves a size out. A class with many variables would give
+/// almost every example the same label.
 const DRAWN_SIZE_MAX: usize = 8;
 
-/// The concept that labels generated examples. What is left out is drawn.
+/// The concept that labels generated examples. Fields that you leave out are drawn at random.
 ///
 /// A literal is the number of a variable from 1, with a minus sign when negated.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,13 +26,13 @@ const DRAWN_SIZE_MAX: usize = 8;
 pub enum TargetSpec {
     /// A half-space whose weights are all 1 or -1.
     BinaryWeights(#[serde(deserialize_with = "object")] BinaryWeightsSpec),
-    /// True iff one of its literals is.
+    /// True if and only if at least one of the literals is true.
     Disjunction(#[serde(deserialize_with = "object")] VariablesSpec),
-    /// True iff all literals of one of its terms are.
+    /// True if and only if all literals of at least one term are true.
     Dnf(#[serde(deserialize_with = "object")] DnfSpec),
-    /// True iff the weights of the ones add up to `theta` or more.
+    /// True if and only if the weights of the ones add up to `theta` or more.
     Threshold(#[serde(deserialize_with = "object")] ThresholdSpec),
-    /// True iff an odd number of its variables are.
+    /// True if and only if an odd number of the variables are true.
     Parity(#[serde(deserialize_with = "object")] VariablesSpec),
 }
 
@@ -40,7 +40,7 @@ pub enum TargetSpec {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct BinaryWeightsSpec {
-    /// One bit a weight, 1 for +1.
+    /// One bit per weight, 1 for +1.
     #[serde(
         deserialize_with = "read_bits",
         serialize_with = "write_bits",
@@ -49,14 +49,14 @@ pub struct BinaryWeightsSpec {
     pub weights: Option<BitVector>,
 }
 
-/// A set of variables, or of literals.
+/// A set of variables or literals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct VariablesSpec {
     /// The variables or literals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variables: Option<Vec<i64>>,
-    /// How many variables to draw.
+    /// Number of variables to draw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<usize>,
 }
@@ -68,31 +68,32 @@ pub struct DnfSpec {
     /// The terms, each a list of literals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terms: Option<Vec<Vec<i64>>>,
-    /// How many terms to draw.
+    /// Number of terms to draw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub terms_count: Option<usize>,
-    /// How many variables to draw for each.
+    /// Number of variables to draw per term.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub size: Option<usize>,
 }
 
-/// Weights and what they must reach.
+/// Weights, and the least sum that makes an example true.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ThresholdSpec {
-    /// One integer a feature.
+    /// One integer per feature.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weights: Option<Vec<i64>>,
-    /// What the sum must reach; half the sum of all weights when left out.
+    /// Least sum of weights that makes an example true. The default is half the sum of all weights, rounded
+    /// down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theta: Option<i64>,
 }
 
-/// A fault, below the pointer of the data.
+/// A fault and the JSON pointer of its field below the data.
 type At = (&'static str, Fault);
 
 impl TargetSpec {
-    /// The name of a class that labels any example but has no half-space of its own.
+    /// Returns the name of a class that can label any example but has no half-space to draw from.
     pub(super) fn class_without_half_space(&self) -> Option<&'static str> {
         match self {
             Self::BinaryWeights(_) => None,
@@ -103,7 +104,7 @@ impl TargetSpec {
         }
     }
 
-    /// The concept over `n` features; a seed draws what was left out.
+    /// Returns the concept over `n` features. The seed draws the fields that were left out.
     ///
     /// # Panics
     /// When the fields were not checked against `n`.

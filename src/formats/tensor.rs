@@ -1,10 +1,10 @@
-//! Tensors of the Open Inference Protocol, version 2: examples as a list of numbers, flat or nested,
-//! or as the octets of its binary extension.
+//! Tensors of the Open Inference Protocol, version 2: examples as a list of numbers, flat or nested, or as
+//! the octets of the protocol's binary extension.
 //!
-//! Examples are one tensor of the shape `[rows, n]`, or `[n]` for a single one. n is the model's and known
-//! before the body is read, so a list goes straight into the sample; its datatype and its shape may
-//! stand after it, and are compared when all is read.
-//! <https://github.com/kserve/open-inference-protocol>
+//! One tensor holds all examples in the shape `[rows, n]`, or a single example in the shape `[n]`. The model
+//! fixes n before the body is read, so a list goes straight into the sample. The datatype and the shape may
+//! follow the list in the body, and are compared at the end. Source:
+//! <https://github.com/kserve/open-inference-protocol>.
 
 use std::fmt;
 use std::io::Read;
@@ -21,27 +21,27 @@ use super::tensor_datatype::{Datatype, Written};
 use super::{LabelsColumn, Limits, Options, Parsed, UnlabelledMeans};
 use crate::learners::data::{Data, Features, RealMatrix};
 
-/// Where the one tensor of a request has its list.
+/// Pointer to the list of the one tensor in a request.
 const AT: &str = "/inputs/0/data";
 
-/// The values of a tensor in JSON, as they stand there.
+/// Values of a tensor in JSON, before they are compared with the datatype and the shape.
 pub struct TensorList {
     builder: SampleBuilder,
     n: usize,
     /// Numbers read.
     values: u64,
-    /// Lists of numbers read, where there are any.
+    /// Number of rows read, if the list is nested.
     rows: Option<u64>,
-    /// The first of them that has not n numbers, and how many it has: nothing after it is kept.
+    /// The first row whose length is not n, and that length. Later values are not kept.
     ragged: Option<(u64, u64)>,
-    /// For each datatype the first value that it does not have.
+    /// For each datatype, the first value that the datatype does not allow.
     misfits: [Option<Misfit>; Datatype::ALL.len()],
 }
 
-/// A value that is none of a datatype.
+/// A value that a datatype does not allow.
 #[derive(Clone, Copy, Debug)]
 struct Misfit {
-    /// Its place in the list, were it flat.
+    /// Position in the flattened list.
     index: u64,
     written: Written,
 }
@@ -58,11 +58,11 @@ impl TensorList {
         })
     }
 
-    /// The list as examples of n features each: `rows` of them, with or without lists of their own
-    /// as the shape has one dimension or two.
+    /// Converts the list to `rows` examples of n features each. `is_matrix` tells whether the shape has two
+    /// dimensions. A shape of one dimension allows no nested list.
     ///
     /// # Errors
-    /// A value that the datatype does not have, or a list that is not of the shape.
+    /// A value that the datatype does not allow, or a list that does not match the shape.
     pub fn into_parsed(
         self,
         datatype: Datatype,
@@ -133,8 +133,8 @@ impl TensorList {
     }
 }
 
-/// Each number as the nearest float of 32 bits: JSON may have it with fewer digits than decide it as
-/// a double, and so it is the same number in the binary extension.
+/// Rounds each number to the nearest 32-bit float. JSON may write a 32-bit float with too few digits to
+/// identify the same double. The rounded number equals the number in the binary extension.
 fn rounded(parsed: Parsed) -> Parsed {
     let Features::Real(matrix) = parsed.data.features() else {
         return parsed;
@@ -148,11 +148,12 @@ fn rounded(parsed: Parsed) -> Parsed {
     }
 }
 
-/// Reads the octets of a tensor of `rows` examples, which are the rest of the body from byte
-/// `first_byte` on.
+/// Reads a tensor of `rows` examples from its octets, which are the rest of the body from byte `first_byte`
+/// on.
 ///
 /// # Errors
-/// A value that is not finite or no double, at its row and column; octets that end early or go on.
+/// A value that is not finite or not exact as a double, with its row and column. Octets that end early or
+/// continue after the last row.
 pub fn read_tensor_octets(
     mut reader: impl Read,
     datatype: Datatype,
@@ -204,10 +205,10 @@ impl<'de> Visitor<'de> for List {
     }
 }
 
-/// Reads a number, or a row of numbers where it stands in none.
+/// Reads a number, or a row of numbers at the top level.
 struct Item<'b> {
     list: &'b mut TensorList,
-    /// How many numbers stand before it in its row; none outside of rows.
+    /// Numbers before this one in its row, or `None` outside of rows.
     in_row: Option<u64>,
 }
 
@@ -216,7 +217,7 @@ impl Item<'_> {
         let list = self.list;
         let n = list.n as u64;
         if let Some(before) = self.in_row {
-            // Of a row that is too long no more is kept, nor of what follows it.
+            // Values after the end of a row, or after a row of another length, are not kept.
             if list.ragged.is_some() || before >= n {
                 return Ok(());
             }

@@ -1,4 +1,4 @@
-//! What the elements of a tensor of the Open Inference Protocol are, and which values they take.
+//! Datatypes of the Open Inference Protocol: names, sizes and allowed values of the elements of a tensor.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use utoipa::ToSchema;
 use super::npy::EXACT_MAX;
 use super::npy_header::ValueKind;
 
-/// What the elements of a tensor are.
+/// Datatype of the elements of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Datatype {
     /// `true` or `false`, also written 1 or 0.
     Bool,
-    /// Whole numbers of 8 bits, and so on.
+    /// Whole numbers of 8 bits. The names of the other integer types follow the same pattern.
     Uint8,
     Uint16,
     Uint32,
@@ -29,12 +29,12 @@ pub enum Datatype {
     Fp64,
 }
 
-/// A value as JSON has it.
+/// A value as written in JSON.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Written {
     Truth(bool),
     Number(f64),
-    /// A whole number that may not be the same as a double.
+    /// A whole number that a double may not represent exactly.
     Large(f64),
 }
 
@@ -53,7 +53,7 @@ impl Datatype {
         Self::Fp64,
     ];
 
-    /// The protocol's name of it.
+    /// Returns the protocol's name of the datatype.
     pub fn name(self) -> &'static str {
         match self {
             Self::Bool => "BOOL",
@@ -75,7 +75,7 @@ impl Datatype {
         self.kind().bytes() as u64
     }
 
-    /// The same values in `NumPy`, whose octets are the same too.
+    /// Returns the `NumPy` kind with the same values and the same octets.
     pub(super) fn kind(self) -> ValueKind {
         match self {
             Self::Bool => ValueKind::Bool,
@@ -92,7 +92,8 @@ impl Datatype {
         }
     }
 
-    /// The least and the most of its whole numbers that doubles hold; none for floats.
+    /// Returns the least and the largest whole number that both the datatype and a double represent, or
+    /// `None` for floats.
     fn bounds(self) -> Option<(f64, f64)> {
         let exact = EXACT_MAX as f64;
         match self {
@@ -109,7 +110,7 @@ impl Datatype {
         }
     }
 
-    /// Why a value is none of it.
+    /// Explains why the datatype does not allow a value.
     pub(super) fn refusal(self, written: Written) -> String {
         match self.bounds() {
             Some((least, most)) => {
@@ -119,7 +120,7 @@ impl Datatype {
         }
     }
 
-    /// Whether a value is one of it.
+    /// Whether the datatype allows a value.
     pub(super) fn has(self, written: Written) -> bool {
         match (written, self.bounds()) {
             (Written::Truth(_), _) => self == Self::Bool,
@@ -141,7 +142,7 @@ impl fmt::Display for Datatype {
 }
 
 impl Written {
-    /// A whole number of that size.
+    /// Makes a whole number. `size` is its magnitude.
     pub(super) fn whole(size: u64, value: f64) -> Self {
         if size <= EXACT_MAX {
             Self::Number(value)
@@ -150,7 +151,7 @@ impl Written {
         }
     }
 
-    /// As a double.
+    /// Returns the value as a double.
     pub(super) fn value(self) -> f64 {
         match self {
             Self::Truth(truth) => f64::from(u8::from(truth)),

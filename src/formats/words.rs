@@ -1,4 +1,4 @@
-//! Machine words to and from streams of bytes, little-endian, a chunk at a time.
+//! Machine words as little-endian bytes: a buffered writer and a buffered reader with an optional CRC.
 
 use std::io::{self, ErrorKind, Read, Write};
 
@@ -6,10 +6,10 @@ use crc_fast::{CrcAlgorithm, Digest};
 
 const WORD_BYTES: usize = size_of::<u64>();
 
-/// Bytes read or written at once.
+/// Bytes per write to the target or read of the source.
 const CHUNK_BYTES: usize = 64 * 1024;
 
-/// The CRC-64/NVME of the bytes that pass by, where anybody asks for it.
+/// CRC-64/NVME of the bytes that pass, if the caller wants one.
 struct Crc(Option<Digest>);
 
 impl Crc {
@@ -23,7 +23,7 @@ impl Crc {
         }
     }
 
-    /// That of the bytes since it was last taken.
+    /// Returns the CRC of the bytes since the last call.
     fn take(&mut self) -> u64 {
         self.0.as_mut().map_or(0, Digest::finalize_reset)
     }
@@ -34,7 +34,7 @@ pub(super) struct WordWriter<W> {
     to: W,
     chunk: Vec<u8>,
     crc: Crc,
-    /// Bytes of the chunk that the CRC has seen.
+    /// Bytes of the chunk that the CRC already includes.
     seen: usize,
 }
 
@@ -48,7 +48,7 @@ impl<W: Write> WordWriter<W> {
         }
     }
 
-    /// One that knows the CRC of the words.
+    /// Makes a writer that computes the CRC of the words.
     pub(super) fn with_crc(to: W) -> Self {
         Self {
             crc: Crc::wanted(),
@@ -56,7 +56,7 @@ impl<W: Write> WordWriter<W> {
         }
     }
 
-    /// The CRC of the words since it was last taken.
+    /// Returns the CRC of the words since the last call.
     pub(super) fn take_crc(&mut self) -> u64 {
         self.crc.add(&self.chunk[self.seen..]);
         self.seen = self.chunk.len();
@@ -64,7 +64,7 @@ impl<W: Write> WordWriter<W> {
     }
 
     /// # Errors
-    /// When the target does.
+    /// When the target cannot be written.
     pub(super) fn write(&mut self, words: impl IntoIterator<Item = u64>) -> io::Result<()> {
         for word in words {
             if self.chunk.len() == CHUNK_BYTES {
@@ -78,10 +78,10 @@ impl<W: Write> WordWriter<W> {
         Ok(())
     }
 
-    /// The target, with all that was written.
+    /// Flushes all words and returns the target.
     ///
     /// # Errors
-    /// When the target does.
+    /// When the target cannot be written.
     pub(super) fn finish(mut self) -> io::Result<W> {
         self.to.write_all(&self.chunk)?;
         self.to.flush()?;
@@ -105,7 +105,7 @@ impl<R: Read> WordReader<R> {
         }
     }
 
-    /// One that knows the CRC of the words.
+    /// Makes a reader that computes the CRC of the words.
     pub(super) fn with_crc(from: R) -> Self {
         Self {
             crc: Crc::wanted(),
@@ -113,15 +113,15 @@ impl<R: Read> WordReader<R> {
         }
     }
 
-    /// The CRC of the words since it was last taken.
+    /// Returns the CRC of the words since the last call.
     pub(super) fn take_crc(&mut self) -> u64 {
         self.crc.take()
     }
 
-    /// The next word.
+    /// Reads the next word.
     ///
     /// # Errors
-    /// When the source does, or ends before.
+    /// When the source fails, or ends before the word does.
     pub(super) fn word(&mut self) -> io::Result<u64> {
         let mut word = [0; WORD_BYTES];
         self.from.read_exact(&mut word)?;
@@ -129,10 +129,10 @@ impl<R: Read> WordReader<R> {
         Ok(u64::from_le_bytes(word))
     }
 
-    /// Appends the next `count` words, each as `make` has it.
+    /// Appends the next `count` words, each converted by `make`.
     ///
     /// # Errors
-    /// When the source does, or ends before.
+    /// When the source fails, or ends before the words do.
     pub(super) fn read<T>(
         &mut self,
         count: usize,
@@ -155,10 +155,10 @@ impl<R: Read> WordReader<R> {
         Ok(())
     }
 
-    /// Whether nothing follows.
+    /// Whether the source is at its end.
     ///
     /// # Errors
-    /// When the source does.
+    /// When the source fails.
     pub(super) fn ends(mut self) -> io::Result<bool> {
         match self.from.read_exact(&mut [0]) {
             Ok(()) => Ok(false),

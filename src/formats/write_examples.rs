@@ -1,9 +1,8 @@
-//! Examples as text: what the readers of the line formats read back as the same data.
+//! Writer of examples as text. The readers of the line formats read this text back as the same data.
 //!
-//! NDJSON and JSON spell Boolean rows as bit strings where a 0 bit was sent as 0, and as lists of
-//! -1 and 1 where it was sent as -1. In CSV and LIBSVM the label stands first where there are
-//! labels; without, they are read back with `labels=none`. LIBSVM leaves out zeros, so that its
-//! reader may have to be told n.
+//! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if a 0 bit
+//! means -1. CSV and LIBSVM write the label first. Text without labels must be read with `labels=none`.
+//! LIBSVM leaves out zeros, so its reader may need the option `n`.
 
 use std::fmt::Write;
 
@@ -14,7 +13,7 @@ use crate::learners::data::{Data, Features, Labels};
 
 use super::Format;
 
-/// A format that examples are written in.
+/// Format of written examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextFormat {
     /// Items of a JSON list.
@@ -28,10 +27,10 @@ pub enum TextFormat {
 }
 
 impl TextFormat {
-    /// Every one of them.
+    /// All text formats.
     pub const ALL: [Self; 4] = [Self::Json, Self::Ndjson, Self::Csv, Self::Libsvm];
 
-    /// The media type that names the format.
+    /// Returns the media type of the format.
     pub fn media_type(self) -> &'static str {
         let format = match self {
             Self::Json => Format::Json,
@@ -43,8 +42,8 @@ impl TextFormat {
     }
 }
 
-/// The text of examples in a format, for JSON the items of a list without its brackets; `None` when
-/// it would be longer than `bytes_max`.
+/// Writes examples as text. JSON text is the items of a list without its brackets. The result is `None` if
+/// the text would be longer than `bytes_max`.
 pub fn write_examples(
     data: &Data,
     zero_bit_value: i8,
@@ -80,7 +79,7 @@ pub fn write_examples(
 
 /// The features of one example.
 enum Values<'a> {
-    /// Bits, and what a 0 bit was sent as.
+    /// Bits, and the value that a 0 bit had in the body.
     Bits(BitVector, i8),
     Real(&'a [f64]),
 }
@@ -93,7 +92,7 @@ impl Values<'_> {
         }
     }
 
-    /// Writes value `j`, from 0.
+    /// Writes value `j`, counted from 0.
     fn push(&self, text: &mut String, j: usize) -> std::fmt::Result {
         match self {
             Self::Bits(bits, _) if bits.get(j) => text.write_str("1"),
@@ -147,8 +146,8 @@ fn push_csv(text: &mut String, values: &Values, label: Label) -> std::fmt::Resul
     writeln!(text)
 }
 
-/// A line without a label and without a value would be passed over by the reader: it names its
-/// first feature, a zero.
+/// Writes one line. A line without label and values would be blank, and the reader does not take a blank line
+/// for an example. Such a line therefore names its first feature, a zero.
 fn push_libsvm(text: &mut String, values: &Values, label: Label) -> std::fmt::Result {
     let begun = text.len();
     if let Some(label) = label {
@@ -176,7 +175,7 @@ mod tests {
         parse(format, text.as_bytes(), options).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
-    /// Bodies of each kind of data, and how their labels are read back.
+    /// Bodies of each kind of data, spelled as the writer spells them.
     const BODIES: [&str; 6] = [
         "{\"x\":\"1011\",\"y\":1}\n{\"x\":\"0000\",\"y\":-1}\n",
         "{\"x\":[-1,1,-1],\"y\":1}\n{\"x\":[1,1,1],\"y\":-1}\n",

@@ -1,8 +1,16 @@
-//! One learner after another for binary weights, until one finds some that are consistent: message
-//! passing first, which needs the fewest examples of hidden weights, and again reinforced a little, which
-//! finds some that it misses where examples are barely enough; then a rule that learns from one example at
-//! a time, from several starts; then message passing that is reinforced more, for random labels. The first
-//! begins as it would alone, so that what it finds is found here.
+//! The learner `auto`: runs several learners of binary weights until one of them finds consistent weights.
+//!
+//! This file owns the order of the stages, their budgets and the best hypothesis of all stages. The stages
+//! are:
+//!
+//! - Message passing comes first because this stage needs the fewest examples of hidden weights.
+//! - Message passing with slight reinforcement finds some weights that the first stage misses with barely
+//!   enough examples.
+//! - The on-line rule SBPI updates on single examples and runs from several starts.
+//! - Message passing with more reinforcement learns random labels.
+//!
+//! The first stage draws the same random numbers as the learner `amp`. Every target that `amp` finds with its
+//! default budget is therefore found here as well.
 //!
 //! ```
 //! use halfspace::learners::catalogue::find;
@@ -43,20 +51,20 @@ use super::source::Presentation;
 use super::task::check_numbered;
 use super::train_loop::Reason;
 
-/// Starts of the rule that learns from one example at a time, and its passes from each.
+/// Starts of the on-line stage, and the passes from each start.
 const STARTS: u64 = 5;
 const PASSES: u64 = 200;
 
-/// How little message passing is reinforced first, and how long. Measured at n = 1001 and 1.5 examples a
-/// weight: this finds 51 of 80 hidden weights by itself, four times faster than message passing without
-/// finds 37. More starts find few more.
+/// Reinforcement and budget of the second stage. Measured at n = 1001 with 1.5 examples per weight, this
+/// stage alone finds 51 of 80 hidden targets. Plain message passing finds 37 of them and takes four times as
+/// long. More restarts find few more targets.
 const RHO_SLOW: f64 = 0.0005;
 const BUDGET_SLOW: Budget = Budget {
     restarts: 3,
     ..BUDGET
 };
 
-/// The catalogue's entry.
+/// Catalogue entry of this learner.
 pub static ENTRY: Entry = Entry {
     name: "auto",
     title: "Binary weights by whatever finds them",
@@ -76,17 +84,18 @@ pub static ENTRY: Entry = Entry {
                 uniform examples on, in the limit of large n.",
     },
     source: "the sources of its stages, which are learners of their own here",
-    // One of the stages shuffles.
+    // The on-line stage shuffles the sample.
     check: Some(|_, input| check_numbered(input)),
     state_format: 0,
     build: |setup| Ok(Box::new(Auto::new(setup))),
 };
 
-/// What is under way.
+/// The current stage and its rule.
 enum Stage {
     Passing(MessagePassing),
     ReinforcedSlowly(MessagePassing),
-    /// So many passes are left from this start, and so many starts.
+    /// The on-line stage, with the passes left from the current start and the starts left after the current
+    /// one.
     OnLine {
         rule: Sbpi,
         passes: u64,
@@ -98,9 +107,9 @@ enum Stage {
 struct Auto {
     n: usize,
     stage: Stage,
-    /// Of what was tested on the whole sample, that with the fewest errors.
+    /// The hypothesis with the fewest errors in a test on the whole sample, with its number of errors.
     best: Option<(u64, Hypothesis)>,
-    /// Whether the stage under way has found consistent weights.
+    /// Whether the current stage found consistent weights.
     is_found: bool,
 }
 
@@ -155,7 +164,7 @@ impl Rule for Auto {
         self.rule().order()
     }
 
-    /// The first stage begins there; the others at random, as after any failure.
+    /// The first stage starts from the given hypothesis. The later stages start from random weights.
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
         self.rule_mut().start_from(hypothesis)
     }
@@ -255,7 +264,7 @@ impl Rule for Auto {
                 Some((errors, Hypothesis::BinaryWeights(weights)))
             }
         };
-        // What the stage is made with is overwritten below.
+        // The restored state replaces everything that these constructors draw.
         let mut random = Seed(0).generator(Purpose::Learner);
         let n = self.n;
         self.stage = match snapshot.number()? {
@@ -273,7 +282,7 @@ impl Rule for Auto {
     }
 
     fn bytes_an_example(&self) -> u64 {
-        // A pull, or a place in the order.
+        // Message passing keeps one pull per example. The shuffled stage keeps one row number per example.
         (size_of::<f64>() + size_of::<u32>()) as u64
     }
 }
@@ -295,7 +304,6 @@ mod tests {
         }
     }
 
-    /// Of weights that barely enough examples give away, one of the later stages finds some.
     #[test]
     fn it_finds_hidden_weights_that_its_first_stage_misses() {
         let is_found = |entry, seed| {
@@ -307,7 +315,8 @@ mod tests {
         assert!(found >= 1, "{found}");
     }
 
-    /// The first stage does not learn random labels; one of the others does.
+    /// One of the later stages finds some of the weights that the first stage misses with barely enough
+    /// examples.
     #[test]
     fn it_goes_on_to_what_learns_random_labels() {
         let cut = json!({"restarts": 0, "max_iterations": 100});

@@ -1,5 +1,9 @@
-//! The vote of a batch of half-space examples on each coordinate of a binary hypothesis, and the
-//! rule that Directed Drift's batch variants share: on a mistake, take a batch, let it vote, flip.
+//! The majority vote of a batch of half-space examples, and the rule that the batch variants of Directed
+//! Drift share.
+//!
+//! On a mistake, the rule collects a batch of examples. Each example of the batch votes for the coordinates
+//! in which the example differs from the binary hypothesis. A function of the variant then flips coordinates.
+//! `directed_drift_async.rs` and `directed_drift_sync.rs` contain these functions and name the sources.
 
 use std::f64::consts::PI;
 use std::ops::Range;
@@ -18,17 +22,17 @@ use super::rule::{Rule, Update};
 use super::run::StopFlag;
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
-/// The largest batch: votes are counted in 32 bits.
+/// Largest batch size. The votes are 32-bit counts.
 const BATCH_SIZE_MAX: u64 = u32::MAX as u64;
 
-/// The paper's batch sizes: `factor * pi * n * ln n` rounded up, at least 1.
+/// Returns the paper's batch size: `factor * pi * n * ln n` rounded up, and at least 1.
 fn default_batch_size(factor: f64, n: usize) -> u64 {
     let n = n as f64;
     let size = libm::ceil(factor * PI * n * libm::log(n)) as u64;
     size.clamp(1, BATCH_SIZE_MAX)
 }
 
-/// The size of a batch; `default` is its formula.
+/// Returns the parameter for the batch size. `default` is the formula of the default for the documentation.
 pub const fn batch_size(default: &'static str) -> Parameter {
     Parameter {
         name: "batch_size",
@@ -41,10 +45,10 @@ pub const fn batch_size(default: &'static str) -> Parameter {
     }
 }
 
-/// What a complete ballot does to the hypothesis.
+/// Updates the hypothesis from a complete vote.
 pub type Flip = fn(&mut BitVector, &mut Ballot, &mut Generator) -> Update;
 
-/// Directed Drift in batch mode: the variants differ in what they flip.
+/// Directed Drift in batch mode. The variants differ only in the function that flips coordinates.
 pub struct BatchDrift {
     weights: BitVector,
     ballot: Ballot,
@@ -52,10 +56,11 @@ pub struct BatchDrift {
 }
 
 impl BatchDrift {
-    /// The rule with batches of the size asked for, or of `default_batch_size(factor, n)`.
+    /// Creates a rule whose batch size is the parameter `batch_size`, or `default_batch_size(factor, n)` if
+    /// that parameter is missing.
     ///
     /// # Errors
-    /// A first hypothesis that is not as long as an example.
+    /// Returns an error if the length of the parameter `initial` differs from n.
     pub fn new(setup: &mut Setup<'_>, factor: f64, flip: Flip) -> Result<Self, ParameterError> {
         let default = default_batch_size(factor, setup.n);
         let size = setup.parameters.count("batch_size").unwrap_or(default);
@@ -118,7 +123,7 @@ impl Rule for BatchDrift {
     }
 }
 
-/// Counts, for each coordinate, in how many examples of a batch it differs from the hypothesis.
+/// Counts for each coordinate the examples of a batch that differ from the hypothesis there.
 #[derive(Debug)]
 pub struct Ballot {
     size: u64,
@@ -127,7 +132,7 @@ pub struct Ballot {
 }
 
 impl Ballot {
-    /// A closed ballot for batches of `size` examples of `n` bits.
+    /// Creates an empty vote for batches of `size` examples of `n` bits.
     pub fn new(n: usize, size: u64) -> Self {
         assert!((1..=BATCH_SIZE_MAX).contains(&size));
         Self {
@@ -137,21 +142,21 @@ impl Ballot {
         }
     }
 
-    /// Opens the ballot with the example that the hypothesis got wrong.
+    /// Starts a batch with the example on which the hypothesis made a mistake.
     pub fn open(&mut self, block: &Block<'_>, row: usize) {
         self.tally.clear();
         self.tally.add(block.bits(), row..row + 1);
         self.awaits = self.size - 1;
     }
 
-    /// Counts further examples of the batch.
+    /// Adds further examples to the batch.
     pub fn add(&mut self, block: &Block<'_>, rows: Range<usize>) {
         assert!(rows.len() as u64 <= self.awaits);
         self.awaits -= rows.len() as u64;
         self.tally.add(block.bits(), rows);
     }
 
-    /// Writes the votes of a batch under way.
+    /// Writes the votes of an incomplete batch.
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
         snapshot.number(self.awaits);
         if self.awaits > 0 {
@@ -176,14 +181,16 @@ impl Ballot {
         Ok(())
     }
 
-    /// How many examples the batch still lacks.
+    /// Number of examples that the batch still needs.
     pub fn awaits(&self) -> u64 {
         self.awaits
     }
 
-    /// Flips every coordinate in which at least half of the batch differs from `weights`; whether any.
+    /// Flips every coordinate in which at least half of the batch differs from `weights`. Returns whether any
+    /// coordinate flipped.
     pub fn flip_outvoted(&mut self, weights: &mut BitVector) -> bool {
-        // With c ones of m: 2 c >= m where the weight is -1, and 2 (m - c) >= m where it is +1.
+        // With c ones among m examples, a weight of -1 flips if `2 c >= m`. A weight of +1 flips if
+        // `2 (m - c) >= m`.
         let half = self.size.div_ceil(2) as u32;
         let may_tie = self.size.is_multiple_of(2);
         let mut any = 0;
@@ -191,19 +198,20 @@ impl Ballot {
             let ties = if may_tie { ones.equal } else { 0 };
             let before = weights.words()[word];
             let outvoted = !before & ones.at_least | before & (!ones.at_least | ties);
-            // Past the last coordinate there are no votes, and half of a batch is one at least.
+            // Padding bits past the last coordinate have no votes. They never flip because `half` is at least
+            // 1.
             weights.flip_masked(word, outvoted);
             any |= outvoted;
         }
         any != 0
     }
 
-    /// For each coordinate, the examples that differ from `weights` there.
+    /// Counts for each coordinate the examples that differ from `weights` there.
     pub fn votes(&mut self, weights: &BitVector) -> impl Iterator<Item = u64> {
         let size = self.size;
         let ones = self.tally.counts();
         ones.iter().enumerate().map(move |(j, &ones)| {
-            // Where the weight is +1, the examples that differ are those with bit 0.
+            // A weight of +1 differs from the examples with bit 0.
             if weights.get(j) {
                 size - u64::from(ones)
             } else {
@@ -219,7 +227,8 @@ mod tests {
     use crate::bits::BitMatrix;
     use crate::learners::block::BlockFeatures;
 
-    /// The weights that a batch of half-space examples leaves, interrupted after the first of them or not.
+    /// Returns the weights after the vote of a batch. With `is_interrupted`, the vote is saved and restored
+    /// after the first example.
     fn after(weights: &str, batch: &[&str], is_interrupted: bool) -> String {
         let vector = |text: &str| BitVector::from_bit_string(text.as_bytes()).expect("bits");
         let mut weights = vector(weights);
@@ -253,14 +262,14 @@ mod tests {
     fn half_of_a_batch_is_enough_whatever_the_weight() {
         let wide = |text: &str| format!("{text}{}", "0".repeat(63));
         for (weights, batch, expected) in [
-            // One of two differs in each coordinate: a tie, which flips.
+            // One of two examples differs in each coordinate. This tie flips the weight.
             ("10", vec!["11", "00"], "01"),
-            // None differs in the first, both in the second.
+            // No example differs in the first coordinate and both differ in the second.
             ("10", vec!["11", "11"], "11"),
-            // One of three is too few, two are enough.
+            // One vote of three flips no weight and two votes do.
             ("10", vec!["11", "10", "00"], "10"),
             ("10", vec!["01", "01", "10"], "01"),
-            // Alone it decides.
+            // A batch of one example decides alone.
             ("10", vec!["01"], "01"),
             ("01", vec!["00", "00", "11", "11"], "10"),
         ] {

@@ -1,30 +1,32 @@
-//! Up to 64 examples as a rule sees them.
+//! A block of up to 64 examples in the form in which a rule reads them.
+//!
+//! [`Block`] contains the features, the labels and the rows that were reflected to become positive examples.
 
 use crate::bits::{BLOCK_ROWS, BitBlock};
 
-/// Up to 64 examples with what is said of them.
+/// Up to 64 examples with their labels.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
-    /// The features of the rows.
+    /// Features of the rows.
     pub features: BlockFeatures<'a>,
-    /// Bit `r` is set when row `r` is labelled +1 (as it stands here, after any reflection).
+    /// Bit `r` is set if row `r` has the label +1. A reflected row counts as positive.
     pub positives: u64,
-    /// Bit `r` is set when row `r` is a negative example shown reflected (u <- -u): a tie is a
-    /// mistake on it, because sgn(0) = +1.
+    /// Bit `r` is set if row `r` is a negative example that was reflected (u <- -u). A tie on such a row is a
+    /// mistake because sgn(0) = +1.
     pub reflected: u64,
 }
 
-/// The features of a block.
+/// Features of a block.
 #[derive(Clone, Copy, Debug)]
 pub enum BlockFeatures<'a> {
-    /// Packed bits, word-major.
+    /// Packed bits in word-major order.
     Boolean(BitBlock<'a>),
-    /// Real values, row by row, `n` a row.
+    /// Real values in row-major order, `n` per row.
     Real { n: usize, values: &'a [f64] },
 }
 
 impl BlockFeatures<'_> {
-    /// The number of rows, at most 64.
+    /// Number of rows, at most 64.
     pub fn rows(&self) -> usize {
         match self {
             Self::Boolean(bits) => bits.rows(),
@@ -34,15 +36,16 @@ impl BlockFeatures<'_> {
 }
 
 impl<'a> Block<'a> {
-    /// The number of rows, at most 64.
+    /// Number of rows, at most 64.
     pub fn rows(&self) -> usize {
         self.features.rows()
     }
 
-    /// The packed bits of a block shown to a learner of Boolean data only.
+    /// Returns the packed bits of a block of Boolean data.
     ///
     /// # Panics
-    /// On real values. The catalogue admits no real data to such a learner.
+    /// Panics if the block contains real values. The catalogue admits real data only to learners that accept
+    /// them.
     pub fn bits(&self) -> BitBlock<'a> {
         match self.features {
             BlockFeatures::Boolean(bits) => bits,
@@ -50,13 +53,13 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Whether row `row` is labelled +1.
+    /// Whether row `row` has the label +1.
     pub fn is_positive(&self, row: usize) -> bool {
         self.positives >> row & 1 == 1
     }
 }
 
-/// A mask of the first `rows` rows.
+/// Returns a mask of the first `rows` rows.
 pub fn row_mask(rows: usize) -> u64 {
     match rows {
         BLOCK_ROWS.. => u64::MAX,

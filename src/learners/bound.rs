@@ -1,24 +1,28 @@
-//! A theorem's bound beside what happened.
+//! A theorem's bound on the number of mistakes of a run.
+//!
+//! [`Bound`] holds the number of the theorem and the verdict for one run. Two functions convert large
+//! integers to `f64` for such numbers. The learners compute the bounds themselves.
 
 use num_bigint::BigUint;
 
-/// A bound on the number of mistakes, and whether it held.
+/// A bound on the number of mistakes, and whether the run respected the bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// Whose theorem.
+    /// Authors of the theorem.
     pub theorem: &'static str,
-    /// The bound; none when the run does not give it.
+    /// The bound. `None` if the run does not determine a number or the number exceeds the range of `f64`.
     pub mistakes_at_most: Option<f64>,
-    /// The binary logarithm of a bound beyond the range of f64; none otherwise.
+    /// Binary logarithm of a bound that exceeds the range of `f64`.
     pub log2_mistakes_at_most: Option<f64>,
-    /// Whether the mistakes of the run respect it; none when an assumption is not met.
+    /// Whether the run respected the bound. `None` if an assumption of the theorem is not met.
     pub respected: Option<bool>,
-    /// Why there is no number or verdict, or what it rests on.
+    /// Why the number or the verdict is missing, or which assumptions the verdict needs.
     pub detail: Option<String>,
 }
 
 impl Bound {
-    /// The same bound beside a run that its theorem does not speak of, since it did not start at 0.
+    /// Removes the verdict for a run whose weights did not start at 0, because the theorem assumes that
+    /// start.
     pub fn of_another_start(self) -> Self {
         Self {
             respected: None,
@@ -28,8 +32,8 @@ impl Bound {
     }
 }
 
-/// A quotient of whole numbers as a bound is told: its value, or where that leaves the range of f64
-/// its binary logarithm.
+/// Divides two whole numbers. Returns the quotient and no logarithm, or only the binary logarithm if the
+/// quotient exceeds the range of `f64`.
 pub fn ratio(numerator: &BigUint, denominator: &BigUint) -> (Option<f64>, Option<f64>) {
     let (above, above_exponent) = leading(numerator);
     let (below, below_exponent) = leading(denominator);
@@ -40,7 +44,7 @@ pub fn ratio(numerator: &BigUint, denominator: &BigUint) -> (Option<f64>, Option
     }
 }
 
-/// A whole number as the number of its first 64 bits times a power of two.
+/// Splits a whole number into its leading 64 bits and an exponent of two.
 pub fn leading(number: &BigUint) -> (f64, i64) {
     let shift = number.bits().saturating_sub(64);
     let first = (number >> shift).iter_u64_digits().next().unwrap_or(0);

@@ -1,16 +1,18 @@
-//! Weights in [0, 1] against a constant inhibition: the state and the hypothesis of the bounded
-//! perceptron. Real by definition; each sum runs in the order of the coordinates, so that it is
-//! the same on every machine.
+//! Weights in [0, 1] with a constant inhibition: the hypothesis of the bounded perceptron.
+//!
+//! This file owns the score, the weight update and the check of the ranges. `bounded_perceptron.rs` decides
+//! when to update. The weights are real by definition. Each sum follows the order of the coordinates so that
+//! every machine computes the same result.
 
 use super::block::{Block, BlockFeatures};
 use super::hypothesis::Decision;
 use crate::bits::WORD_BITS;
 
-/// Weights, their inhibition and their threshold. The score of x in [0, 1]^n is
-/// (1/n) sum (W_i - inhibition) x_i - threshold.
+/// Weights with their inhibition and threshold. The score of x in [0, 1]^n is
+/// `(1/n) sum (W_i - inhibition) x_i - threshold`.
 ///
-/// Invariant: at least one weight, each in [0, 1]; inhibition and threshold finite and not
-/// negative.
+/// Invariant: there is at least one weight and each weight lies in [0, 1]. The inhibition and the threshold
+/// are finite and not negative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BoundedWeights {
     weights: Vec<f64>,
@@ -19,16 +21,16 @@ pub struct BoundedWeights {
 }
 
 impl BoundedWeights {
-    /// Weights as given.
+    /// Creates weights from checked numbers.
     ///
     /// # Panics
-    /// When a number is out of its range, or there is no weight.
+    /// Panics if a number is out of range or `weights` is empty.
     pub fn new(weights: Vec<f64>, inhibition: f64, threshold: f64) -> Self {
         let made = Self::from_numbers(weights, inhibition, threshold);
         made.expect("checked parameters are in their ranges")
     }
 
-    /// Weights as given; none when a number is out of its range, or there is no weight.
+    /// Creates weights. Returns `None` if a number is out of range or `weights` is empty.
     pub fn from_numbers(weights: Vec<f64>, inhibition: f64, threshold: f64) -> Option<Self> {
         let is_size = |number: f64| number >= 0.0 && number.is_finite();
         let is_bounded = weights.iter().all(|weight| (0.0..=1.0).contains(weight));
@@ -40,22 +42,22 @@ impl BoundedWeights {
         })
     }
 
-    /// The weights, one a feature.
+    /// One weight per feature.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
 
-    /// What is subtracted from each weight.
+    /// Amount that the score subtracts from each weight.
     pub fn inhibition(&self) -> f64 {
         self.inhibition
     }
 
-    /// What the score is less.
+    /// Amount that the score subtracts from the mean.
     pub fn threshold(&self) -> f64 {
         self.threshold
     }
 
-    /// The prediction for one row, with its score. Bits are read as 0 and 1.
+    /// Predicts one row and returns the score. Boolean features count as 0 and 1.
     pub fn decide(&self, block: &Block<'_>, row: usize) -> Decision {
         let mut sum = 0.0;
         for_each_active(block, row, |j, x| {
@@ -71,20 +73,20 @@ impl BoundedWeights {
         is_inactive
     }
 
-    /// Moves each weight towards `target`, 0 or 1, by the share `eta * x_i` of what is missing.
-    /// Whether one changed.
+    /// Moves each weight towards `target` (0 or 1) by the fraction `eta * x_i` of the distance. Returns
+    /// whether any weight changed.
     pub fn approach(&mut self, block: &Block<'_>, row: usize, target: f64, eta: f64) -> bool {
         let mut is_changed = false;
         for_each_active(block, row, |j, x| {
             let old = self.weights[j];
-            // Rounding must not carry a weight out of its range, even for x from outside.
+            // Keeps the weight in range despite rounding and despite features outside [0, 1].
             self.weights[j] = (old + eta * x * (target - old)).clamp(0.0, 1.0);
             is_changed |= self.weights[j] != old;
         });
         is_changed
     }
 
-    /// The mask of the rows of a block that the weights get wrong.
+    /// Returns the mask of the rows of a block on which the prediction is wrong.
     pub fn mistakes(&self, block: &Block<'_>) -> u64 {
         (0..block.rows()).fold(0, |mask, row| {
             let predicted = self.decide(block, row).is_positive;
@@ -93,8 +95,7 @@ impl BoundedWeights {
     }
 }
 
-/// Visits the features of a row that are not 0, in order, with their values. Those that are 0 would
-/// add nothing.
+/// Visits the nonzero features of a row in order. Features with the value 0 contribute nothing to a sum.
 fn for_each_active(block: &Block<'_>, row: usize, mut visit: impl FnMut(usize, f64)) {
     match block.features {
         BlockFeatures::Real { n, values } => {

@@ -1,28 +1,29 @@
-//! A perceptron whose weights stay in [0, 1], against a constant inhibition.
+//! The learner `bounded-perceptron`: a perceptron whose weights stay in [0, 1] against a constant inhibition.
 //!
-//! W. Senn and S. Fusi, "Learning only when necessary: better memories of correlated patterns in
-//! networks with bounded synapses" (2004), as in H. Sompolinsky's lecture on the perceptron's
-//! capacity, section 3. With examples x in [0, 1]^n the prediction is +1 iff
-//! (1/n) sum (W_i - g) x_i - threshold >= 0. On a mistake W_i += eta x_i (1 - W_i) if the label is
-//! +1, and W_i -= eta x_i W_i if it is -1: steps shrink towards the ends of the range.
+//! W. Senn and S. Fusi, "Learning only when necessary: better memories of correlated patterns in networks
+//! with bounded synapses" (2004), as in H. Sompolinsky's lecture on the perceptron's capacity, section 3. For
+//! an example x in [0, 1]^n the prediction is +1 iff `(1/n) sum (W_i - g) x_i - threshold >= 0`. On a mistake
+//! with the label +1, `W_i += eta x_i (1 - W_i)`. On a mistake with the label -1, `W_i -= eta x_i W_i`. The
+//! steps therefore shrink towards the ends of the range.
 //!
-//! They prove that linearly separable examples (by a hyperplane through the origin) are learnt if
-//! the inhibition g is above 0 and eta and the threshold are small enough; how many mistakes that
-//! takes is not said. "Small enough" depends on the data, so the result names what is met: the
-//! inhibition between 0 and 1, eta and the threshold at most 0.01. Without inhibition every
-//! score is at least -threshold, and with g >= 1 none is above it: then nothing is claimed.
+//! Senn and Fusi prove convergence on examples that a hyperplane through the origin separates. The theorem
+//! requires an inhibition g above 0 and a sufficiently small eta and threshold. The theorem bounds no number
+//! of mistakes, and "sufficiently small" depends on the data. The result therefore states whether g lies
+//! between 0 and 1, and whether eta and the threshold are at most 0.01. Without inhibition every score is at
+//! least -threshold, and with g >= 1 no score exceeds -threshold. The result claims nothing in these two
+//! cases.
 //!
-//! An example without an active feature scores -threshold, and no update changes that: at
-//! threshold 0 it is predicted +1 always, else -1.
+//! An example without an active feature has the score -threshold after every update. Its prediction is always
+//! +1 if the threshold is 0, and always -1 otherwise.
 //!
-//! The weights are real by definition: f64, each sum in the order of the coordinates.
+//! The weights are real by definition. Each `f64` sum follows the order of the coordinates.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `inhibition` | 0.5 | g, subtracted from every weight |
 //! | `eta` | 0.01 | the learning rate, at most 1 |
-//! | `threshold` | 0 | what the score must reach |
-//! | `initial` | 0.5 | the first weights, one number or one a weight, in [0, 1] |
+//! | `threshold` | 0 | smallest weighted mean that predicts +1 |
+//! | `initial` | 0.5 | first weights in [0, 1]: one number for all, or one per weight |
 //!
 //! ```
 //! use halfspace::bits::BitVector;
@@ -60,12 +61,12 @@ use super::source::{Presentation, Stream};
 use super::task::{Input, TaskError};
 use super::train_loop::Reason;
 
-/// The largest eta and threshold that pass for small.
+/// Largest eta and threshold that count as small.
 const SMALL: f64 = 0.01;
 
 const THEOREM: &str = "Senn and Fusi";
 
-/// The catalogue's entry.
+/// Catalogue entry of this learner.
 pub static ENTRY: Entry = Entry {
     name: "bounded-perceptron",
     title: "Bounded perceptron",
@@ -132,7 +133,7 @@ pub static ENTRY: Entry = Entry {
     build: |setup| Ok(Box::new(BoundedPerceptron::new(setup)?)),
 };
 
-/// Real features must lie in [0, 1], the range for which rule and theorem are made.
+/// Checks that real features lie in [0, 1], the range that the rule and the theorem assume.
 fn check_range(input: Input<'_>) -> Result<(), TaskError> {
     let Input::Sample { data, .. } = input else {
         return Ok(());
@@ -163,7 +164,7 @@ fn check_range(input: Input<'_>) -> Result<(), TaskError> {
 struct BoundedPerceptron {
     weights: BoundedWeights,
     eta: f64,
-    /// Whether an example without active features was a mistake: it will be one for ever.
+    /// Whether an example without active features was a mistake. No update can correct such a mistake.
     met_unlearnable: bool,
 }
 
@@ -193,7 +194,7 @@ impl BoundedPerceptron {
         })
     }
 
-    /// Why nothing is claimed of the run; none where the theorem speaks of it.
+    /// Returns the reason why the theorem does not cover the run, or `None` if the theorem does.
     fn unmet_assumption(&self) -> Option<&'static str> {
         let (inhibition, threshold) = (self.weights.inhibition(), self.weights.threshold());
         if inhibition <= 0.0 {
@@ -351,7 +352,7 @@ mod tests {
         }
     }
 
-    /// 2n random Boolean examples, labelled by a random hyperplane through the origin.
+    /// Labels 2n random Boolean examples by a random hyperplane through the origin.
     fn separable(n: usize, seed: u64) -> Data {
         let mut random = Seed(seed).generator(Purpose::Examples);
         let normal: Vec<f64> = (0..n).map(|_| random.random_range(-1.0..1.0)).collect();
@@ -370,7 +371,7 @@ mod tests {
         Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
     }
 
-    /// How many of twelve sets are learnt.
+    /// Counts the samples of twelve on which the learner converges.
     fn learnt(n: usize, params: &Value, max_passes: u64) -> usize {
         let is_learnt = |seed: &u64| {
             let outcome = run(&separable(n, *seed), params, max_passes);
@@ -395,8 +396,8 @@ mod tests {
     #[test]
     fn a_mistake_moves_the_active_weights_by_a_share_of_what_is_missing() {
         let data = boolean(&[("101", false), ("011", true)]);
-        // 101 scores 0, predicted +1: its weights fall by a tenth. 011 then scores
-        // (0 - 0.05) / 3, predicted -1: its weights rise by a tenth of what they lack of 1.
+        // 101 scores 0 with the prediction +1, so the weights of 101 fall by a tenth. 011 then scores (0 -
+        // 0.05) / 3 with the prediction -1. The weights of 011 rise by a tenth of their distance to 1.
         let outcome = run(&data, &json!({"eta": 0.1}), 1);
         assert_eq!(outcome.counts.mistakes, 2);
         assert_eq!(weights(&outcome), [0.45, 0.55, 0.45 + 0.1 * (1.0 - 0.45)]);
@@ -409,15 +410,15 @@ mod tests {
         let data = Data::new(Features::Real(RealMatrix::from_values(2, values)), labels);
         let outcome = run(&data, &json!({"initial": [1, 0.5]}), 100);
         assert_eq!(outcome.termination.reason, Reason::Converged);
-        // The first example scores 0.0625 and is a mistake, until the second weight is low enough:
-        // 0.25 (w0 - 0.5) + (w1 - 0.5) < 0.
+        // The first example scores 0.0625 at the start. That example is a mistake until the second weight is
+        // low enough for `0.25 (w0 - 0.5) + (w1 - 0.5) < 0`.
         let w = weights(&outcome);
         assert!(0.25 * (w[0] - 0.5) + (w[1] - 0.5) < 0.0);
         assert!(outcome.counts.mistakes > 1 && w[0] < 1.0);
     }
 
-    /// With W >= 0, x >= 0 and nothing subtracted every score is >= 0: a negative example, here
-    /// all ones, cannot be learnt. The inhibition makes weights below it act as negative ones.
+    /// With W >= 0, x >= 0 and no inhibition every score is >= 0. A negative example of all ones can then not
+    /// be learnt. With inhibition, weights below the inhibition act as negative weights.
     #[test]
     fn without_inhibition_nothing_is_negative() {
         let data = boolean(&[("1111", false), ("1000", true)]);
@@ -438,7 +439,8 @@ mod tests {
         assert_eq!((bound.mistakes_at_most, bound.respected), (None, None));
     }
 
-    /// Its score is -threshold: at 0 the prediction is +1 always, above 0 always -1.
+    /// The score of such an example is -threshold. The prediction is always +1 at threshold 0 and always -1
+    /// above 0.
     #[test]
     fn an_example_without_active_features_has_its_label_fixed() {
         for (threshold, label) in [(0.0, false), (0.005, true)] {

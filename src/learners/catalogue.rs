@@ -1,4 +1,8 @@
-//! The learners there are. Adding one is a file of its own and a line of [`CATALOGUE`].
+//! The catalogue of learners, and the facts that the service knows about each of them.
+//!
+//! [`CATALOGUE`] lists one [`Entry`] per learner. An entry contains the name, the accepted data, the
+//! parameters, the guarantee and the constructor of the rule. To add a learner, add one file and one line of
+//! [`CATALOGUE`]. No other code depends on the name of a learner.
 
 use super::parameters::{Parameter, ParameterError, Parameters};
 use super::random::Generator;
@@ -12,7 +16,7 @@ use super::{
     sbpi, winnow,
 };
 
-/// Every learner, in the order in which they are listed.
+/// All learners in the order of the public list.
 pub static CATALOGUE: &[&Entry] = &[
     &directed_drift::ENTRY,
     &directed_drift_async::ENTRY,
@@ -30,110 +34,110 @@ pub static CATALOGUE: &[&Entry] = &[
     &auto::ENTRY,
 ];
 
-/// The learner of that name.
+/// Finds the learner with the given name.
 pub fn find(name: &str) -> Option<&'static Entry> {
     CATALOGUE.iter().copied().find(|entry| entry.name == name)
 }
 
-/// What the service knows of one learner.
+/// Description and constructor of one learner.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its name in requests.
+    /// Name in requests.
     pub name: &'static str,
-    /// Its name for people.
+    /// Display name.
     pub title: &'static str,
-    /// What it learns, in a sentence.
+    /// The learnt concept in one sentence.
     pub learns: &'static str,
-    /// Which examples it takes.
+    /// Kinds of examples that the learner accepts.
     pub data: DataKinds,
-    /// How it reads a bit, in a word or two.
+    /// The reading of a bit in one or two words, such as "signed".
     pub reading: &'static str,
-    /// How it wants its examples shown.
+    /// Form in which the learner reads examples.
     pub presentation: Presentation,
-    /// Whether it can learn one example at a time, without the rest of the sample.
+    /// Whether the learner can learn from single examples without the rest of the sample.
     pub on_line: bool,
-    /// How the time of one example grows.
+    /// Growth of the time per example.
     pub pace: Pace,
-    /// The rules by which it may stop with a confidence, the default first; none for a learner of
-    /// which no such rule is proved.
+    /// Rules that let the learner stop with a confidence. The default comes first. The list is empty if no
+    /// rule is proved for this learner.
     pub confidence_rules: &'static [StopRule],
-    /// What ends a run whose request names no limit.
+    /// Default stop condition. A request that sets the same limit replaces the default.
     pub default_stop: DefaultStop,
-    /// What can be set.
+    /// Parameters that a request can set.
     pub parameters: &'static [Parameter],
-    /// What is proved of it.
+    /// Proved statement about the learner.
     pub guarantee: Guarantee,
-    /// Where it was published.
+    /// Publication of the algorithm.
     pub source: &'static str,
-    /// What else the data must be, beyond their kind; none where nothing more is asked.
+    /// Additional check of the data, beyond their kind.
     pub check: Option<DataCheck>,
-    /// The format of the rule's states. It grows whenever their bytes mean something else.
+    /// Format version of the rule's state. Increase this number whenever the meaning of the bytes changes.
     pub state_format: u16,
-    /// Makes the rule.
+    /// Constructor of the rule.
     pub build: fn(&mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError>,
 }
 
-/// Looks at data that are of the right kind; refuses what the learner cannot take all the same.
+/// Checks data of the right kind and returns an error if the learner cannot process them.
 pub type DataCheck = fn(&Parameters, Input<'_>) -> Result<(), TaskError>;
 
-/// Which examples a learner takes.
+/// The kinds of examples that a learner accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct DataKinds {
     /// Examples that are positive by definition.
     pub half_space: bool,
     /// Examples with labels.
     pub labelled: bool,
-    /// Real-valued features besides Boolean ones.
+    /// Real-valued features in addition to Boolean ones.
     pub real: bool,
 }
 
-/// How the time that a learner takes for one example grows.
+/// Growth of the time that a learner needs per example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pace {
-    /// It stays: some words of work per word of the example.
+    /// The time is constant: some words of work per word of the example.
     Steady,
-    /// It grows with the mistakes made before.
+    /// The time grows with the number of earlier mistakes.
     Slowing,
-    /// It depends on the hypothesis in a way that nobody foresees.
+    /// The time depends on the hypothesis and cannot be estimated in advance.
     Unforeseen,
 }
 
-/// What ends a run whose request names no limit.
+/// Default stop condition of a learner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DefaultStop {
-    /// Confidence 0.99 under `anytime` where the data are fresh, and one pass.
+    /// Confidence 0.99 under `anytime` for fresh examples, and one pass.
     Confidence,
-    /// So many passes.
+    /// The given number of passes.
     Passes(u64),
-    /// So many passes over a sample; over fresh examples that come but once, confidence 0.99 under
+    /// The given number of passes. An unlimited stream of fresh examples ends at confidence 0.99 under
     /// `anytime`.
     PassesOrConfidence(u64),
-    /// So many mistakes.
+    /// The given number of mistakes.
     Mistakes(u64),
-    /// Limits of the learner's own, which are parameters or stand in its description.
+    /// Limits of the learner itself. They are parameters or stand in the learner's description.
     Own,
 }
 
-/// What is proved of a learner.
+/// Proved statement about a learner.
 #[derive(Clone, Copy, Debug)]
 pub struct Guarantee {
-    /// Whose theorem.
+    /// Authors of the theorem.
     pub theorem: &'static str,
-    /// What it says.
+    /// Content of the theorem.
     pub bound: &'static str,
 }
 
-/// What a rule is made from.
+/// Input of the constructor of a rule.
 pub struct Setup<'a> {
     /// The checked parameters.
     pub parameters: &'a Parameters,
-    /// Features an example.
+    /// Number of features per example.
     pub n: usize,
     /// Whether the features are real.
     pub real: bool,
     /// See [`Task::in_units`](super::task::Task::in_units).
     pub in_units: bool,
-    /// The learner's own random choices.
+    /// Generator of the learner's own random choices.
     pub random: &'a mut Generator,
 }
 

@@ -1,11 +1,13 @@
-//! The state of a training as bytes, and back: a run that goes on from them ends as the one that wrote
-//! them would have ended, bit for bit.
+//! Checkpoints of a training: the state of the train loop as bytes. A run that resumes from these bytes ends
+//! with exactly the same result as the run that wrote them.
 //!
-//! A state is that of the course and of the rule, the random choices of the order, and where in the
-//! examples the run is. It is taken between two turns, or two blocks under one hypothesis, and is
-//! good for the same task on the same examples, in the program that wrote it: who keeps it makes sure
-//! of that. Before a pass there is none: a shuffle is not broken off, and the state that follows is that of
-//! the pass.
+//! The bytes contain the counts, the state of the rule, the best hypothesis so far, the random generators and
+//! the position in the examples. They are written between two calls of `Course::turn`, or between two blocks
+//! under one hypothesis. The bytes are valid for the same task on the same examples in the same program
+//! version. The owner of the bytes must ensure these conditions.
+//!
+//! A run between two passes has no state to write. A suspension does not interrupt a shuffle, so the next
+//! state belongs to the new pass.
 
 use super::run::{Counts, Interrupt};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
@@ -13,41 +15,42 @@ use super::source::Stream;
 use super::trace::Trace;
 use super::train_loop::{Best, Reason, TrainLoop};
 
-/// Limits by which a run may have ended that waits for its report only. A run that ended by another
-/// limit, one of its rule's own, goes on from before its end.
+/// Limits that may end a run whose final state is written for the report. A run that ended by a limit of its
+/// rule resumes from a state before the end.
 const LIMITS: [&str; 4] = ["max_passes", "max_mistakes", "max_examples", "max_seconds"];
 
-/// Larger states are not handed over: a run that has one begins from the beginning.
+/// Largest state in bytes. A run with a larger state is not checkpointed and restarts from the beginning.
 pub const STATE_BYTES_MAX: usize = 64 << 20;
 
-/// Where in its passes a run is.
+/// Position of a run in its passes.
 #[derive(Clone, Debug, Default)]
 pub enum Phase {
-    /// Between two of them, or before the first.
+    /// Before the first pass or between two passes.
     #[default]
     Between,
-    /// In a pass example by example.
+    /// In a pass that learns from each example.
     Learning {
-        /// What was counted before it.
+        /// Counts before this pass.
         before: Counts,
-        /// Rows of the block at hand that are done.
+        /// Finished rows of the current block.
         rows: usize,
     },
-    /// In a pass under one hypothesis.
+    /// In a pass that evaluates one hypothesis.
     Evaluating {
-        /// What that got wrong so far.
+        /// Mistakes of the hypothesis so far.
         wrong: Wrong,
-        /// As above.
+        /// Finished rows of the current block.
         rows: usize,
     },
-    /// After a pass, whose hypothesis is evaluated from the beginning.
+    /// After a pass, during the evaluation of the last hypothesis of that pass. A resumed run repeats this
+    /// evaluation from the first example.
     Judging,
-    /// Past the last.
+    /// After the last pass.
     Ended(Reason),
 }
 
 impl Phase {
-    /// Rows of the block at hand that are done.
+    /// Number of finished rows of the current block.
     pub fn rows(&self) -> usize {
         match self {
             Self::Learning { rows, .. } | Self::Evaluating { rows, .. } => *rows,
@@ -55,7 +58,7 @@ impl Phase {
         }
     }
 
-    /// Takes note of them.
+    /// Records the number of finished rows of the current block.
     pub fn set_rows(&mut self, done: usize) {
         if let Self::Learning { rows, .. } | Self::Evaluating { rows, .. } = self {
             *rows = done;
@@ -63,12 +66,12 @@ impl Phase {
     }
 }
 
-/// Which places of a pass the hypothesis got wrong, a bit each, whatever the sizes of the blocks.
+/// The places of a pass on which the hypothesis is wrong. The bits are contiguous for any block sizes.
 #[derive(Clone, Debug, Default)]
 pub struct Wrong {
-    /// A bit a place.
+    /// One bit per place. A set bit marks a mistake.
     pub masks: Vec<u64>,
-    /// How many are set.
+    /// Number of set bits.
     pub errors: u64,
     places: usize,
 }
@@ -109,7 +112,7 @@ impl Wrong {
 }
 
 impl TrainLoop<'_> {
-    /// Hands the state over if somebody wants one now.
+    /// Hands over the state if the owner of the run wants a checkpoint now.
     pub(super) fn offer(&mut self, stream: &dyn Stream) {
         let checkpoints = self.run.checkpoints.as_ref();
         if checkpoints.is_some_and(|checkpoints| checkpoints.is_wanted()) {
@@ -117,8 +120,9 @@ impl TrainLoop<'_> {
         }
     }
 
-    /// Takes note of why the run stops here; what is to be said of it. A state is left to whoever
-    /// goes on with a run that was suspended, and one to report from where this was a long run.
+    /// Records the end of the run and returns the result. A suspended run hands over the state to resume
+    /// from. A run with an earlier checkpoint also hands over its final state, so that only the report has to
+    /// be repeated.
     pub(super) fn leave(
         &mut self,
         stop: Result<Reason, Interrupt>,
@@ -137,8 +141,8 @@ impl TrainLoop<'_> {
         stop
     }
 
-    /// Hands the state over, if there is one and anybody who takes it. `stream` is where the
-    /// examples come from, and not needed after the end.
+    /// Hands over the state if the run has a state and a receiver. `stream` provides the position in the
+    /// examples and is not needed after the end.
     pub(super) fn hand_over(&mut self, stream: Option<&dyn Stream>) {
         let is_state = match self.phase {
             Phase::Between => false,
@@ -190,10 +194,11 @@ impl TrainLoop<'_> {
         snapshot.finish_within()
     }
 
-    /// Takes over a state: the run goes on from there.
+    /// Restores a state so that the run resumes from there.
     ///
     /// # Errors
-    /// When it is none of this run; rule, course and order are of no use then.
+    /// Returns an error if the bytes are not a state of this run. Rule, run state and order are then
+    /// unusable.
     pub(super) fn go_on(
         &mut self,
         state: &[u8],
@@ -244,7 +249,7 @@ impl TrainLoop<'_> {
     }
 }
 
-/// The number that stands for a reason; none of a limit of the rule's own.
+/// Returns the number that encodes a reason, or `None` for a limit of the rule itself.
 fn number(reason: Reason) -> Option<u64> {
     Some(match reason {
         Reason::Confident => 0,

@@ -1,16 +1,15 @@
-//! The clipped perceptron with reinforcement: the perceptron's rule on hidden whole numbers of which
-//! the weights are the signs, and now and then a state that is moved away from zero.
+//! The learner `clipped-perceptron` (CP+R): the perceptron rule on hidden integer states, with reinforcement.
+//! The binary weights are the signs of these states.
 //!
-//! C. Baldassi, "Generalization learning in a perceptron with binary synapses", J. Stat. Phys. 136
-//! (2009) 902-916 (CP+R). On a mistake, states += 2u; at each presentation, after that, each state
-//! moves by 2 away from zero with a probability of `reinforcement` sqrt(2 / (pi n)). The latter
-//! changes no weight, so that between two mistakes there is one hypothesis and the rule `anytime`
-//! holds of it.
+//! C. Baldassi, "Generalization learning in a perceptron with binary synapses", J. Stat. Phys. 136 (2009)
+//! 902-916. On a mistake on the example u, `states += 2u`. After every presentation, each state moves by 2
+//! away from zero with probability `reinforcement sqrt(2 / (pi n))`. This reinforcement changes no weight.
+//! The hypothesis is therefore constant between two mistakes and the confidence rule `anytime` holds.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
-//! | `reinforcement` | 0.3 | scales the probability with which states move away from zero |
-//! | `order` | shuffled | the data's own order, or a new one each pass |
+//! | `reinforcement` | 0.3 | factor of the probability with which a state moves away from zero |
+//! | `order` | shuffled | the order of the data, or a new random order per pass |
 //!
 //! ```
 //! use halfspace::learners::catalogue::find;
@@ -50,7 +49,7 @@ use super::source::Presentation;
 use super::stopping::StopRule;
 use super::train_loop::Reason;
 
-/// How often states are moved away from zero.
+/// Parameter for the probability of the reinforcement.
 const REINFORCEMENT: Parameter = Parameter {
     name: "reinforcement",
     kind: Kind::Number {
@@ -62,7 +61,7 @@ const REINFORCEMENT: Parameter = Parameter {
                   state moves away from zero; from 0 to 1.",
 };
 
-/// The catalogue's entry.
+/// Catalogue entry of this learner.
 pub static ENTRY: Entry = Entry {
     name: "clipped-perceptron",
     title: "Clipped perceptron with reinforcement (CP+R)",
@@ -91,10 +90,10 @@ pub static ENTRY: Entry = Entry {
 struct ClippedPerceptron {
     states: HiddenStates,
     order: Order,
-    /// ln(1 - p) for the probability p with which a state moves; none where none ever does.
+    /// ln(1 - p) for the probability p with which a state moves. `None` if p is 0.
     ln_rest: Option<f64>,
-    /// States that will rest before the next one moves, counted through the states of one
-    /// presentation after the other.
+    /// Number of states to skip before the next state that moves. The count runs through the states of one
+    /// presentation after another.
     resting: u64,
     random: Generator,
 }
@@ -115,7 +114,7 @@ impl ClippedPerceptron {
         rule
     }
 
-    /// How many states rest until one moves: geometric.
+    /// Draws the number of states to skip from the geometric distribution.
     fn draw_resting(&mut self) -> u64 {
         let Some(ln_rest) = self.ln_rest else {
             return u64::MAX;
@@ -125,13 +124,13 @@ impl ClippedPerceptron {
         libm::floor(libm::log(uniform) / ln_rest) as u64
     }
 
-    /// Moves the states that are drawn at so many presentations with the present weights.
+    /// Moves the drawn states for the given number of presentations under the current weights.
     fn present(&mut self, presentations: usize) {
         let n = self.states.n() as u64;
         let mut left = presentations as u64 * n;
         while self.resting < left {
             left -= self.resting + 1;
-            // Presentations are whole numbers of states: what is left of the last tells the place.
+            // A presentation counts n states, so the remainder of `left` gives the index of the state.
             self.states.hold((n - 1 - left % n) as usize);
             self.resting = self.draw_resting();
         }
@@ -208,7 +207,7 @@ mod tests {
         })
     }
 
-    /// The states of a rule, by way of its snapshot.
+    /// Reads the states of a rule from a snapshot of them.
     fn states(rule: &ClippedPerceptron) -> Vec<i64> {
         let mut writer = SnapshotWriter::default();
         rule.states.snapshot(&mut writer);

@@ -1,5 +1,8 @@
-//! How far a run is: what was counted, what would end it, and what one block of examples does to
-//! that. The train loop takes it over passes, a session over whatever comes in.
+//! The state of a run beside its rule: the counts, the limits, the confidence watch and the mistake curve.
+//!
+//! [`Course`] shows examples to the rule, counts the results and decides when the run ends. This file knows
+//! neither passes nor the source of the examples. The train loop applies a [`Course`] to passes, and a
+//! session applies one to incoming examples.
 
 use std::ops::Range;
 
@@ -12,32 +15,34 @@ use super::stopping::Watch;
 use super::trace::{Trace, TracePoint};
 use super::train_loop::Reason;
 
-/// The state of a run beside its rule.
+/// State of a run beside its rule.
 #[derive(Clone, Debug)]
 pub struct Course {
-    /// What ends it.
+    /// Limits that end the run.
     pub limits: Limits,
-    /// Watches for confidence while the examples are fresh; gone after the first pass.
+    /// Watches for confidence while the examples are fresh. The train loop removes the watch after the first
+    /// pass.
     pub watch: Option<Watch>,
-    /// The mistake curve, if wanted.
+    /// The mistake curve if the task requests one.
     pub trace: Option<Trace>,
-    /// The learner's random choices.
+    /// Generator of the learner's random choices.
     pub random: Generator,
-    /// What was counted.
+    /// Counts so far.
     pub counts: Counts,
-    /// Whether the rule's last word was [`Update::Awaiting`]: it is not asked for every example.
+    /// Whether the last update returned [`Update::Awaiting`]. This flag avoids a call of the rule per
+    /// example.
     pub is_awaiting: bool,
 }
 
-/// The outcome of one block or pass: go on, or the end of the run.
+/// Result of one block or pass: the run continues, or stops for a reason.
 pub type Step = Result<(), Stop>;
 
-/// Why a run does not go on.
+/// Why a run stops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stop {
-    /// It ended.
+    /// The run ended and has a result.
     End(Reason),
-    /// It was given up, and nothing comes of it.
+    /// The run was interrupted and has no result.
     GivenUp(Interrupt),
 }
 
@@ -54,10 +59,11 @@ impl From<Interrupt> for Stop {
 }
 
 impl Stop {
-    /// As the train loop answers.
+    /// Converts to the result of the train loop.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
+    /// Returns [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was
+    /// interrupted without a result.
     pub fn into_reason(self) -> Result<Reason, Interrupt> {
         match self {
             Self::End(reason) => Ok(reason),
@@ -66,46 +72,46 @@ impl Stop {
     }
 }
 
-/// What became of some examples.
+/// How the rule treated some examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shown {
-    /// A batch consumed them untested.
+    /// A batch consumed the examples without a test.
     Absorbed,
-    /// The hypothesis was right on each.
+    /// The hypothesis was right on every example.
     Consistent,
-    /// It was right on each but the last.
+    /// The hypothesis was right on every example except the last.
     MistakenLast,
 }
 
-/// One turn: as many of the examples shown as meet the rule in one way.
+/// Result of one call of [`Course::turn`]: a prefix of the examples that the rule treated alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// How many.
+    /// Number of examples.
     pub rows: usize,
-    /// What became of them.
+    /// How the rule treated the examples.
     pub shown: Shown,
-    /// Whether the run goes on.
+    /// Whether the run continues.
     pub step: Step,
 }
 
 impl Course {
-    /// Writes what was counted.
+    /// Writes the counts.
     pub fn write_counts(&self, snapshot: &mut SnapshotWriter) {
         self.counts.write(snapshot);
         snapshot.number(self.is_awaiting.into());
     }
 
-    /// Takes over what [`Self::write_counts`] wrote.
+    /// Restores the counts that [`Self::write_counts`] wrote.
     ///
     /// # Errors
-    /// When it is cut off.
+    /// Returns an error if the snapshot ends early.
     pub fn read_counts(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
         self.counts = Counts::read(snapshot)?;
         self.is_awaiting = snapshot.number()? == 1;
         Ok(())
     }
 
-    /// Writes how far a watch is, if there is one, and the generator.
+    /// Writes the state of the watch if there is one, and the generator.
     pub fn write_watch(&self, snapshot: &mut SnapshotWriter) {
         if let Some(watch) = &self.watch {
             snapshot.numbers(watch.state());
@@ -113,10 +119,11 @@ impl Course {
         snapshot.generator(&self.random);
     }
 
-    /// Takes over what [`Self::write_watch`] wrote of a course that had a watch if this one has.
+    /// Restores the state that [`Self::write_watch`] wrote. The writer must have had a watch if and only if
+    /// this run has one.
     ///
     /// # Errors
-    /// When it is no such state.
+    /// Returns an error if the snapshot contains no such state.
     pub fn read_watch(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
         if let Some(watch) = self.watch.take() {
             let state = [snapshot.number()?, snapshot.number()?, snapshot.number()?];
@@ -126,11 +133,12 @@ impl Course {
         Ok(())
     }
 
-    /// Shows the rule the first of `rows`, which are not empty: as many as it absorbs, as it is
-    /// right on, or up to its first mistake.
+    /// Shows the rule the first of `rows`, which must not be empty. An incomplete batch consumes examples
+    /// until the batch is complete. Otherwise the rule tests examples up to the first mistake. Limits and the
+    /// confidence watch may shorten this number.
     ///
-    /// Once `run` was told to stop for another reason than [`Interrupt::Suspended`], the state is
-    /// of no use any more.
+    /// If the stop flag of `run` is raised with a reason other than [`Interrupt::Suspended`], the state is
+    /// unusable afterwards.
     pub fn turn(
         &mut self,
         rule: &mut dyn Rule,
@@ -154,7 +162,8 @@ impl Course {
         let headroom = self.watch.as_ref().map_or(readable, Watch::headroom);
         let count = readable.min(headroom) as usize;
         let mistake = rule.first_mistake(block, first..first + count, &run.stop);
-        // Who is to go on later must not lose what this did to the state, where it did anything.
+        // A suspended run resumes from its state, so tests that may have changed the state must be counted. A
+        // rule that may break off changes no state in a test. Its answer may be wrong and is discarded.
         let is_void = |why| why != Interrupt::Suspended || rule.may_break_off();
         if run.stop.raised().is_some_and(is_void)
             && let Err(stop) = self.look_outside(run)
@@ -187,10 +196,10 @@ impl Course {
         }
     }
 
-    /// Shows progress, and ends the run when somebody outside asked for it.
+    /// Publishes the progress and checks the stop flag.
     ///
     /// # Errors
-    /// The end.
+    /// Returns the reason to stop if the flag is raised.
     pub fn look_outside(&self, run: &Run) -> Step {
         run.progress.show(&self.counts);
         match run.stop.raised() {
@@ -207,20 +216,20 @@ impl Course {
         self.check_limits()
     }
 
-    /// Learns from an example that the hypothesis got wrong.
+    /// Learns from an example on which the hypothesis made a mistake.
     ///
     /// # Errors
-    /// The end, when the rule met a limit of its own.
+    /// Returns the end of the run if the rule reached a limit of its own.
     pub fn mistake(&mut self, rule: &mut dyn Rule, block: &Block<'_>, row: usize) -> Step {
         self.note_mistake();
         let update = rule.update(block, row, &mut self.random);
         self.count(update)
     }
 
-    /// Makes a search's next hypothesis, the present one having failed.
+    /// Replaces the current hypothesis of a search, which failed on the sample, by the next one.
     ///
     /// # Errors
-    /// The end, when the search met a limit of its own.
+    /// Returns the end of the run if the search reached a limit of its own.
     pub fn search(&mut self, rule: &mut dyn Rule) -> Step {
         self.note_mistake();
         let update = rule.search(&mut self.random);
@@ -248,7 +257,7 @@ impl Course {
         Ok(())
     }
 
-    /// The end of the mistake curve: where the run stands.
+    /// Current point of the mistake curve.
     pub fn point(&self) -> TracePoint {
         TracePoint {
             examples: self.counts.examples,
@@ -261,13 +270,13 @@ impl Course {
         Some(max.saturating_sub(self.counts.examples))
     }
 
-    /// Whether a limit is reached.
+    /// Checks the limits of examples and mistakes.
     ///
     /// # Errors
-    /// The end, with the limit's name.
+    /// Returns the end of the run with the name of the limit that was reached.
     pub fn check_limits(&self) -> Step {
         let reached = |max: Option<u64>, count| max.is_some_and(|max| count >= max);
-        // The last mistake's update comes first: its batch is read to the end.
+        // The update of the last mistake comes first, so its batch is read to the end.
         if !self.is_awaiting && reached(self.limits.max_mistakes, self.counts.mistakes) {
             return Err(Stop::End(Reason::Limit("max_mistakes")));
         }

@@ -1,10 +1,10 @@
-//! Examples in memory, packed: what formats produce and learners read.
+//! Examples in memory: packed features and labels. The formats produce this data and the learners read it.
 
 use std::ops::Range;
 
 use crate::bits::{BitMatrix, BitVector};
 
-/// Real-valued examples, row-major.
+/// Real-valued examples in row-major order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RealMatrix {
     n: usize,
@@ -12,47 +12,47 @@ pub struct RealMatrix {
 }
 
 impl RealMatrix {
-    /// Takes `rows * n` finite values, row by row.
+    /// Creates a matrix from `rows * n` finite values in row-major order.
     ///
     /// # Panics
-    /// When the values do not fill whole rows.
+    /// Panics if the values do not fill whole rows.
     pub fn from_values(n: usize, values: Vec<f64>) -> Self {
         assert!(n > 0 && values.len().is_multiple_of(n), "whole rows of {n}");
         Self { n, values }
     }
 
-    /// Features a row.
+    /// Number of features per row.
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// The number of rows.
+    /// Number of rows.
     pub fn rows(&self) -> usize {
         self.values.len() / self.n
     }
 
-    /// One row, `n` values.
+    /// The `n` values of one row.
     pub fn row(&self, row: usize) -> &[f64] {
         &self.values[row * self.n..(row + 1) * self.n]
     }
 
-    /// All values, row by row.
+    /// All values in row-major order.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 }
 
-/// The features of every example.
+/// Features of all examples.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Features {
-    /// Two-valued: bit 1 stands for +1 or 1, bit 0 for -1 or 0.
+    /// Two-valued features. Bit 1 means +1 or 1 and bit 0 means -1 or 0.
     Boolean(BitMatrix),
-    /// Real by definition.
+    /// Features that are real by definition.
     Real(RealMatrix),
 }
 
 impl Features {
-    /// Features an example.
+    /// Number of features per example.
     pub fn n(&self) -> usize {
         match self {
             Self::Boolean(matrix) => matrix.n(),
@@ -60,7 +60,7 @@ impl Features {
         }
     }
 
-    /// The number of examples.
+    /// Number of examples.
     pub fn rows(&self) -> usize {
         match self {
             Self::Boolean(matrix) => matrix.rows(),
@@ -69,20 +69,20 @@ impl Features {
     }
 }
 
-/// What is said of each example.
+/// Labels of all examples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Labels {
-    /// Half-space examples: each is positive by definition.
+    /// Half-space examples without labels. Each example is positive by definition.
     HalfSpace,
-    /// One bit an example; 1 is +1.
+    /// One bit per example. Bit 1 means +1.
     Labelled(BitVector),
-    /// Nothing is said: data to predict.
+    /// No labels. The examples are only for prediction.
     Unlabelled,
 }
 
-/// A finite sample.
+/// A finite sample in memory.
 ///
-/// Invariant: at least one example and one feature; as many labels as examples.
+/// Invariant: there is at least one example and one feature. Labelled data has one label per example.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Data {
     features: Features,
@@ -90,10 +90,10 @@ pub struct Data {
 }
 
 impl Data {
-    /// Joins features and labels.
+    /// Creates a sample.
     ///
     /// # Panics
-    /// When there is no example or feature, or the labels are not one an example.
+    /// Panics if there is no example, no feature or not exactly one label per example.
     pub fn new(features: Features, labels: Labels) -> Self {
         assert!(features.rows() > 0 && features.n() > 0, "an empty sample");
         if let Labels::Labelled(bits) = &labels {
@@ -102,27 +102,27 @@ impl Data {
         Self { features, labels }
     }
 
-    /// The features of every example.
+    /// Features of all examples.
     pub fn features(&self) -> &Features {
         &self.features
     }
 
-    /// What is said of each example.
+    /// Labels of all examples.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// Features an example.
+    /// Number of features per example.
     pub fn n(&self) -> usize {
         self.features.n()
     }
 
-    /// The number of examples.
+    /// Number of examples.
     pub fn examples(&self) -> usize {
         self.features.rows()
     }
 
-    /// Some of the examples, at least one of those there are.
+    /// Copies a range of rows, which must not be empty.
     #[must_use]
     pub fn rows(&self, rows: Range<usize>) -> Self {
         let features = match &self.features {

@@ -1,16 +1,15 @@
-//! Plain decimals of any size, exact: thresholds that no float holds.
+//! Exact nonnegative decimals of any size, for thresholds that no floating-point number represents.
 
 use std::fmt;
 
 use num_bigint::BigUint;
 
-/// The most digits of a decimal, before and after its point together.
+/// Largest number of digits of a decimal, before and after the point together.
 pub const DIGITS_MAX: usize = 10_000;
 
-/// `digits / 10^places`, not negative.
+/// The nonnegative number `digits / 10^places`.
 ///
-/// Invariant: in lowest terms as a decimal: `digits` ends in 0 only when `places` is 0. So equal
-/// decimals have equal fields.
+/// Invariant: `digits` ends in 0 only if `places` is 0. Equal decimals therefore have equal fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decimal {
     digits: BigUint,
@@ -18,10 +17,11 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// Reads digits with at most one point among them, such as `12`, `0.5` or `1024.25`.
+    /// Parses digits with at most one point between them, such as `12`, `0.5` or `1024.25`.
     ///
     /// # Errors
-    /// What is wrong and what would be right. The text is quoted only where it is short.
+    /// Returns a message that states the fault and the accepted form. The message quotes the text only if the
+    /// text is short.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
         let is_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
@@ -45,8 +45,8 @@ impl Decimal {
         Ok(Self { digits, places })
     }
 
-    /// Reads a number of JSON as it is written, an exponent included; none where it is negative or
-    /// has more digits than a decimal may have.
+    /// Parses a JSON number exactly, including an exponent. Returns `None` for a negative number and for more
+    /// than [`DIGITS_MAX`] digits. The magnitude of the exponent has the same limit.
     pub fn of_json_number(text: &str) -> Option<Self> {
         let (plain, exponent) = match text.split_once(['e', 'E']) {
             Some((plain, exponent)) => (plain, exponent.parse::<i32>().ok()?),
@@ -73,12 +73,12 @@ impl Decimal {
         Self::parse(&format!("{whole}{point}{fraction}")).ok()
     }
 
-    /// `digits / 10^places`, which must be in lowest terms: see the invariant.
+    /// Creates `digits / 10^places`. The arguments must satisfy the invariant of the type.
     pub(super) fn of_digits(digits: BigUint, places: u32) -> Self {
         Self { digits, places }
     }
 
-    /// A whole number.
+    /// Converts a whole number.
     pub fn whole(number: BigUint) -> Self {
         Self {
             digits: number,
@@ -86,22 +86,22 @@ impl Decimal {
         }
     }
 
-    /// The digits without their point.
+    /// Digits without the point.
     pub fn digits(&self) -> &BigUint {
         &self.digits
     }
 
-    /// How many of the digits stand after the point.
+    /// Number of digits after the point.
     pub fn places(&self) -> u32 {
         self.places
     }
 
-    /// Whether it is 0.
+    /// Whether the number is 0.
     pub fn is_zero(&self) -> bool {
         self.digits == BigUint::ZERO
     }
 
-    /// The natural logarithm, also where f64 does not hold the number; minus infinity of 0.
+    /// Natural logarithm, also for numbers outside the range of `f64`. The logarithm of 0 is minus infinity.
     pub fn ln(&self) -> f64 {
         let drop = self.digits.bits().saturating_sub(64);
         let leading = u64::try_from(&self.digits >> drop).expect("64 bits are left");

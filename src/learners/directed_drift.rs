@@ -1,18 +1,22 @@
-//! Directed Drift (algorithm D): on a mistake, flip one coordinate drawn uniformly from those in
-//! which hypothesis and example differ.
+//! The learner `directed-drift` (algorithm D): on a mistake, flip one coordinate drawn uniformly from those
+//! in which hypothesis and example differ.
 //!
-//! Shao C. Fang and Santosh S. Venkatesh, "Learning finite binary sequences from half-space
-//! data"; S. S. Venkatesh, "Directed Drift: a new linear threshold algorithm for learning binary
-//! weights on-line", J. Comp. Sys. Sciences 46 (1993) 198-217.
+//! This file also owns the parts that other learners of binary weights share: the accepted data, the first
+//! hypothesis and the mistake test.
 //!
-//! An example that the hypothesis gets wrong differs from it in more than n/2 coordinates and
-//! from the target in at most n/2, so the flip goes towards the target with positive probability:
-//! with fresh examples the hypothesis becomes the target with probability one. The expected number
-//! of mistakes is exponential in n, however: between about e^(0.139 n) and (n/2)^n.
+//! Shao C. Fang and Santosh S. Venkatesh, "Learning finite binary sequences from half-space data"; S. S.
+//! Venkatesh, "Directed Drift: a new linear threshold algorithm for learning binary weights on-line", J.
+//! Comp. Sys. Sciences 46 (1993) 198-217.
+//!
+//! A positive example on which the hypothesis is wrong differs from the hypothesis in more than n/2
+//! coordinates. The same example differs from the target in at most n/2 coordinates. A flip therefore goes
+//! towards the target with positive probability. With fresh examples the hypothesis becomes the target with
+//! probability one. However, the expected number of mistakes is exponential in n: between about e^(0.139 n)
+//! and (n/2)^n.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
-//! | `initial` | random | the first hypothesis, a bit string |
+//! | `initial` | random | the first hypothesis as a bit string |
 //!
 //! ```
 //! use halfspace::learners::catalogue::find;
@@ -49,25 +53,25 @@ use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Presentation;
 use super::stopping::StopRule;
 
-/// The source of all three variants.
+/// Source of all three variants of Directed Drift.
 pub const SOURCE: &str = "S. C. Fang and S. S. Venkatesh, Learning finite binary sequences from \
                           half-space data; S. S. Venkatesh, J. Comp. Sys. Sciences 46 (1993)";
 
-/// The data of all three variants.
+/// Accepted data of the learners of binary weights.
 pub const DATA: DataKinds = DataKinds {
     half_space: true,
     labelled: true,
     real: false,
 };
 
-/// The first hypothesis of all three variants.
+/// Parameter for the first hypothesis of all three variants.
 pub const INITIAL: Parameter = Parameter {
     name: "initial",
     kind: Kind::Bits,
     description: "The first hypothesis, a bit string as long as an example.",
 };
 
-/// The catalogue's entry.
+/// Catalogue entry of this learner.
 pub static ENTRY: Entry = Entry {
     name: "directed-drift",
     title: "Directed Drift (D)",
@@ -78,7 +82,7 @@ pub static ENTRY: Entry = Entry {
     presentation: Presentation::HalfSpace,
     on_line: true,
     pace: Pace::Steady,
-    // The chain behind `exact` is this algorithm's.
+    // The rule `exact` applies because its Markov chain describes this algorithm.
     confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis, StopRule::Exact],
     default_stop: DefaultStop::Confidence,
     parameters: &[INITIAL],
@@ -96,10 +100,10 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// The given first hypothesis, or a random one.
+/// Returns the first hypothesis of the parameters, or a random one if the parameter is missing.
 ///
 /// # Errors
-/// When the one given is not as long as an example.
+/// Returns an error if the length of the given hypothesis differs from n.
 pub fn first_hypothesis(setup: &mut Setup<'_>) -> Result<BitVector, ParameterError> {
     let n = setup.n;
     match setup.parameters.bits("initial") {
@@ -116,7 +120,7 @@ pub fn first_hypothesis(setup: &mut Setup<'_>) -> Result<BitVector, ParameterErr
 /// Reads a hypothesis of `n` bits.
 ///
 /// # Errors
-/// When it is cut off, or a bit past its end is set.
+/// Returns an error if the snapshot ends early or a bit past the last coordinate is set.
 pub fn read_weights(
     n: usize,
     snapshot: &mut SnapshotReader<'_>,
@@ -131,7 +135,7 @@ pub fn read_weights(
     Ok(BitVector::from_words(n, words))
 }
 
-/// The first of `rows` that binary weights get wrong, shared by all three variants.
+/// Returns the first of `rows` on which the binary weights make a mistake.
 pub fn first_half_space_mistake(
     weights: &BitVector,
     block: &Block<'_>,
@@ -141,10 +145,10 @@ pub fn first_half_space_mistake(
     bits::first_over(block.bits(), rows, weights.words(), limit, ties)
 }
 
-/// Binary weights to begin from.
+/// Returns the binary weights of a hypothesis to start from.
 ///
 /// # Errors
-/// When the hypothesis has others.
+/// Returns a message if the hypothesis has weights of another kind.
 pub fn binary_weights(hypothesis: &Hypothesis) -> Result<BitVector, String> {
     match hypothesis {
         Hypothesis::BinaryWeights(weights) => Ok(weights.clone()),

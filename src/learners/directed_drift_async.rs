@@ -1,15 +1,16 @@
-//! Directed Drift in batch mode with asynchronous updates (algorithm D'): on a mistake, let a
-//! batch of m examples vote, each for the coordinates in which it differs from the hypothesis,
-//! and flip the one coordinate with most votes; ties are broken uniformly at random.
+//! The learner `directed-drift-async` (algorithm D'): Directed Drift in batch mode with asynchronous updates.
 //!
-//! S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data",
-//! section 3. The mistaken example is the first of the batch; the others are consumed untested.
-//! With m = 1 this is [`super::directed_drift`].
+//! On a mistake, each of m examples votes for the coordinates in which the example differs from the
+//! hypothesis. The rule flips the one coordinate with the most votes. Ties are broken uniformly at random.
+//! The mistaken example is the first of the batch. The other m - 1 examples are consumed without a test. With
+//! m = 1 this is [`super::directed_drift`].
+//!
+//! S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data", section 3.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
-//! | `batch_size` | ceil(pi/2 n ln n) | examples a batch, m |
-//! | `initial` | random | the first hypothesis, a bit string |
+//! | `batch_size` | ceil(pi/2 n ln n) | number of examples m per batch |
+//! | `initial` | random | the first hypothesis as a bit string |
 //!
 //! ```
 //! use halfspace::learners::catalogue::find;
@@ -40,7 +41,7 @@ use super::rule::Update;
 use super::source::Presentation;
 use super::stopping::StopRule;
 
-/// The catalogue's entry.
+/// Catalogue entry of this learner.
 pub static ENTRY: Entry = Entry {
     name: "directed-drift-async",
     title: "Directed Drift, batch, asynchronous (D')",

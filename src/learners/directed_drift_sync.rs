@@ -1,14 +1,14 @@
-//! Directed Drift in batch mode with synchronous updates (algorithm D''): on a mistake, let a
-//! batch of m examples vote as in [`super::directed_drift_async`] and flip every coordinate in
-//! which at least half of them differ from the hypothesis.
+//! The learner `directed-drift-sync` (algorithm D''): Directed Drift in batch mode with synchronous updates.
 //!
-//! S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data",
-//! section 3.
+//! On a mistake, a batch of m examples votes as in [`super::directed_drift_async`]. The rule flips every
+//! coordinate in which at least half of the batch differs from the hypothesis.
+//!
+//! S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data", section 3.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
-//! | `batch_size` | ceil(pi n ln n) | examples a batch, m |
-//! | `initial` | random | the first hypothesis, a bit string |
+//! | `batch_size` | ceil(pi n ln n) | number of examples m per batch |
+//! | `initial` | random | the first hypothesis as a bit string |
 //!
 //! ```
 //! use halfspace::learners::catalogue::find;
@@ -37,7 +37,7 @@ use super::rule::Update;
 use super::source::Presentation;
 use super::stopping::StopRule;
 
-/// The catalogue's entry.
+/// Catalogue entry of this learner.
 pub static ENTRY: Entry = Entry {
     name: "directed-drift-sync",
     title: "Directed Drift, batch, synchronous (D'')",

@@ -1,9 +1,12 @@
-//! Whether examples are labelled by a disjunction of few features: what Winnow's bound assumes.
+//! Decides whether a short disjunction of features labels the examples, as Winnow's bound assumes.
 //!
-//! Features that are active in a negative example are in no such disjunction. So the question is
-//! whether few of the others meet every positive example: a hitting set. It is asked of a few of
-//! the positive examples, by search with bounded effort, and the answer is tried on all: those
-//! that it misses join the few. Since the few are among all, no answer for them is none at all.
+//! A feature that is active in a negative example cannot be in the disjunction. The remaining features are
+//! the candidates. The question is whether few candidates hit every positive example, which is the hitting
+//! set problem. The search runs on a small subset of the positive examples and has a bounded number of steps.
+//! Each answer is tested on all examples, and positive examples that the answer misses join the subset. If
+//! the subset has no small hitting set, then the whole sample has none.
+//!
+//! Winnow uses the [`Verdict`] to check the assumption of its bound.
 
 use crate::bits::words_for;
 
@@ -11,35 +14,35 @@ use super::run::{Interrupt, Run};
 use super::source::Stream;
 use super::winnow_weights::active;
 
-/// Words that the positive examples in memory may take.
+/// Limit of the words that the positive examples of the subset may take.
 const KEPT_WORDS_MAX: usize = 1 << 22;
-/// Positive examples in memory.
+/// Limit of the positive examples in the subset.
 const KEPT_MAX: usize = 512;
-/// Positive examples that join after a pass.
+/// Limit of the positive examples that join the subset after one pass.
 const JOINING_MAX: usize = 32;
-/// Passes over the examples.
+/// Limit of the passes over the examples.
 const PASSES_MAX: usize = 64;
-/// Steps of one search.
+/// Limit of the steps of one search.
 const STEPS_MAX: u64 = 1 << 24;
 
-/// What is known of the assumption.
+/// Result of the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Such a disjunction labels every example.
+    /// A disjunction within the length limit labels every example.
     Fits,
-    /// Not even all features that no negative example has would meet every positive one.
+    /// No disjunction of any length labels every example.
     NoneAtAll,
-    /// There is a disjunction, but none so short.
+    /// No disjunction within the length limit labels every example. Longer disjunctions were not examined.
     NoneSoShort,
-    /// The effort allowed for it did not decide.
+    /// A limit of the effort was reached before a decision.
     Open,
 }
 
-/// Whether the first `examples` of a stream are labelled by a disjunction of at most `literals`
-/// features, complements among them if `complements`.
+/// Decides whether a disjunction of at most `literals` features labels the first `examples` of a stream. With
+/// `complements`, the complement of each feature is a feature too.
 ///
 /// # Errors
-/// When the run is told to stop meanwhile.
+/// Returns the interrupt if the run is stopped.
 pub fn verdict(
     stream: &mut dyn Stream,
     examples: u64,
@@ -99,14 +102,14 @@ struct Seen<'a> {
 }
 
 enum Missed {
-    /// A positive example has no candidate at all.
+    /// A positive example has no candidate.
     Hopeless,
-    /// The candidates of the first few positive examples that have none of those chosen.
+    /// The candidates of the first few positive examples without a chosen feature.
     Examples(Vec<Vec<u64>>),
 }
 
 impl Seen<'_> {
-    /// Shows each row's active features and label until `see` answers false.
+    /// Passes the active features and the label of each row to `see` until `see` returns false.
     fn each(
         &mut self,
         mut see: impl FnMut(&mut dyn Iterator<Item = usize>, bool) -> bool,
@@ -134,7 +137,7 @@ impl Seen<'_> {
         Ok(())
     }
 
-    /// Those of the features that are active in no negative example, one bit a feature.
+    /// Returns the features that are active in no negative example, one bit per feature.
     fn candidates(&mut self, features: usize) -> Result<Vec<u64>, Interrupt> {
         let mut candidates = vec![0; words_for(features)];
         (0..features).for_each(|feature| set(&mut candidates, feature));
@@ -183,7 +186,7 @@ fn set(bits: &mut [u64], place: usize) {
     bits[place / 64] |= 1 << (place % 64);
 }
 
-/// The search for few features that meet all sets.
+/// The search for a few features that hit all sets.
 struct Search<'a> {
     sets: &'a [Vec<u64>],
     steps_left: u64,
@@ -191,8 +194,8 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Whether at most `literals` features meet the sets of these indices; they are added to
-    /// `chosen` if so. None when the steps did not suffice.
+    /// Decides whether at most `literals` features hit the sets with the indices `open`, and if so adds these
+    /// features to `chosen`. Returns `None` if the steps did not suffice.
     fn hit(
         &mut self,
         open: &[usize],
@@ -235,7 +238,8 @@ impl Search<'_> {
         Ok(Some(false))
     }
 
-    /// How many of the sets, taken greedily, have nothing in common: each needs its own feature.
+    /// Counts pairwise disjoint sets, which are chosen greedily. Each of these sets needs a feature of its
+    /// own.
     fn apart(&self, open: &[usize]) -> usize {
         let mut taken = vec![0; self.sets[open[0]].len()];
         let mut count = 0;
@@ -252,7 +256,7 @@ impl Search<'_> {
         count
     }
 
-    /// The features of one set, those that meet most of the open ones last.
+    /// Returns the features of one set in ascending order of the number of open sets that they hit.
     fn by_frequency(&self, set: usize, open: &[usize]) -> Vec<usize> {
         let own = &self.sets[set];
         let features = (0..own.len() * 64).filter(|&feature| has(own, feature));
@@ -315,11 +319,11 @@ mod tests {
         ]);
         assert_eq!(judge(&apart, 4, false, 3), Verdict::Fits);
         assert_eq!(judge(&apart, 4, false, 2), Verdict::NoneSoShort);
-        // Not x4 alone.
+        // The complement of x4 alone suffices.
         assert_eq!(judge(&apart, 4, true, 1), Verdict::Fits);
         let contradiction = text(&[("11", true), ("11", false)]);
         assert_eq!(judge(&contradiction, 2, true, 2), Verdict::NoneAtAll);
-        // The second was not read.
+        // The second example is past the limit.
         assert_eq!(judge(&contradiction, 1, true, 1), Verdict::Fits);
         let parity = text(&[("00", false), ("01", true), ("10", true), ("11", false)]);
         assert_eq!(judge(&parity, 4, true, 4), Verdict::NoneAtAll);
@@ -350,14 +354,14 @@ mod tests {
             assert_eq!(judge(&sample, 400, false, literals as u64), Verdict::Fits);
             let shorter = judge(&sample, 400, false, literals as u64 - 1);
             assert_eq!(shorter, Verdict::NoneSoShort, "seed {seed}");
-            // Five examples leave much open: there are shorter ones.
+            // Shorter disjunctions label five examples.
             assert_eq!(judge(&sample, 5, true, 5), Verdict::Fits);
         }
     }
 
     #[test]
     fn a_hard_question_is_left_open() {
-        // Random sets of 12 of 300 features: far beyond the steps.
+        // Random sets of 12 out of 300 features need far more steps than the limit.
         let mut random = Seed(1).generator(Purpose::Examples);
         let rows: Vec<_> = (0..400)
             .map(|_| {

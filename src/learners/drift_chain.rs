@@ -1,45 +1,47 @@
-//! Directed Drift (algorithm D) on fresh uniform-positive examples, as the Markov chain that it is.
+//! The Markov chain of Directed Drift (algorithm D) on fresh uniform-positive examples.
 //!
-//! Take the frame in which the target is (1, .., 1). By symmetry the future of a hypothesis depends
-//! on its Hamming distance d to the target alone, and a mistake changes d by one. An example that
-//! is negative in a of the d wrong coordinates and in b of the n - d right ones
+//! This file owns the transition probabilities and the run length of the confidence rule `exact`. Further
+//! consequences of the chain belong to `theory`.
+//!
+//! Without loss of generality the target is (1, .., 1). By symmetry the future of a hypothesis depends only
+//! on its Hamming distance d to the target. Each mistake changes d by one. Consider an example that is
+//! negative in a of the d wrong coordinates and in b of the n - d right coordinates. This example
 //!
 //! - is possible iff n - 2 (a + b) >= 0, and then has weight C(d, a) C(n - d, b);
 //! - is a mistake iff n - 2 d - 2 b + 2 a < 0;
-//! - then differs from the hypothesis in d - a + b coordinates, of which d - a are wrong ones, so
-//!   that the flip is good with probability (d - a) / (d - a + b).
+//! - in that case differs from the hypothesis in d - a + b coordinates, of which d - a are wrong, so that the
+//!   flip goes towards the target with probability (d - a) / (d - a + b).
 //!
-//! Every figure is a sum or quotient of positive terms: 1 - x is never computed from x, and no
-//! binomial leaves the range of f64 up to [`N_MAX`].
-//!
-//! This is the part that a stopping rule needs; what else follows from the chain is for theory.
+//! Every number is a sum or quotient of positive terms. No computation subtracts a probability from 1, which
+//! would lose precision. The scaled binomials stay in the range of `f64` up to [`N_MAX`].
 
-/// The largest n of the chain: scaled binomials stay far inside the range of f64, and the sums take
-/// milliseconds.
+/// Largest n of the chain. Up to this n the scaled binomials stay far inside the range of `f64` and the sums
+/// take milliseconds.
 pub const N_MAX: usize = 512;
 
 /// The chain for one n.
 #[derive(Clone, Debug)]
 pub struct DriftChain {
-    /// By distance to the target, from 0 to n.
+    /// Steps by distance to the target, from 0 to n.
     steps: Vec<Step>,
 }
 
-/// What happens to a hypothesis at some distance.
+/// Transition probabilities of a hypothesis at one distance.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// The probability that an example is a mistake; 0 at the target only.
+    /// Probability that an example is a mistake. Only the target has the error 0.
     pub error: f64,
-    /// ln of the probability that an example is none; minus infinity where every one is.
+    /// ln of the probability that an example is consistent. Minus infinity if every example is a mistake.
     pub ln_survival: f64,
-    /// The probability that a mistake's flip goes towards the target.
+    /// Probability that the flip of a mistake goes towards the target.
     pub good: f64,
-    /// The probability that it goes away from it.
+    /// Probability that the flip of a mistake goes away from the target.
     pub bad: f64,
 }
 
 impl Step {
-    /// The probability that so many examples in a row are consistent, and that they are not.
+    /// Returns the probability that `run_length` consecutive examples are consistent, and the probability of
+    /// the opposite.
     pub fn survival(&self, run_length: u64) -> (f64, f64) {
         let ln = run_length as f64 * self.ln_survival;
         (libm::exp(ln), -libm::expm1(ln))
@@ -47,7 +49,7 @@ impl Step {
 }
 
 impl DriftChain {
-    /// The chain for `n` from 1 to [`N_MAX`].
+    /// Creates the chain for `n` from 1 to [`N_MAX`].
     pub fn new(n: usize) -> Self {
         assert!((1..=N_MAX).contains(&n));
         let rows = scaled_binomials(n);
@@ -55,21 +57,22 @@ impl DriftChain {
         Self { steps }
     }
 
-    /// Features an example.
+    /// Number of features per example.
     pub fn n(&self) -> usize {
         self.steps.len() - 1
     }
 
-    /// What happens by distance, from 0 to n.
+    /// Steps by distance, from 0 to n.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// The probability, by distance of the first hypothesis, that the run ends at a wrong
-    /// hypothesis when it ends after `run_length >= 1` consecutive consistent examples.
+    /// Returns the probability that the run ends at a wrong hypothesis, for each distance of the first
+    /// hypothesis. The run ends after `run_length >= 1` consecutive consistent examples.
     ///
-    /// F is the probability of such an end before the distance d - 1 is reached from d, G that of
-    /// reaching it: both follow from F one step further out, and P adds them up from the target.
+    /// For a start at distance d, F is the probability of such an end before distance d - 1 is reached. G is
+    /// the probability that distance d - 1 is reached. Both follow from F at distance d + 1. The result
+    /// accumulates F and G from the target outwards.
     pub fn false_stops(&self, run_length: u64) -> Vec<f64> {
         let mut outer = 0.0;
         let mut ends: Vec<(f64, f64)> = Vec::with_capacity(self.steps.len());
@@ -88,11 +91,11 @@ impl DriftChain {
         by_distance
     }
 
-    /// The smallest run length that keeps the probability of a false stop from the worst start, the
-    /// target's complement, at most `delta > 0`.
+    /// Returns the smallest run length that keeps the probability of a false stop at most `delta > 0`. The
+    /// worst start is the complement of the target.
     pub fn exact_run_length(&self, delta: f64) -> u64 {
-        // A longer run of consistent examples is less likely at every wrong hypothesis, so the
-        // probability falls: to 0, in the end, since every wrong hypothesis has some error.
+        // A longer run of consistent examples is less likely at every wrong hypothesis. Every wrong
+        // hypothesis has a positive error, so the probability decreases to 0.
         let keeps = |run_length| {
             let by_distance = self.false_stops(run_length);
             by_distance.last().is_some_and(|&worst| worst <= delta)
@@ -114,7 +117,7 @@ impl DriftChain {
     }
 }
 
-/// C(m, j) / 2^m for m from 0 to n, by Pascal's rule.
+/// Computes C(m, j) / 2^m for m from 0 to n by Pascal's rule.
 pub fn scaled_binomials(n: usize) -> Vec<Vec<f64>> {
     let mut rows = vec![vec![1.0]];
     for m in 1..=n {
@@ -126,14 +129,14 @@ pub fn scaled_binomials(n: usize) -> Vec<Vec<f64>> {
     rows
 }
 
-/// The step at distance d from the scaled binomials of d and of n - d.
+/// Computes the step at distance d from the scaled binomials of d and of n - d.
 fn step(wrong: &[f64], right: &[f64]) -> Step {
     let (d, others) = (wrong.len() - 1, right.len() - 1);
     let half = (d + others) / 2;
     let (mut consistent, mut good, mut bad) = (0.0, 0.0, 0.0);
     for (a, of_wrong) in wrong.iter().enumerate().take(half + 1) {
         let b_end = others.min(half - a) + 1;
-        // The smallest b that makes a mistake: 2 b > n - 2 d + 2 a.
+        // Smallest b of a mistake: 2 b > n - 2 d + 2 a.
         let b_mistake = match (others + 2 * a).checked_sub(d) {
             Some(product) => (product / 2 + 1).min(b_end),
             None => 0,
@@ -149,7 +152,7 @@ fn step(wrong: &[f64], right: &[f64]) -> Step {
     let mistakes = good + bad;
     let possible = consistent + mistakes;
     if d == 0 {
-        // The target makes no mistake; no flip happens there.
+        // The target makes no mistake, so no flip happens there.
         let (good, bad) = (1.0, 0.0);
         return Step {
             error: 0.0,

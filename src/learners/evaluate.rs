@@ -1,4 +1,7 @@
-//! A hypothesis on examples whose labels are known: how often it is wrong, which way, and where.
+//! Evaluation of a hypothesis on labelled examples.
+//!
+//! This file owns the counts by label and prediction, and the list of the first wrong examples. `predict.rs`
+//! computes the decisions.
 
 use std::ops::ControlFlow;
 
@@ -7,49 +10,49 @@ use super::hypothesis::{Decision, Hypothesis};
 use super::predict::decide_each;
 use super::run::{Counts, Interrupt, Run};
 
-/// Wrong examples that are named one by one.
+/// Largest number of wrong examples that an evaluation lists.
 pub const WRONG_EXAMPLES_MAX: usize = 100;
 
-/// What came of holding a hypothesis against labels.
+/// Result of an evaluation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Evaluation {
-    /// The examples held against it, by label and prediction.
+    /// Number of examples by label and prediction.
     pub confusion: Confusion,
-    /// The first [`WRONG_EXAMPLES_MAX`] that it gets wrong, in the data's own order.
+    /// The first [`WRONG_EXAMPLES_MAX`] wrong examples in the order of the data.
     pub wrong: Vec<WrongExample>,
-    /// What ended it before all examples were counted.
+    /// The interrupt that ended the evaluation before the last example.
     pub interrupted: Option<Interrupt>,
 }
 
-/// Counts of examples by label and prediction.
+/// Number of examples by label and prediction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Confusion {
-    /// Positive, predicted so.
+    /// Positive examples with a positive prediction.
     pub true_positives: u64,
-    /// Negative, predicted positive.
+    /// Negative examples with a positive prediction.
     pub false_positives: u64,
-    /// Negative, predicted so.
+    /// Negative examples with a negative prediction.
     pub true_negatives: u64,
-    /// Positive, predicted negative.
+    /// Positive examples with a negative prediction.
     pub false_negatives: u64,
 }
 
-/// An example that the hypothesis gets wrong; its label is the other one than predicted.
+/// An example with a wrong prediction. The label is the opposite of the prediction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WrongExample {
-    /// Its place in the data, from 0.
+    /// Index of the example in the data, from 0.
     pub index: u64,
-    /// What the hypothesis says of it.
+    /// Decision of the hypothesis.
     pub decision: Decision,
 }
 
 impl Confusion {
-    /// Examples that are predicted wrong.
+    /// Number of examples with a wrong prediction.
     pub fn errors(&self) -> u64 {
         self.false_positives + self.false_negatives
     }
 
-    /// All examples.
+    /// Number of all examples.
     pub fn examples(&self) -> u64 {
         self.errors() + self.true_positives + self.true_negatives
     }
@@ -64,16 +67,17 @@ impl Confusion {
     }
 }
 
-/// Counts the errors of a hypothesis on all examples; half-space examples are positive. `zero` is
-/// what a 0 bit stands for: see [`decide_each`].
+/// Counts the errors of a hypothesis on all examples. Half-space examples count as positive. `zero` is the
+/// value of a 0 bit, see [`decide_each`].
 ///
-/// A time limit or a cancellation ends it early, with what was counted until then.
+/// A time limit or a cancellation ends the evaluation early. The result then contains the counts so far.
 ///
 /// # Errors
-/// [`Interrupt::Suspended`], [`Interrupt::Unreadable`].
+/// Returns [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was
+/// interrupted without a result.
 ///
 /// # Panics
-/// When the examples have no labels, or do not fit: see [`super::predict::check_fit`].
+/// Panics if the examples have no labels or do not fit the hypothesis, see [`super::predict::check_fit`].
 pub fn evaluate(
     hypothesis: &Hypothesis,
     examples: &dyn Examples,
@@ -108,7 +112,7 @@ pub fn evaluate(
             ControlFlow::Continue(())
         },
     )?;
-    // What comes after the last example interrupts nothing.
+    // An interrupt after the last example changes nothing.
     found.interrupted = run.stop.raised().filter(|_| row < shape.examples);
     match found.interrupted {
         Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => Err(why),
@@ -116,7 +120,7 @@ pub fn evaluate(
     }
 }
 
-/// An evaluation in the counts of a run: one pass, in which nothing is learnt.
+/// Converts an evaluation to the counts of a run with one pass and no update.
 pub fn counts(confusion: &Confusion) -> Counts {
     Counts {
         examples: confusion.examples(),
@@ -132,7 +136,7 @@ mod tests {
     use crate::bits::{BitMatrix, BitVector};
     use crate::learners::data::{Data, Features, Labels};
 
-    /// The half-space of the majority of three, on all eight examples, `rounds` times.
+    /// The majority of three on all eight examples, repeated `rounds` times.
     fn majority(labels: &str, rounds: usize) -> (Hypothesis, Data) {
         let bits = |text: &str| BitVector::from_bit_string(text.as_bytes()).unwrap();
         let mut matrix = BitMatrix::new(3);
@@ -149,7 +153,8 @@ mod tests {
 
     #[test]
     fn every_kind_of_error_is_counted_and_placed() {
-        // By the majority 00010111; here 000 is called positive, 011 and 111 negative.
+        // The majority labels are 00010111. The given labels make 000 positive, 011 negative and 111
+        // negative.
         let (hypothesis, data) = majority("10000110", 1);
         let found = evaluate(&hypothesis, &data, 0.0, &Run::default()).unwrap();
         let expected = Confusion {

@@ -1,18 +1,18 @@
-//! Evidence in a sample against the sampling that its sender declares.
+//! Statistical evidence against the sampling that the client declares for a sample.
 //!
-//! A declaration cannot be proved, but it can be refuted. A sample of `m` independent examples that
-//! are uniform over `N` has few repetitions: of its `D` duplicates, each example is one with
-//! probability at most `(i - 1) / N`, whatever came before. So `D` reaches a number above
-//! `mu = m (m - 1) / (2 N)` with probability at most `exp(D - mu - D ln(D / mu))` (Chernoff), and
-//! all examples lie among `x` distinct ones with probability at most `C(N, x) (x / N)^m`. Where
-//! either is below [`FALSE_ALARM`] the declaration is not believed. Labelled examples are uniform
-//! over `N = 2^n`, half-space examples over `2^(n - 1)` or, for even n, over more: then both bounds
-//! hold all the more.
+//! This file owns the counts over a sample and the tests that refute a declaration. A declaration can be
+//! refuted but never proved. In particular, no test here shows that examples are independent.
 //!
-//! The ones of uniform examples are fair coins (Hoeffding). And no row has both labels where the
-//! sampling is declared, which has no noise.
+//! The tests on duplicates assume m independent examples that are uniform over N possible examples. The i-th
+//! example is a duplicate with probability at most (i - 1) / N, for any earlier examples. The number D of
+//! duplicates therefore reaches a value above mu = m (m - 1) / (2 N) with probability at most
+//! `exp(D - mu - D ln(D / mu))` (Chernoff). All examples lie among x distinct ones with probability at most
+//! `C(N, x) (x / N)^m`. The declaration is refuted if either probability is below [`FALSE_ALARM`]. Labelled
+//! examples have N = 2^n. Half-space examples have N = 2^(n - 1) for odd n. For even n there are more
+//! possible examples, so both bounds remain valid.
 //!
-//! Nothing here shows that examples are independent.
+//! Two further tests apply. The bits of uniform examples are fair coins (Hoeffding). A declared sampling has
+//! no noise, so no row may appear with both labels.
 
 use std::f64::consts::{LN_2, PI};
 use std::ops::ControlFlow;
@@ -23,39 +23,40 @@ use super::repetitions::{EXAMPLES_MAX, RepetitionCounter};
 use super::run::{Interrupt, StopFlag};
 use super::stopping::Sampling;
 
-/// The probability with which each test of honest examples refutes them, at most.
+/// Largest probability with which one test refutes a true declaration.
 pub const FALSE_ALARM: f64 = 1e-9;
 
-/// The findings about a sample.
+/// Result of the examination of a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Evidence {
     /// The sample was examined.
     Seen(Findings),
-    /// The run was to end first.
+    /// The run ended before the examination did.
     Unread,
 }
 
-/// Counts over a sample, or over as many of its first examples as are compared.
+/// Counts over a sample, or over the prefix of the sample that was compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Findings {
-    /// Examples that were compared.
+    /// Number of compared examples.
     pub examples: u64,
-    /// Of them, those that equal an earlier one, label included.
+    /// Examples that equal an earlier example, including the label.
     pub duplicates: u64,
     /// Distinct rows that appear with both labels.
     pub contradictions: u64,
-    /// The ones of all of them; none where nobody counted.
+    /// Number of 1 bits in all examples. `None` if the bits were not counted.
     pub ones: Option<u64>,
 }
 
 impl Evidence {
-    /// Examines a sample of Boolean examples with this declared sampling. `known` holds the duplicates
-    /// and contradictions of all examples where they were counted before; then at most the ones are
-    /// counted, in one pass. Otherwise the first [`EXAMPLES_MAX`] examples are compared: a prefix of
-    /// independent examples is drawn like the whole.
+    /// Examines a sample of Boolean examples with the declared sampling. `known` contains the duplicates and
+    /// contradictions of all examples if an earlier pass counted them. Then at most one pass counts the 1
+    /// bits. Otherwise the first [`EXAMPLES_MAX`] examples are compared, because a prefix of independent
+    /// examples has the same distribution.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
+    /// Returns [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was
+    /// interrupted without a result.
     pub fn of(
         data: &dyn Examples,
         sampling: Sampling,
@@ -80,7 +81,7 @@ impl Evidence {
         Ok(seen.map_or_else(|Broken| Self::Unread, Self::Seen))
     }
 
-    /// Why examples of `n` features are not believed to be drawn so, if they are not.
+    /// Returns the reason to doubt that examples of `n` features have the declared sampling, or `None`.
     pub fn against(&self, sampling: Sampling, n: usize) -> Option<String> {
         match self {
             Self::Seen(findings) => findings.against(sampling, n),
@@ -89,7 +90,7 @@ impl Evidence {
     }
 }
 
-/// That a count was broken off, the run being about to end.
+/// A count was stopped because the run must end.
 struct Broken;
 
 impl Findings {
@@ -130,7 +131,7 @@ impl Findings {
     }
 }
 
-/// ln N: the logarithm of the number of examples that there are.
+/// ln N, the logarithm of the number of possible examples.
 pub(super) fn ln_population(sampling: Sampling, n: usize) -> f64 {
     let bits = match sampling {
         Sampling::Uniform => n,
@@ -139,7 +140,7 @@ pub(super) fn ln_population(sampling: Sampling, n: usize) -> f64 {
     bits as f64 * LN_2
 }
 
-/// The logarithm of `exp(D - mu - D ln(D / mu))`; 0 where D is no more than mu.
+/// Logarithm of `exp(D - mu - D ln(D / mu))`, or 0 if D is at most mu.
 fn ln_so_many_duplicates(examples: u64, duplicates: u64, ln_population: f64) -> f64 {
     if duplicates == 0 {
         return 0.0;
@@ -149,8 +150,8 @@ fn ln_so_many_duplicates(examples: u64, duplicates: u64, ln_population: f64) -> 
     ln_so_many(duplicates as f64, ln_mu)
 }
 
-/// The logarithm of the bound on the probability that a sum of independent rare events with the
-/// mean mu reaches `count`; 0 where it is no more than mu.
+/// Bounds the probability that a sum of independent rare events with mean mu reaches `count`. Returns the
+/// logarithm of the bound, or 0 if `count` is at most mu.
 pub(super) fn ln_so_many(count: f64, ln_mu: f64) -> f64 {
     let mu = libm::exp(ln_mu);
     if count <= mu {
@@ -159,19 +160,19 @@ pub(super) fn ln_so_many(count: f64, ln_mu: f64) -> f64 {
     count - mu - count * (libm::log(count) - ln_mu)
 }
 
-/// The logarithm of `C(N, x) (x / N)^m`; 0 where there are no fewer distinct examples than N.
+/// Logarithm of `C(N, x) (x / N)^m`, or 0 if the number x of distinct examples is at least N.
 fn ln_so_few_distinct(examples: u64, distinct: u64, ln_population: f64) -> f64 {
     let (m, x) = (examples as f64, distinct as f64);
     let ln_rarity = ln_population - libm::log(x);
-    // No more than rounding, for as many examples as are compared.
+    // Such a small value is a rounding error for any number of compared examples.
     if ln_rarity <= 1e-9 {
         return 0.0;
     }
-    // Stirling's formula, by which the large terms cancel before they are computed.
+    // Stirling's formula cancels the large terms before they are computed.
     let share = libm::exp(-ln_rarity);
     let others = x / share - x;
     let (left, root) = match others {
-        // So many that N - x is N.
+        // N is so large that N - x rounds to N.
         others if others > 1e15 => (x, 0.0),
         others => {
             let population = libm::round(others + x);
@@ -184,7 +185,7 @@ fn ln_so_few_distinct(examples: u64, distinct: u64, ln_population: f64) -> f64 {
     ln_ways - m * ln_rarity
 }
 
-/// ln k! minus Stirling's formula without its series, for a whole number k from 1.
+/// ln k! minus Stirling's formula without its series, for a whole number k >= 1.
 fn remainder(k: f64) -> f64 {
     if k >= 16.0 {
         let square = k * k;
@@ -194,7 +195,7 @@ fn remainder(k: f64) -> f64 {
     factorial - k * libm::log(k) + k - 0.5 * libm::log(2.0 * PI * k)
 }
 
-/// Whether so many of `bits` fair coins are 1 with a probability below `2 exp(-ln_rarity)`.
+/// Whether this number of 1 bits among `bits` fair coins has a probability below `2 exp(-ln_rarity)`.
 pub(super) fn is_off_balance(ones: u64, bits: f64, ln_rarity: f64) -> bool {
     (ones as f64 - bits / 2.0).abs() > libm::sqrt(bits * ln_rarity / 2.0)
 }
@@ -242,7 +243,7 @@ fn compare(
     }))
 }
 
-/// Shows the words and the label of the first `rows` Boolean rows.
+/// Passes the words and the label of each of the first `rows` Boolean rows to `see`.
 fn walk(
     data: &dyn Examples,
     rows: usize,
@@ -297,7 +298,7 @@ mod tests {
         libm::log(first) + twos as f64 * LN_2
     }
 
-    /// `C(N, x) (x / N)^m` by multiplication.
+    /// Computes `C(N, x) (x / N)^m` by multiplication.
     fn ln_by_multiplication(m: u32, x: u32, population: &BigUint) -> f64 {
         let ways = (0..x).fold(BigUint::from(1_u32), |ways, i| {
             ways * (population - i) / (i + 1)
@@ -305,7 +306,7 @@ mod tests {
         ln(&(ways * BigUint::from(x).pow(m))) - f64::from(m) * ln(population)
     }
 
-    /// Catches a Stirling's formula without its remainder or its root, and cancellation.
+    /// Catches a Stirling's formula without its remainder or its root, and catches cancellation.
     #[test]
     fn the_bound_on_distinct_examples_is_that_of_whole_numbers() {
         for bits in [1, 2, 3, 5, 8, 10, 13, 40, 60, 100, 700, 2_000] {
@@ -327,12 +328,12 @@ mod tests {
                 }
             }
         }
-        // All of them, or more for even n.
+        // All possible examples occur. For even n there may be more than N.
         assert_eq!(ln_so_few_distinct(5_000, 16, 4.0 * LN_2), 0.0);
         assert_eq!(ln_so_few_distinct(5_000, 17, 4.0 * LN_2), 0.0);
     }
 
-    /// The exact distribution of the number of distinct examples among m out of N.
+    /// Exact distribution of the number of distinct examples among m out of N.
     fn distribution(m: usize, population: usize) -> Vec<f64> {
         let mut chances = vec![0.0; m.min(population) + 1];
         chances[0] = 1.0;
@@ -347,8 +348,8 @@ mod tests {
         chances
     }
 
-    /// By the exact distribution, not by the bounds. Catches a threshold that is too large, a mu
-    /// without its half, and N for N - 1 bits.
+    /// Compares with the exact distribution instead of the bounds. Catches a threshold that is too large, a
+    /// mu without its half, and N for N - 1 bits.
     #[test]
     fn honest_examples_are_hardly_ever_refuted() {
         let mut most: f64 = 0.0;
@@ -379,7 +380,7 @@ mod tests {
         assert!(most > 1e-13, "the tests hardly ever fire: {most:e}");
     }
 
-    /// The case of the report: 23,880 duplicates among 24,000 rows of 101 bits.
+    /// A case from a bug report: 23,880 duplicates among 24,000 rows of 101 bits.
     #[test]
     fn repeated_rows_refute_a_declaration() {
         let of = |n, examples, duplicates, sampling| {
@@ -393,10 +394,10 @@ mod tests {
         // 24,000 draws out of 2^20 have about 275 duplicates.
         assert!(!of(20, 24_000, 275, Sampling::Uniform));
         assert!(of(20, 24_000, 475, Sampling::Uniform));
-        // A small population is drawn whole again and again.
+        // 24,000 draws out of 2^5 contain every example many times.
         assert!(!of(5, 24_000, 24_000 - 32, Sampling::Uniform));
         assert!(of(5, 24_000, 24_000 - 31, Sampling::Uniform));
-        // Nothing overflows.
+        // No number overflows.
         assert!(of(1 << 20, 2, 1, Sampling::Uniform));
         assert!(!of(1 << 20, 2, 0, Sampling::Uniform));
         assert!(!of(1, 1, 0, Sampling::UniformPositive));
@@ -416,7 +417,7 @@ mod tests {
         assert_eq!(of(51_034, 0, Sampling::Uniform), None);
         assert!(of(51_036, 0, Sampling::Uniform).is_some());
         assert!(of(48_964, 0, Sampling::Uniform).is_some());
-        // Positive examples have the ones of their target.
+        // The 1 bits of positive examples follow their target.
         assert_eq!(of(70_000, 0, Sampling::UniformPositive), None);
         let detail = of(50_000, 1, Sampling::Uniform).expect("one is enough");
         assert!(detail.contains("assume = uniform"), "{detail}");
@@ -448,7 +449,7 @@ mod tests {
                 let again = Evidence::of(&data, sampling, known, &stop).expect("readable");
                 let ones = found.ones.filter(|_| sampling == Sampling::Uniform);
                 assert_eq!(again, Evidence::Seen(Findings { ones, ..found }));
-                // The first of them alone.
+                // Only a prefix of the sample.
                 let part = compare(&data, 100, &stop).expect("readable");
                 assert_eq!(part.map(|part| part.examples).ok(), Some(100));
             }

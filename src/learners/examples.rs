@@ -1,7 +1,7 @@
-//! A finite sample at rest, in memory or elsewhere, and how its rows are read.
+//! The interface to a finite sample at rest, and how its rows are read.
 //!
-//! What is elsewhere may turn out to be unreadable in the middle: every reading can fail. Who keeps
-//! examples outside memory implements [`Examples`]; here is what is in memory.
+//! Samples in memory implement [`Examples`] here. Samples outside memory implement the same trait elsewhere,
+//! in `formats`. Such a sample may become unreadable in the middle, so every read can fail.
 
 use std::fmt;
 use std::ops::ControlFlow;
@@ -12,33 +12,33 @@ use super::block::{BlockFeatures, row_mask};
 use super::data::{Data, Features, Labels, RealMatrix};
 use super::run::Interrupt;
 
-/// A finite sample, wherever it is kept.
+/// A finite sample, in memory or outside.
 pub trait Examples: fmt::Debug + Send + Sync {
-    /// What it is, rows apart.
+    /// Describes the sample without its rows.
     fn shape(&self) -> Shape;
 
-    /// Reads its rows. Several may read at once.
+    /// Creates a reader of the rows. Several readers may exist at the same time.
     fn reader(&self) -> Box<dyn ReadRows + '_>;
 
-    /// The whole sample, where it is in memory.
+    /// Returns the whole sample if it is in memory.
     fn in_memory(&self) -> Option<&Data>;
 }
 
-/// What is known of a sample before a row of it is read.
+/// Description of a sample before any row is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Features an example, at least one.
+    /// Number of features per example, at least one.
     pub n: usize,
-    /// How many examples, at least one.
+    /// Number of examples, at least one.
     pub examples: usize,
-    /// Whether the features are real rather than Boolean.
+    /// Whether the features are real instead of Boolean.
     pub is_real: bool,
-    /// What is said of each example.
+    /// Kind of labels.
     pub labels: LabelKind,
 }
 
 impl Shape {
-    /// About how many bytes the examples take in memory.
+    /// Approximate number of bytes that the examples need in memory.
     pub fn memory_bytes(&self) -> u64 {
         let words = match self.is_real {
             true => (self.n as u64).saturating_mul(self.examples as u64),
@@ -55,55 +55,56 @@ impl Shape {
     }
 }
 
-/// What is said of the examples of a sample.
+/// Kind of labels of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelKind {
-    /// Each is positive by definition.
+    /// Half-space examples. Each example is positive by definition.
     HalfSpace,
-    /// Each has a label.
+    /// One label per example.
     Labelled,
-    /// Nothing.
+    /// No labels.
     Unlabelled,
 }
 
-/// Reads the rows of one sample.
+/// Reader of the rows of one sample.
 pub trait ReadRows: fmt::Debug + Send {
-    /// Rows in the sample's own order: row `first`, which exists, and perhaps some after it, but
-    /// none past the end of its block of 64. Boolean rows are read by whole blocks, so `first` is
-    /// then a multiple of 64.
+    /// Reads row `first`, which must exist, in the sample's own order. The result may contain later rows of
+    /// the same block of 64. Boolean rows are read in whole blocks, so `first` must be a multiple of 64 for
+    /// them.
     ///
     /// # Errors
-    /// [`Interrupt::Unreadable`], or [`Interrupt::Suspended`] where the reading itself was told.
+    /// Returns [`Interrupt::Unreadable`] if the rows cannot be read. Returns [`Interrupt::Suspended`] if the
+    /// reader was told to stop.
     fn rows(&mut self, first: usize) -> Result<Rows<'_>, Interrupt>;
 
-    /// One row that exists, among others perhaps: they, and which of them it is. For rows that are
-    /// read in no order.
+    /// Reads one row that exists, possibly among other rows. Returns these rows and the place of the
+    /// requested row among them. This method suits readers that access rows in any order.
     ///
     /// # Errors
-    /// As for [`Self::rows`].
+    /// See [`Self::rows`].
     fn row(&mut self, row: usize) -> Result<(Rows<'_>, usize), Interrupt>;
 }
 
-/// Up to 64 rows as they are kept.
+/// Up to 64 rows in their stored form.
 #[derive(Clone, Copy, Debug)]
 pub struct Rows<'a> {
-    /// Their features.
+    /// Features of the rows.
     pub features: BlockFeatures<'a>,
-    /// Bit `r` is set when row `r` is positive; all are where there are no labels.
+    /// Bit `r` is set if row `r` is positive. Rows without labels count as positive.
     pub positives: u64,
 }
 
 impl Rows<'_> {
-    /// How many, at least one.
+    /// Number of rows, at least one.
     pub fn count(&self) -> usize {
         self.features.rows()
     }
 }
 
-/// Shows all rows in order with the index of the first of them, until `see` breaks off.
+/// Passes all rows in order to `see`, with the index of the first row of each call. Stops if `see` breaks.
 ///
 /// # Errors
-/// What kept them from being read.
+/// Returns the interrupt if the rows cannot be read.
 pub fn for_each_rows(
     examples: &dyn Examples,
     mut see: impl FnMut(usize, &Rows<'_>) -> ControlFlow<()>,
@@ -154,7 +155,7 @@ impl ReadRows for &Data {
 }
 
 impl<'a> Rows<'a> {
-    /// Of examples in memory, what [`ReadRows::rows`] reads.
+    /// Implements [`ReadRows::rows`] for examples in memory.
     pub fn of(data: &'a Data, first: usize) -> Self {
         let block = first / BLOCK_ROWS;
         let end = ((block + 1) * BLOCK_ROWS).min(data.examples());
@@ -175,7 +176,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Of examples in memory, what [`ReadRows::row`] reads.
+    /// Implements [`ReadRows::row`] for examples in memory.
     pub fn with(data: &'a Data, row: usize) -> (Self, usize) {
         let Features::Real(matrix) = data.features() else {
             let place = row % BLOCK_ROWS;

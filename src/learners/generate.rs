@@ -1,4 +1,7 @@
-//! Examples of a hidden target, drawn block by block: the half-space generator.
+//! The half-space generator: draws examples of a hidden target block by block.
+//!
+//! A [`Plan`] describes the target, the distribution, the noise and the number of examples. [`Generated`] is
+//! the stream that a plan and a seed define. `target.rs` decides which examples are positive.
 
 use rand::Rng;
 
@@ -13,23 +16,24 @@ use super::source::{Presentation, Stream};
 use super::stopping::Sampling;
 use super::target::{Draw, Target};
 
-/// What to draw.
+/// Description of the examples to draw.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    /// The hidden concept.
+    /// Hidden concept that labels the examples.
     pub target: Target,
-    /// From which distribution; only binary weights have a half-space to draw from.
+    /// Distribution of the examples. Only binary weights have a half-space to draw from.
     pub sampling: Sampling,
-    /// How many examples; none for as many as are read.
+    /// Number of examples. `None` means an unlimited stream.
     pub count: Option<u64>,
-    /// The probability that a label is flipped (a half-space example negated), in [0, 1/2].
+    /// Probability that a label is flipped, in [0, 1/2]. A half-space example is negated instead.
     pub noise: f64,
-    /// The probability of a one under [`Sampling::Uniform`], in (0, 1); kept to 32 binary places.
+    /// Probability of a 1 bit under [`Sampling::Uniform`], in (0, 1). The generator truncates this number to
+    /// 32 binary places.
     pub density: f64,
 }
 
 impl Plan {
-    /// Clean examples without end, ones and zeros equally likely.
+    /// Creates a plan for an unlimited stream without noise, whose bits are fair.
     pub fn endless(target: Target, sampling: Sampling) -> Self {
         Self {
             target,
@@ -40,40 +44,40 @@ impl Plan {
         }
     }
 
-    /// The hidden binary weights that a seed draws for `n` bits.
+    /// Draws the hidden binary weights of `n` bits from a seed.
     pub fn random_target(n: usize, seed: Seed) -> Target {
         Target::BinaryWeights(Draw::new(n, seed).bits())
     }
 
-    /// Whether examples are independent draws of the named distribution, as the confidence rules
-    /// assume.
+    /// Whether the examples are independent draws of the named distribution, as the confidence rules assume.
     pub fn is_clean(&self) -> bool {
         self.noise == 0.0 && (self.sampling != Sampling::Uniform || self.density == 0.5)
     }
 }
 
-/// `n` independent fair bits.
+/// Draws `n` independent fair bits.
 pub fn random_vector(n: usize, generator: &mut Generator) -> BitVector {
     let words = (0..bits::words_for(n)).map(|_| generator.next_u64());
     BitVector::from_words(n, words.collect())
 }
 
-/// The stream that a plan and a seed define.
+/// The stream of a plan and a seed.
 #[derive(Debug)]
 pub struct Generated {
     plan: Plan,
     seed: Seed,
     presentation: Presentation,
     buffer: BlockBuffer,
-    /// Where the next block begins, and the one last asked for.
+    /// Places where the next block and the block last requested begin.
     next: Place,
     mark: Place,
 }
 
-/// A place in a drawn stream: what the generators are there.
+/// A place in a generated stream: the states of the generators and the number of examples before this place.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
-    /// Made at the first draw: eight generators take longer to make than a short run to draw from.
+    /// Created at the first draw, because the creation of eight generators takes longer than all draws of a
+    /// short run.
     lanes: Option<Lanes>,
     noise: Generator,
     produced: u64,
@@ -118,10 +122,10 @@ impl Place {
 }
 
 impl Generated {
-    /// The stream of `plan` under `seed`, shown as a learner wants it.
+    /// Creates the stream of `plan` and `seed`, presented in the form that the learner needs.
     ///
     /// # Panics
-    /// When half-space examples are asked of a target that has no half-space.
+    /// Panics if the plan requests half-space examples of a target that has no half-space.
     pub fn new(plan: Plan, seed: Seed, presentation: Presentation) -> Self {
         let is_binary = plan.target.binary_weights().is_some();
         assert!(is_binary || plan.sampling == Sampling::Uniform);
@@ -136,11 +140,11 @@ impl Generated {
         }
     }
 
-    /// All examples of a finite plan as a sample in memory, for learners that reorder them; fewer,
-    /// but some, when `run` is told to stop meanwhile.
+    /// Draws all examples of a finite plan into memory, for learners that reorder them. If `run` is stopped
+    /// in between, the sample is shorter but not empty.
     ///
     /// # Panics
-    /// When the plan is unlimited.
+    /// Panics if the plan is unlimited.
     pub fn materialise(plan: Plan, seed: Seed, run: &Run) -> Data {
         assert!(plan.count.is_some(), "an unlimited plan");
         let is_labelled = plan.sampling == Sampling::Uniform;
@@ -148,7 +152,7 @@ impl Generated {
         let mut positives = Vec::new();
         let mut stream = Self::new(plan, seed, Presentation::Labelled);
         while let Some(block) = stream.draw_block() {
-            // Only the last labelled block is shorter than 64: a plain sequence of masks.
+            // Only the last labelled block has fewer than 64 rows, so the masks join without gaps.
             positives.push(block.positives);
             matrix.push_block(block.bits());
             if run.stop.raised().is_some() {
@@ -163,7 +167,7 @@ impl Generated {
         Data::new(Features::Boolean(matrix), labels)
     }
 
-    /// Where the next block begins.
+    /// Place where the next block begins.
     pub(super) fn place(&self) -> &Place {
         &self.next
     }
@@ -173,7 +177,7 @@ impl Generated {
         self.next = place;
     }
 
-    /// The next block; none after the last example.
+    /// Draws the next block. Returns `None` after the last example.
     fn draw_block(&mut self) -> Option<Block<'_>> {
         let left = self.plan.count.map(|count| count - self.next.produced);
         if left == Some(0) {
@@ -208,7 +212,8 @@ impl Generated {
         })
     }
 
-    /// Draws up to 64 candidates and keeps what the distribution allows; the mask of positives.
+    /// Draws up to 64 candidates and keeps those that the distribution allows. Returns the mask of positive
+    /// rows.
     fn draw(&mut self) -> u64 {
         let n = self.plan.target.n();
         self.draw_bits();
@@ -219,8 +224,8 @@ impl Generated {
                 self.buffer.reflect_rows(negative);
                 u64::MAX
             }
-            // Without ties, reflection maps the cube two to one onto the half-space: exactly
-            // uniform, and no draw is lost.
+            // An odd n has no ties. Reflection then maps the cube two to one onto the half-space, so the
+            // result is exactly uniform and no draw is lost.
             Sampling::UniformPositive if !n.is_multiple_of(2) => {
                 self.buffer.reflect_rows(negative);
                 u64::MAX
@@ -247,7 +252,7 @@ impl Generated {
         }
     }
 
-    /// The mask of rows that noise falls on: one uniform draw in [0, 1) a row.
+    /// Returns the mask of noisy rows. Each row takes one uniform draw in [0, 1).
     fn noisy_rows(&mut self, rows: usize) -> u64 {
         if self.plan.noise == 0.0 {
             return 0;
@@ -318,7 +323,7 @@ mod tests {
         (0..matrix.rows()).map(|row| matrix.row(row)).collect()
     }
 
-    /// Pearson's statistic of the counts of `n`-bit rows against expected weights.
+    /// Pearson's statistic of the counts of `n`-bit rows against the expected weights.
     fn chi_squared(plan: &Plan, weight: impl Fn(usize) -> f64) -> (f64, usize) {
         let n = plan.target.n();
         let drawn = rows(plan.clone(), 3);
@@ -343,7 +348,7 @@ mod tests {
         (statistic, cells - 1)
     }
 
-    /// The statistic has mean `cells` and variance `2 cells`; the seeds are fixed.
+    /// The statistic has mean `cells` and variance `2 cells`. The seeds are fixed.
     fn is_plausible((statistic, cells): (f64, usize)) -> bool {
         let cells = cells as f64;
         (statistic - cells).abs() < 5.0 * (2.0 * cells).sqrt()

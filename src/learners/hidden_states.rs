@@ -1,9 +1,12 @@
-//! Odd whole numbers behind binary weights: a weight is the sign of its hidden state, and only a
-//! state that examples have pushed far from zero holds its weight against a few that disagree.
+//! Hidden states: one odd whole number per binary weight, whose sign is the weight.
 //!
-//! C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, "Efficient supervised learning in networks
-//! with binary synapses", PNAS 104 (2007) 11079-11084. There the states are bounded; here they are
-//! 64-bit numbers that no run fills.
+//! Each example on which a learner updates moves the states. Only a state far from zero keeps its weight
+//! against several examples that disagree. The learners `sbpi` and `clipped-perceptron` share these updates
+//! and decide when to apply them.
+//!
+//! C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, "Efficient supervised learning in networks with binary
+//! synapses", PNAS 104 (2007) 11079-11084. The states of the paper are bounded. Here the states are 64-bit
+//! numbers, which no run is long enough to overflow.
 
 use crate::bits::{self, BitVector, WORD_BITS};
 
@@ -16,21 +19,21 @@ use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 /// Hidden states and the weights that are their signs.
 #[derive(Clone, Debug)]
 pub struct HiddenStates {
-    /// Odd, so that none is 0.
+    /// Odd numbers, so that no state is 0.
     states: Vec<i64>,
     weights: BitVector,
-    /// Room for one example, and for a mask.
+    /// Buffers for one example and for a mask.
     row: Vec<u64>,
     mask: Vec<u64>,
 }
 
 impl HiddenStates {
-    /// `n` states, each 1 or -1 at random.
+    /// Creates `n` states of 1 or -1 at random.
     pub fn random(n: usize, random: &mut Generator) -> Self {
         Self::of(random_vector(n, random))
     }
 
-    /// States as near to zero as those of these weights can be: each 1 or -1.
+    /// Creates the states nearest to zero with the given weights as signs. Each state is 1 or -1.
     pub fn of(weights: BitVector) -> Self {
         let n = weights.n();
         let state = |j| if weights.get(j) { 1 } else { -1 };
@@ -42,17 +45,17 @@ impl HiddenStates {
         }
     }
 
-    /// The number of weights.
+    /// Number of weights.
     pub fn n(&self) -> usize {
         self.weights.n()
     }
 
-    /// The signs of the states.
+    /// Signs of the states.
     pub fn weights(&self) -> &BitVector {
         &self.weights
     }
 
-    /// Moves every state by 2 towards a half-space example; whether a weight changed by it.
+    /// Moves every state by 2 towards a half-space example. Returns whether a weight changed.
     pub fn follow(&mut self, block: &Block<'_>, row: usize) -> Update {
         block.bits().copy_row(row, &mut self.row);
         bits::add_signed(&mut self.states, &self.row, 2);
@@ -64,7 +67,7 @@ impl HiddenStates {
         Update::Changed
     }
 
-    /// Moves the states whose weights agree with an example by 2 away from zero.
+    /// Moves each state whose weight agrees with the example by 2 away from zero.
     pub fn hold_agreeing(&mut self, block: &Block<'_>, row: usize) {
         block.bits().copy_row(row, &mut self.row);
         let signs = self.weights.words();
@@ -75,11 +78,11 @@ impl HiddenStates {
         for (mask, (bits, signs)) in self.mask.iter_mut().zip(self.row.iter().zip(signs)) {
             *mask = !(bits | signs);
         }
-        // Bits past the last weight count for nothing.
+        // `add_selected` ignores the bits of the mask past the last weight.
         bits::add_selected(&mut self.states, &self.mask, -2);
     }
 
-    /// Moves state `j`, from 0, by 2 away from zero.
+    /// Moves state `j` by 2 away from zero. `j` counts from 0.
     pub fn hold(&mut self, j: usize) {
         self.states[j] += if self.weights.get(j) { 2 } else { -2 };
     }
@@ -89,10 +92,10 @@ impl HiddenStates {
         snapshot.numbers(self.states.iter().map(|state| state.cast_unsigned()));
     }
 
-    /// Takes over states that were written.
+    /// Restores states that [`Self::snapshot`] wrote.
     ///
     /// # Errors
-    /// When one is missing, or even.
+    /// Returns an error if a state is missing or even.
     pub fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
         let states = snapshot.numbers(self.n())?.into_iter();
         self.states = states.map(u64::cast_signed).collect();
@@ -104,7 +107,7 @@ impl HiddenStates {
     }
 }
 
-/// A bit a state: 1 for a positive one.
+/// Returns one bit per state, which is 1 for a positive state.
 fn signs(states: &[i64]) -> Vec<u64> {
     let word = |states: &[i64]| {
         let places = states.iter().enumerate();

@@ -1,13 +1,13 @@
-//! Which examples are held out: a uniformly random subset of a fixed size, drawn from the seed.
+//! Selection of the examples that are held out: a uniformly random subset of fixed size, drawn from the seed.
 //!
-//! The examples are decided on in their order, each held out with probability (how many are still
-//! wanted) / (how many are still to come): every subset of that size is equally likely, and nothing
-//! is kept in memory. C. T. Fan, M. E. Muller and I. Rezucha, Development of sampling plans by using
-//! sequential (item by item) selection techniques and digital computers (1962).
+//! The selection visits the examples in their order. Each example is held out with probability (examples
+//! still needed) / (examples still to come). Every subset of that size is then equally likely, and memory
+//! does not grow with the sample. C. T. Fan, M. E. Muller and I. Rezucha, Development of sampling plans by
+//! using sequential (item by item) selection techniques and digital computers (1962).
 //!
-//! The subset depends on the seed and the number of examples alone, so it is the same however the
-//! examples are kept. Of independent examples of one distribution, those that are left are so too:
-//! what the confidence rules assume goes on to hold of them.
+//! The subset depends only on the seed and on the number of examples. Stored and generated examples therefore
+//! give the same subset. If the examples are independent draws of one distribution, the remaining examples
+//! are so too. The assumption of the confidence rules therefore still holds.
 
 use rand::RngExt;
 
@@ -20,7 +20,7 @@ use super::run::Interrupt;
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Stream;
 
-/// A sample in two parts.
+/// A division of a sample into two parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holdout {
     examples: u64,
@@ -31,17 +31,15 @@ pub struct Holdout {
 /// A part of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// What the learner is shown.
+    /// The part that the learner sees.
     Shown,
-    /// What it never sees.
+    /// The part that is held out from the learner.
     HeldOut,
 }
 
 impl Holdout {
-    /// Holds out this share of so many examples, to the nearest whole number of them.
-    ///
-    /// # Errors
-    /// `None` when one of the parts would be empty.
+    /// Holds out the fraction `share` of the examples, rounded to a whole number of examples. Returns `None`
+    /// if one of the parts would be empty.
     pub fn new(share: f64, examples: u64, seed: Seed) -> Option<Self> {
         let held_out = (share * examples as f64).round() as u64;
         (1..examples).contains(&held_out).then_some(Self {
@@ -51,7 +49,7 @@ impl Holdout {
         })
     }
 
-    /// How many examples a part has.
+    /// Number of examples of a part.
     pub fn count(&self, part: Part) -> u64 {
         match part {
             Part::Shown => self.examples - self.held_out,
@@ -59,10 +57,10 @@ impl Holdout {
         }
     }
 
-    /// The rows of a part, in order.
+    /// Row numbers of a part in ascending order.
     ///
     /// # Panics
-    /// When there are 2^32 examples or more.
+    /// Panics if there are 2^32 examples or more.
     pub fn rows(&self, part: Part) -> Vec<u32> {
         let mut choice = self.choice();
         let mut rows = Vec::with_capacity(self.count(part) as usize);
@@ -71,7 +69,7 @@ impl Holdout {
         rows
     }
 
-    /// A part of what a finite plan draws.
+    /// Creates the stream of a part of a finite generated stream.
     pub fn of_drawn(self, part: Part, drawn: Generated) -> PartOfDrawn {
         PartOfDrawn {
             bits: BlockBuffer::new(drawn.n()),
@@ -92,7 +90,7 @@ impl Holdout {
     }
 }
 
-/// Decides on one example after the other.
+/// Assigns one example after another to a part.
 #[derive(Clone)]
 struct Choice {
     to_come: u64,
@@ -113,13 +111,13 @@ impl Choice {
     }
 }
 
-/// A part of a drawn stream.
+/// Stream of a part of a generated stream.
 pub struct PartOfDrawn {
     drawn: Generated,
     holdout: Holdout,
     part: Part,
     choice: Choice,
-    /// What both were before the block last asked for.
+    /// State of `drawn` and `choice` before the block last requested.
     mark: (Place, Choice),
     bits: BlockBuffer,
 }
@@ -184,7 +182,7 @@ impl Stream for PartOfDrawn {
     }
 }
 
-/// The bits of `word` where `kept` has ones, moved together.
+/// Moves the bits of `word` at the ones of `kept` to the lowest places.
 fn together(word: u64, kept: u64) -> u64 {
     let (mut gathered, mut count) = (0, 0);
     let mut left = kept;
@@ -227,7 +225,7 @@ mod tests {
             assert_eq!(all, [0, 1, 2, 3, 4]);
             *counts.entry(held_out).or_insert(0_u64) += 1;
         }
-        // Ten subsets; Pearson's statistic has nine degrees of freedom, and the seeds are fixed.
+        // There are ten subsets, so Pearson's statistic has nine degrees of freedom. The seeds are fixed.
         let expected = runs as f64 / 10.0;
         let terms = counts
             .values()

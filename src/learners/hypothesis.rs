@@ -1,4 +1,8 @@
-//! What a learner answers with, and how it decides.
+//! Hypotheses of all kinds of learner, and their decisions on examples.
+//!
+//! A [`Hypothesis`] contains everything that a prediction needs. Each kind of weights has a file of its own
+//! with the arithmetic of the score. This file selects the kind and owns the decision of binary weights. Only
+//! the rules of the learners change a hypothesis.
 
 use std::ops::Range;
 
@@ -16,32 +20,33 @@ use super::linear::LinearWeights;
 use super::run::{Interrupt, StopFlag};
 use super::winnow_weights::WinnowWeights;
 
-/// A hypothesis: all that is needed to predict.
+/// A hypothesis: the data that a prediction needs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Hypothesis {
-    /// Weights in {-1, +1}; prediction +1 iff the inner product in the signed reading is >= 0.
+    /// Weights in {-1, +1}. The prediction is +1 iff the inner product in the signed reading is >= 0.
     BinaryWeights(BitVector),
-    /// Integer or real weights with an optional bias; prediction +1 iff the score is >= 0.
+    /// Integer or real weights with an optional bias. The prediction is +1 iff the score is >= 0.
     Linear(LinearWeights),
-    /// Powers of one base; prediction +1 iff those of the active features reach a threshold.
+    /// Powers of one base. The prediction is +1 iff the powers of the active features sum to at least a
+    /// threshold.
     Winnow(WinnowWeights),
-    /// The same over all nonempty monotone monomials of the features.
+    /// Powers of one base over all nonempty monotone monomials of the features.
     KernelWinnow(KernelWinnowWeights),
-    /// Labelled examples under a kernel; prediction +1 iff the sum of their kernels with the
-    /// example, each with its label's sign, is >= 0.
+    /// Labelled examples under a kernel. The score sums the kernels of these examples with the new example,
+    /// each with the sign of its label. The prediction is +1 iff the score is >= 0.
     Kernel(KernelExpansion),
-    /// Weights in [0, 1] less an inhibition; prediction +1 iff the mean of their products with the
-    /// features reaches a threshold.
+    /// Weights in [0, 1] with an inhibition. The prediction is +1 iff the mean product of inhibited weights
+    /// and features reaches a threshold.
     Bounded(BoundedWeights),
 }
 
-/// What a hypothesis says of one example.
+/// Decision of a hypothesis on one example.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decision {
-    /// The number that decided.
+    /// The number that decides the prediction.
     pub score: Score,
-    /// The prediction: +1 iff the score is at least the hypothesis's threshold, which is 0 unless
-    /// its kind has another.
+    /// The prediction. Positive iff the score is at least the threshold of the hypothesis, which is 0 for
+    /// most kinds.
     pub is_positive: bool,
 }
 
@@ -50,14 +55,14 @@ pub struct Decision {
 pub enum Score {
     /// Exact.
     Integer(i64),
-    /// Exact, beyond 64 bits.
+    /// Exact, and larger than 64 bits.
     Large(BigInt),
-    /// Exact, in lowest terms; the denominator exceeds 1.
+    /// Exact, in lowest terms with a denominator above 1.
     Fraction {
         numerator: BigInt,
         denominator: BigUint,
     },
-    /// Of weights that are real by definition.
+    /// Score of weights that are real by definition.
     Real(f64),
 }
 
@@ -89,7 +94,7 @@ impl From<f64> for Decision {
 }
 
 impl Hypothesis {
-    /// Features an example must have.
+    /// Number of features that an example must have.
     pub fn n(&self) -> usize {
         match self {
             Self::BinaryWeights(weights) => weights.n(),
@@ -101,7 +106,7 @@ impl Hypothesis {
         }
     }
 
-    /// About how many words of work one decision takes.
+    /// Approximate number of words of work per decision.
     pub fn words_of_work(&self) -> u64 {
         match self {
             Self::BinaryWeights(weights) => bits::words_for(weights.n()) as u64,
@@ -113,7 +118,7 @@ impl Hypothesis {
         }
     }
 
-    /// Whether real-valued examples can be predicted.
+    /// Whether the hypothesis accepts real-valued examples.
     pub fn takes_real(&self) -> bool {
         match self {
             Self::Linear(weights) => weights.takes_real(),
@@ -124,7 +129,8 @@ impl Hypothesis {
         }
     }
 
-    /// Whether Boolean examples can be predicted as bits, in the hypothesis's own reading.
+    /// Whether the hypothesis reads Boolean examples as bits. A hypothesis over real features needs them as
+    /// values.
     pub fn reads_bits(&self) -> bool {
         match self {
             Self::Linear(weights) => !weights.takes_real(),
@@ -132,11 +138,11 @@ impl Hypothesis {
         }
     }
 
-    /// Whether all these examples, which have its n, can be decided in bounded time; if not, which
-    /// cannot, and why.
+    /// Checks that all examples can be decided in bounded time. The number of features must match. The inner
+    /// error states which limit the examples exceed.
     ///
     /// # Errors
-    /// What kept the examples from being read.
+    /// Returns the interrupt if the examples cannot be read.
     pub fn check_examples(&self, examples: &dyn Examples) -> Result<Result<(), String>, Interrupt> {
         match self {
             Self::KernelWinnow(weights) => kernel_winnow::check_examples(weights, examples),
@@ -144,8 +150,8 @@ impl Hypothesis {
         }
     }
 
-    /// What is said of rows `rows` of a block, appended to `out`; less, or anything, once `stop` is
-    /// raised: whoever asks looks at the flag before believing the answer.
+    /// Appends the decisions on rows `rows` of a block to `out`. Once `stop` is raised, decisions may be
+    /// missing or wrong, so the caller must check the flag before using them.
     pub fn decide(
         &self,
         block: &Block<'_>,
@@ -185,8 +191,8 @@ impl Hypothesis {
         }
     }
 
-    /// The mask of the rows of a block that the hypothesis gets wrong. Once `stop` is raised any
-    /// mask will do: whoever asks looks at the flag before believing the answer.
+    /// Returns the mask of the rows of a block on which the hypothesis is wrong. Once `stop` is raised, the
+    /// mask may be wrong, so the caller must check the flag before using the mask.
     pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         match self {
             Self::BinaryWeights(weights) => {
@@ -204,11 +210,12 @@ impl Hypothesis {
     }
 }
 
-/// When a binary hypothesis errs on a half-space example: row `r` is a mistake iff its Hamming
-/// distance to the weights, plus bit `r` of the second number, exceeds the first.
+/// Returns the limit and the tie mask that decide when binary weights make a mistake on a half-space example.
+/// Row `r` is a mistake iff its Hamming distance to the weights plus bit `r` of the tie mask exceeds the
+/// limit.
 ///
-/// <w, u> = n - 2 d, so a mistake on a positive example is 2 d > n; a reflected negative one is
-/// also a mistake at 2 d = n, which only an even n allows.
+/// <w, u> = n - 2 d, so a positive example is a mistake iff 2 d > n. A reflected negative example is a
+/// mistake also at 2 d = n, which is possible only for even n.
 pub fn half_space_limits(n: usize, reflected: u64) -> (u32, u64) {
     let ties = if n.is_multiple_of(2) { reflected } else { 0 };
     ((n / 2) as u32, ties)

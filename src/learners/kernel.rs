@@ -1,12 +1,11 @@
-//! The kernels over conjunctions, in exact integers: how many conjunctions two examples both
-//! satisfy.
+//! Kernels over conjunctions, in exact integers: the number of conjunctions that two examples both satisfy.
 //!
-//! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for
-//! on-line learning algorithms" (2005), section 2. A conjunction of literals is satisfied by both
-//! examples iff each of its literals is; with c literals that both satisfy there are 2^c such
-//! conjunctions, the empty one included, and sum over l <= k of C(c, l) with at most k literals.
-//! Among all conjunctions c is the number of coordinates in which the examples are the same; among
-//! monotone ones, without negated literals, the number of coordinates in which both are 1.
+//! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for on-line
+//! learning algorithms" (2005), section 2. Two examples satisfy a conjunction of literals if and only if
+//! they satisfy each of the literals. If c literals are satisfied by both, there are 2^c such conjunctions,
+//! including the empty one. With at most k literals, their number is the sum over l <= k of C(c, l). For
+//! all conjunctions, c is the number of coordinates in which the examples agree. For monotone conjunctions,
+//! which have no negated literals, c is the number of coordinates in which both are 1.
 
 use std::sync::OnceLock;
 
@@ -17,18 +16,18 @@ use crate::bits::{self, BLOCK_ROWS, BitBlock};
 use super::run::StopFlag;
 use super::wide::Wide;
 
-/// Bytes that the table of a kernel of bounded size may take.
+/// The largest size in bytes of the table for a kernel with a limit on literals.
 pub const TABLE_BYTES_MAX: u64 = 1 << 28;
 
-/// Values computed, and bins summed, between two looks at the stop flag.
+/// Values computed and histogram bins summed between two looks at the stop flag.
 const VALUES_BETWEEN_LOOKS: usize = 256;
 
-/// Which conjunctions a kernel counts.
+/// The conjunctions that a kernel counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conjunctions {
-    /// Those of literals, negated or not.
+    /// Conjunctions of literals, negated or not.
     All,
-    /// Those of variables.
+    /// Conjunctions of variables without negation.
     Monotone,
 }
 
@@ -38,43 +37,45 @@ pub struct Kernel {
     n: usize,
     conjunctions: Conjunctions,
     max_literals: Option<u64>,
-    /// K(c) for c = 0..=n, made when it is first needed; none for a power of two.
+    /// K(c) for c = 0..=n, computed on first use. A kernel without a limit on literals needs no table,
+    /// because K(c) = 2^c.
     table: OnceLock<Table>,
 }
 
-/// A kernel whose values would take too much room.
+/// The values of a kernel would take too much memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the values of this kernel at n = {n} would take {bytes} bytes, more than {TABLE_BYTES_MAX}: \
      fewer literals do, or null"
 )]
 pub struct TableTooLarge {
-    /// Features an example.
+    /// Features per example.
     pub n: usize,
-    /// At most so many.
+    /// An upper bound on the bytes of the table.
     pub bytes: u64,
 }
 
-/// Whole numbers of one width, one after the other.
+/// Whole numbers of equal width, stored one after the other.
 #[derive(Clone, Debug)]
 struct Table {
     words_per_value: usize,
     words: Vec<u64>,
 }
 
-/// For each number of satisfied literals, the labels' sum over the support vectors that share so
-/// many with an example.
+/// For each number of satisfied literals, the sum of the labels of the support vectors that share this
+/// number of literals with an example.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    /// By what the bit core counts: places in which both are 1, or in which they differ.
+    /// Indexed by the count of the bit kernels: coordinates in which both are 1, or coordinates in which
+    /// they differ.
     sums: Vec<i32>,
 }
 
 impl Kernel {
-    /// A kernel over examples of `n >= 1` bits; `max_literals`, if given, is at least 1.
+    /// A kernel over examples of `n >= 1` bits. If given, `max_literals` is at least 1.
     ///
     /// # Errors
-    /// When the values would take more than [`TABLE_BYTES_MAX`].
+    /// An error if the values would take more than [`TABLE_BYTES_MAX`].
     pub fn new(
         n: usize,
         conjunctions: Conjunctions,
@@ -94,28 +95,28 @@ impl Kernel {
         Ok(kernel)
     }
 
-    /// Features an example.
+    /// Features per example.
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// Which conjunctions it counts.
+    /// The conjunctions that the kernel counts.
     pub fn conjunctions(&self) -> Conjunctions {
         self.conjunctions
     }
 
-    /// How many literals a conjunction may have; none for any number.
+    /// The largest number of literals in a conjunction. None for any number.
     pub fn max_literals(&self) -> Option<u64> {
         self.max_literals
     }
 
-    /// The most literals a conjunction may have, where that excludes any.
+    /// The limit on literals, if the limit excludes any conjunction.
     fn literals_below_n(&self) -> Option<u64> {
         self.max_literals.filter(|&k| k < self.n as u64)
     }
 
-    /// A bound on the bits of a value: there are at most (n + 1)^k conjunctions of k literals, and
-    /// 2^n of any number.
+    /// An upper bound on the bits of a value. There are at most (n + 1)^k conjunctions of at most k
+    /// literals, and at most 2^n shared conjunctions of any size.
     fn value_bits_max(&self) -> usize {
         let unbounded = self.n + 1;
         match self.literals_below_n() {
@@ -127,7 +128,7 @@ impl Kernel {
         }
     }
 
-    /// How many words the sum over a histogram takes about.
+    /// The approximate number of words that a sum over a histogram reads.
     pub fn words_of_sum(&self) -> u64 {
         match self.literals_below_n() {
             None => self.n as u64 + 1,
@@ -135,7 +136,7 @@ impl Kernel {
         }
     }
 
-    /// Room for a sum of fewer than 2^20 values with signs.
+    /// Zero, with space for a signed sum of fewer than 2^20 values.
     pub fn zero(&self) -> Wide {
         Wide::zero(self.value_bits_max() + 21)
     }
@@ -147,8 +148,8 @@ impl Kernel {
         }
     }
 
-    /// Counts the rows of a block from `first` on with their labels; bit r of `positives` is set
-    /// where row r has the label +1.
+    /// Counts the rows of a block from `first` on with their labels. Bit r of `positives` is set if row r
+    /// has the label +1.
     pub fn count(
         &self,
         block: BitBlock<'_>,
@@ -169,8 +170,8 @@ impl Kernel {
         }
     }
 
-    /// Adds the sum over a histogram, which it empties, to `score`. False, with `score` unchanged
-    /// or spoilt, when it was told to stop.
+    /// Adds the sum over a histogram to `score` and empties the histogram. Returns false if the computation
+    /// was told to stop. In that case `score` is invalid.
     pub fn add(&self, histogram: &mut Histogram, score: &mut Wide, stop: &StopFlag) -> bool {
         let table = match self.literals_below_n() {
             None => None,
@@ -212,7 +213,7 @@ impl Kernel {
         value(literals as u64, self.literals_below_n())
     }
 
-    /// The table, made now if need be; none when told to stop.
+    /// The table, which is computed if necessary. None if the computation was told to stop.
     fn table(&self, k: u64, stop: &StopFlag) -> Option<&Table> {
         if let Some(table) = self.table.get() {
             return Some(table);
@@ -223,7 +224,7 @@ impl Kernel {
 }
 
 impl PartialEq for Kernel {
-    /// Whether its table is made does not count.
+    /// Compares the kernels regardless of their tables.
     fn eq(&self, other: &Self) -> bool {
         let parts = |kernel: &Self| (kernel.n, kernel.conjunctions, kernel.max_literals);
         parts(self) == parts(other)
@@ -231,9 +232,9 @@ impl PartialEq for Kernel {
 }
 
 impl Table {
-    /// The sums over l <= k of C(c, l), for c = 0..=n. Each follows from the one before: of the
-    /// subsets of c + 1 things those with the last thing are subsets of c with one member fewer,
-    /// so that K(c + 1) = 2 K(c) - C(c, k).
+    /// The sums K(c) over l <= k of C(c, l) for c = 0..=n. K(c + 1) counts the subsets of c + 1 things with
+    /// at most k members. The subsets with the last thing are subsets of c things with one member fewer.
+    /// Therefore K(c + 1) = 2 K(c) - C(c, k).
     fn new(n: usize, k: u64, words_per_value: usize, stop: &StopFlag) -> Option<Self> {
         let mut words = vec![0; (n + 1) * words_per_value];
         let mut value = BigUint::from(1_u32);
@@ -247,7 +248,7 @@ impl Table {
             }
             let next = literals as u64 + 1;
             value = (value << 1) - &binomial;
-            // C(c + 1, k) = C(c, k) (c + 1) / (c + 1 - k), from C(k, k) = 1 on.
+            // C(c + 1, k) = C(c, k) (c + 1) / (c + 1 - k), starting from C(k, k) = 1.
             binomial = match next.checked_sub(k) {
                 None => binomial,
                 Some(0) => BigUint::from(1_u32),
@@ -265,7 +266,7 @@ impl Table {
     }
 }
 
-/// How many conjunctions of at most `max_literals` of `literals` literals there are.
+/// The number of conjunctions that have at most `max_literals` of `literals` literals.
 fn value(literals: u64, max_literals: Option<u64>) -> BigUint {
     let Some(k) = max_literals.filter(|&k| k < literals) else {
         return BigUint::from(1_u32) << literals;
@@ -311,7 +312,7 @@ mod tests {
         assert!(kernel(1 << 20, Some(200)).is_err());
         assert!(kernel(1 << 20, None).is_ok());
         assert!(kernel(40_000, Some(20_000)).is_ok());
-        // As many literals as features exclude no conjunction, and need no table.
+        // A limit of n literals excludes no conjunction and needs no table.
         assert!(kernel(1 << 20, Some(1 << 20)).is_ok());
     }
 

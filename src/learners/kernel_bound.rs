@@ -1,10 +1,10 @@
-//! Novikoff's bound in the space of all conjunctions: R^2 |u|^2 / xi^2 with R^2 = max K(x, x),
-//! |u|^2 the sum of L(v) score(v) over the support vectors v of u, and xi = min y score(x), all in
-//! exact integers.
+//! Novikoff's bound in the space of all conjunctions: R^2 |u|^2 / xi^2 with R^2 = max K(x, x), |u|^2 the
+//! sum of L(v) score(v) over the support vectors v of u, and xi = min y score(x). All numbers are exact
+//! integers.
 //!
-//! Any strict separator bounds any run. Where a positive example lies on the final hyperplane
-//! (xi = 0) a copy is taught on, also from scores of 0, for a few more passes, which the run's
-//! counts do not include; as for linear weights.
+//! Any strict separator bounds the mistakes of any run. If a positive example lies on the final hyperplane,
+//! xi = 0. In that case a copy of the hypothesis learns for a few more passes and also learns from scores
+//! of 0, as for linear weights. The counts of the run do not include these passes.
 
 use num_bigint::{BigInt, BigUint};
 
@@ -17,11 +17,11 @@ use super::source::Stream;
 
 const THEOREM: &str = "Novikoff";
 
-/// The bound for the mistakes of `counts` on the examples of `stream`, all of which `expansion`
-/// gets right.
+/// The bound for the mistakes in `counts` on the examples of `stream`, which `expansion` classifies
+/// correctly.
 ///
 /// # Errors
-/// The interrupt that cut the passes over the examples short.
+/// The interrupt that stopped the passes over the examples.
 pub fn bound(
     expansion: &KernelExpansion,
     stream: &mut dyn Stream,
@@ -68,17 +68,17 @@ pub fn bound(
     })
 }
 
-/// What a pass over the sample came to.
+/// The result of a pass over the sample.
 enum Pass {
     /// Every example lies strictly on its side.
     Strict(Extremes),
-    /// Some did not, and were learnt.
+    /// Some examples did not, and the separator learnt them.
     Taught,
-    /// Some did not, and there is no room to learn them.
+    /// Some examples did not, and the support is full.
     Full,
 }
 
-/// The extremes of a sample under a separator.
+/// The largest norm and the smallest margin of a sample under a separator.
 struct Extremes {
     /// R^2.
     radius_squared: BigUint,
@@ -86,7 +86,7 @@ struct Extremes {
     margin: BigInt,
 }
 
-/// A hypothesis on its way to separate strictly.
+/// A hypothesis that learns until it separates strictly.
 struct Separator<'a> {
     expansion: KernelExpansion,
     scores: KernelScores,
@@ -137,7 +137,7 @@ impl Separator<'_> {
                 sum += self.margin(&block, row)?;
             }
         }
-        // A square of a norm: the sign is left behind.
+        // The sum is a squared norm, so the magnitude is the sum itself.
         Ok(sum.into_parts().1)
     }
 

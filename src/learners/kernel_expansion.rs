@@ -1,9 +1,9 @@
-//! What the kernel perceptron knows: the examples that it got wrong, with their labels, and how
-//! they decide. The score of x is the sum of L(v) K(v, x) over those examples v, exactly.
+//! The hypothesis of the kernel perceptron: the support vectors, which are the mistaken examples with their
+//! labels. The exact score of x is the sum of L(v) K(v, x) over the support vectors v with labels L(v).
 //!
-//! An example meets the support vectors block by block at the speed of the bit core. How many
-//! literals each shares with it goes into a histogram, and only the sum over the histogram, n + 1
-//! terms however many vectors there are, needs wide integers.
+//! The bit kernels compare an example with the support vectors block by block. A histogram counts the
+//! shared literals. Only the sum over the histogram needs wide integers. This sum has n + 1 terms for any
+//! number of support vectors.
 
 use std::ops::Range;
 
@@ -15,14 +15,14 @@ use super::kernel::{Histogram, Kernel};
 use super::run::StopFlag;
 use super::wide::Wide;
 
-/// The most support vectors.
+/// The largest number of support vectors.
 pub const SUPPORT_MAX: usize = 1_000_000;
 
-/// The most characters of all support vectors, each counted as n + 20: a model
-/// must fit a document that can be sent.
+/// The largest number of characters of all support vectors, at n + 20 characters each. A model must fit
+/// into a document that a client can send.
 pub const CHARACTERS_MAX: usize = 1 << 28;
 
-/// Characters that a document spends on a support vector besides its bits.
+/// Characters of a support vector in a document besides its bits.
 const CHARACTERS_BESIDE: usize = 20;
 
 /// Words compared between two looks at the stop flag.
@@ -33,22 +33,22 @@ const WORDS_BETWEEN_LOOKS: usize = 1 << 20;
 pub struct KernelExpansion {
     kernel: Kernel,
     support: BitMatrix,
-    /// The labels of each block of 64: bit r is set where row r is labelled +1.
+    /// The labels of each block of 64: bit r is set if row r has the label +1.
     positives: Vec<u64>,
 }
 
-/// Why a support vector cannot be added: there are as many as there may be.
+/// The limit that prevents another support vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub enum SupportLimit {
-    /// [`SUPPORT_MAX`].
+    /// The limit [`SUPPORT_MAX`].
     Vectors,
-    /// [`CHARACTERS_MAX`].
+    /// The limit [`CHARACTERS_MAX`].
     Characters,
 }
 
 impl SupportLimit {
-    /// Which limit it is.
+    /// A description of the limit.
     pub fn text(self) -> &'static str {
         match self {
             Self::Vectors => "a kernel model ends at 10^6 support vectors",
@@ -58,7 +58,7 @@ impl SupportLimit {
 }
 
 impl KernelExpansion {
-    /// The score 0 for every example.
+    /// An empty list, which scores every example 0.
     pub fn new(kernel: Kernel) -> Self {
         Self {
             support: BitMatrix::new(kernel.n()),
@@ -67,10 +67,10 @@ impl KernelExpansion {
         }
     }
 
-    /// Bytes that the expansion may grow to with so many support vectors.
+    /// Bytes that the expansion may grow to with `vectors` support vectors.
     pub fn grown_bytes(&self, vectors: u64) -> u64 {
         let words = words_for(self.kernel.n()) as u64 + 1;
-        // A vector that grows is twice as long, and the old one is there meanwhile.
+        // A growing vector doubles its size, and the old memory exists until the copy is complete.
         3 * 8 * words * vectors.min(SUPPORT_MAX as u64)
     }
 
@@ -79,27 +79,27 @@ impl KernelExpansion {
         &self.kernel
     }
 
-    /// How many support vectors there are.
+    /// The number of support vectors.
     pub fn len(&self) -> usize {
         self.support.rows()
     }
 
-    /// Whether there are none.
+    /// Whether there are no support vectors.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The support vectors, in the order in which they were added.
+    /// The support vectors in the order in which they were added.
     pub fn support(&self) -> &BitMatrix {
         &self.support
     }
 
-    /// Whether support vector `index` is labelled +1.
+    /// Whether support vector `index` has the label +1.
     pub fn is_positive(&self, index: usize) -> bool {
         self.positives[index / BLOCK_ROWS] >> (index % BLOCK_ROWS) & 1 == 1
     }
 
-    /// The labels of block `index` of the support vectors: bit r is set where row r is labelled +1.
+    /// The labels of block `index` of the support vectors: bit r is set if row r has the label +1.
     pub fn labels(&self, index: usize) -> u64 {
         self.positives[index]
     }
@@ -107,7 +107,7 @@ impl KernelExpansion {
     /// Adds a support vector, given by its words.
     ///
     /// # Errors
-    /// When there are as many as there may be.
+    /// The limit that the list has reached.
     pub fn push(&mut self, example: &[u64], is_positive: bool) -> Result<(), SupportLimit> {
         let (index, n) = (self.len(), self.kernel.n());
         if index >= SUPPORT_MAX {
@@ -124,13 +124,13 @@ impl KernelExpansion {
         Ok(())
     }
 
-    /// About how many words of work one score takes.
+    /// The approximate number of words of work for one score.
     pub fn words_of_work(&self) -> u64 {
         let compared = self.support.words_per_row() as u64 * self.len() as u64;
         compared + self.kernel.words_of_sum()
     }
 
-    /// Room for scoring one example.
+    /// Memory for scoring one example.
     pub fn scratch(&self) -> Scratch {
         Scratch {
             histogram: self.kernel.histogram(),
@@ -139,8 +139,8 @@ impl KernelExpansion {
         }
     }
 
-    /// Adds to `score` what the support vectors from `first` on say of an example, given by its
-    /// words. False, with `score` spoilt, when it was told to stop.
+    /// Adds the terms of the support vectors from `first` on to the `score` of an example, given by its
+    /// words. Returns false if the computation was told to stop. In that case `score` is invalid.
     pub fn add_score(
         &self,
         first: usize,
@@ -161,8 +161,8 @@ impl KernelExpansion {
         self.kernel.add(histogram, score, stop)
     }
 
-    /// The prediction for each of `rows`, with its exact score, appended to `out`; fewer once `stop`
-    /// is raised.
+    /// Appends the prediction and the exact score of each of `rows` to `out`. Appends fewer predictions if
+    /// `stop` is raised.
     pub fn decide(
         &self,
         block: &Block<'_>,
@@ -182,7 +182,7 @@ impl KernelExpansion {
         }
     }
 
-    /// The mask of the rows of a block that it gets wrong; any mask once `stop` is raised.
+    /// The mask of the rows of a block that the expansion classifies wrongly. Any mask if `stop` is raised.
     pub fn mistakes(&self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         let mut scratch = self.scratch();
         let mut mask = 0;
@@ -197,7 +197,7 @@ impl KernelExpansion {
     }
 }
 
-/// Room for scoring one example.
+/// Memory for scoring one example.
 #[derive(Clone, Debug)]
 pub struct Scratch {
     histogram: Histogram,
@@ -206,7 +206,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// Scores one row anew. False when it was told to stop.
+    /// Computes the score of one row. Returns false if the computation was told to stop.
     fn score(
         &mut self,
         expansion: &KernelExpansion,
@@ -232,7 +232,7 @@ mod tests {
     use num_bigint::BigInt;
     use proptest::prelude::*;
 
-    /// K for each number of shared literals: sums over the rows of Pascal's triangle.
+    /// K for each number of shared literals, from sums over the rows of Pascal's triangle.
     fn values(kernel: &Kernel) -> Vec<BigInt> {
         let mut row = vec![BigInt::from(1)];
         let of_row = |row: &[BigInt]| {
@@ -291,7 +291,7 @@ mod tests {
         ) -> (Kernel, Vec<(BitVector, bool)>) {
             let conjunctions = if is_monotone { Conjunctions::Monotone } else { Conjunctions::All };
             let kernel = Kernel::new(n, conjunctions, max_literals).expect("a small table");
-            // Also all ones and few ones, so that powers of all sizes meet.
+            // Includes vectors of all ones and of few ones, so that powers of all sizes occur.
             let vectors = support.into_iter().map(|(words, is_positive, shape)| {
                 let words = words.iter().map(|word| match shape {
                     0 => u64::MAX,
@@ -316,7 +316,7 @@ mod tests {
             let mut examples = BitMatrix::new(n);
             support.iter().for_each(|(x, _)| examples.push_row(x.words()));
             for (known, (x, is_positive)) in support.iter().enumerate() {
-                // The kept scores of all examples, brought up to date now and then.
+                // The cached scores of some examples are updated now and then.
                 for row in (0..examples.rows()).filter(|row| (row + known).is_multiple_of(13)) {
                     let block = block_of(&examples, row / BLOCK_ROWS);
                     let kept = scores.score(&expansion, &block, row % BLOCK_ROWS, &stop);

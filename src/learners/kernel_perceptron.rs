@@ -1,24 +1,24 @@
-//! The perceptron over all conjunctions, by a kernel: on a mistake the example joins the support.
+//! The kernel perceptron over all conjunctions: on a mistake, the example joins the support vectors.
 //!
-//! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for
-//! on-line learning algorithms" (2005), section 2. It is the perceptron from w = 0 in the space
-//! that has a coordinate for every conjunction, 3^n of them or 2^n monotone ones, without ever
-//! writing a coordinate down: an example x scores the sum of L(v) K(v, x) over the examples v that
-//! it got wrong, with labels L(v), where K counts the conjunctions that v and x both satisfy. The
-//! prediction is +1 iff the score is >= 0, in integers of any size: in floats the sign is lost from
-//! n = 54 on, and the scores themselves from n = 1024.
+//! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for on-line
+//! learning algorithms" (2005), section 2. The algorithm equals the perceptron from w = 0 in the space with
+//! one coordinate per conjunction: 3^n coordinates, or 2^n for monotone conjunctions. The kernel replaces
+//! the coordinates. The score of an example x is the sum of L(v) K(v, x) over the mistaken examples v with
+//! labels L(v). K(v, x) is the number of conjunctions that v and x both satisfy. The prediction is +1 if
+//! and only if the score is >= 0. The scores are integers of any size, because f64 loses the sign from
+//! n = 54 on and the score itself from n = 1024 on.
 //!
-//! What it gains in expressive power it pays in mistakes: the paper's Theorem 4 has a target that
-//! is one conjunction, and examples on which it errs exponentially often in n
-//! (the module `constructions` makes them).
+//! The price of the expressive power is a larger number of mistakes. Theorem 4 of the paper has a target of
+//! a single conjunction, and examples on which the algorithm makes exponentially many mistakes in n. The
+//! module `constructions` builds these examples.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `kernel.conjunctions` | all | all conjunctions, or those without negated literals (monotone) |
-//! | `kernel.max_literals` | any number | the most literals of a conjunction |
-//! | `order` | cyclic | the data's own order, a new one each pass, or a random mistake |
+//! | `kernel.max_literals` | any number | the largest number of literals in a conjunction |
+//! | `order` | cyclic | the order of the data, a new order per pass, or a random mistake |
 //!
-//! The exclusive or of two bits, which no hyperplane separates:
+//! XOR of two bits, which no hyperplane separates:
 //!
 //! ```
 //! use halfspace::bits::{BitMatrix, BitVector};
@@ -64,7 +64,7 @@ use super::train_loop::Reason;
 
 const MAX_LITERALS: &str = "kernel.max_literals";
 
-/// The catalogue's entry.
+/// The entry of the kernel perceptron in the catalogue.
 pub static ENTRY: Entry = Entry {
     name: "kernel-perceptron",
     title: "Kernel perceptron",
@@ -113,7 +113,7 @@ pub static ENTRY: Entry = Entry {
     build: |setup| Ok(Box::new(KernelPerceptron::new(setup)?)),
 };
 
-/// The state: the mistakes so far, and the scores known under them.
+/// The state: the mistakes so far and the cached scores.
 struct KernelPerceptron {
     expansion: KernelExpansion,
     scores: KernelScores,
@@ -145,7 +145,7 @@ impl KernelPerceptron {
         })
     }
 
-    /// Whether the hypothesis gets a row wrong; false when it was told to stop.
+    /// Whether the hypothesis classifies a row wrongly. False if the computation was told to stop.
     fn is_mistake(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> bool {
         let score = self.scores.score(&self.expansion, block, row, stop);
         score.is_some_and(|score| score.is_negative() == block.is_positive(row))
@@ -223,7 +223,7 @@ impl Rule for KernelPerceptron {
             let added = expansion.push(example.words(), is_positive);
             added.map_err(|_| SnapshotError)?;
         }
-        // What is known of scores is only saved work.
+        // The cache of scores only saves work, so the state does not contain it.
         self.scores = KernelScores::new(&expansion);
         self.expansion = expansion;
         Ok(())
@@ -324,9 +324,10 @@ mod tests {
             .collect()
     }
 
-    /// Under the monotone kernel 00 scores 0, a mistake; 11 then -1, a mistake; 10 then
-    /// -1 + 2 = 1, a mistake; and 00 in the second pass -1 + 1 - 1 = -1, 11 -1 + 4 - 2 = 1, 10
-    /// -1 + 2 - 2 = -1: clean. |u|^2 = 1 + 1 + 1, R^2 = 4 and xi = 1.
+    /// With the monotone kernel, 00 scores 0 (mistake), 11 scores -1 (mistake) and 10 scores -1 + 2 = 1
+    /// (mistake). The second pass is clean: 00 scores -1 + 1 - 1 = -1. 11 scores -1 + 4 - 2 = 1. 10 scores
+    /// -1 + 2 - 2 = -1. Then
+    /// |u|^2 = 1 + 1 + 1 and R^2 = 4 and xi = 1.
     #[test]
     fn a_run_by_hand() {
         let data = data(&[("00", false), ("11", true), ("10", false)]);
@@ -341,8 +342,8 @@ mod tests {
         );
     }
 
-    /// Nothing is got wrong, and the example lies on the hyperplane. Taught once, R^2 = 2,
-    /// |u|^2 = 2 and xi = 2.
+    /// The run makes no mistake, but the example lies on the hyperplane. After the copy learns it once,
+    /// R^2 = 2, |u|^2 = 2 and xi = 2.
     #[test]
     fn an_example_on_the_hyperplane_is_taught_to_a_copy() {
         let outcome = run(&data(&[("1", true)]), &json!({}), 9);

@@ -1,9 +1,10 @@
-//! Scores under a growing list of support vectors, kept by example.
+//! A cache of the scores of examples under a growing list of support vectors.
 //!
-//! A learner meets the same examples pass after pass, while its list only grows: what is known of
-//! an example is its score under the first so many vectors, and only the vectors since then are
-//! added. Over passes without number this makes each pair of example and support vector meet once.
-//! Examples are known by their bits, so that neither their order nor where they come from matters.
+//! A learner reads the same examples in every pass while its list only grows. The cache stores the score of
+//! an example and the number of support vectors that the score includes. An update adds only the newer
+//! vectors. Over any number of passes, each pair of example and support vector is therefore compared once.
+//! The bits of an example are the key of the cache, so the order and the source of the examples do not
+//! matter.
 
 use std::collections::HashMap;
 
@@ -15,36 +16,36 @@ use super::kernel_expansion::KernelExpansion;
 use super::run::StopFlag;
 use super::wide::Wide;
 
-/// Bytes of scores kept; further examples are scored anew each time.
+/// The largest size of the cache in bytes. Further examples are scored again each time.
 const KEPT_BYTES_MAX: usize = 1 << 28;
 
-/// Bytes about that an example costs besides its bits and its score.
+/// The approximate bytes per cached example besides its bits and its score.
 const BYTES_BESIDE: usize = 96;
 
-/// With fewer support vectors than this a score is made sooner than found.
+/// Below this number of support vectors, computing a score is faster than a cache look-up.
 const SUPPORT_MIN: usize = 16;
 
-/// The scores of examples under one expansion that grows.
+/// The cached scores of examples under one growing expansion.
 pub struct KernelScores {
-    /// Where the score of an example is kept.
+    /// The index in `kept` by the bits of the example.
     places: HashMap<Box<[u64]>, usize>,
     kept: Vec<Kept>,
     kept_max: usize,
-    /// For an example whose score is not kept.
+    /// The score of an example that is not in the cache.
     passing: Kept,
     histogram: Histogram,
     example: Vec<u64>,
 }
 
-/// What is known of an example.
+/// The score of an example.
 struct Kept {
     score: Wide,
-    /// Under how many support vectors.
+    /// The number of support vectors that the score includes.
     support: usize,
 }
 
 impl KernelScores {
-    /// Nothing is known yet of examples of as many bits as the expansion's.
+    /// An empty cache for examples of the expansion's number of bits.
     pub fn new(expansion: &KernelExpansion) -> Self {
         let kernel = expansion.kernel();
         let passing = Kept {
@@ -63,8 +64,9 @@ impl KernelScores {
         }
     }
 
-    /// The score of a row of a block; none when it was told to stop, after which the scores are of
-    /// no use any more. The expansion is the one of [`Self::new`], grown or not.
+    /// The score of a row of a block. `expansion` must be the one of [`Self::new`], possibly with more
+    /// support vectors. Returns none if the computation was told to stop. In that case the cache is
+    /// unusable.
     pub fn score(
         &mut self,
         expansion: &KernelExpansion,
@@ -88,7 +90,8 @@ impl KernelScores {
         is_done.then_some(score)
     }
 
-    /// Where the score of the example is kept, from now on if there is room; none otherwise.
+    /// The index of the example in the cache. A new example gets an index if there is space. None
+    /// otherwise.
     fn place(&mut self, expansion: &KernelExpansion) -> Option<usize> {
         if expansion.len() < SUPPORT_MIN {
             return None;

@@ -1,18 +1,19 @@
-//! Winnow over all nonempty monotone monomials of the features: DNF formulae as disjunctions.
+//! Winnow over all nonempty monotone monomials of the features, which learns DNF formulae as disjunctions
+//! of monomials.
 //!
-//! R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for
-//! on-line learning algorithms", section 4. Over N = 2^n - 1 monomials Theorem 2 would bound the
-//! mistakes on a monotone DNF polynomially; but Theorem 5 shows that no algorithm can simulate
-//! such a run in polynomial time, unless all of #P can be computed so. That is no reason not to
-//! do it where it is small: an example with a active features has 2^a - 1 true monomials, and
-//! decides in about a 2^a steps here, exactly. Examples with more active features than
-//! `max_active` are refused before anything runs.
+//! R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for on-line
+//! learning algorithms", section 4. Over N = 2^n - 1 monomials, Theorem 2 bounds the mistakes on a monotone
+//! DNF polynomially. Theorem 5 shows that no algorithm can simulate such a run in polynomial time, unless
+//! all of #P has polynomial algorithms. The simulation is still feasible for small examples. An example
+//! with `a` active features has `2^a - 1` true monomials, and this module decides such an example exactly
+//! in about `a 2^a` steps. Data with more than `max_active` active features in an example are refused
+//! before the run.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `alpha` | 2 | the factor of a promotion, a whole number from 2 to 2^32 |
-//! | `theta` | 2^n | the threshold, a plain decimal above 0, as a string where a number is not exact |
-//! | `max_active` | 20 | how many features of an example may be active, at most 24 |
+//! | `theta` | 2^n | the threshold, a plain decimal above 0, as a string if a number is not exact |
+//! | `max_active` | 20 | the largest number of active features in an example, at most 24 |
 //!
 //! ```
 //! use halfspace::learners::decimal::Decimal;
@@ -22,7 +23,7 @@
 //!
 //! let alpha = Base::new(2.0).expect("above 1");
 //! let mut weights = KernelWinnowWeights::new(alpha, Decimal::from(8), 3, 20);
-//! // x1 x2 promoted: so are x1 and x2, and the three monomials come to 2 each.
+//! // The promotion of the example x1 x2 doubles the weights of x1, x2 and x1 x2.
 //! weights.add(&[0, 1], 1).expect("room");
 //! let decision = weights.decide(&[0b011], &mut Scratch::default());
 //! assert_eq!((decision.score, decision.is_positive), (Score::Integer(6), false));
@@ -51,16 +52,16 @@ use super::task::{Input, TaskError};
 use super::winnow::check_powers;
 use super::winnow_weights::active;
 
-/// The most features for which 2^n has at most [`DIGITS_MAX`] digits.
+/// The largest number of features for which 2^n has at most [`DIGITS_MAX`] digits.
 const DEFAULT_THETA_N_MAX: usize = 33_219;
 
-/// Steps of the predictions asked for at once: about a minute.
+/// The largest number of steps for the predictions of one request: about a minute.
 const STEPS_MAX: u64 = 1 << 36;
 
-/// The kind of its hypothesis in documents.
+/// The kind of the hypothesis in model documents.
 pub const KIND: &str = "kernel-winnow";
 
-/// The catalogue's entry.
+/// The entry of kernel Winnow in the catalogue.
 pub static ENTRY: Entry = Entry {
     name: KIND,
     title: "Kernel Winnow",
@@ -115,7 +116,7 @@ pub static ENTRY: Entry = Entry {
     build: |setup| Ok(Box::new(KernelWinnow::new(setup)?)),
 };
 
-/// Refuses data of which an example has, or could have, more active features than are allowed.
+/// Refuses data in which an example has, or could have, more active features than `max_active`.
 fn check_active(parameters: &Parameters, input: Input<'_>) -> Result<(), TaskError> {
     let most = active_max(parameters);
     let refused = match input {
@@ -135,7 +136,7 @@ fn check_active(parameters: &Parameters, input: Input<'_>) -> Result<(), TaskErr
     })
 }
 
-/// What is said of examples whose cubes are too large.
+/// The message about examples whose cubes are too large.
 fn intractable(detail: &str) -> String {
     format!(
         "{detail}: by Theorem 5 (Khardon, Roth, Servedio) nothing simulates Winnow over all \
@@ -144,7 +145,7 @@ fn intractable(detail: &str) -> String {
     )
 }
 
-/// The first example with more than `most` active features, in words.
+/// A description of the first example with more than `most` active features.
 fn too_active(examples: &dyn Examples, most: u64) -> Result<Option<String>, Interrupt> {
     let mut found = None;
     for_each_active_count(examples, |example, count| {
@@ -159,7 +160,7 @@ fn too_active(examples: &dyn Examples, most: u64) -> Result<Option<String>, Inte
     Ok(found)
 }
 
-/// How many features of each Boolean example are active, in order.
+/// Shows the number of active features of each Boolean example in order.
 fn for_each_active_count(
     examples: &dyn Examples,
     mut see: impl FnMut(usize, u64) -> ControlFlow<()>,
@@ -181,11 +182,11 @@ fn active_max(parameters: &Parameters) -> u64 {
     parameters.count("max_active").unwrap_or(20)
 }
 
-/// Whether a model can decide all these examples, within the steps of one request: if not, which
-/// example is too large for it, or how much all of them would take, and why.
+/// Checks that a model can decide these examples within the steps of one request. The inner error names the
+/// example that is too large, or the number of steps of all examples.
 ///
 /// # Errors
-/// What kept the examples from being read.
+/// The interrupt that kept the examples from being read.
 pub fn check_examples(
     weights: &KernelWinnowWeights,
     examples: &dyn Examples,
@@ -211,7 +212,7 @@ pub fn check_examples(
 struct KernelWinnow {
     weights: KernelWinnowWeights,
     scratch: Scratch,
-    /// The packed words of the row at hand.
+    /// The packed words of the present row.
     row: Vec<u64>,
 }
 
@@ -219,7 +220,7 @@ impl KernelWinnow {
     /// Makes the rule from its parameters.
     ///
     /// # Errors
-    /// When theta is left out and 2^n is longer than a threshold may be.
+    /// An error if theta is absent and 2^n has more digits than a threshold may have.
     fn new(setup: &Setup<'_>) -> Result<Self, ParameterError> {
         let (parameters, n) = (setup.parameters, setup.n);
         let theta = match parameters.decimal("theta") {
@@ -289,7 +290,7 @@ impl Rule for KernelWinnow {
         let features = active(&self.row, self.weights.n(), false);
         let features: Vec<_> = features.map(|feature| feature as u32).collect();
         if features.is_empty() {
-            // No conjunction but the empty one is true of it, and that has no weight.
+            // Only the empty conjunction is true for this example, and the empty conjunction has no weight.
             return Update::Unchanged;
         }
         let by = if block.is_positive(row) { 1 } else { -1 };
@@ -380,8 +381,9 @@ mod tests {
 
     #[test]
     fn a_run_worked_out_by_hand() {
-        // theta = 8, monomials 1, 2, 12 and so on. 110 sums to 3, 6 and then 12: promoted twice.
-        // 101 has 1 (now 4), 3 and 13: 6, missed; then 8 + 2 + 2. So 100 alone sums to 8.
+        // theta = 8, with monomials 1, 2, 12 and so on. 110 sums to 3 and after a promotion to 6. Both are
+        // mistakes, and a second promotion gives 12. 101 sums to 6, because monomial 1 now has the weight
+        // 4. A promotion raises the sum to 8 + 2 + 2. Then 100 alone sums to 8.
         let sample = data(&[("110", true), ("110", true), ("101", true), ("100", false)]);
         let outcome = learn(&json!({}), &sample);
         assert_eq!(outcome.termination.reason, Reason::Converged);

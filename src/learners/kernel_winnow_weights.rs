@@ -1,10 +1,10 @@
-//! Winnow's weights over all nonempty monotone monomials: a support, and cubes.
+//! The weights of Winnow over all nonempty monotone monomials, stored as a support of examples.
 //!
-//! The exponent of a monomial is the number of promotions of examples that it is true of, less
-//! that of demotions. So the examples learnt from, each with its net count, say all weights. To
-//! decide an example with a active features, the support is projected onto those; sums over
-//! supersets in the cube of 2^a subsets then give the exponent of every monomial that is true of
-//! it, in a 2^a steps. Nothing is kept for a monomial.
+//! The exponent of a monomial is the number of promotions minus demotions of the examples for which the
+//! monomial is true. Therefore the learnt examples with their net counts determine all weights, and no
+//! memory per monomial is needed. To decide an example with `a` active features, the support is projected
+//! onto these features. Sums over supersets in the cube of `2^a` subsets then give the exponent of every
+//! true monomial in `a 2^a` steps.
 
 use std::collections::HashMap;
 
@@ -16,34 +16,34 @@ use super::power_sum::{Base, PowerSum, terms_of};
 use super::run::StopFlag;
 use super::winnow_weights::{active, ones};
 
-/// The most features of an example that may be active: its cube takes 64 MiB and, once the support
-/// is projected, 2^24 sums for each of 24 features, some tenths of a second.
+/// The largest number of active features in an example. The cube of such an example takes 64 MiB. After the
+/// projection of the support, the sums take 24 passes over 2^24 numbers, which is some tenths of a second.
 pub const ACTIVE_MAX: u64 = 24;
 
-/// Examples in a support. With their lists they take less than 2^29 bytes.
+/// The largest number of examples in a support. With their lists they take less than 2^29 bytes.
 pub const SUPPORT_MAX: usize = 1_000_000;
 
-/// Bits that the examples of a support may have in all: the length of its document.
+/// The largest total length in bits of the examples of a support, which is the length of its document.
 pub const SUPPORT_BITS_MAX: usize = 1 << 28;
 
-/// An example learnt from.
+/// A learnt example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SupportExample {
-    /// Its active features, from 0, ascending.
+    /// The active features in ascending order, counted from 0.
     pub active: Vec<u32>,
-    /// Promotions less demotions.
+    /// Promotions minus demotions.
     pub net: i32,
 }
 
-/// Bytes of an example of a support besides its active features: lists and places in two tables, which grow
-/// to twice their size.
+/// Bytes per example of a support besides its active features. They cover the lists and the entries of two
+/// tables, which grow to twice their size.
 const EXAMPLE_BYTES: u64 = 256;
 
-/// Bytes of an active feature of an example of a support, in three lists that grow.
+/// Bytes per active feature of an example of a support, in three growing lists.
 const ACTIVE_BYTES: u64 = 32;
 
-/// The weights of Winnow over all nonempty monotone monomials, with the threshold that the sum of
-/// the true ones must reach.
+/// The weights of Winnow over all nonempty monotone monomials, with the threshold for the sum of the true
+/// monomials.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KernelWinnowWeights {
     base: Base,
@@ -51,44 +51,44 @@ pub struct KernelWinnowWeights {
     n: usize,
     active_max: u64,
     support: Vec<SupportExample>,
-    /// Where in the support an example stands, by its active features.
+    /// The position of an example in the support, by its active features.
     places: HashMap<Vec<u32>, u32>,
-    /// For each feature the places of the examples that have it, and their net counts.
+    /// For each feature, the positions and the net counts of the examples that have it.
     having: HashMap<u32, Having>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Having {
     places: Vec<u32>,
-    /// The sum of the net counts that are positive, and of those that are negative, turned: no
-    /// monomial with the feature has an exponent beyond them.
+    /// `promotions` sums the positive net counts and `demotions` the magnitudes of the negative ones. The
+    /// exponents of all monomials with the feature lie between these two limits.
     promotions: i32,
     demotions: i32,
 }
 
-/// Why a support is no longer kept.
+/// The reason why the support cannot grow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SupportFull {
     /// An exponent could leave its range.
     #[error("exact weights end at integers of 2^20 bits")]
     Exponents,
-    /// Another example would be too many.
+    /// Another example would exceed the limit.
     #[error("a support ends at 1,000,000 examples or 2^28 bits")]
     Examples,
 }
 
-/// Room for one example while it is decided.
+/// Memory for one example while it is decided.
 #[derive(Debug, Default)]
 pub struct Scratch {
     active: Vec<u32>,
-    /// The features shared with each example of the support, as a subset of those active.
+    /// The features shared with each example of the support, as a subset of the active features.
     shared: Vec<u32>,
     touched: Vec<u32>,
     cube: Vec<i32>,
 }
 
 impl KernelWinnowWeights {
-    /// Bytes that the weights may grow to when they learn from so many examples.
+    /// Bytes that the weights may grow to after learning from `examples` examples.
     pub fn grown_bytes(&self, examples: u64) -> u64 {
         let active = self.active_max.min(self.n as u64);
         // The sums over all subsets of an example, and their copy in the next step.
@@ -97,11 +97,10 @@ impl KernelWinnowWeights {
         cube + examples * (EXAMPLE_BYTES + ACTIVE_BYTES * active)
     }
 
-    /// Weights that are all 1, for examples of `n` features of which at most `active_max` are
-    /// active.
+    /// Weights that are all 1, for examples of `n` features with at most `active_max` active ones.
     ///
     /// # Panics
-    /// When `active_max` exceeds [`ACTIVE_MAX`] or theta is 0.
+    /// Panics if `active_max` exceeds [`ACTIVE_MAX`] or theta is 0.
     pub fn new(base: Base, theta: Decimal, n: usize, active_max: u64) -> Self {
         assert!(active_max <= ACTIVE_MAX && !theta.is_zero());
         Self {
@@ -115,12 +114,12 @@ impl KernelWinnowWeights {
         }
     }
 
-    /// Features an example.
+    /// Features per example.
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// How many of them may be active.
+    /// The largest number of active features in an example.
     pub fn active_max(&self) -> u64 {
         self.active_max
     }
@@ -135,15 +134,15 @@ impl KernelWinnowWeights {
         &self.theta
     }
 
-    /// The examples learnt from; some may have a net count of 0.
+    /// The learnt examples. Some may have a net count of 0.
     pub fn support(&self) -> &[SupportExample] {
         &self.support
     }
 
-    /// The same weights for examples of which so many features may be active.
+    /// The same weights for examples with at most `active_max` active features.
     ///
     /// # Panics
-    /// When that exceeds [`ACTIVE_MAX`].
+    /// Panics if `active_max` exceeds [`ACTIVE_MAX`].
     #[must_use]
     pub fn with_active_max(&self, active_max: u64) -> Self {
         assert!(active_max <= ACTIVE_MAX);
@@ -163,17 +162,17 @@ impl KernelWinnowWeights {
         weights
     }
 
-    /// Promotes `by` times, or demotes where `by` is negative, the example with these active
-    /// features, ascending and below n.
+    /// Promotes the example with these active features `by` times, or demotes it if `by` is negative. The
+    /// features are ascending and below n.
     ///
     /// # Errors
-    /// When the support is full; then nothing changes.
+    /// An error if the support is full. In that case nothing changes.
     pub fn add(&mut self, active: &[u32], by: i32) -> Result<(), SupportFull> {
         let place = self.places.get(active).copied();
         let before = place.map_or(0, |place| self.support[place as usize].net);
         let most = self.base.exponent_max();
         let net = before.checked_add(by).ok_or(SupportFull::Exponents)?;
-        // What the change adds to the sums of promotions and of demotions.
+        // The increase of the sums of promotions and demotions.
         let up = net.max(0) - before.max(0);
         let down = before.min(0).saturating_sub(net.min(0));
         let leaves = |feature: &u32| {
@@ -217,20 +216,20 @@ impl KernelWinnowWeights {
         Ok(place)
     }
 
-    /// Whether the monomials true of a row, given as packed words, reach theta; either answer
-    /// once `stop` is raised.
+    /// Whether the true monomials of a row, given as packed words, reach theta. Any answer is possible once
+    /// `stop` is raised.
     ///
     /// # Panics
-    /// When more than [`ACTIVE_MAX`] features are active.
+    /// Panics if more than [`ACTIVE_MAX`] features are active.
     pub fn is_positive(&self, row: &[u64], scratch: &mut Scratch, stop: &StopFlag) -> bool {
         let terms = self.terms(row, scratch, stop);
         PowerSum::new(self.base, &terms).reaches(&self.theta)
     }
 
-    /// What is said of a row, given as packed words.
+    /// The decision on a row, given as packed words.
     ///
     /// # Panics
-    /// When more than [`ACTIVE_MAX`] features are active.
+    /// Panics if more than [`ACTIVE_MAX`] features are active.
     pub fn decide(&self, row: &[u64], scratch: &mut Scratch) -> Decision {
         let terms = self.terms(row, scratch, &StopFlag::default());
         let sum = PowerSum::new(self.base, &terms);
@@ -239,10 +238,10 @@ impl KernelWinnowWeights {
         Decision { score, is_positive }
     }
 
-    /// The mask of the rows of a block that reach theta; any mask once `stop` is raised.
+    /// The mask of the rows of a block that reach theta. Any mask once `stop` is raised.
     ///
     /// # Panics
-    /// When more than [`ACTIVE_MAX`] features of a row are active.
+    /// Panics if more than [`ACTIVE_MAX`] features of a row are active.
     pub fn positives(&self, block: BitBlock<'_>, stop: &StopFlag) -> u64 {
         let mut scratch = Scratch::default();
         let mut row = vec![0; words_for(self.n)];
@@ -257,16 +256,16 @@ impl KernelWinnowWeights {
         mask
     }
 
-    /// How many monomials that are true of a row have which exponent.
+    /// The number of true monomials of a row per exponent.
     fn terms(&self, row: &[u64], scratch: &mut Scratch, stop: &StopFlag) -> Vec<(i32, u64)> {
         self.project(row, scratch);
         sum_over_supersets(&mut scratch.cube, stop);
-        // The empty set is no monomial here.
+        // The empty set is not a monomial here.
         terms_of(scratch.cube[1..].iter().copied())
     }
 
-    /// Puts the net count of each example of the support at the subset of the row's active
-    /// features that it shares.
+    /// Adds the net count of each example of the support at the subset of active features that the example
+    /// shares with the row.
     fn project(&self, row: &[u64], scratch: &mut Scratch) {
         let Scratch {
             active: own,
@@ -302,7 +301,7 @@ impl KernelWinnowWeights {
     }
 }
 
-/// Turns a number at each subset into the sum over its supersets, one feature after another.
+/// Replaces the number at each subset by the sum over its supersets, one feature after another.
 fn sum_over_supersets(cube: &mut [i32], stop: &StopFlag) {
     let mut half = 1;
     while half < cube.len() && stop.raised().is_none() {
@@ -316,7 +315,7 @@ fn sum_over_supersets(cube: &mut [i32], stop: &StopFlag) {
     }
 }
 
-/// The active features of an example, as [`KernelWinnowWeights::add`] takes them.
+/// The active features of an example in the form that [`KernelWinnowWeights::add`] expects.
 pub fn active_features(example: &BitVector) -> Vec<u32> {
     ones(example).map(|feature| feature as u32).collect()
 }
@@ -340,7 +339,7 @@ mod tests {
         assert!(weights.is_positive(&[0b10101], &mut scratch, &StopFlag::default()));
         assert!(!weights.is_positive(&[0b00011], &mut scratch, &StopFlag::default()));
         assert!(!weights.is_positive(&[0], &mut scratch, &StopFlag::default()));
-        // x1, x3 and x1 x3 double; of x3 x4 only x3 does.
+        // The weights of x1, x3 and x1 x3 double. Of the monomials of x3 x4, only x3 doubles.
         weights.add(&[0, 2], 1).expect("room");
         let decision = weights.decide(&[0b01100], &mut scratch);
         assert_eq!(decision.score, Score::Integer(2 + 1 + 1));
@@ -386,7 +385,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against weights kept for every one of the 2^6 - 1 monomials.
+        /// Compares with weights that are stored for each of the 2^6 - 1 monomials.
         #[test]
         fn cubes_agree_with_every_monomial_kept_apart(
             updates in prop::collection::vec((0_u64..64, any::<bool>()), 0..80),

@@ -1,8 +1,8 @@
-//! Linear threshold weights: the state and the hypothesis of the perceptron and its kin.
+//! Linear threshold weights: the state and the hypothesis of the perceptron and related learners.
 //!
-//! Integer weights over Boolean examples decide in integers; weights that are real by definition
-//! (real examples, or first weights that are no whole multiples of the learning rate) decide in
-//! f64, each sum in the order of the coordinates and the bias last.
+//! Integer weights over Boolean examples decide in integers. Real weights decide in f64. They occur with
+//! real examples and with first weights that are no whole multiples of the learning rate. A real sum adds
+//! the coordinates in their order and the bias last.
 
 use crate::bits::{self, BitVector};
 
@@ -14,16 +14,16 @@ use super::unit::Unit;
 
 pub use super::reading::Reading;
 
-/// The largest magnitude of an integer weight: with n <= 2^20 features no score leaves i64, and
-/// every JSON reader holds the weight exactly.
+/// The largest magnitude of an integer weight. With n <= 2^20 features every score fits into an i64, and
+/// every JSON reader represents the weight exactly.
 pub const INTEGER_WEIGHT_MAX: i64 = 1 << 40;
 
 /// Weights and an optional bias.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LinearWeights {
-    /// Over Boolean examples, exact.
+    /// Exact weights over Boolean examples.
     Integer(IntegerWeights),
-    /// Over real examples (`reading` is none) or Boolean ones.
+    /// Weights over real examples (`reading` is none) or over Boolean ones.
     Real(RealWeights),
 }
 
@@ -33,9 +33,9 @@ pub struct IntegerWeights {
     reading: Reading,
     weights: Vec<i64>,
     bias: Option<i64>,
-    /// What the weights are multiples of. It has no part in what is decided.
+    /// The unit of the weights, which does not influence decisions.
     unit: Unit,
-    /// The sum of all weights: a signed score is twice the selected sum less this.
+    /// The sum of all weights. A signed score is twice the selected sum minus this total.
     total: i64,
 }
 
@@ -47,16 +47,16 @@ pub struct RealWeights {
     bias: Option<f64>,
 }
 
-/// The sum that decides a prediction: +1 iff it is >= 0.
+/// The sum that decides a prediction: the prediction is +1 if and only if the sum is >= 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LinearScore {
-    /// Exact.
+    /// An exact sum.
     Integer(i64),
-    /// Of weights that are real by definition.
+    /// A sum of real weights.
     Real(f64),
 }
 
-/// Room for one example while it is scored.
+/// Memory for one example while it is scored.
 #[derive(Clone, Debug)]
 pub enum Scratch {
     /// The packed words of a row.
@@ -66,10 +66,10 @@ pub enum Scratch {
 }
 
 impl IntegerWeights {
-    /// Weights for a reading, with a bias unless `None`.
+    /// Weights for a reading, with a bias unless `bias` is none.
     ///
     /// # Panics
-    /// When a weight exceeds [`INTEGER_WEIGHT_MAX`] in magnitude.
+    /// Panics if a weight exceeds [`INTEGER_WEIGHT_MAX`] in magnitude.
     pub fn new(reading: Reading, weights: Vec<i64>, bias: Option<i64>) -> Self {
         let magnitudes = weights.iter().chain(&bias);
         assert!(magnitudes.clone().all(|w| w.abs() <= INTEGER_WEIGHT_MAX));
@@ -83,23 +83,23 @@ impl IntegerWeights {
         }
     }
 
-    /// The same counts of another unit.
+    /// The same counts in another unit.
     #[must_use]
     pub fn of_unit(self, unit: Unit) -> Self {
         Self { unit, ..self }
     }
 
-    /// What the weights are multiples of.
+    /// The unit of the weights.
     pub fn unit(&self) -> Unit {
         self.unit
     }
 
-    /// How Boolean examples are read.
+    /// The reading of Boolean examples.
     pub fn reading(&self) -> Reading {
         self.reading
     }
 
-    /// The weights, one a feature, in units.
+    /// One weight per feature, counted in units.
     pub fn weights(&self) -> &[i64] {
         &self.weights
     }
@@ -119,7 +119,7 @@ impl IntegerWeights {
         sum + self.bias.unwrap_or(0)
     }
 
-    /// w += amount * x, the bias coordinate included.
+    /// w += amount * x, including the bias coordinate.
     pub fn add(&mut self, row: &[u64], amount: i64) {
         let ones: i64 = row.iter().map(|word| i64::from(word.count_ones())).sum();
         match self.reading {
@@ -139,7 +139,7 @@ impl IntegerWeights {
 }
 
 impl RealWeights {
-    /// Real weights; `reading` is none for real examples.
+    /// Real weights. `reading` is none for real examples.
     pub fn new(reading: Option<Reading>, weights: Vec<f64>, bias: Option<f64>) -> Self {
         Self {
             reading,
@@ -148,12 +148,12 @@ impl RealWeights {
         }
     }
 
-    /// How Boolean examples are read; none for real ones.
+    /// The reading of Boolean examples. None for real examples.
     pub fn reading(&self) -> Option<Reading> {
         self.reading
     }
 
-    /// The weights, one a feature.
+    /// One weight per feature.
     pub fn weights(&self) -> &[f64] {
         &self.weights
     }
@@ -176,7 +176,8 @@ impl RealWeights {
         products.sum::<f64>() + self.bias.unwrap_or(0.0)
     }
 
-    /// Whether the sum is finite, also times `factor`; nothing is added when it is not.
+    /// Adds `amount * values`. Returns false and adds nothing if a sum, or a sum times `factor`, would not
+    /// be finite.
     fn add(&mut self, values: &[f64], amount: f64, factor: f64) -> bool {
         let mut sums = self.weights.iter().zip(values).map(|(w, x)| w + amount * x);
         if !sums.all(|sum| sum.is_finite() && (sum * factor).is_finite()) {
@@ -192,7 +193,7 @@ impl RealWeights {
     }
 }
 
-/// A row as values: as they are, or its bits in the reading.
+/// A row as values: the values of a real row, or the bits in the reading.
 fn row_values<'a>(
     reading: Option<Reading>,
     block: &Block<'a>,
@@ -214,7 +215,7 @@ fn row_values<'a>(
 }
 
 impl LinearWeights {
-    /// Features an example must have.
+    /// Features per example.
     pub fn n(&self) -> usize {
         match self {
             Self::Integer(weights) => weights.weights.len(),
@@ -222,7 +223,7 @@ impl LinearWeights {
         }
     }
 
-    /// Writes the weights, and the bias if there is one, as the bits of their numbers.
+    /// Writes the weights and the bias, if any, as the bits of their numbers.
     pub fn snapshot(&self, snapshot: &mut SnapshotWriter) {
         match self {
             Self::Integer(own) => {
@@ -236,10 +237,10 @@ impl LinearWeights {
         }
     }
 
-    /// Weights of the same kind and number out of a snapshot.
+    /// Reads weights of the same kind and number from a snapshot.
     ///
     /// # Errors
-    /// When it is cut off, or a weight is out of its range.
+    /// An error if the snapshot ends too early or a weight is out of range.
     pub fn restored(&self, snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
         match self {
             Self::Integer(own) => {
@@ -275,10 +276,10 @@ impl LinearWeights {
         }
     }
 
-    /// Whether a learner that would begin from `own` can begin from these weights.
+    /// Checks that a learner whose own first weights are `own` can start from these weights.
     ///
     /// # Errors
-    /// What they have that `own` has not, or the other way round.
+    /// The first difference in reading, data type or bias.
     pub fn check_like(&self, own: &Self) -> Result<(), String> {
         match (self.reading(), own.reading()) {
             (given, expected) if given == expected => {}
@@ -314,7 +315,7 @@ impl LinearWeights {
         }
     }
 
-    /// How Boolean examples are read; none over real ones.
+    /// The reading of Boolean examples. None for real examples.
     pub fn reading(&self) -> Option<Reading> {
         match self {
             Self::Integer(weights) => Some(weights.reading),
@@ -329,7 +330,7 @@ impl LinearWeights {
         }
     }
 
-    /// The signs of the weights, the bias left out; a weight of 0 counts as positive.
+    /// The signs of the weights without the bias. A weight of 0 counts as positive.
     pub fn signs(&self) -> BitVector {
         let mut signs = BitVector::zeros(self.n());
         for j in 0..self.n() {
@@ -344,7 +345,7 @@ impl LinearWeights {
         signs
     }
 
-    /// The weights times a unit, which integer weights keep apart.
+    /// The weights times a unit. Integer weights store the unit separately.
     #[must_use]
     pub fn of_unit(self, unit: Unit) -> Self {
         match self {
@@ -358,7 +359,7 @@ impl LinearWeights {
         matches!(self, Self::Real(weights) if weights.reading.is_none())
     }
 
-    /// Room for scoring one example.
+    /// Memory for scoring one example.
     pub fn scratch(&self) -> Scratch {
         match self {
             Self::Integer(weights) => {
@@ -382,7 +383,7 @@ impl LinearWeights {
         }
     }
 
-    /// The prediction for one row, with its score.
+    /// The prediction for one row with its score.
     pub fn decide(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> Decision {
         match self.score(block, row, scratch) {
             LinearScore::Integer(score) => match self {
@@ -404,8 +405,8 @@ impl LinearWeights {
         }
     }
 
-    /// w += amount * x for one row, the bias coordinate included. Integer weights take the amount
-    /// as an integer. `false`, and nothing added, when a real weight, or one times `factor`, would
+    /// w += amount * x for one row, including the bias coordinate. Integer weights take the amount as an
+    /// integer. Returns false and adds nothing if a real weight, or a real weight times `factor`, would
     /// leave the range of f64.
     #[must_use]
     pub fn add(
@@ -429,7 +430,7 @@ impl LinearWeights {
         }
     }
 
-    /// The mask of the rows of a block that the weights get wrong.
+    /// The mask of the rows of a block that the weights classify wrongly.
     pub fn mistakes(&self, block: &Block<'_>) -> u64 {
         let mut scratch = self.scratch();
         (0..block.rows()).fold(0, |mask, row| {

@@ -1,4 +1,17 @@
-//! Learners: pure functions of data, parameters, a random generator and a run.
+//! Learners: pure functions of examples, parameters, a random generator and a run.
+//!
+//! - [`rule`] defines a learner. [`catalogue`] lists the learners with their parameters and guarantees.
+//!   Each learner has a file of its own, such as [`perceptron`] or [`winnow`].
+//! - [`task`] checks a training before the run. [`train`] runs a task, [`train_loop`] owns the passes and
+//!   [`stopping`] the confidence rules. [`checkpoint`] saves the state of a run. [`session`] shows the same
+//!   rules one example at a time.
+//! - [`examples`] and [`data`] hold finite samples. [`generate`] draws examples of a hidden [`target`].
+//!   [`source`] shows both kinds to a rule.
+//! - [`hypothesis`] is the answer of a learner. [`predict`] and [`evaluate`] apply a hypothesis to
+//!   examples.
+//! - [`bound`], [`novikoff`] and [`winnow_bound`] compare the mistakes of a run with a theorem.
+//!
+//! The module has no clock, no async code, no SQL and no HTTP.
 
 pub mod amp;
 pub mod auto;

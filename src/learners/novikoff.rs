@@ -1,10 +1,10 @@
-//! Novikoff's bound, computed from a separator: R^2 |u|^2 / xi^2 with R = max |x| and
-//! xi = min y <u, x>, the bias coordinate included. Integer weights are compared in integers.
+//! Novikoff's bound, computed from a separator: R^2 |u|^2 / xi^2 with R = max |x| and xi = min y <u, x>,
+//! including the bias coordinate. Integer weights are compared in integers.
 //!
-//! Any strict separator u bounds the mistakes of any run from w = 0. The final weights separate in
-//! the service's convention (+1 iff the score is >= 0), so a positive example may lie on their
-//! hyperplane: xi = 0, and they bound nothing. A copy of them is then taught strictly (also on
-//! products of 0) for a few more passes, which the run's counts do not include.
+//! Any strict separator u bounds the mistakes of any run from w = 0. The final weights classify a score of
+//! 0 as positive, so a positive example may lie on their hyperplane. Then xi = 0 and the weights give no
+//! bound. In that case a copy of the weights learns for a few more passes and also learns from products of
+//! 0. The counts of the run do not include these passes.
 
 use num_bigint::BigUint;
 
@@ -16,7 +16,7 @@ use super::source::Stream;
 
 const THEOREM: &str = "Novikoff";
 
-/// Why a run that did not converge has no bound.
+/// The reason why a run that did not converge has no bound.
 pub const NOT_CONVERGED: &str =
     "Novikoff's bound is that of a separator, and the run ended without one";
 
@@ -25,17 +25,17 @@ pub fn mistakes(radius_squared: f64, norm_squared: f64, margin: f64) -> f64 {
     radius_squared * norm_squared / (margin * margin)
 }
 
-/// The extremes of a sample under a separator.
+/// The largest norm and the smallest margin of a sample under a separator.
 struct Extremes {
     radius_squared: f64,
-    /// xi, exact where the weights are integers.
+    /// xi, exact for integer weights.
     margin: LinearScore,
 }
 
-/// The bound for the mistakes of `counts`, made from w = 0 on the examples of `stream`.
+/// The bound for the mistakes in `counts`, which the run made from w = 0 on the examples of `stream`.
 ///
 /// # Errors
-/// The interrupt that cut the passes over the examples short.
+/// The interrupt that stopped the passes over the examples.
 pub fn bound(
     weights: &LinearWeights,
     stream: &mut dyn Stream,
@@ -91,11 +91,11 @@ fn of_separator(
             let norm_squared = components
                 .map(|w| BigUint::from(w.unsigned_abs()).pow(2))
                 .sum::<BigUint>();
-            // A norm of Boolean examples is a count of bits: a whole number.
+            // The squared norm of a Boolean example is a count of bits, so it is a whole number.
             let numerator = norm_squared * (extremes.radius_squared as u64);
             let denominator = BigUint::from(margin.unsigned_abs()).pow(2);
             let respected = BigUint::from(mistakes) * &denominator <= numerator;
-            // Integer weights end at 2^40: far within the range of f64.
+            // Integer weights are at most 2^40, so the ratio is far within the range of f64.
             (ratio(&numerator, &denominator).0, respected)
         }
         (LinearWeights::Real(weights), LinearScore::Real(margin)) => {
@@ -118,7 +118,8 @@ fn of_separator(
     }
 }
 
-/// Perceptron passes that also learn from products of 0; how many it took to separate strictly.
+/// Makes perceptron passes that also learn from products of 0. Returns the number of passes until strict
+/// separation.
 fn separate_strictly(
     weights: &mut LinearWeights,
     stream: &mut dyn Stream,
@@ -220,7 +221,7 @@ fn smaller(a: LinearScore, b: LinearScore) -> LinearScore {
     }
 }
 
-/// |x|^2, the bias coordinate included.
+/// |x|^2, including the bias coordinate.
 fn norm_squared(weights: &LinearWeights, block: &Block<'_>, row: usize) -> f64 {
     let (reading, has_bias) = match weights {
         LinearWeights::Integer(weights) => (Some(weights.reading()), weights.bias().is_some()),

@@ -1,4 +1,4 @@
-//! What a run comes to: the hypothesis, the counts, and what may be claimed of them.
+//! The outcome of a run: hypothesis, counts, errors, mistake bound and confidence claims.
 
 use super::bound::Bound;
 use super::hypothesis::Hypothesis;
@@ -7,43 +7,43 @@ use super::stopping::StopRule;
 use super::trace::Trace;
 use super::train_loop::Reason;
 
-/// How and why a run ended, and what it may claim.
+/// The end of a run and the confidence that the run may claim.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Termination {
-    /// Why.
+    /// The reason of the end.
     pub reason: Reason,
     /// The confidence rule that was watched, if any.
     pub rule: Option<StopRule>,
-    /// What is claimed of the run as a whole; none where nothing may be claimed.
+    /// The confidence of the run as a whole. None if the run may not claim any.
     pub confidence: Option<f64>,
-    /// The paper's claim about one hypothesis, under its own rule only.
+    /// The paper's claim about one hypothesis, under the rule `per-hypothesis` only.
     pub per_hypothesis_confidence: Option<f64>,
     /// Consistent examples since the last mistake, while confidence was watched.
     pub run_length: Option<u64>,
-    /// The run length at which the hypothesis would be accepted.
+    /// The run length at which the rule would accept the hypothesis.
     pub threshold: Option<u64>,
-    /// Which limit ended the run, and what else is to be said of its end, notes parted by semicolons.
+    /// The limit that ended the run and further notes, separated by semicolons.
     pub detail: Option<String>,
-    /// Why no confidence is claimed of a learner that has a rule for it, or what the rule lacks.
+    /// The reason why a learner with a confidence rule claims no confidence, or the weakness of its rule.
     pub confidence_detail: Option<String>,
 }
 
-/// The final hypothesis on some examples.
+/// The errors of a hypothesis on some examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Training {
-    /// How many it gets wrong.
+    /// Examples that the hypothesis classifies wrongly.
     pub errors: u64,
-    /// Of how many.
+    /// All examples.
     pub examples: u64,
 }
 
-/// The final hypothesis (of a linear one, the signs of its weights) beside the hidden target of
-/// generated data.
+/// The comparison of the final hypothesis with the hidden target of generated data. Of a linear hypothesis,
+/// the signs of the weights are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
     /// Whether they are the same.
     pub recovered: bool,
-    /// In how many coordinates they differ.
+    /// The number of coordinates in which they differ.
     pub distance: u64,
 }
 
@@ -52,37 +52,37 @@ pub struct Recovery {
 pub struct BestSeen {
     /// The hypothesis.
     pub hypothesis: Hypothesis,
-    /// The pass that ended with it, from 1.
+    /// The pass that ended with this hypothesis, counted from 1.
     pub pass: u64,
-    /// Its errors on the training examples.
+    /// The errors of the hypothesis on the training examples.
     pub training: Training,
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
-    /// The answer.
+    /// The hypothesis that the learner answers with.
     pub hypothesis: Hypothesis,
-    /// Whether it is the best that the learner saw, rather than the last.
+    /// Whether the hypothesis is the best that the learner saw, rather than the last.
     pub is_best: bool,
-    /// The best of the hypotheses at the ends of passes that were evaluated, where it makes fewer
-    /// errors than the answer.
+    /// The best evaluated hypothesis at the end of a pass, if it makes fewer errors than
+    /// [`Self::hypothesis`].
     pub best: Option<BestSeen>,
-    /// What was counted.
+    /// The counts of the run.
     pub counts: Counts,
-    /// How it ended.
+    /// The end of the run.
     pub termination: Termination,
-    /// Errors on the training examples; none when the run was to end before they were counted.
+    /// Errors on the training examples. None if the run had to end before the count.
     pub training: Option<Training>,
-    /// Errors on the examples that were held out; none when there are none, or the run was to end
-    /// before they were counted.
+    /// Errors on the held-out examples. None if no examples are held out or the run had to end before the
+    /// count.
     pub holdout: Option<Training>,
-    /// The theorem's bound, where the learner has one for this end.
+    /// The bound of the learner's theorem, if there is one for this end.
     pub bound: Option<Bound>,
-    /// Why there is no bound.
+    /// The reason why there is no bound.
     pub no_bound: Option<&'static str>,
-    /// How near the truth it came; none where there is no known truth.
+    /// The distance from the hidden target. None if the target is unknown.
     pub target: Option<Recovery>,
-    /// The mistake curve, if wanted.
+    /// The mistake curve, if the task asked for it.
     pub trace: Option<Trace>,
 }

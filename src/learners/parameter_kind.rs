@@ -1,5 +1,5 @@
-//! The kinds of parameter: what each may be, how it is read from JSON and from a query, and its
-//! JSON Schema.
+//! The kinds of parameter: their ranges, their reading from JSON and from a query string, and their JSON
+//! Schema.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use crate::bits::BitVector;
 use super::decimal::{DIGITS_MAX, Decimal};
 use super::power_sum::{BASE_MAX, Base};
 
-/// What a parameter may be.
+/// The type, range and default of a parameter.
 #[derive(Debug)]
 pub enum Kind {
     /// True or false.
@@ -26,22 +26,22 @@ pub enum Kind {
         at_most: f64,
         default: f64,
     },
-    /// A whole number in `minimum..=maximum`; when absent the learner computes it.
+    /// A whole number in `minimum..=maximum`. The learner computes an absent one.
     Count {
         minimum: u64,
         maximum: u64,
         default: &'static str,
     },
-    /// A plain decimal above 0, exact however long, as a string or as a number; when absent the
-    /// learner computes it.
+    /// A plain decimal above 0 of any length, exact, as a string or as a number. The learner computes an
+    /// absent one.
     Decimal { default: &'static str },
-    /// A decimal above 1 and at most [`BASE_MAX`], exact: as a string, or as a number. A number of a
-    /// request is read as it is written; a stored one stands for its double, as every number did
-    /// before decimals were read.
+    /// An exact decimal above 1 and at most [`BASE_MAX`], as a string or as a number. A number in a request
+    /// is read as the written decimal. A stored number stands for its double, because earlier releases read
+    /// every number as a double.
     Factor { default: f64 },
-    /// A bit string of the data's length; when absent it is drawn at random.
+    /// A bit string of the length of the data. An absent one is drawn at random.
     Bits,
-    /// One number for all weights, or one a weight with the bias last.
+    /// One number for all weights, or one number per weight with the bias last.
     Weights {
         at_least: f64,
         at_most: f64,
@@ -49,12 +49,12 @@ pub enum Kind {
     },
 }
 
-/// Where the range of a number begins.
+/// The lower end of a number's range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Minimum {
-    /// Beyond this number.
+    /// The range excludes this number.
     Above(f64),
-    /// At this number.
+    /// The range includes this number.
     AtLeast(f64),
 }
 
@@ -66,7 +66,7 @@ impl Minimum {
         }
     }
 
-    /// The member of a JSON Schema that says it.
+    /// The member of the JSON Schema for this minimum.
     fn schema(self) -> (&'static str, Value) {
         match self {
             Self::Above(minimum) => ("exclusiveMinimum", number_json(minimum)),
@@ -100,14 +100,14 @@ pub(super) enum Setting {
 /// First weights.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Weights {
-    /// The same for all.
+    /// The same number for all weights.
     Each(f64),
-    /// One a weight, the bias last.
+    /// One number per weight, with the bias last.
     List(Vec<f64>),
 }
 
 impl Setting {
-    /// The value as JSON; none where it was left out.
+    /// The value as JSON. None if the parameter is absent and has no default value.
     pub(super) fn to_json(&self) -> Option<Value> {
         match self {
             Self::Flag(flag) => Some(json!(flag)),
@@ -126,7 +126,7 @@ impl Setting {
     }
 }
 
-/// A whole number without a fraction, so that 1 is shown as 1.
+/// Writes a whole number without a fraction, so that 1 appears as 1.
 fn number_json(number: f64) -> Value {
     if number.fract() == 0.0 && number.abs() < 9e15 {
         json!(number as i64)
@@ -135,7 +135,7 @@ fn number_json(number: f64) -> Value {
     }
 }
 
-/// A number where a double holds it, and otherwise the decimal as a string.
+/// A number if a double holds the base exactly, otherwise a decimal string.
 pub fn factor_json(base: Base) -> Value {
     match base.as_double() {
         Some(value) => number_json(value),
@@ -143,8 +143,8 @@ pub fn factor_json(base: Base) -> Value {
     }
 }
 
-/// A number of a request as it is stored: as a string where a stored number would stand for
-/// another. A double stands for itself in a factor, and for its shortest decimal in a decimal.
+/// The stored form of a number in a request. A number that would be read back as another value is stored as
+/// a string. A stored number stands for its double in a factor and for its shortest decimal in a decimal.
 pub fn written_number(is_factor: bool, text: &str) -> Value {
     let parsed = || serde_json::from_str(text).unwrap_or(Value::Null);
     let Some(decimal) = Decimal::of_json_number(text) else {
@@ -163,7 +163,7 @@ pub fn written_number(is_factor: bool, text: &str) -> Value {
 }
 
 impl Kind {
-    /// Turns the text of a query string into the JSON value that it stands for.
+    /// Converts the text of a query string into the JSON value that it represents.
     pub fn value_of_text(&self, text: &str) -> Value {
         let parsed = || serde_json::from_str::<Value>(text).ok();
         let literal = || parsed().filter(|value| value.is_number() || value.is_boolean());
@@ -184,7 +184,7 @@ impl Kind {
         }
     }
 
-    /// Checks a value, or takes the default.
+    /// Checks a value. An absent value takes the default.
     pub(super) fn read(&self, value: Option<&Value>) -> Result<Setting, String> {
         let value = value.filter(|value| !(value.is_null() && self.is_nullable()));
         match self {
@@ -274,7 +274,7 @@ impl Kind {
             Self::Count {
                 minimum, maximum, ..
             } => json!({"type": ["integer", "null"], "minimum": minimum, "maximum": maximum}),
-            // The pattern is of strings; a number has its own bound.
+            // The pattern applies to strings. Numbers have their own bound.
             Self::Decimal { .. } => json!({
                 "type": ["string", "number", "null"], "pattern": "^[0-9]+([.][0-9]+)?$",
                 "maxLength": DIGITS_MAX + 1, "exclusiveMinimum": 0
@@ -311,7 +311,8 @@ impl Kind {
     }
 }
 
-/// A number stands for its shortest decimal; one that a double rounds is to be sent as a string.
+/// Reads a decimal. A number stands for its shortest decimal, so clients must send a number that a double
+/// rounds as a string.
 fn read_decimal(value: &Value) -> Result<Decimal, String> {
     let text = match value {
         Value::String(text) => text.clone(),

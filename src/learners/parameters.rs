@@ -1,4 +1,4 @@
-//! What can be set of a learner: one table that names, checks, documents and reads parameters.
+//! The parameters of a learner: one table names, checks, documents and reads them.
 
 use serde_json::{Map, Value, json};
 
@@ -14,26 +14,26 @@ pub use super::parameter_kind::{Kind, Minimum, Weights, factor_json, written_num
 /// One parameter of a learner.
 #[derive(Debug)]
 pub struct Parameter {
-    /// Its name; a dot separates the levels of a nested one.
+    /// The name. A dot separates the levels of a nested parameter.
     pub name: &'static str,
-    /// What it may be, and what it is when absent.
+    /// The allowed values and the default.
     pub kind: Kind,
-    /// What it does.
+    /// The effect of the parameter.
     pub description: &'static str,
 }
 
-/// Why a parameter is refused.
+/// The reason why a parameter is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParameterError {
-    /// The parameter's dotted name, as the client gave it.
+    /// The dotted name of the parameter, as the client gave it.
     pub name: String,
-    /// What is wrong and what would be right.
+    /// The error, with the allowed values.
     pub detail: String,
     /// Whether no parameter has this name.
     pub unknown: bool,
 }
 
-/// The checked parameters of one learner, defaults filled in.
+/// The checked parameters of one learner, including defaults.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameters(Vec<Entry>);
 
@@ -45,15 +45,15 @@ struct Entry {
 }
 
 impl Parameters {
-    /// Every parameter as it is when nothing is given.
+    /// The parameters of a request that gives none.
     pub fn defaults(table: &'static [Parameter]) -> Self {
         Self::check(table, &[]).expect("defaults are in range")
     }
 
-    /// Checks a JSON object against a learner's table.
+    /// Checks a JSON object against the table of a learner.
     ///
     /// # Errors
-    /// Every unknown name and every value out of its range.
+    /// All unknown names and all values out of range.
     pub fn from_json(
         table: &'static [Parameter],
         object: &Map<String, Value>,
@@ -106,7 +106,7 @@ impl Parameters {
         }
     }
 
-    /// The parameters as the JSON object that [`Self::from_json`] reads back, defaults included.
+    /// The parameters, including defaults, as a JSON object that [`Self::from_json`] accepts.
     pub fn to_json(&self) -> Map<String, Value> {
         let mut root = Map::new();
         for entry in &self.0 {
@@ -126,12 +126,12 @@ impl Parameters {
         &self.entry(name).setting
     }
 
-    /// Whether the client gave the parameter, rather than leave it to its default.
+    /// Whether the client gave the parameter.
     pub fn is_given(&self, name: &str) -> bool {
         self.entry(name).given
     }
 
-    /// Whether the client set the parameter to another value than its default.
+    /// Whether the parameter differs from its default.
     pub fn is_own(&self, table: &'static [Parameter], name: &str) -> bool {
         let default = |entry: &&Parameter| entry.name == name;
         let default = table
@@ -141,12 +141,12 @@ impl Parameters {
         default.as_ref() != Some(self.setting(name))
     }
 
-    /// A flag of the table.
+    /// The value of a flag.
     pub fn flag(&self, name: &str) -> bool {
         matches!(self.setting(name), Setting::Flag(true))
     }
 
-    /// A choice of the table.
+    /// The chosen name of a choice.
     pub fn choice(&self, name: &str) -> &'static str {
         match self.setting(name) {
             Setting::Choice(choice) => choice,
@@ -154,7 +154,7 @@ impl Parameters {
         }
     }
 
-    /// A number of the table.
+    /// The value of a number.
     pub fn number(&self, name: &str) -> f64 {
         match self.setting(name) {
             Setting::Number(number) => *number,
@@ -162,7 +162,7 @@ impl Parameters {
         }
     }
 
-    /// A count of the table, if given.
+    /// The value of a count, if given.
     pub fn count(&self, name: &str) -> Option<u64> {
         match self.setting(name) {
             Setting::Count(count) => *count,
@@ -170,7 +170,7 @@ impl Parameters {
         }
     }
 
-    /// A decimal of the table, if given.
+    /// The value of a decimal, if given.
     pub fn decimal(&self, name: &str) -> Option<&Decimal> {
         match self.setting(name) {
             Setting::Decimal(decimal) => decimal.as_ref(),
@@ -178,7 +178,7 @@ impl Parameters {
         }
     }
 
-    /// A factor of the table.
+    /// The value of a factor.
     pub fn factor(&self, name: &str) -> Base {
         match self.setting(name) {
             Setting::Factor(base) => *base,
@@ -186,7 +186,7 @@ impl Parameters {
         }
     }
 
-    /// A bit string of the table, if given.
+    /// The value of a bit string, if given.
     pub fn bits(&self, name: &str) -> Option<&BitVector> {
         match self.setting(name) {
             Setting::Bits(bits) => bits.as_ref(),
@@ -194,7 +194,7 @@ impl Parameters {
         }
     }
 
-    /// First weights of the table.
+    /// The value of first weights.
     pub fn weights(&self, name: &str) -> &Weights {
         match self.setting(name) {
             Setting::Weights(weights) => weights,
@@ -203,7 +203,7 @@ impl Parameters {
     }
 }
 
-/// Walks nested objects down to the dotted names of the table.
+/// Collects the members of nested objects under the dotted names of the table.
 fn flatten<'v>(
     prefix: &str,
     object: &'v Map<String, Value>,
@@ -222,7 +222,7 @@ fn flatten<'v>(
     }
 }
 
-/// Puts a value under its dotted name.
+/// Inserts a value under its dotted name.
 pub fn insert_nested(object: &mut Map<String, Value>, name: &str, value: Value) {
     match name.split_once('.') {
         None => {

@@ -1,17 +1,16 @@
 //! The perceptron: on a mistake, w += eta y x.
 //!
-//! F. Rosenblatt (1958); A. B. J. Novikoff, "On convergence proofs on perceptrons" (1962): when
-//! the data are separable with margin gamma > 0 and lie within radius R, at most (R / gamma)^2
-//! mistakes are made from w = 0. Whatever separator the run ends with has some margin, so a
-//! converged run carries the bound with its own check.
+//! F. Rosenblatt (1958); A. B. J. Novikoff, "On convergence proofs on perceptrons" (1962). If the data are
+//! separable with margin gamma > 0 and lie within radius R, a run from w = 0 makes at most (R / gamma)^2
+//! mistakes. A converged run computes this bound from its own separator and compares it with its mistakes.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `reading` | signed | how a bit is read: {-1, +1} or {0, 1} |
 //! | `bias` | true | whether a constant coordinate x0 = 1 is learnt too |
-//! | `eta` | 1 | the learning rate: from weights 0 it scales the weights and decides nothing |
-//! | `order` | cyclic | the data's own order, a new one each pass, or a random mistake |
-//! | `initial` | 0 | the first weights, one number or one a weight with the bias last |
+//! | `eta` | 1 | the learning rate; from weights 0 it only scales the weights |
+//! | `order` | cyclic | the order of the data, a new order per pass, or a random mistake |
+//! | `initial` | 0 | the first weights: one number, or one per weight with the bias last |
 //!
 //! ```
 //! use halfspace::bits::{BitMatrix, BitVector};
@@ -54,7 +53,7 @@ use super::source::{Presentation, Stream};
 use super::train_loop::Reason;
 use super::unit::Unit;
 
-/// How a bit is read.
+/// The parameter for the reading of a bit.
 pub const READING: Parameter = Parameter {
     name: "reading",
     kind: Kind::Choice {
@@ -64,14 +63,14 @@ pub const READING: Parameter = Parameter {
     description: "How a bit of Boolean data is read: as -1 or +1 (signed), as 0 or 1 (unsigned).",
 };
 
-/// Whether there is a bias.
+/// The parameter for the bias.
 pub const BIAS: Parameter = Parameter {
     name: "bias",
     kind: Kind::Flag { default: true },
     description: "Whether the weight of a constant coordinate 1 is learnt too.",
 };
 
-/// The learning rate.
+/// The parameter for the learning rate.
 pub const ETA: Parameter = Parameter {
     name: "eta",
     kind: Kind::Number {
@@ -83,7 +82,7 @@ pub const ETA: Parameter = Parameter {
                   scales the weights and decides nothing.",
 };
 
-/// The first weights.
+/// The parameter for the first weights.
 pub const INITIAL: Parameter = Parameter {
     name: "initial",
     kind: Kind::Weights {
@@ -94,7 +93,7 @@ pub const INITIAL: Parameter = Parameter {
     description: "The first weights: one number for all, or one a weight with the bias last.",
 };
 
-/// The order of examples.
+/// The parameter for the order of examples.
 pub const ORDER: Parameter = Parameter {
     name: "order",
     kind: Kind::Choice {
@@ -114,7 +113,7 @@ pub fn order(parameters: &Parameters) -> Order {
     }
 }
 
-/// The catalogue's entry.
+/// The entry of the perceptron in the catalogue.
 pub static ENTRY: Entry = Entry {
     name: "perceptron",
     title: "Perceptron",
@@ -145,22 +144,22 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// The state of a perceptron, also the pocket's.
+/// The state of a perceptron, which the pocket algorithm uses too.
 ///
-/// From first weights that are whole multiples of `eta` it learns with the rate 1, and its weights
-/// are counted in units of `eta`: so the rate decides nothing, and rounds nothing.
+/// If the first weights are whole multiples of `eta`, the perceptron learns with rate 1 and counts its
+/// weights in units of `eta`. The rate then influences no decision and causes no rounding.
 pub struct Perceptron {
     weights: LinearWeights,
-    /// What the weights are shown in.
+    /// The unit of the answered weights.
     unit: Unit,
-    /// What a mistake adds of its example.
+    /// The factor of the example in an update.
     step: f64,
     scratch: Scratch,
     eta: f64,
     order: Order,
     in_units: bool,
     starts_at_zero: bool,
-    /// Updates after which an integer weight could exceed what the exact scores allow.
+    /// The number of updates before an integer weight could exceed the range of exact scores.
     updates_left: u64,
 }
 
@@ -168,7 +167,7 @@ impl Perceptron {
     /// Makes the rule from its parameters.
     ///
     /// # Errors
-    /// First weights that do not fit the data, or a reading given for real data.
+    /// An error if the first weights do not fit the data, or a reading is given for real data.
     pub fn new(setup: &Setup<'_>, order: Order) -> Result<Self, ParameterError> {
         let parameters = setup.parameters;
         let reading = match parameters.choice("reading") {
@@ -201,7 +200,7 @@ impl Perceptron {
         let is_whole =
             |weight: &f64| weight.fract() == 0.0 && weight.abs() <= INTEGER_WEIGHT_MAX as f64;
         let integral = reading.filter(|_| eta.fract() == 0.0 && all().all(is_whole));
-        // Whole numbers with a whole rate are exact as they are.
+        // Whole first weights with a whole rate are exact without a unit.
         let unit = match (integral, in_units) {
             (Some(_), _) => Some(Unit::ONE),
             (None, true) => Unit::new(eta),
@@ -239,18 +238,18 @@ impl Perceptron {
         }
     }
 
-    /// The present weights, in units.
+    /// The present weights in units.
     pub fn weights(&self) -> &LinearWeights {
         &self.weights
     }
 
-    /// Weights in units as a hypothesis.
+    /// The hypothesis for weights in units.
     pub fn shown(&self, weights: &LinearWeights) -> Hypothesis {
         Hypothesis::Linear(weights.clone().of_unit(self.unit))
     }
 }
 
-/// How often a weight can grow by `step` before exact scores no longer allow it.
+/// The number of times that a weight can grow by `step` within the range of exact scores.
 fn updates_left(weights: &LinearWeights, step: f64) -> u64 {
     match weights {
         LinearWeights::Integer(weights) => {
@@ -270,7 +269,7 @@ fn refused(name: &str, detail: String) -> ParameterError {
     }
 }
 
-/// One first weight a feature, and the bias if there is one.
+/// One first weight per feature, and the bias if there is one.
 fn first_weights(
     given: &Weights,
     n: usize,

@@ -1,28 +1,28 @@
-//! What is known of a sample by its examples a dimension: whether it determines the binary weights
-//! that labelled it, and whether there is hope to find them.
+//! Thresholds on the number of examples per dimension, for samples labelled by hidden binary weights and
+//! for random labels. A remark about a run tells whether its sample determines the weights and whether a
+//! learner can find them.
 //!
-//! Of uniform examples labelled by hidden binary weights, more than about 1.245 n determine them.
-//! That is a result of statistical physics: G. Gyorgyi, "First-order transition to perfect
-//! generalization in a neural network with binary synapses", Phys. Rev. A 41 (1990) 7097-7100. The
-//! rigorous annealed bound is 1.448 n. From about 1.493 n on message passing finds the weights;
-//! between the two no efficient method is known.
+//! More than about 1.245 n uniform examples determine the hidden weights. This is a result of statistical
+//! physics: G. Gyorgyi, "First-order transition to perfect generalization in a neural network with binary
+//! synapses", Phys. Rev. A 41 (1990) 7097-7100. The rigorous annealed bound is 1.448 n. Message passing
+//! finds the weights from about 1.493 n examples on. No efficient method is known between the two numbers.
 //!
-//! Random labels have consistent binary weights up to about 0.833 n examples: a lower bound that J.
-//! Ding and N. Sun proved, and an upper bound under a numerical hypothesis (B. Huang, arXiv
+//! Random labels have consistent binary weights up to about 0.833 n examples. J. Ding and N. Sun proved
+//! this lower bound. The matching upper bound holds under a numerical hypothesis (B. Huang, arXiv
 //! 2404.18902). The unconditional upper bound is 0.847 n (arXiv 2401.15092).
 
 use super::train_loop::Reason;
 
-/// Examples a dimension from which on they determine hidden weights.
+/// The number of examples per dimension that determines hidden weights.
 pub const DETERMINED: f64 = 1.245;
-/// Examples a dimension from which on message passing finds them.
+/// The number of examples per dimension from which message passing finds the hidden weights.
 pub const FOUND: f64 = 1.493;
-/// Examples a dimension up to which random labels have consistent weights: proved from below.
+/// The proved lower bound on the examples per dimension up to which random labels have consistent weights.
 const CAPACITY: f64 = 0.833;
-/// Examples a dimension from which on they have none, which is proved too.
+/// The proved number of examples per dimension from which random labels have no consistent weights.
 const CAPACITY_AT_MOST: f64 = 0.847;
 
-/// What is to be said of a run that ended for this reason on so many examples of `n` features.
+/// A remark about a run that ended for this reason on `examples` examples of `n` features.
 pub fn remark(n: usize, reason: Reason, examples: u64) -> Option<String> {
     let density = examples as f64 / n as f64;
     let said = match reason {
@@ -50,7 +50,7 @@ pub fn remark(n: usize, reason: Reason, examples: u64) -> Option<String> {
     Some(format!("{density:.3} examples a dimension; {said}"))
 }
 
-/// Samples and streams that the learners of binary weights are tested on.
+/// Test samples and streams for the learners of binary weights.
 #[cfg(test)]
 pub(super) mod samples {
     use crate::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer};
@@ -77,7 +77,7 @@ pub(super) mod samples {
         train(&task, input, &Run::default()).expect("nobody suspends it")
     }
 
-    /// What comes of `count` uniform examples of hidden weights, or of a stream of them.
+    /// The outcome on `count` uniform examples of hidden weights, or on a stream of them.
     pub fn hidden(
         entry: &'static Entry,
         params: &Value,
@@ -94,7 +94,8 @@ pub(super) mod samples {
         run(entry, params, seed, Input::Generated(&plan))
     }
 
-    /// How many of so many samples of hidden weights give them away.
+    /// The number of samples, of `seeds` samples with hidden weights, from which the learner recovers the
+    /// weights.
     pub fn recovered(
         entry: &'static Entry,
         params: &Value,
@@ -108,7 +109,7 @@ pub(super) mod samples {
         (1..=seeds).filter(is_recovered).count()
     }
 
-    /// Whether `count` random examples, which nothing labelled, are learnt.
+    /// Whether the learner classifies `count` random examples without labels correctly.
     pub fn stored(
         entry: &'static Entry,
         params: &Value,

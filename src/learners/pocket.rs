@@ -1,16 +1,16 @@
-//! The pocket algorithm: perceptron updates on random mistakes, keeping the weights with the
-//! fewest training errors seen.
+//! The pocket algorithm: perceptron updates on random mistakes. The answer is the weights with the fewest
+//! training errors seen.
 //!
-//! S. I. Gallant, "Perceptron-based learning algorithms", IEEE Trans. Neural Networks 1 (1990)
-//! 179-191, in the form in which every new hypothesis is evaluated on the whole sample. It makes
-//! sense of data that no hyperplane separates.
+//! S. I. Gallant, "Perceptron-based learning algorithms", IEEE Trans. Neural Networks 1 (1990) 179-191.
+//! This is the variant that evaluates every new hypothesis on the whole sample. The algorithm is useful for
+//! data that no hyperplane separates.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `reading` | signed | how a bit is read: {-1, +1} or {0, 1} |
 //! | `bias` | true | whether a constant coordinate x0 = 1 is learnt too |
 //! | `eta` | 1 | the learning rate |
-//! | `initial` | 0 | the first weights, one number or one a weight with the bias last |
+//! | `initial` | 0 | the first weights: one number, or one per weight with the bias last |
 //!
 //! ```
 //! use halfspace::bits::{BitMatrix, BitVector};
@@ -30,7 +30,7 @@
 //! let input = Input::Sample { data: &data, assume: None };
 //! let task = Task::of(find("pocket").expect("listed"), Seed(1));
 //! let outcome = train(&task, input, &Run::default()).expect("an end");
-//! // No hyperplane is right on the exclusive or; the best is wrong once.
+//! // No hyperplane classifies XOR correctly. The best one makes one error.
 //! assert_eq!(outcome.training.expect("counted").errors, 1);
 //! ```
 
@@ -47,7 +47,7 @@ use super::run::StopFlag;
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Presentation;
 
-/// The catalogue's entry.
+/// The entry of the pocket algorithm in the catalogue.
 pub static ENTRY: Entry = Entry {
     name: "pocket",
     title: "Pocket",

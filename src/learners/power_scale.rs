@@ -1,9 +1,9 @@
-//! Powers in fixed point, rounded down: they decide most comparisons without large integers.
+//! Powers in fixed point, rounded down. They decide most comparisons without large integers.
 //!
-//! A power is kept as a whole number of units of 2^-places, less than two units below the truth.
-//! A sum of such numbers that reaches the threshold proves that the exact sum does; one that lies
-//! further below than the roundings account for proves that it does not; what lies between is left
-//! to [`super::power_sum`]. All of it is in integers.
+//! A power is stored as a whole number of units of 2^-places, less than two units below the exact power. If
+//! a sum of these numbers reaches the threshold, so does the exact sum. If the sum lies below the threshold
+//! by more than the possible rounding error, the exact sum lies below too. [`super::power_sum`] decides the
+//! remaining cases. All arithmetic is in integers.
 
 use std::cmp::Ordering;
 
@@ -12,31 +12,32 @@ use num_bigint::BigUint;
 use super::decimal::Decimal;
 use super::power_sum::Base;
 
-/// Bits kept of a power while it is computed.
+/// Bits of a power during its computation.
 const MANTISSA_BITS: u64 = 192;
 
-/// The roundings of at most 2^8 products, each of which may be repeated 2^20 times over, leave a
-/// power of [`MANTISSA_BITS`] bits wrong by fewer units in its last place than this.
+/// The bits of the rounding error. A power results from at most 2^8 products, and later products may
+/// multiply the rounding error of one product by up to 2^20. The error of a power of [`MANTISSA_BITS`] bits
+/// is therefore below 2 to this number, in units of its last place.
 const MANTISSA_ERROR_BITS: u64 = 40;
 
 /// The scale on which the powers of one base are compared with one threshold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PowerScale {
     base: Base,
-    /// Binary places of the unit; negative where the threshold is large.
+    /// Binary places of the unit. Negative for a large threshold.
     places: i64,
-    /// What a single power is at most counted as. More is not needed: it is over the threshold.
+    /// The cap on the units of a single power. A capped power exceeds the threshold.
     most: i64,
-    /// The threshold in units, rounded down, and rounded up.
+    /// The threshold in units, rounded down and rounded up.
     threshold: (i64, i64),
 }
 
 /// A power in units, rounded down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rounded {
-    /// At most the power, and less than two units below it, unless it is over the threshold.
+    /// At most the power and less than two units below it, unless the power is capped.
     pub units: i64,
-    /// Whether it is the power itself.
+    /// Whether the units equal the power.
     pub is_exact: bool,
 }
 
@@ -44,7 +45,7 @@ impl PowerScale {
     /// The finest scale on which the sum of any `features` powers stays below 2^63.
     pub fn new(base: Base, threshold: &Decimal, features: usize) -> Self {
         let most_bits = 62 - u64::from(features.max(1).ilog2());
-        // threshold < 2^whole_bits, so it is below half of `most` units.
+        // threshold < 2^whole_bits, so the threshold is below half of `most` units.
         let power_of_ten = BigUint::from(10_u32).pow(threshold.places());
         let whole_bits = threshold.digits().bits() as i64 - power_of_ten.bits() as i64 + 1;
         let places = most_bits as i64 - 1 - whole_bits;
@@ -101,20 +102,20 @@ impl PowerScale {
         }
     }
 
-    /// Whether a sum of powers reaches the threshold, from the sum of their units, of which at
-    /// most `inexact` are rounded; none when the roundings leave it open.
+    /// Whether a sum of powers reaches the threshold. `units` is the sum of their units, and at most
+    /// `inexact` of the powers are rounded. None if the rounding errors leave the answer open.
     pub fn reaches(&self, units: i64, inexact: usize) -> Option<bool> {
         let (down, up) = self.threshold;
         match units.cmp(&up) {
             Ordering::Equal | Ordering::Greater => Some(true),
-            // A power past the threshold would have counted for all of it.
+            // A capped power alone would have reached the threshold, so no power is capped here.
             Ordering::Less if inexact == 0 || units + 2 * inexact as i64 <= down => Some(false),
             Ordering::Less => None,
         }
     }
 }
 
-/// Powers on a scale, each computed once.
+/// A cache of powers on a scale.
 #[derive(Debug)]
 pub struct PowerTable {
     scale: PowerScale,
@@ -142,7 +143,7 @@ impl PowerTable {
         *entry.get_or_insert_with(|| self.scale.power(exponent))
     }
 
-    /// At least doubles the table towards `exponent`.
+    /// Extends the table to `exponent`, at least to twice its size.
     fn make_room(&mut self, exponent: i32) {
         let room = self.known.len();
         if exponent < self.lowest {
@@ -156,7 +157,7 @@ impl PowerTable {
     }
 }
 
-/// `mantissa * 2^twos`, at most the number that it stands for.
+/// `mantissa * 2^twos`, which is at most the represented number.
 struct Truncated {
     mantissa: BigUint,
     twos: i64,
@@ -224,7 +225,7 @@ impl Truncated {
             };
         }
         let places = 2 * MANTISSA_BITS;
-        // The truth is at most this.
+        // The exact number is at most this divisor.
         let divisor = if self.is_exact {
             self.mantissa.clone()
         } else {
@@ -276,7 +277,7 @@ mod tests {
                 for exponent in -400..400 {
                     let Rounded { units, is_exact } = scale.power(exponent);
                     let sum = || PowerSum::new(scale.base, &[(exponent, 1)]);
-                    // Units as a decimal: a whole number over 2^places.
+                    // Units as a decimal: a whole number divided by 2^places.
                     let decimal = |units: i64| {
                         let units = BigUint::from(units.unsigned_abs());
                         match scale.places {
@@ -316,7 +317,7 @@ mod tests {
 
     #[test]
     fn far_exponents_have_a_power_too() {
-        // 1.001 to the last of them is no more than e^9.
+        // The largest power of 1.001 is no more than e^9.
         for alpha in ALPHAS.into_iter().filter(|&alpha| alpha != "1.001") {
             let scale = scale(alpha, "1", 1);
             let most = scale.base.exponent_max();
@@ -333,12 +334,12 @@ mod tests {
             is_double in any::<bool>(),
             theta in prop::sample::select(vec!["0.001", "0.1", "1", "3", "60", "1024.5", "count"]),
         ) {
-            // One in two is the double nearest to the decimal.
+            // Half of the bases are the double nearest to the decimal.
             let base = match is_double {
                 true => Base::new(base(alpha).value()).expect("a base"),
                 false => base(alpha),
             };
-            // The number of terms, which is their sum where all are 1, besides others.
+            // The threshold `count` is the number of terms, which equals the sum if all powers are 1.
             let count = exponents.len() as u64;
             let theta = Decimal::parse(theta).unwrap_or_else(|_| Decimal::from(count));
             let scale = PowerScale::new(base, &theta, exponents.len());

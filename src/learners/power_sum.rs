@@ -1,9 +1,9 @@
-//! Sums of powers of one base, exact: what the multiplicative learners decide by.
+//! Exact sums of powers of one base, by which the multiplicative learners decide.
 //!
-//! A weight is alpha^e with a whole exponent e, and only e is kept: 1.1 promoted 50 times and
-//! demoted 50 times is 1 again. A base is a decimal above 1, or a double: an odd whole number over
-//! a power of five, times a power of two. A sum of its powers is therefore a whole number times
-//! known powers, and is compared with a decimal in integers of unlimited size. No float decides.
+//! A weight is alpha^e with a whole exponent e, and only e is stored. Therefore 1.1 promoted 50 times and
+//! demoted 50 times is 1 again. A base is a decimal above 1 or a double. Its form is an odd whole number
+//! over a power of five, times a power of two. A sum of powers is therefore a whole number times known
+//! powers. The comparison with a decimal uses integers of unlimited size. No float decides.
 
 use num_bigint::{BigInt, BigUint};
 
@@ -13,17 +13,16 @@ use super::hypothesis::Score;
 /// The largest base.
 pub const BASE_MAX: f64 = 4_294_967_296.0;
 
-/// The only odd prime that divides the denominator of a decimal.
+/// The only odd prime that can divide the denominator of a decimal.
 const FIVE: u64 = 5;
 
-/// Bits that a power may have, above or below 1. With the digits of a threshold and the number of
-/// features no integer of a comparison then passes 2^20 bits.
+/// The largest number of bits of a power, above or below 1. Including the digits of a threshold and the
+/// number of features, no integer of a comparison then exceeds 2^20 bits.
 pub const POWER_BITS_MAX: u64 = (1 << 19) - (1 << 16);
 
-/// The base alpha of the weights, above 1 and at most [`BASE_MAX`]: `odd / divisor * 2^twos`,
-/// exactly.
+/// The base alpha of the weights, above 1 and at most [`BASE_MAX`]: exactly `odd / divisor * 2^twos`.
 ///
-/// Invariant: `odd` and `divisor`, a power of five, have no common factor. So equal numbers have
+/// Invariant: `odd` and `divisor`, a power of five, have no common factor. Equal numbers therefore have
 /// equal fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Base {
@@ -34,12 +33,12 @@ pub struct Base {
 }
 
 impl Base {
-    /// The rational number that a double is; none outside the range of bases.
+    /// The rational number that a double represents. None outside the range of bases.
     pub fn new(value: f64) -> Option<Self> {
         if !(value > 1.0 && value <= BASE_MAX) {
             return None;
         }
-        // Above 1 no double is subnormal: 52 stored bits under a hidden one.
+        // Doubles above 1 are never subnormal: 52 stored bits follow a hidden one.
         let bits = value.to_bits();
         let mantissa = (bits & ((1 << 52) - 1)) | 1 << 52;
         let exponent = (bits >> 52) as i32 - 1075;
@@ -52,13 +51,13 @@ impl Base {
         })
     }
 
-    /// A decimal; none outside the range of bases, or where numerator or denominator have more
-    /// than 64 bits, which no decimal of 19 digits has.
+    /// A decimal as a base. None outside the range of bases, or if numerator or denominator has more than
+    /// 64 bits. Decimals of 19 digits never have more.
     pub fn of_decimal(decimal: &Decimal) -> Option<Self> {
         let places = decimal.places();
         let one = BigUint::from(10_u32).pow(places);
         let value = decimal.to_string().parse::<f64>().ok()?;
-        // A double may be 1 where the decimal is more.
+        // The double may be 1 although the decimal is larger.
         let is_in_range =
             *decimal.digits() > one && value > 1.0 && *decimal.digits() <= one * (BASE_MAX as u64);
         if !is_in_range {
@@ -78,7 +77,7 @@ impl Base {
         })
     }
 
-    /// The base as a decimal, exactly.
+    /// The exact base as a decimal.
     pub fn to_decimal(self) -> Decimal {
         let fives = self.divisor.ilog(FIVE);
         let places = fives.max(self.twos.min(0).unsigned_abs());
@@ -87,27 +86,27 @@ impl Base {
         Decimal::of_digits(digits, places)
     }
 
-    /// The double that the base is, where it is one exactly.
+    /// The base as a double, if a double represents it exactly.
     pub fn as_double(self) -> Option<f64> {
         (Self::new(self.value) == Some(self)).then_some(self.value)
     }
 
-    /// The base as a number, rounded where it is no double.
+    /// The base as a double, rounded if necessary.
     pub fn value(self) -> f64 {
         self.value
     }
 
-    /// The odd factor.
+    /// The odd factor of the numerator.
     pub fn odd(self) -> u64 {
         self.odd
     }
 
-    /// The power of five that divides it.
+    /// The power of five in the denominator.
     pub fn divisor(self) -> u64 {
         self.divisor
     }
 
-    /// How many factors of two there are besides the odd ones; negative for a fraction.
+    /// The exponent of the factor two. Negative for a fraction.
     pub fn twos(self) -> i32 {
         self.twos
     }
@@ -154,7 +153,7 @@ impl PowerSum {
 
     /// Whether the sum is at least `threshold`.
     pub fn reaches(&self, threshold: &Decimal) -> bool {
-        // Both sides times 10^places, and no power below 0.
+        // Both sides are multiplied by 10^places and by the powers with negative exponents.
         let places = threshold.places();
         let mut sum = &self.value * BigUint::from(5_u32).pow(places);
         let mut needed = threshold.digits().clone();
@@ -215,14 +214,15 @@ impl PowerSum {
     }
 }
 
-/// A factor to the magnitude of an exponent.
+/// A factor to the power of the magnitude of an exponent.
 fn power(factor: u64, exponent: i64) -> BigUint {
     BigUint::from(factor).pow(exponent.unsigned_abs() as u32)
 }
 
-/// The sum over terms divided by `odd^lowest`, times `divisor^highest`, and divided by two to the
-/// power of `twos * lowest`, or `twos * highest` where `twos` is negative: a whole number. Halves
-/// are summed apart, so that most multiplications are of numbers of like size.
+/// The sum over terms as a whole number. The sum is divided by `odd^lowest` and multiplied by
+/// `divisor^highest`. The sum is also divided by two to the power of `twos * lowest`, or of
+/// `twos * highest` if `twos` is negative. The two halves of the terms are summed separately, so that most
+/// multiplications have factors of similar size.
 fn reduced_sum(base: Base, terms: &[(i32, u64)]) -> BigUint {
     let (left, right) = match terms {
         [] => return BigUint::ZERO,
@@ -250,10 +250,10 @@ fn reduced_sum(base: Base, terms: &[(i32, u64)]) -> BigUint {
     low + high
 }
 
-/// Both without the factors that they share; `power` is a power of `odd`.
+/// Divides both numbers by their common factors. `power` is a power of `odd`.
 fn without_factors_of(odd: u64, mut value: BigUint, mut power: BigUint) -> (BigUint, BigUint) {
     loop {
-        // What both share, divides a power of `odd`; so its primes are primes of `odd`.
+        // A common factor divides a power of `odd`, so its primes are primes of `odd`.
         let of_value = greatest_common_divisor(odd, remainder(&value, odd));
         let shared = greatest_common_divisor(of_value, remainder(&power, of_value));
         if shared == 1 {
@@ -275,7 +275,7 @@ fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
     a
 }
 
-/// The terms of a sum of powers whose exponents are `exponents`, each counted.
+/// The distinct exponents in ascending order with their counts, as terms of a sum of powers.
 pub fn terms_of(exponents: impl Iterator<Item = i32> + Clone) -> Vec<(i32, u64)> {
     let bounds = exponents.clone().fold(None, |bounds, e| match bounds {
         None => Some((e, e)),
@@ -284,7 +284,7 @@ pub fn terms_of(exponents: impl Iterator<Item = i32> + Clone) -> Vec<(i32, u64)>
     let Some((lowest, highest)) = bounds else {
         return Vec::new();
     };
-    // Exponents reach no further than `Base::exponent_max`: a few MiB at worst.
+    // Exponents never exceed `Base::exponent_max`, so the counts take a few MiB at most.
     let mut counts = vec![0_u64; highest.abs_diff(lowest) as usize + 1];
     for exponent in exponents {
         counts[exponent.abs_diff(lowest) as usize] += 1;
@@ -354,7 +354,7 @@ mod tests {
             assert_eq!(of(text), Base::new(value), "{text}");
             assert_eq!(of(text).and_then(Base::as_double), Some(value), "{text}");
         }
-        // A double has a decimal of its own, which may be long.
+        // A double has its own decimal, which may be long.
         for base in [double, base, Base::new(3.0).expect("a base")] {
             assert_eq!(Base::of_decimal(&base.to_decimal()), Some(base));
         }
@@ -373,7 +373,7 @@ mod tests {
         let one = Decimal::from(1);
         let base = Base::new(1.1).expect("a base");
         assert!(PowerSum::new(base, &[(0, 1)]).reaches(&one));
-        // One unit in the last place of 1.1^50 is lost in floats; here nothing is.
+        // Floats lose one unit in the last place of 1.1^50, but this sum is exact.
         let almost = Decimal::parse(&format!("0.{}", "9".repeat(5_000))).expect("plain");
         assert!(PowerSum::new(base, &[(0, 1)]).reaches(&almost));
         assert!(!PowerSum::new(base, &[(-1, 1)]).reaches(&almost));
@@ -400,7 +400,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against rationals built term by term.
+        /// Compares with rationals built term by term.
         #[test]
         fn a_sum_is_what_its_terms_add_up_to(
             exponents in prop::collection::vec(-9_i32..9, 0..40),

@@ -1,4 +1,4 @@
-//! A hypothesis on data.
+//! Decisions of a hypothesis on examples, and checks that the examples fit the hypothesis.
 
 use std::ops::ControlFlow;
 
@@ -10,31 +10,31 @@ use super::run::{Interrupt, StopFlag};
 use super::source::{Presentation, Presented, Stream};
 use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
 
-/// Words of work after which what was decided is shown, so that who looks can break off.
+/// Words of work after which the decisions so far are shown, so that the caller can stop early.
 const WORDS_BETWEEN_LOOKS: u64 = 1 << 24;
 
-/// Why a hypothesis does not take some examples.
+/// The reason why a hypothesis cannot decide on some examples.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
-    /// They have another number of features.
+    /// The examples have another number of features.
     #[error("the examples have {given} features, but the model has n = {own}")]
     Length { given: usize, own: usize },
-    /// They are real, and it reads bits alone.
+    /// The examples are real and the hypothesis reads only bits.
     #[error("the model takes Boolean examples only: values all 0/1 or all -1/1")]
     Real,
-    /// One of them would take time beyond all bounds.
+    /// The time for one of the examples would have no reasonable bound.
     #[error("{0}")]
     Intractable(String),
-    /// They could not be looked at.
+    /// The examples could not be read.
     #[error("the examples could not be read")]
     Unread(Interrupt),
 }
 
-/// Whether a hypothesis takes the examples. One of real weights takes Boolean ones too: real
-/// examples may happen to hold nothing but zeros and ones.
+/// Checks that a hypothesis can decide on the examples. A hypothesis with real weights also accepts Boolean
+/// examples, because real examples may happen to contain only zeros and ones.
 ///
 /// # Errors
-/// Why it does not.
+/// The reason why the hypothesis cannot decide on the examples.
 pub fn check_fit(hypothesis: &Hypothesis, examples: &dyn Examples) -> Result<(), Misfit> {
     let shape = examples.shape();
     let (given, own) = (shape.n, hypothesis.n());
@@ -50,10 +50,10 @@ pub fn check_fit(hypothesis: &Hypothesis, examples: &dyn Examples) -> Result<(),
         .map_err(Misfit::Intractable)
 }
 
-/// As [`for_each_decisions_until`], with nobody who could end it but `see`.
+/// Like [`for_each_decisions_until`], but only `see` can stop the decisions.
 ///
 /// # Panics
-/// When [`check_fit`] refuses the examples.
+/// Panics if [`check_fit`] refuses the examples.
 pub fn for_each_decisions(
     hypothesis: &Hypothesis,
     data: &Data,
@@ -63,10 +63,10 @@ pub fn for_each_decisions(
     for_each_decisions_until(hypothesis, data, zero, &StopFlag::default(), see);
 }
 
-/// [`decide_each`] on examples in memory, which can always be read.
+/// Calls [`decide_each`] on examples in memory, which can always be read.
 ///
 /// # Panics
-/// When [`check_fit`] refuses the examples.
+/// Panics if [`check_fit`] refuses the examples.
 pub fn for_each_decisions_until(
     hypothesis: &Hypothesis,
     data: &Data,
@@ -78,19 +78,18 @@ pub fn for_each_decisions_until(
     decided.expect("examples in memory are always read");
 }
 
-/// Shows the decision on every example, in order, up to 64 at a time and fewer where each takes
-/// long, until `see` breaks off or `stop` is raised: then nothing more is shown. Beside the decisions
-/// a mask of the examples that are positive, as all are that have no labels.
+/// Shows `see` the decision on every example in order. Each call shows up to 64 decisions, or fewer if a
+/// decision takes long. The calls stop when `see` breaks or `stop` is raised. The second argument of `see`
+/// is a mask of the positive examples. Examples without labels count as positive.
 ///
-/// Boolean data before a hypothesis over reals alone are read as the values that they were sent as: bit
-/// 1 is 1, bit 0 is `zero`. They are spelled out one example at a time, since as doubles they take
-/// 64 times their room.
+/// A hypothesis over reals reads Boolean data as numbers: bit 1 as 1 and bit 0 as `zero`, as the client
+/// sent them. One example at a time is expanded, because doubles take 64 times the memory of bits.
 ///
 /// # Errors
-/// What kept the examples from being read.
+/// The interrupt that kept the examples from being read.
 ///
 /// # Panics
-/// When [`check_fit`] refuses the examples.
+/// Panics if [`check_fit`] refuses the number or the type of the features.
 pub fn decide_each(
     hypothesis: &Hypothesis,
     examples: &dyn Examples,
@@ -136,8 +135,7 @@ pub fn decide_each(
     Ok(())
 }
 
-/// The `n` values of row `row` of a block, in place of what `values` held: bit 1 is 1, bit 0 is
-/// `zero`.
+/// Replaces `values` by the `n` values of row `row` of a block: bit 1 becomes 1 and bit 0 becomes `zero`.
 pub fn spell_out(block: BitBlock<'_>, row: usize, n: usize, zero: f64, values: &mut Vec<f64>) {
     values.clear();
     values.extend((0..n).map(|j| {

@@ -1,9 +1,9 @@
-//! Where every random choice of a run comes from: one seed, one named generator, one stream a
+//! Seeds and generators for every random choice of a run: one seed, one named generator and one stream per
 //! purpose.
 //!
-//! The generator is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number
-//! generators", 2021). Streams of different purposes are seeded apart, so that, for example, a
-//! learner that draws more does not change the data that it is shown.
+//! The generator is xoshiro256++ (Blackman and Vigna, "Scrambled linear pseudorandom number generators",
+//! 2021). The streams of different purposes have different seeds. Therefore a learner that draws more
+//! numbers does not change the data that it is shown.
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -13,23 +13,23 @@ use crate::bits::Lanes;
 /// The generator of every scalar random choice.
 pub type Generator = Xoshiro256PlusPlus;
 
-/// The largest seed a client may give: every JSON reader holds it exactly.
+/// The largest seed that a client may give. Every JSON reader represents numbers up to this one exactly.
 pub const SEED_MAX: u64 = (1 << 53) - 1;
 
-/// What a stream of random numbers is for.
+/// The purpose of a stream of random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// The hidden target of generated data.
     Target = 1,
     /// The bits of generated examples.
     Examples = 2,
-    /// Which generated examples are noisy.
+    /// The choice of noisy examples among generated ones.
     Noise = 3,
     /// The learner's own choices: its first hypothesis and its updates.
     Learner = 4,
-    /// The order in which examples are visited.
+    /// The order of the examples in a pass.
     Order = 5,
-    /// Which examples are held out.
+    /// The choice of held-out examples.
     Holdout = 6,
     /// The seeds of the runs of an experiment.
     Children = 7,
@@ -45,13 +45,13 @@ impl Seed {
         Generator::seed_from_u64(self.stream(purpose))
     }
 
-    /// The eight-lane generator for one purpose, for filling whole blocks.
+    /// The eight-lane generator for one purpose, which fills whole blocks.
     pub fn lanes(self, purpose: Purpose) -> Lanes {
         Lanes::from_seed(self.stream(purpose))
     }
 
-    /// The seed of the `index`-th of many runs that one seed stands for. It may lie above
-    /// [`SEED_MAX`]: it never leaves the program.
+    /// The seed of the `index`-th run of an experiment. The seed may exceed [`SEED_MAX`], because it never
+    /// leaves the program.
     #[must_use]
     pub fn child(self, index: u64) -> Self {
         Self(mixed(self.stream(Purpose::Children), index))
@@ -62,7 +62,7 @@ impl Seed {
     }
 }
 
-/// SplitMix64's finaliser over a seed and an index: a bijection for each index.
+/// The finaliser of SplitMix64 over a seed and an index. For each index it is a bijection of the seeds.
 fn mixed(seed: u64, index: u64) -> u64 {
     let golden = 0x9e37_79b9_7f4a_7c15_u64;
     let mut z = seed.wrapping_add(golden.wrapping_mul(index));

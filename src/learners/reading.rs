@@ -1,6 +1,6 @@
-//! How linear weights read the bits of a Boolean example.
+//! The reading of a Boolean example by linear weights: the number that stands for each bit.
 
-/// How a Boolean example is read.
+/// A reading of Boolean examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
     /// Bit 1 is +1 and bit 0 is -1.

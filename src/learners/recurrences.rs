@@ -1,11 +1,11 @@
-//! Evidence in the examples of a session against their declared sampling, as they come.
+//! Evidence against the declared sampling of a session, collected example by example in bounded memory.
 //!
-//! The rows that came first are kept, up to `ROWS_MAX` distinct ones, and later examples are
-//! compared with them: so that examples which are sent again are noticed, in bounded memory. Of
-//! examples uniform over N, the next one hits one of k kept rows with probability at most k / N.
-//! The sum of these chances is known beforehand, so that the number of hits ever reaches d while
-//! that sum is at most mu with probability at most `exp(d - mu - d ln(d / mu))`. Each d has the
-//! share `1 / (d (d + 1))` of [`FALSE_ALARM`], and the declaration may be judged after any example.
+//! The module keeps the first rows, up to `ROWS_MAX` distinct ones, and compares later examples with them.
+//! A hit is an example that repeats a kept row. If the examples are uniform over N, the next example hits
+//! one of k kept rows with probability at most k / N. The sum of these probabilities is known before each
+//! example. Therefore the number of hits reaches d, while that sum is at most mu, with probability at most
+//! `exp(d - mu - d ln(d / mu))`. Each d has the share `1 / (d (d + 1))` of [`FALSE_ALARM`], so the
+//! declaration may be judged after any example.
 
 use std::collections::HashMap;
 
@@ -14,24 +14,24 @@ use super::repetitions::row_key;
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::stopping::Sampling;
 
-/// Distinct rows that are kept: 16 bytes each.
+/// The largest number of kept rows, at 16 bytes each.
 const ROWS_MAX: usize = 1024;
 
 /// Counts over the examples so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Recurrences {
-    /// The digests of the first rows, each with its label.
+    /// The digests of the first rows with their labels.
     kept: HashMap<u128, bool>,
     examples: u64,
     hits: u64,
-    /// The sum over all examples of the rows that were kept before each.
+    /// The sum, over all examples, of the number of rows kept before the example.
     chances: u64,
     contradictions: u64,
     ones: u64,
 }
 
 impl Recurrences {
-    /// Takes note of an example: its packed words, and its label.
+    /// Counts an example, given by its packed words and its label.
     pub fn note(&mut self, row: &[u64], label: bool) {
         let bytes: Vec<u8> = row.iter().flat_map(|word| word.to_le_bytes()).collect();
         let key = row_key(&bytes);
@@ -53,7 +53,7 @@ impl Recurrences {
         }
     }
 
-    /// Why examples of `n` features are not believed to be drawn so, if they are not.
+    /// The reason why examples of `n` features contradict the declared sampling, if they do.
     pub fn against(&self, sampling: Sampling, n: usize) -> Option<String> {
         let refuted = |what: String| {
             let name = sampling.name();
@@ -100,7 +100,7 @@ impl Recurrences {
         let mut kept: Vec<_> = self.kept.iter().collect();
         kept.sort_unstable();
         for (key, label) in kept {
-            // A key has 127 bits.
+            // A key has 127 bits, so the label fits into the lowest bit.
             let marked = key << 1 | u128::from(*label);
             snapshot.numbers([(marked >> 64) as u64, marked as u64]);
         }
@@ -109,7 +109,7 @@ impl Recurrences {
     /// Reads the bytes of [`Self::write`].
     ///
     /// # Errors
-    /// When it is cut off, or holds more rows than are kept.
+    /// An error if the bytes end too early or hold more than `ROWS_MAX` rows.
     pub fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
         let mut read = Self {
             examples: snapshot.number()?,
@@ -138,7 +138,7 @@ mod tests {
     use super::super::random::{Purpose, Seed};
     use super::*;
 
-    /// Uniform rows of `n` bits, at most 64, labelled by their first.
+    /// Uniform rows of `n <= 64` bits. The first bit of a row is its label.
     fn rows(n: u32, count: usize, seed: u64) -> Vec<u64> {
         let mut random = Seed(seed).generator(Purpose::Examples);
         (0..count)
@@ -156,7 +156,7 @@ mod tests {
     #[test]
     fn examples_that_come_again_are_noticed() {
         let n = 40;
-        // More rows than are kept: the second pass meets the first of them again.
+        // More rows than are kept. The second pass repeats the first rows.
         let once = rows(n, 5_000, 1);
         assert_eq!(noted(&once).against(Sampling::Uniform, n as usize), None);
         let mut twice = once.clone();
@@ -165,7 +165,7 @@ mod tests {
         assert!(doubt.expect("sent again").contains("3 of 5003 repeat"));
     }
 
-    /// Judged after every example, as a session does.
+    /// Judges after every example, like a session.
     #[test]
     fn honest_examples_are_believed_however_often_they_are_judged() {
         for n in [1, 3, 8, 12, 20, 64] {
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn few_rows_again_and_again_are_noticed_whatever_n() {
-        // 100 of the 1,024 rows of ten bits, over and over.
+        // 100 of the 1,024 rows of ten bits, repeated many times.
         let few = rows(10, 100, 2);
         let many: Vec<u64> = few.iter().cycle().take(2_000).copied().collect();
         assert!(noted(&many).against(Sampling::Uniform, 10).is_some());

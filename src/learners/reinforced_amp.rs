@@ -1,11 +1,11 @@
-//! Reinforced AMP: message passing that is drawn to what it leans to already, for samples that many
-//! binary weights fit, or that none labelled: see `message_passing.rs`.
+//! Reinforced AMP: message passing that amplifies its present tendency. The learner serves samples with
+//! many consistent binary weights and samples with random labels. The algorithm is in `message_passing.rs`.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `max_iterations` | 1000 | passes over the sample from one start |
-//! | `restarts` | 10 | further starts, each at random |
-//! | `reinforcement` | 0.003 | rho: how fast it is drawn, from 0 to 1 |
+//! | `restarts` | 10 | further random starts |
+//! | `reinforcement` | 0.003 | rho: the strength of the amplification, from 0 to 1 |
 //!
 //! ```
 //! use halfspace::bits::BitMatrix;
@@ -37,10 +37,10 @@ use super::message_passing::MessagePassing;
 use super::parameters::{Kind, Minimum, Parameter};
 use super::source::Presentation;
 
-/// rho when nothing is asked for.
+/// The default of rho.
 pub const RHO: f64 = 0.003;
 
-/// The catalogue's entry.
+/// The entry of reinforced AMP in the catalogue.
 pub static ENTRY: Entry = Entry {
     name: "reinforced-amp",
     title: "Reinforced AMP",

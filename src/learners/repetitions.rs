@@ -1,32 +1,32 @@
-//! How often examples repeat each other, or contradict each other, in bounded memory.
+//! Counts of examples that repeat or contradict each other, in bounded memory.
 //!
-//! Rows are told apart by 127 bits of their SHA-256: nobody can make two rows that are taken for
-//! one. What is kept is 16 bytes an example, up to [`EXAMPLES_MAX`] of them.
+//! 127 bits of the SHA-256 digest identify a row, so nobody can construct two different rows that count as
+//! equal. The counter keeps 16 bytes per example for at most [`EXAMPLES_MAX`] examples.
 
 use sha2::{Digest, Sha256};
 
-/// Examples that are compared: 64 MiB of digests.
+/// The largest number of compared examples: 64 MiB of digests.
 pub const EXAMPLES_MAX: usize = 1 << 22;
 
-/// What repeats among examples.
+/// The repetitions among examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RepetitionCounts {
-    /// Examples that equal an earlier one, label included.
+    /// Examples that equal an earlier one, including the label.
     pub duplicates: u64,
-    /// Distinct rows that appear with both labels; none where there are no labels.
+    /// Distinct rows that appear with both labels. None if there are no labels.
     pub contradictions: Option<u64>,
 }
 
-/// Counts what repeats among rows that come one after the other.
+/// Counts repetitions among rows that arrive one after another.
 pub struct RepetitionCounter {
-    /// Of each example the digest of its row, its label in the lowest bit: in order, examples of
-    /// one row stand together, and of these those of one label. None when there are too many.
+    /// The digest of each row, with the label in the lowest bit. Sorting groups the examples by row and
+    /// within a row by label. None if there are too many rows.
     keys: Option<Vec<u128>>,
     is_labelled: bool,
 }
 
 impl RepetitionCounter {
-    /// For so many rows, which are compared when there are at most `examples_max`.
+    /// A counter for `rows` rows. The rows are compared if there are at most `examples_max`.
     pub fn new(rows: usize, is_labelled: bool, examples_max: usize) -> Self {
         let is_compared = rows <= examples_max;
         Self {
@@ -35,14 +35,14 @@ impl RepetitionCounter {
         }
     }
 
-    /// Takes the canonical bytes of the next row, and its label where there are labels.
+    /// Adds the canonical bytes of the next row, and the label if there are labels.
     pub fn push(&mut self, row: &[u8], label: Option<bool>) {
         if let Some(keys) = &mut self.keys {
             keys.push(row_key(row) << 1 | u128::from(label == Some(true)));
         }
     }
 
-    /// What repeats; none when there were more rows than are compared.
+    /// The counts. None if there were too many rows to compare.
     pub fn finish(self) -> Option<RepetitionCounts> {
         let mut keys = self.keys?;
         keys.sort_unstable();
@@ -51,7 +51,7 @@ impl RepetitionCounter {
         let rows = distinct(|one, other| one >> 1 == other >> 1);
         Some(RepetitionCounts {
             duplicates: keys.len() as u64 - examples,
-            // A row of one label is one distinct example, a row of both is two.
+            // A row with one label is one distinct example. A row with both labels is two.
             contradictions: self.is_labelled.then(|| examples - rows),
         })
     }
@@ -69,7 +69,7 @@ pub(super) fn row_key(row: &[u8]) -> u128 {
 mod tests {
     use super::*;
 
-    /// What repeats among rows with their labels, or without where `is_labelled` says so.
+    /// The repetitions among rows, with their labels if `is_labelled` is true.
     fn counts(rows: &[(u8, bool)], is_labelled: bool, most: usize) -> Option<RepetitionCounts> {
         let mut counter = RepetitionCounter::new(rows.len(), is_labelled, most);
         for &(row, label) in rows {
@@ -87,7 +87,8 @@ mod tests {
     fn examples_of_one_row_are_told_from_those_of_both_labels() {
         let apart = [(0, true), (1, true), (2, false)];
         assert_eq!(counted(&apart, true), (0, Some(0)));
-        // Row 5 three times and once contradicted; row 1 contradicted and repeated.
+        // Row 5 appears with one label three times and with the other once. Row 1 is contradicted and
+        // repeated.
         let rows = [
             (5, true),
             (1, false),

@@ -1,4 +1,5 @@
-//! The report on a run that has ended: errors, bound, claims and notes.
+//! The report on a run that has ended: training errors, hold-out errors, mistake bound, confidence claims,
+//! target recovery and notes.
 
 use crate::bits::BLOCK_ROWS;
 
@@ -17,22 +18,23 @@ use super::task::{self, Input, Task};
 use super::train::Source;
 use super::train_loop::{Reason, TrainLoop};
 
-/// Words of work for one example up to which a block of 64 is no more than 2^24.
+/// Words of work per example up to which a block of 64 examples takes at most 2^24 words.
 const EXAMPLE_WORDS_MAX: u64 = 1 << 18;
 
-/// The share of ones below which the reading of a bit as -1 or +1 is worth a note.
+/// The share of ones below which the report advises against reading a bit as -1 or +1.
 const SPARSE: f64 = 0.05;
 
-/// Errors among examples, and the ones of these where they were counted.
+/// Errors among some examples. `ones` is the number of 1 bits in these examples, if it was counted.
 struct Counted {
     training: Training,
     ones: Option<u64>,
 }
 
-/// The outcome of a run that ended for this reason.
+/// The outcome of a run that ended for `reason`.
 ///
 /// # Errors
-/// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the report was given up.
+/// [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the report was
+/// abandoned.
 pub(super) fn report(
     task: &Task,
     input: Input<'_>,
@@ -92,7 +94,7 @@ pub(super) fn report(
     })
 }
 
-/// The best hypothesis at the end of a pass, where it is better than the last.
+/// The best hypothesis at the end of a pass, if it makes fewer errors than the last one.
 fn best(
     task: &Task,
     input: Input<'_>,
@@ -104,7 +106,7 @@ fn best(
         return None;
     }
     let (mut rule, _) = task::build(task, input).ok()?;
-    // It was written by a rule of the same task.
+    // A rule of the same task wrote this state.
     rule.restore(&mut SnapshotReader::new(&best.state)).ok()?;
     Some(BestSeen {
         hypothesis: rule.hypothesis(),
@@ -150,7 +152,8 @@ fn termination(
     }
 }
 
-/// That the paper's rule accepts with less confidence than was asked for.
+/// The note that the rule of the paper accepts a hypothesis with less confidence than the request asked
+/// for.
 pub(super) fn short_note(watch: &Watch) -> Option<String> {
     let (own, asked) = (watch.own_claim()?, watch.confidence_asked());
     let is_short = watch.rule() == StopRule::PerHypothesis && own < asked;
@@ -162,7 +165,7 @@ pub(super) fn short_note(watch: &Watch) -> Option<String> {
     })
 }
 
-/// That a batch was not completed.
+/// The note that the run ended inside a batch.
 fn batch_note(train_loop: &TrainLoop<'_>) -> Option<String> {
     let course = &train_loop.course;
     let lacking = train_loop.rule.awaits();
@@ -178,7 +181,7 @@ fn batch_note(train_loop: &TrainLoop<'_>) -> Option<String> {
     })
 }
 
-/// That the data are sparse, and bits were read as -1 and +1.
+/// The note that the data are sparse although bits were read as -1 and +1.
 fn sparse_note(counted: &Counted, n: usize) -> Option<String> {
     let bits = counted.training.examples as f64 * n as f64;
     let density = counted.ones? as f64 / bits;
@@ -191,7 +194,7 @@ fn sparse_note(counted: &Counted, n: usize) -> Option<String> {
     })
 }
 
-/// Whether the weights are over bits that stand for -1 and +1.
+/// Whether the weights read a bit as -1 or +1.
 fn reads_signed(hypothesis: &Hypothesis) -> bool {
     match hypothesis {
         Hypothesis::Linear(weights) => weights.reading() == Some(Reading::Signed),
@@ -199,7 +202,7 @@ fn reads_signed(hypothesis: &Hypothesis) -> bool {
     }
 }
 
-/// Compares the hypothesis, or the signs of its weights, with the hidden target.
+/// Compares the hypothesis or the signs of its weights with the hidden target.
 pub(super) fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
     let Input::Generated(plan) = input else {
         return None;
@@ -208,7 +211,7 @@ pub(super) fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Reco
     let distance = match hypothesis {
         Hypothesis::BinaryWeights(weights) => weights.hamming_distance(target),
         Hypothesis::Linear(weights) => weights.signs().hamming_distance(target),
-        // They have no sign a feature, or none in the reading of the target.
+        // These have no sign per feature, or read the features differently from the target.
         Hypothesis::Winnow(_)
         | Hypothesis::KernelWinnow(_)
         | Hypothesis::Kernel(_)
@@ -220,8 +223,9 @@ pub(super) fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Reco
     })
 }
 
-/// Counts the errors of the hypothesis on the examples that the learner was shown: the sample, or the
-/// part of a drawn stream that was read. Also counts their ones, for weights that read bits as signs.
+/// Counts the errors of the hypothesis on the examples that the learner was shown: the sample, or the part
+/// of a drawn stream that was read. Also counts the ones of these examples if the weights read bits as
+/// signs.
 fn training_errors(
     hypothesis: &Hypothesis,
     input: Input<'_>,
@@ -240,7 +244,7 @@ fn training_errors(
     };
     let is_binary = matches!(hypothesis, Hypothesis::BinaryWeights(_));
     if is_clean && is_binary && target.is_some_and(|target| target.recovered) {
-        // The target itself is right on every clean example: nothing is left to count.
+        // The target itself classifies every clean example correctly, so no count is necessary.
         let errors = 0;
         return Ok(Some(Counted {
             training: Training { errors, examples },
@@ -252,9 +256,9 @@ fn training_errors(
     errors_among(hypothesis, &mut *stream, examples, is_slow, run)
 }
 
-/// Counts the errors of the hypothesis among the first `examples` of a stream. None when the run is
-/// to end before that is done: when the time is over, the examples are still counted unless they
-/// are slow to come by or each takes long.
+/// Counts the errors of the hypothesis among the first `examples` of a stream. Returns none if the run must
+/// end before the count is complete. After the time limit the count continues, unless the examples are slow
+/// to read or slow to classify.
 fn errors_among(
     hypothesis: &Hypothesis,
     stream: &mut dyn Stream,
@@ -263,7 +267,8 @@ fn errors_among(
     run: &Run,
 ) -> Result<Option<Counted>, Interrupt> {
     let is_long = is_slow || hypothesis.words_of_work() > EXAMPLE_WORDS_MAX;
-    // Blocks of short examples are looked at between, and need no flag of their own.
+    // The loop below polls the stop flag between blocks, so blocks of short examples need no flag of their
+    // own.
     let unheeded = StopFlag::default();
     let stop = if is_long { &run.stop } else { &unheeded };
     let (mut errors, mut ones) = (0, reads_signed(hypothesis).then_some(0));

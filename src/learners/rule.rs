@@ -1,8 +1,7 @@
-//! What a learner is: a rule that says how one example changes a hypothesis.
+//! A learner is a rule: the change that one example makes to a hypothesis.
 //!
-//! Passes, order, stopping, tracing, progress and cancellation belong to the one train loop
-//! ([`super::train`]); a rule knows none of them. The same rule serves batch jobs and on-line
-//! sessions.
+//! The train loop ([`super::train_loop`]) owns passes, order, stopping, tracing, progress and cancellation.
+//! A rule knows nothing about them, so the same rule serves batch jobs and on-line sessions.
 
 use std::ops::Range;
 
@@ -15,56 +14,56 @@ use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use super::source::Stream;
 use super::train_loop::Reason;
 
-/// In which order a rule wants its examples.
+/// The order in which a rule reads the examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The data's own order, pass after pass.
+    /// The order of the data in every pass.
     Cyclic,
-    /// A new random order each pass. Where examples come but once, their own.
+    /// A new random order for each pass. Examples that come only once keep their own order.
     Shuffled,
-    /// One example drawn uniformly from all that the hypothesis gets wrong. Each evaluation of
-    /// the whole sample is a pass, each example drawn a mistake.
+    /// One example drawn uniformly from all examples that the hypothesis classifies wrongly. Each
+    /// evaluation of the whole sample counts as a pass and each drawn example as a mistake.
     RandomMistake,
-    /// The whole sample between two hypotheses, in any order that stays: [`Rule::mistakes`] reads
-    /// it, [`Rule::search`] makes the next hypothesis. Each pass but a clean one is a mistake.
+    /// The whole sample under one hypothesis, in a fixed order. [`Rule::mistakes`] reads the sample and
+    /// [`Rule::search`] makes the next hypothesis. Each pass with an error counts as a mistake.
     Search,
 }
 
-/// What a mistake or a batch came to.
+/// The effect of a mistake or of a batch on the hypothesis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
     /// The hypothesis changed.
     Changed,
-    /// It did not.
+    /// The hypothesis did not change.
     Unchanged,
-    /// The rule wants more examples first: see [`Rule::awaits`].
+    /// The rule needs more examples first: see [`Rule::awaits`].
     Awaiting,
-    /// It cannot be applied; the text says which limit of the rule was met.
+    /// The update cannot be applied. The text names the limit of the rule that was reached.
     Refused(&'static str),
 }
 
-/// How one example changes a hypothesis.
+/// The change that one example makes to a hypothesis.
 pub trait Rule: Send {
-    /// The order in which the rule wants its examples, asked before each pass.
+    /// The order in which the rule reads the examples. The train loop asks before each pass.
     fn order(&self) -> Order {
         Order::Cyclic
     }
 
-    /// Takes over a hypothesis over as many features, found before, in place of its own first one.
-    /// Asked before the first example only.
+    /// Replaces the rule's own first hypothesis by `hypothesis`, which has the same number of features.
+    /// Called only before the first example.
     ///
     /// # Errors
-    /// What about the hypothesis does not fit the rule; which would.
+    /// The reason why the hypothesis does not fit the rule, with the kind of hypothesis that would fit.
     fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String>;
 
-    /// The first of `rows` that the present hypothesis gets wrong.
+    /// The first of `rows` that the present hypothesis classifies wrongly.
     ///
-    /// Each example is shown once a pass, in order. A rule may take note of those that it gets
-    /// right, so long as its hypothesis stays.
+    /// The loop shows each example once per pass and in order. A rule may take notes about correctly
+    /// classified examples if the hypothesis stays the same.
     ///
-    /// Where one example can take longer than 2^24 words of work, the rule looks at `stop`
-    /// meanwhile, and [`Self::may_break_off`]. Once it is raised any answer will do then: the loop
-    /// looks at the flag before it believes the answer.
+    /// If one example can take more than 2^24 words of work, the rule must poll `stop` meanwhile and return
+    /// true from [`Self::may_break_off`]. After the flag is raised, any answer is allowed, because the loop
+    /// checks the flag before it uses the answer.
     fn first_mistake(
         &mut self,
         block: &Block<'_>,
@@ -72,94 +71,94 @@ pub trait Rule: Send {
         stop: &StopFlag,
     ) -> Option<usize>;
 
-    /// Whether the rule looks at the flag that it is handed. Then looking at examples must change
-    /// nothing that [`Self::snapshot`] writes: a state in which it was broken off is one before it
-    /// looked. The answers of other rules are right whenever they come.
+    /// Whether the rule polls the stop flag that it receives. If so, a look at examples must not change
+    /// anything that [`Self::snapshot`] writes, so that the state after an interrupted look equals the
+    /// state before. The answers of other rules are right at any time.
     fn may_break_off(&self) -> bool {
         false
     }
 
-    /// Learns from row `row`, on which the hypothesis was wrong.
+    /// Learns from row `row`, which the hypothesis classified wrongly.
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
 
-    /// How many further examples the rule consumes, untested, before it tests again.
+    /// The number of further examples that the rule consumes untested before the next test.
     fn awaits(&self) -> u64 {
         0
     }
 
-    /// Consumes `rows`, no more than [`Self::awaits`] of them.
+    /// Consumes `rows`, at most [`Self::awaits`] of them.
     fn absorb(&mut self, _: &Block<'_>, _: Range<usize>, _: &mut Generator) -> Update {
         unreachable!("a rule that never awaits examples was given some")
     }
 
-    /// The mask of all rows that the present hypothesis gets wrong. Asked only of rules whose
-    /// order is [`Order::RandomMistake`] or [`Order::Search`]. `stop` is as for [`Self::first_mistake`].
+    /// The mask of all rows that the present hypothesis classifies wrongly. Called only for the orders
+    /// [`Order::RandomMistake`] and [`Order::Search`]. For `stop`, see [`Self::first_mistake`].
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         self.hypothesis().mistakes(block, stop)
     }
 
-    /// Told the errors of the present hypothesis after an evaluation of the whole sample.
+    /// Receives the number of errors of the present hypothesis after an evaluation of the whole sample.
     fn evaluated(&mut self, _errors: u64) {}
 
-    /// Makes the next hypothesis from a pass in which the present one failed. Asked only of rules
-    /// whose order is [`Order::Search`].
+    /// Makes the next hypothesis after a pass with errors. Called only for the order [`Order::Search`].
     fn search(&mut self, _: &mut Generator) -> Update {
         unreachable!("a rule that does not search was asked to")
     }
 
-    /// Told that a pass in another order than [`Order::RandomMistake`] or [`Order::Search`] was not
-    /// clean, and that a further one follows.
+    /// Called after a pass with mistakes when another pass follows, except for the orders
+    /// [`Order::RandomMistake`] and [`Order::Search`].
     fn next_pass(&mut self, _: &mut Generator) {}
 
-    /// Told of a pass without a mistake, with which the run ends: how it is said to end.
+    /// Called after a pass without a mistake, which ends the run. Returns the reason that the run reports.
     fn clean_pass(&mut self) -> Reason {
         Reason::Converged
     }
 
-    /// What is to be said of a run that ended for this reason on a sample of so many examples.
+    /// A note about a run that ended for this reason on a sample of `_examples` examples.
     fn remark(&self, _: Reason, _examples: u64) -> Option<String> {
         None
     }
 
-    /// What the rule keeps of each example of a sample.
+    /// Bytes that the rule keeps per example of a sample.
     fn bytes_an_example(&self) -> u64 {
         0
     }
 
-    /// Bytes that the state may grow to after so many mistakes.
+    /// Bytes that the state may grow to after `_mistakes` mistakes.
     fn grown_bytes(&self, _mistakes: u64) -> u64 {
         0
     }
 
-    /// The hypothesis to answer with.
+    /// The hypothesis that the learner answers with.
     fn hypothesis(&self) -> Hypothesis;
 
-    /// Writes the state, but for what the parameters and the hypothesis to begin from say of it: of
-    /// a session, or of a training that is to go on elsewhere. Between two examples, or, where the
-    /// whole sample is read under one hypothesis, two blocks.
+    /// Writes the state of a session, or of a training that resumes elsewhere. The state leaves out
+    /// everything that follows from the parameters and the initial hypothesis. Called between two examples,
+    /// or between two blocks while the whole sample is read under one hypothesis.
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter);
 
-    /// Takes over the state that [`Self::snapshot`] wrote, the rule having been built from the same
-    /// parameters: it then goes on exactly as the one that wrote it.
+    /// Restores the state that [`Self::snapshot`] wrote. The rule must have been built from the same
+    /// parameters. The restored rule then behaves exactly like the rule that wrote the state.
     ///
     /// # Errors
-    /// When it is no such state; the rule is of no use then.
+    /// An error if the bytes are not such a state. The rule is unusable then.
     fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError>;
 
-    /// Whether the hypothesis to answer with is the best of the run rather than the last.
+    /// Whether [`Self::hypothesis`] is the best hypothesis of the run rather than the last.
     fn keeps_best(&self) -> bool {
         false
     }
 
-    /// Why there is no bound where [`Self::bound`] finds none.
+    /// The reason why [`Self::bound`] finds no bound.
     fn why_no_bound(&self) -> &'static str {
         "no bound on the number of mistakes is known for this learner"
     }
 
-    /// The theorem's bound, once the run has ended on `stream` with `counts` for this reason.
+    /// The bound of the learner's theorem after the run has ended on `_stream` with `_counts` for
+    /// `_reason`.
     ///
     /// # Errors
-    /// The interrupt that cut the computation short.
+    /// The interrupt that stopped the computation.
     fn bound(
         &self,
         _stream: &mut dyn Stream,

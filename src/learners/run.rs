@@ -1,6 +1,6 @@
-//! What surrounds a run: its limits, the flag that stops it, the cells that show how far it is.
+//! The interface between a run and its owner: limits, stop flag, counts, progress cells and checkpoints.
 //!
-//! There is no clock here: whoever owns one raises the flag.
+//! A run has no clock. The owner of the clock raises the flag when the time is over.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -10,32 +10,32 @@ use crate::memory;
 
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
-/// Why a run ends from outside, the more urgent the greater.
+/// A reason to end a run from outside. A greater value is more urgent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Interrupt {
-    /// The time the request allowed is over; what was learnt is kept.
+    /// The time limit of the request is reached. The run keeps everything learnt so far.
     TimeLimit = 2,
-    /// A client no longer wants the answer; what was learnt is kept.
+    /// A client cancelled the run. The run keeps everything learnt so far.
     Cancelled = 3,
-    /// The process must give the run up; somebody goes on with it, or runs it again from the start.
+    /// The process must stop the run. The run is resumed later or starts again from the beginning.
     Suspended = 4,
-    /// The examples could not be read to their end: nothing that came of the run is of any use.
+    /// The examples could not be read to their end, so every result of the run is useless.
     Unreadable = 5,
-    /// There is no memory for what the run would allocate next.
+    /// The next allocation of the run does not fit into its memory grant.
     Memory = 6,
 }
 
-/// A run looks at its flag at least every 2^24 words of work.
+/// The flag that stops or pauses a run. A run polls its flag at least once per 2^24 words of work.
 ///
-/// A run that was paused waits where it looks at the flag. A pause is less urgent than any interrupt.
+/// A paused run waits at its next look at the flag. A pause is less urgent than any interrupt.
 ///
-/// A clone is the same flag, for a solver that must own what it looks at between iterations.
+/// Clones share one flag. A clone serves a solver that must own the flag which it polls between iterations.
 #[derive(Clone, Debug, Default)]
 pub struct StopFlag(Arc<Flag>);
 
 #[derive(Debug, Default)]
 struct Flag {
-    /// [`RUNS`], [`PAUSED`] or an [`Interrupt`].
+    /// One of [`RUNS`], [`PAUSED`] and the values of [`Interrupt`].
     state: AtomicU8,
     /// Whether a run waits for the end of the pause.
     is_parked: Mutex<bool>,
@@ -52,7 +52,7 @@ impl StopFlag {
         self.0.wake();
     }
 
-    /// Asks the run to wait where it looks at the flag next.
+    /// Asks the run to wait at its next look at the flag.
     pub fn pause(&self) {
         let _ = self.swap(RUNS, PAUSED);
     }
@@ -68,8 +68,8 @@ impl StopFlag {
         *self.0.lock()
     }
 
-    /// The reason to stop, if there is one. Waits while the run is paused. The run is compared with its
-    /// grant of memory here.
+    /// The reason to stop, if there is one. Waits while the run is paused. This call also compares the
+    /// memory of the run with its grant.
     pub fn raised(&self) -> Option<Interrupt> {
         if self.0.state.load(Ordering::Relaxed) == PAUSED {
             self.0.park();
@@ -80,7 +80,8 @@ impl StopFlag {
         self.look()
     }
 
-    /// The reason to stop, if there is one, paused or not: for those who wait for the run.
+    /// The reason to stop, if there is one. Unlike [`Self::raised`], this call never waits: it serves
+    /// observers of the run.
     pub fn look(&self) -> Option<Interrupt> {
         match self.0.state.load(Ordering::Relaxed) {
             RUNS | PAUSED => None,
@@ -115,37 +116,37 @@ impl Flag {
         *is_parked = false;
     }
 
-    /// Wakes a parked run, which looks at the state again. Under the lock, so that it is not between
-    /// its look and its wait.
+    /// Wakes a parked run, which then reads the state again. The lock ensures that the run is not between
+    /// its look at the state and its wait.
     fn wake(&self) {
         let _is_parked = self.lock();
         self.resumed.notify_all();
     }
 }
 
-/// What a run has counted.
+/// The counts of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Examples read: tested, or consumed by a batch.
     pub examples: u64,
-    /// Tests of the current hypothesis that it failed.
+    /// Failed tests of the current hypothesis.
     pub mistakes: u64,
     /// Mistakes that changed the hypothesis.
     pub updates: u64,
-    /// Passes begun, the clean one included.
+    /// Passes that have begun, including the last one without a mistake.
     pub passes: u64,
 }
 
 impl Counts {
-    /// Writes them.
+    /// Writes the four counts.
     pub fn write(&self, snapshot: &mut SnapshotWriter) {
         snapshot.numbers([self.examples, self.mistakes, self.updates, self.passes]);
     }
 
-    /// Reads what [`Self::write`] wrote.
+    /// Reads the counts that [`Self::write`] wrote.
     ///
     /// # Errors
-    /// When it is cut off.
+    /// An error if the bytes end too early.
     pub fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
         Ok(Self {
             examples: snapshot.number()?,
@@ -156,21 +157,21 @@ impl Counts {
     }
 }
 
-/// Whom a run hands its state to, for another run to go on from. There is no clock here either:
-/// the owner knows when it wants one, and what it costs.
+/// Receives the states of a run so that another run can resume from them. The implementor owns the clock
+/// and knows the cost of a state.
 pub trait Checkpoints: fmt::Debug + Send + Sync {
-    /// Whether a state is wanted now. Asked often.
+    /// Whether a state is wanted now. The run asks often.
     fn is_wanted(&self) -> bool;
 
-    /// Takes the state in which these were the counts. `write` makes its bytes, none where they are
-    /// too many; it is called once at most, and the run waits meanwhile.
+    /// Receives a state and the counts in that state. `write` returns the bytes of the state, or none if
+    /// they are too many. The implementor may call `write` at most once, and the run waits meanwhile.
     fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Option<Vec<u8>>);
 
-    /// Told that the state to begin from is none of this run's, which begins from the beginning.
+    /// Called if the initial state does not belong to this run. The run then starts from the beginning.
     fn refused(&self);
 }
 
-/// How far a run is, for others to read while it runs.
+/// The progress of a run, readable from other threads while the run is under way.
 #[derive(Debug, Default)]
 pub struct ProgressCells {
     examples: AtomicU64,
@@ -180,7 +181,7 @@ pub struct ProgressCells {
 }
 
 impl ProgressCells {
-    /// Shows new counts.
+    /// Publishes new counts.
     pub fn show(&self, counts: &Counts) {
         self.examples.store(counts.examples, Ordering::Relaxed);
         self.mistakes.store(counts.mistakes, Ordering::Relaxed);
@@ -188,7 +189,7 @@ impl ProgressCells {
         self.passes.store(counts.passes, Ordering::Relaxed);
     }
 
-    /// The counts last shown.
+    /// The counts that were published last.
     pub fn counts(&self) -> Counts {
         Counts {
             examples: self.examples.load(Ordering::Relaxed),
@@ -199,18 +200,18 @@ impl ProgressCells {
     }
 }
 
-/// The outside of a run.
+/// The controls by which the owner stops and observes a run.
 #[derive(Debug, Default)]
 pub struct Run {
-    /// Stops the run.
+    /// Stops or pauses the run.
     pub stop: StopFlag,
-    /// Shows how far it is.
+    /// Publishes the progress of the run.
     pub progress: ProgressCells,
-    /// Takes its states, where it is worth going on from one.
+    /// Receives checkpoints of the run, if the run is worth resuming.
     pub checkpoints: Option<Arc<dyn Checkpoints>>,
 }
 
-/// Limits that end a run, each acting after the update that reaches it.
+/// Limits that end a run. Each limit acts after the update that reaches it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Passes over the data.

@@ -1,18 +1,20 @@
-//! SBPI, belief propagation in the shape of a perceptron: an example that is wrong moves all hidden
-//! states, one that is barely right moves some of them away from zero.
+//! SBPI, a perceptron inspired by belief propagation. A wrong example moves all hidden states. A barely
+//! right example moves some states away from zero.
 //!
-//! C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, "Efficient supervised learning in networks
-//! with binary synapses", PNAS 104 (2007) 11079-11084. Behind each binary weight stands an odd
-//! whole number, the weight its sign. With D the product of weights and half-space example, which is
-//! odd since an even number of features gets a further one, 1 with the weight 1: where D < 0,
-//! states += 2u; where D = 1, with the probability `reinforcement`, the states whose weights agree
-//! with the example grow by 2. The latter changes no weight, so that between two mistakes there is
-//! one hypothesis and the rule `anytime` holds of it.
+//! C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, "Efficient supervised learning in networks with
+//! binary synapses", PNAS 104 (2007) 11079-11084. Each binary weight is the sign of a hidden odd number. D
+//! is the product of the weights and the half-space example u. D is odd, because an even number of features
+//! gets a further feature 1 with the weight 1.
+//!
+//! - If D < 0, the example is a mistake and states += 2u.
+//! - If D = 1, then with probability `reinforcement` the states whose weights agree with the example move
+//!   by 2 away from zero. This step changes no weight. Therefore the hypothesis is constant between two
+//!   mistakes and the rule `anytime` applies.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
-//! | `reinforcement` | 0.3 | how often an example that is barely right is learnt from |
-//! | `order` | shuffled | the data's own order, or a new one each pass |
+//! | `reinforcement` | 0.3 | the share of barely right examples that are learnt from |
+//! | `order` | shuffled | the order of the data, or a new order per pass |
 //!
 //! ```
 //! use halfspace::learners::catalogue::find;
@@ -53,7 +55,7 @@ use super::source::Presentation;
 use super::stopping::StopRule;
 use super::train_loop::Reason;
 
-/// How often an example that is barely right is learnt from, when nothing is asked for.
+/// The default share of barely right examples that are learnt from.
 pub const REINFORCEMENT_DEFAULT: f64 = 0.3;
 
 const REINFORCEMENT: Parameter = Parameter {
@@ -66,7 +68,7 @@ const REINFORCEMENT: Parameter = Parameter {
     description: "How often an example that is barely right is learnt from, from 0 to 1.",
 };
 
-/// The order of examples.
+/// The parameter for the order of examples.
 pub const ORDER: Parameter = Parameter {
     name: "order",
     kind: Kind::Choice {
@@ -85,7 +87,7 @@ pub fn order(parameters: &Parameters) -> Order {
     }
 }
 
-/// The catalogue's entry.
+/// The entry of SBPI in the catalogue.
 pub static ENTRY: Entry = Entry {
     name: "sbpi",
     title: "SBPI (belief-propagation-inspired perceptron)",
@@ -120,17 +122,17 @@ pub static ENTRY: Entry = Entry {
     },
 };
 
-/// The rule.
+/// The SBPI rule.
 pub struct Sbpi {
     states: HiddenStates,
     reinforcement: f64,
     order: Order,
-    /// Which examples that are barely right are learnt from.
+    /// Selects the barely right examples that are learnt from.
     random: Generator,
 }
 
 impl Sbpi {
-    /// The rule at random weights.
+    /// The rule with random weights.
     pub fn new(n: usize, reinforcement: f64, order: Order, random: &mut Generator) -> Self {
         Self {
             states: HiddenStates::random(n, random),
@@ -225,7 +227,7 @@ mod tests {
     #[test]
     fn two_examples_a_weight_give_hidden_weights_away() {
         assert_eq!(recovered(&ENTRY, &json!({}), (1001, 2002), 2), 2);
-        // An even number of features, and fewer of them.
+        // A small and even number of features.
         assert!(recovered(&ENTRY, &json!({}), (100, 300), 10) >= 9);
     }
 
@@ -234,7 +236,7 @@ mod tests {
         assert!((1..=2).all(|seed| stored(&ENTRY, &json!({}), 1001, 601, seed)));
     }
 
-    /// Nobody asked for the default order; one that is asked for needs a sample.
+    /// An unlimited stream accepts the default order. A requested shuffled order needs a sample.
     #[test]
     fn examples_without_end_come_in_their_own_order() {
         let plan = Plan::endless(Plan::random_target(9, Seed(1)), Sampling::UniformPositive);

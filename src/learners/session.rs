@@ -1,9 +1,9 @@
-//! On-line learning: examples one after another, each answered, whatever comes between them.
+//! On-line learning: a session answers examples one after another, with any interruption between them.
 //!
-//! A session is the train loop's [`Course`] without its passes: the same rule, watch and counts,
-//! with the stream of examples in the hands of whoever has them. Its state can be written and taken
-//! over at any position, batches under way and random generator included, so that a run that was
-//! interrupted equals the same run undisturbed.
+//! A session is a [`Course`], the run state of the train loop, without passes. The rule, the watch and the
+//! counts are the same, but the client sends the examples. A session can write and restore its state at any
+//! position, including a batch under way and the random generator. An interrupted session therefore gives
+//! the same answers as an uninterrupted one.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -23,47 +23,47 @@ use super::stopping::{Sampling, Watch, confidence_detail};
 use super::task::{self, Input, Task, TaskError};
 use super::train_loop::Reason;
 
-/// The first number of a snapshot: how the rest is written.
+/// The first number of a snapshot: the version of its format.
 const VERSION: u64 = 2;
 
-/// The snapshots of the first releases, whose sessions believed every declaration.
+/// The snapshot version of the first releases, whose sessions believed every declared sampling.
 const CREDULOUS_VERSION: u64 = 1;
 
-/// Why examples are claimed nothing of.
+/// The reason for a missing confidence claim if the client declares no sampling.
 const UNDECLARED: &str = "the examples are not declared fresh and independent (assume)";
 
-/// What a session learns, and of what.
+/// The learner of a session and the kind of its examples.
 #[derive(Clone, Debug)]
 pub struct SessionPlan {
     /// Learner, parameters, seed and stop conditions.
     pub task: Task,
-    /// Features an example.
+    /// Features per example.
     pub n: usize,
     /// Whether the features are real.
     pub real: bool,
-    /// What is declared of the distribution of the examples.
+    /// The declared distribution of the examples.
     pub assume: Option<Sampling>,
 }
 
-/// What became of one example.
+/// The answer to one example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answered {
-    /// The prediction before it was learnt; none when a batch consumed it untested.
+    /// The prediction before the example was learnt. None if a batch consumed the example untested.
     pub prediction: Option<bool>,
-    /// Whether that was wrong.
+    /// Whether the prediction was wrong.
     pub is_mistake: bool,
     /// Consistent examples since the last mistake.
     pub run_length: u64,
-    /// Whether the session ended with it.
+    /// Whether the session ended with this example.
     pub is_last: bool,
 }
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SessionEnd {
-    /// The confidence rule fired.
+    /// The confidence rule accepted the hypothesis.
     Confident,
-    /// A limit was reached: a field of `stop`, or one of the rule's own.
+    /// A limit was reached: a field of `stop`, or a limit of the rule itself.
     Limit(String),
 }
 
@@ -76,18 +76,18 @@ impl fmt::Display for SessionEnd {
     }
 }
 
-/// Why examples were not learnt.
+/// The reason why examples were not learnt.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LearnError {
-    /// One of them is not what this session learns from.
+    /// An example does not fit the session.
     #[error("{error}")]
     Unfit {
-        /// The first such example, from 0.
+        /// The first such example, counted from 0.
         example: usize,
-        /// Why.
+        /// The reason.
         error: TaskError,
     },
-    /// The run was told to stop; the session is of no use any more.
+    /// The run was told to stop. The session is unusable afterwards.
     #[error("the computation was told to stop")]
     Interrupted,
 }
@@ -99,9 +99,9 @@ pub struct Session {
     course: Course,
     run_length: u64,
     end: Option<SessionEnd>,
-    /// What the examples say of their declared sampling, as long as confidence is watched for.
+    /// Evidence against the declared sampling, collected while confidence is watched.
     recurrences: Recurrences,
-    /// Why the declaration is not believed any more.
+    /// The reason why the examples refute the declared sampling.
     refuted: Option<String>,
 }
 
@@ -109,8 +109,7 @@ impl Session {
     /// The session before its first example.
     ///
     /// # Errors
-    /// What of the plan cannot be: a learner that needs the whole sample, or a stop condition that
-    /// has no meaning here.
+    /// An error if the learner needs the whole sample, or a stop condition has no meaning for a session.
     pub fn new(plan: SessionPlan) -> Result<Self, TaskError> {
         check(&plan)?;
         let (rule, random) = built(&plan)?;
@@ -145,10 +144,10 @@ impl Session {
         })
     }
 
-    /// The session that wrote a snapshot.
+    /// Restores the session that wrote a snapshot.
     ///
     /// # Errors
-    /// When the bytes are no snapshot of a session with this plan.
+    /// An error if the bytes are not a snapshot of a session with this plan.
     pub fn restore(plan: SessionPlan, snapshot: &[u8]) -> Result<Self, SnapshotError> {
         let mut session = Self::new(plan).map_err(|_| SnapshotError)?;
         let mut reader = SnapshotReader::new(snapshot);
@@ -189,7 +188,7 @@ impl Session {
         Ok(session)
     }
 
-    /// All that [`Self::restore`] needs besides the plan.
+    /// The state that [`Self::restore`] needs besides the plan.
     pub fn snapshot(&mut self) -> Vec<u8> {
         let mut writer = SnapshotWriter::default();
         writer.number(VERSION);
@@ -214,11 +213,11 @@ impl Session {
         writer.finish()
     }
 
-    /// Learns from examples until they or the session end; an answer for each that was learnt.
+    /// Learns until the examples or the session end. Returns an answer for each learnt example.
     ///
     /// # Errors
-    /// When the examples do not fit, none of them is learnt. When `run` was told to stop, the
-    /// session is spoilt.
+    /// If an example does not fit, no example is learnt. If `run` was told to stop, the session is
+    /// unusable.
     pub fn learn(&mut self, data: &Data, run: &Run) -> Result<Vec<Answered>, LearnError> {
         if let Err(error) = self.check_examples(data) {
             return Err(self.first_unfit(data, error));
@@ -246,7 +245,7 @@ impl Session {
                 for at in row..row + turn.rows {
                     let is_final = at + 1 == row + turn.rows;
                     let is_mistake = turn.shown == Shown::MistakenLast && is_final;
-                    // As it was labelled before any reflection.
+                    // The label before any reflection.
                     let label = block.is_positive(at) != (block.reflected >> at & 1 == 1);
                     let is_tested = turn.shown != Shown::Absorbed;
                     match (is_tested, is_mistake) {
@@ -267,7 +266,7 @@ impl Session {
         Ok(answers)
     }
 
-    /// Compares examples, just learnt, with those before, as long as a claim rests on their sampling.
+    /// Compares newly learnt examples with earlier ones while a confidence claim rests on their sampling.
     fn compare(&mut self, data: &Data, rows: Range<usize>) {
         let Some(sampling) = self.plan.assume.filter(|_| self.course.watch.is_some()) else {
             return;
@@ -288,7 +287,7 @@ impl Session {
         }
     }
 
-    /// The first example at fault, one of them being so for this reason.
+    /// The first example that does not fit, if `error` is the reason of one of them.
     fn first_unfit(&self, data: &Data, error: TaskError) -> LearnError {
         let each = (0..data.examples()).map(|row| self.check_examples(&data.rows(row..row + 1)));
         let first = each
@@ -298,10 +297,10 @@ impl Session {
         LearnError::Unfit { example, error }
     }
 
-    /// Whether examples are what this session learns from.
+    /// Checks that the examples fit this session.
     ///
     /// # Errors
-    /// What is not.
+    /// The first condition that does not hold.
     pub fn check_examples(&self, data: &Data) -> Result<(), TaskError> {
         let Self { plan, .. } = self;
         if data.n() != plan.n {
@@ -333,7 +332,7 @@ impl Session {
         }
     }
 
-    /// What the session learns, and of what.
+    /// The plan of the session.
     pub fn plan(&self) -> &SessionPlan {
         &self.plan
     }
@@ -343,7 +342,7 @@ impl Session {
         self.rule.hypothesis()
     }
 
-    /// What was counted. The position of the session is its number of examples.
+    /// The counts of the session. The number of examples is the position of the session.
     pub fn counts(&self) -> Counts {
         self.course.counts
     }
@@ -353,27 +352,27 @@ impl Session {
         self.run_length
     }
 
-    /// How it ended, if it did.
+    /// The end of the session, if it has ended.
     pub fn end(&self) -> Option<&SessionEnd> {
         self.end.as_ref()
     }
 
-    /// The watch for confidence, where the examples are declared fresh.
+    /// The watch for confidence, if the session may claim any.
     pub fn watch(&self) -> Option<&Watch> {
         self.course.watch.as_ref()
     }
 
-    /// The paper's claim about one hypothesis, under its own rule only.
+    /// The paper's claim about one hypothesis, under the rule `per-hypothesis` only.
     pub fn per_hypothesis_confidence(&self) -> Option<f64> {
         self.watch()?.own_claim()
     }
 
-    /// What is to be noted of an end by the confidence rule.
+    /// A note about an end by the confidence rule, if there is one.
     pub fn end_note(&self) -> Option<String> {
         report::short_note(self.watch()?)
     }
 
-    /// Why no confidence is claimed of a learner that has a rule for it, or what its rule lacks.
+    /// The reason why a learner with a confidence rule claims no confidence, or the weakness of its rule.
     pub fn confidence_detail(&self) -> Option<Cow<'static, str>> {
         let has_rules = !self.plan.task.entry.confidence_rules.is_empty();
         let sampling = match (&self.refuted, self.plan.task.start_doubt) {
@@ -384,14 +383,14 @@ impl Session {
         confidence_detail(self.watch(), sampling, self.counts().passes).filter(|_| has_rules)
     }
 
-    /// What is claimed of the run as a whole; none where nothing may be claimed.
+    /// The confidence of the session as a whole. None if the session may not claim any.
     pub fn confidence(&self) -> Option<f64> {
         let is_accepted = self.end == Some(SessionEnd::Confident);
         Some(self.watch()?.claim(is_accepted))
     }
 }
 
-/// The watch that the declaration allows, whatever the first hypothesis is.
+/// The watch that the declaration allows, regardless of the first hypothesis.
 fn watch(plan: &SessionPlan) -> Option<Watch> {
     stop_conditions::watch_for(&plan.task, plan.n, plan.assume?, true)
 }
@@ -471,7 +470,7 @@ mod tests {
     }
 
     impl Session {
-        /// A snapshot as the first releases wrote it.
+        /// A snapshot in the format of the first releases.
         fn credulous_snapshot(&mut self, watch: Option<&Watch>) -> Vec<u8> {
             let mut writer = SnapshotWriter::default();
             writer.number(CREDULOUS_VERSION);
@@ -516,7 +515,8 @@ mod tests {
             let mut again = Session::restore(plan, &new).expect("a snapshot");
             assert_eq!(again.snapshot(), new);
         }
-        // One that was given its weights was watched there, and claims nothing here.
+        // The first releases watched a session whose client gave the weights. This release claims nothing
+        // for such a session.
         let plan = plan(
             "directed-drift",
             &json!({"initial": "111111111"}),

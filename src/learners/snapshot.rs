@@ -1,12 +1,12 @@
-//! The state of a rule as bytes, and back: what a session keeps while nobody computes it, and what
-//! a training goes on from elsewhere.
+//! The binary format of a rule's state. A session is stored in this format, and a training resumes from it.
 //!
-//! Numbers stand as eight bytes, little-endian, in an order that writer and reader agree on. What
-//! the parameters say is not in a snapshot: a rule is built from them first, then restored.
+//! A number takes eight bytes in little-endian order. Writer and reader agree on the order of the numbers.
+//! A snapshot leaves out everything that follows from the parameters: a rule is first built from the
+//! parameters and then restored.
 
 use super::random::Generator;
 
-/// The bytes are no snapshot of such a state.
+/// The bytes are not a valid snapshot of the state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a snapshot of a learner's state is damaged")]
 pub struct SnapshotError;
@@ -16,7 +16,7 @@ pub struct SnapshotError;
 pub struct SnapshotWriter {
     bytes: Vec<u8>,
     bytes_max: usize,
-    /// Whether something was left out for want of room.
+    /// Whether something was left out because the snapshot would exceed its limit.
     is_over: bool,
 }
 
@@ -27,7 +27,7 @@ impl Default for SnapshotWriter {
 }
 
 impl SnapshotWriter {
-    /// For a snapshot that is worth nothing when it is longer.
+    /// A writer for a snapshot that is useless if it is longer than `bytes_max`.
     pub fn of_at_most(bytes_max: usize) -> Self {
         Self {
             bytes: Vec::new(),
@@ -68,12 +68,12 @@ impl SnapshotWriter {
         self.bytes(&text.expect("a generator is four numbers"));
     }
 
-    /// The snapshot, where it has any length.
+    /// The snapshot of a writer without a limit.
     pub fn finish(self) -> Vec<u8> {
         self.bytes
     }
 
-    /// The snapshot, unless it is longer than it may be.
+    /// The snapshot. None if it would exceed its limit.
     pub fn finish_within(self) -> Option<Vec<u8>> {
         (!self.is_over).then_some(self.bytes)
     }
@@ -86,7 +86,7 @@ pub struct SnapshotReader<'a> {
 }
 
 impl<'a> SnapshotReader<'a> {
-    /// Begins at the first byte.
+    /// Starts at the first byte.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
@@ -94,7 +94,7 @@ impl<'a> SnapshotReader<'a> {
     /// The next number.
     ///
     /// # Errors
-    /// When there is none.
+    /// An error if fewer than eight bytes are left.
     pub fn number(&mut self) -> Result<u64, SnapshotError> {
         let (number, rest) = self.bytes.split_first_chunk().ok_or(SnapshotError)?;
         self.bytes = rest;
@@ -104,7 +104,7 @@ impl<'a> SnapshotReader<'a> {
     /// The next `count` numbers.
     ///
     /// # Errors
-    /// When there are fewer.
+    /// An error if fewer numbers are left.
     pub fn numbers(&mut self, count: usize) -> Result<Vec<u64>, SnapshotError> {
         if self.bytes.len() / size_of::<u64>() < count {
             return Err(SnapshotError);
@@ -112,10 +112,10 @@ impl<'a> SnapshotReader<'a> {
         (0..count).map(|_| self.number()).collect()
     }
 
-    /// The next number, as a count of things that take at least eight bytes each.
+    /// The next number as a count of items that take at least eight bytes each.
     ///
     /// # Errors
-    /// When so many cannot follow.
+    /// An error if the rest is too short for that many items.
     pub fn count(&mut self) -> Result<usize, SnapshotError> {
         let count = usize::try_from(self.number()?).map_err(|_| SnapshotError)?;
         if count > self.bytes.len() / size_of::<u64>() {
@@ -127,7 +127,7 @@ impl<'a> SnapshotReader<'a> {
     /// The next bytes that were written with their length.
     ///
     /// # Errors
-    /// When there are fewer.
+    /// An error if fewer bytes are left.
     pub fn bytes(&mut self) -> Result<&'a [u8], SnapshotError> {
         let length = usize::try_from(self.number()?).map_err(|_| SnapshotError)?;
         let (bytes, rest) = self.bytes.split_at_checked(length).ok_or(SnapshotError)?;
@@ -138,15 +138,15 @@ impl<'a> SnapshotReader<'a> {
     /// The next generator.
     ///
     /// # Errors
-    /// When there is none.
+    /// An error if the next bytes are not a generator.
     pub fn generator(&mut self) -> Result<Generator, SnapshotError> {
         serde_json::from_slice(self.bytes()?).map_err(|_| SnapshotError)
     }
 
-    /// That nothing follows.
+    /// Checks that the snapshot has no further bytes.
     ///
     /// # Errors
-    /// When something does.
+    /// An error if bytes are left.
     pub fn end(self) -> Result<(), SnapshotError> {
         if self.bytes.is_empty() {
             Ok(())

@@ -1,4 +1,5 @@
-//! Examples as the train loop reads them: block after block, again from the start, or by index.
+//! Examples as the train loop reads them: block by block, again from the start, by index or in a random
+//! order.
 
 use std::fmt;
 
@@ -12,49 +13,49 @@ use super::random::Generator;
 use super::run::{Interrupt, Run};
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
-/// Swaps of a shuffle between two looks at the stop flag. A shuffle that is broken off leaves no
-/// order to go on from, so few are.
+/// Swaps of a shuffle between two looks at the stop flag. An interrupted shuffle leaves no order to resume
+/// from, so the shuffle looks rarely.
 const SWAPS_BETWEEN_LOOKS: usize = 1 << 22;
 
-/// Real values gathered at once, unless one row alone has more.
+/// Real values collected per block, unless one row alone has more.
 const GATHERED_VALUES_MAX: usize = 1 << 19;
 
-/// Examples in a fixed order, block by block.
+/// Examples in a fixed order, read block by block.
 pub trait Stream: Send {
-    /// Features an example.
+    /// Features per example.
     fn n(&self) -> usize;
 
-    /// The number of examples in a pass; none when the stream never ends.
+    /// The number of examples per pass. None if the stream never ends.
     fn examples(&self) -> Option<u64>;
 
-    /// The next block, of at least one row; none at the end of the pass.
+    /// The next block of at least one row. None at the end of the pass.
     ///
     /// # Errors
-    /// [`Interrupt::Unreadable`] or [`Interrupt::Suspended`]: there is no next block.
+    /// [`Interrupt::Unreadable`] or [`Interrupt::Suspended`] if the next block could not be read.
     fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt>;
 
-    /// Goes back to the first example.
+    /// Returns to the first example.
     fn rewind(&mut self);
 
-    /// Writes the place of the block last handed out or asked for, or that of the first one.
+    /// Writes the position of the last requested block, or of the first block if none was requested.
     fn mark(&self, snapshot: &mut SnapshotWriter);
 
-    /// Goes to a place that [`Self::mark`] wrote: that block is the next one.
+    /// Moves to a position that [`Self::mark`] wrote. The block at that position is the next one.
     ///
     /// # Errors
-    /// When it is no place in these examples; only a rewind is of use then.
+    /// An error if these examples have no such position. Only a rewind makes the stream usable again.
     fn seek(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError>;
 }
 
-/// A finite stream whose examples can also be reached by place and reordered.
+/// A finite stream whose examples can also be read by position and reordered.
 pub trait Sample: Stream {
-    /// Draws a new order for the next pass and goes back to its first example.
+    /// Draws a new order for the next pass and returns to its first example.
     ///
     /// # Errors
-    /// The interrupt that broke it off: there is no order then.
+    /// The interrupt that stopped the shuffle. The sample then has no valid order.
     fn shuffle(&mut self, random: &mut Generator, run: &Run) -> Result<(), Interrupt>;
 
-    /// The example at `place` of the order before any shuffle, as a block of one row.
+    /// The example at position `place` of the present order, as a block of one row.
     ///
     /// # Errors
     /// As for [`Stream::next_block`].
@@ -64,30 +65,30 @@ pub trait Sample: Stream {
     fn as_stream(&mut self) -> &mut dyn Stream;
 }
 
-/// How a learner wants its examples shown.
+/// The form in which a learner reads its examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presentation {
-    /// As positive examples of a half-space: negative ones are reflected (u <- -u).
+    /// Positive examples of a half-space. Negative examples are reflected (u <- -u).
     HalfSpace,
-    /// With their labels.
+    /// Examples with labels.
     Labelled,
 }
 
-/// Examples at rest, or some of them, shown as a learner wants them.
+/// A stored sample or a part of one, in the form that a learner reads.
 pub struct Presented<'a> {
     n: usize,
-    /// How many there are, and how many of them are shown.
+    /// The number of stored rows, and the number of examples shown.
     rows: usize,
     examples: usize,
     reader: Box<dyn ReadRows + 'a>,
     presentation: Presentation,
-    /// The row read at each place of the pass; none for all rows in their own order.
+    /// The row number at each position of the pass. None for all rows in their own order.
     order: Option<Vec<u32>>,
     is_shuffled: bool,
     next: usize,
-    /// Where the block last asked for begins.
+    /// The position of the last requested block.
     mark: usize,
-    /// Rows gathered at once.
+    /// Rows collected per block.
     gathered_max: usize,
     bits: BlockBuffer,
     values: Vec<f64>,
@@ -117,7 +118,7 @@ impl<'a> Presented<'a> {
         }
     }
 
-    /// Shows these rows of `examples`, in this order.
+    /// Shows these rows of `examples` in this order.
     pub fn of_rows(examples: &'a dyn Examples, presentation: Presentation, rows: Vec<u32>) -> Self {
         Self {
             examples: rows.len(),
@@ -126,7 +127,7 @@ impl<'a> Presented<'a> {
         }
     }
 
-    /// Collects rows that lie anywhere, and shows them.
+    /// Collects rows from arbitrary places into one block.
     fn gather(&mut self, rows: &[usize]) -> Result<Block<'_>, Interrupt> {
         let mut positives = 0;
         let mut is_real = false;
@@ -161,7 +162,7 @@ impl<'a> Presented<'a> {
     }
 }
 
-/// Shows the rows of a buffer, reflected where they are to be.
+/// Shows the rows of a buffer, with negative rows reflected if the presentation asks for it.
 fn present(bits: &mut BlockBuffer, presentation: Presentation, positives: u64) -> Block<'_> {
     let reflected = match presentation {
         Presentation::HalfSpace => !positives & row_mask(bits.rows()),
@@ -207,7 +208,7 @@ impl Stream for Presented<'_> {
             positives,
         } = rows;
         match features {
-            // Without a copy where none is needed.
+            // Only blocks with negative rows are copied, because reflection changes them.
             BlockFeatures::Boolean(block)
                 if self.presentation == Presentation::HalfSpace
                     && positives != row_mask(block.rows()) =>
@@ -230,7 +231,7 @@ impl Stream for Presented<'_> {
     fn mark(&self, snapshot: &mut SnapshotWriter) {
         snapshot.numbers([self.mark as u64, self.is_shuffled.into()]);
         if let Some(order) = self.order.as_ref().filter(|_| self.is_shuffled) {
-            // Two rows a number.
+            // Two row numbers per 64-bit number.
             let pairs = order.chunks(2).map(|pair| {
                 let second = pair.get(1).copied().unwrap_or(0);
                 u64::from(pair[0]) | u64::from(second) << 32
@@ -260,7 +261,7 @@ impl Stream for Presented<'_> {
 
 impl Sample for Presented<'_> {
     fn shuffle(&mut self, random: &mut Generator, run: &Run) -> Result<(), Interrupt> {
-        // Fisher and Yates; the order of the last pass is as good a start as any.
+        // The shuffle of Fisher and Yates. The order of the last pass is a valid start.
         let examples = self.examples;
         let all = || {
             let examples = u32::try_from(examples).expect("a checked task: see `task::check`");
@@ -271,7 +272,7 @@ impl Sample for Presented<'_> {
             order.swap(place, random.random_range(0..=place as u64) as usize);
             if place.is_multiple_of(SWAPS_BETWEEN_LOOKS)
                 && let Some(interrupt) = run.stop.raised()
-                // A broken order is no state to go on from. The rest takes a second at most.
+                // A partial shuffle cannot be resumed. The rest takes a second at most.
                 && interrupt != Interrupt::Suspended
             {
                 return Err(interrupt);

@@ -1,5 +1,5 @@
-//! When a task stops: which stop conditions fit its learner and its data, and what it runs with of
-//! those asked for and the learner's own.
+//! The stop conditions of a task: checks against the learner and the data, the confidence watch of the run,
+//! and the limits completed by the learner's defaults.
 
 use super::catalogue::DefaultStop;
 use std::borrow::Cow;
@@ -10,10 +10,10 @@ use super::run::Limits;
 use super::stopping::{Sampling, StopRule, Watch};
 use super::task::{Input, Task, TaskError, takes_stream, task_order};
 
-/// That something ends the task, and that its conditions fit the learner and the data.
+/// Checks that something ends the task and that its stop conditions fit the learner and the data.
 ///
 /// # Errors
-/// [`TaskError::WrongStop`]: the field at fault, and why.
+/// [`TaskError::WrongStop`] with the wrong field and the reason.
 pub(super) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     let name = task.entry.name;
     check_confidence(task, input.n(), fresh_sampling(task, input))?;
@@ -37,7 +37,7 @@ pub(super) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
         let detail = format!("{name} in this order needs the whole sample: give the data a count");
         return Err(TaskError::WrongStop { field, detail });
     }
-    // Where labels are noisy, mistakes never cease.
+    // Noisy labels cause mistakes for ever, so a limit of mistakes ends the run.
     let is_noisy = matches!(input, Input::Generated(plan) if plan.noise > 0.0);
     let ends = watch(task, input).is_some()
         || task.limits.max_examples.is_some()
@@ -54,8 +54,8 @@ pub(super) fn check(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// That confidence is asked only of a learner that has a rule for it, and by one that it has for
-/// such examples.
+/// Checks that only a learner with a confidence rule is asked for confidence, and that the rule fits the
+/// examples.
 pub(super) fn check_confidence(
     task: &Task,
     n: usize,
@@ -74,8 +74,8 @@ pub(super) fn check_confidence(
     check_rule(task, n, sampling)
 }
 
-/// A rule that the client named is one of the learner's; `exact` also needs what its chain is of,
-/// where the other rules would just claim nothing.
+/// Checks that a rule named by the client belongs to the learner. The rule `exact` also needs the examples
+/// that its chain describes. The other rules merely claim nothing without such examples.
 fn check_rule(
     task: &Task,
     n: usize,
@@ -112,8 +112,9 @@ fn check_rule(
     Err(wrong(detail))
 }
 
-/// The distribution of the examples, where they are fresh, independent and clean, the first
-/// hypothesis does not depend on them, and nothing speaks against it.
+/// The distribution of the examples if the run may claim confidence from it. The examples must be fresh,
+/// independent and clean, the first hypothesis must not depend on them, and no evidence may contradict the
+/// declaration.
 pub(super) fn fresh_sampling(task: &Task, input: Input<'_>) -> Result<Sampling, Cow<'static, str>> {
     let sampling = match input {
         Input::Generated(plan) if plan.target.binary_weights().is_none() => {
@@ -150,7 +151,7 @@ pub(super) fn watch(task: &Task, input: Input<'_>) -> Option<Watch> {
     )
 }
 
-/// The watch over fresh examples that are drawn so, and come but once where they are `unlimited`.
+/// The watch over fresh examples of this distribution. `unlimited` tells that the examples come only once.
 pub(super) fn watch_for(
     task: &Task,
     n: usize,
@@ -174,7 +175,7 @@ pub(super) fn watch_for(
     ))
 }
 
-/// The limits asked for, completed by the learner's defaults.
+/// The requested limits, completed by the learner's defaults.
 pub(super) fn limits(task: &Task) -> Limits {
     let asked = task.limits;
     match task.entry.default_stop {

@@ -1,27 +1,30 @@
-//! When a half-space learner may stop, and what confidence it may claim.
+//! Confidence rules: the run length at which a half-space learner may stop, and the confidence that it may
+//! claim.
 //!
-//! A wrong hypothesis survives `r` fresh examples with probability at most `(1 - e)^r`, where `e`
-//! is the smallest error that any wrong hypothesis can have. A run tests many hypotheses, one
-//! after each mistake, so `anytime` gives the k-th of them the share `delta / (k (k + 1))` of the
-//! allowed error; the shares add up to `delta`. The rule of Fang and Venkatesh gives `delta` to
-//! each (`per-hypothesis`) and therefore promises nothing for a whole run. `exact` knows more: what
-//! Directed Drift does on fresh uniform-positive examples is a Markov chain, and the chain says which
-//! constant run length keeps the error of a whole run.
+//! The run length is the number of consistent examples since the last mistake. A wrong hypothesis survives
+//! `r` fresh examples with probability at most `(1 - e)^r`, where `e` is the smallest error of any wrong
+//! hypothesis. A run tests many hypotheses, one after each mistake. The rules divide the allowed error
+//! `delta` differently:
 //!
-//! One software logarithm (`libm`) decides every threshold, so that it is the same on every
-//! machine.
+//! - `anytime` gives the k-th hypothesis the share `delta / (k (k + 1))`. The shares add up to `delta`.
+//! - `per-hypothesis` is the rule of Fang and Venkatesh. It gives `delta` to each hypothesis and therefore
+//!   promises nothing for a whole run.
+//! - `exact` uses the Markov chain that Directed Drift forms on fresh uniform-positive examples. The chain
+//!   yields one constant run length that keeps the error of a whole run.
+//!
+//! One software logarithm (`libm`) decides every threshold, so a threshold is the same on every machine.
 
 use std::borrow::Cow;
 use std::f64::consts::PI;
 
 use super::drift_chain::DriftChain;
 
-/// How examples were drawn, where they are fresh and independent.
+/// The distribution of fresh and independent examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
     /// Uniform on the positive half-space {u : <w*, u> >= 0}.
     UniformPositive,
-    /// Uniform on the cube, negated when <w*, u> < 0.
+    /// Uniform on the cube and negated when <w*, u> < 0.
     Reflected,
     /// Uniform on the cube, with labels.
     Uniform,
@@ -38,10 +41,10 @@ impl Sampling {
     }
 }
 
-/// The smallest error of a hypothesis that differs from the target: that of one at Hamming
-/// distance 1. `n >= 1`.
+/// The smallest error of a hypothesis that differs from the target, reached at Hamming distance 1. Requires
+/// `n >= 1`.
 ///
-/// The central binomial `C(2k, k) / 4^k` is a product of `k` factors below 1; nothing overflows
+/// The central binomial `C(2k, k) / 4^k` is a product of `k` factors below 1. Therefore nothing overflows
 /// for any n, and the relative error stays below `k` units in the last place.
 pub fn smallest_error(n: usize, sampling: Sampling) -> f64 {
     let k = n / 2;
@@ -61,12 +64,12 @@ pub fn smallest_error(n: usize, sampling: Sampling) -> f64 {
 /// The rule that lets a run end before its data do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StopRule {
-    /// Holds for the run as a whole, whatever it tried.
+    /// Holds for the run as a whole, regardless of the hypotheses tried.
     Anytime,
-    /// The paper's: holds for one hypothesis fixed in advance.
+    /// The rule of the paper. Holds for one hypothesis fixed in advance.
     PerHypothesis,
-    /// Holds for the run as a whole: of Directed Drift on fresh uniform-positive examples, for n up
-    /// to the chain's [`N_MAX`](super::drift_chain::N_MAX).
+    /// Holds for the run as a whole: for Directed Drift on fresh uniform-positive examples and n up to
+    /// [`N_MAX`](super::drift_chain::N_MAX) of the chain.
     Exact,
 }
 
@@ -81,20 +84,20 @@ impl StopRule {
     }
 }
 
-/// Watches one run for the moment at which it may stop.
+/// Counts the consistent examples of one run and decides when the run may stop.
 #[derive(Clone, Debug)]
 pub struct Watch {
     rule: StopRule,
     confidence: f64,
     /// ln(delta), where delta = 1 - confidence.
     ln_delta: f64,
-    /// ln(1 - e): what one consistent example adds to the logarithm of the doubt.
+    /// ln(1 - e): one consistent example adds this number to the logarithm of the survival probability.
     ln_survival: f64,
-    /// The hypothesis being tested, from 1; +1 at every mistake.
+    /// The number of the tested hypothesis, from 1. Each mistake adds 1.
     run: u64,
     run_length: u64,
-    /// The run length that `rule` asked for when last computed: never more than it asks now,
-    /// since it grows with `run`.
+    /// The run length that `rule` required when it was last computed. The present requirement is never
+    /// smaller, because it grows with `run`.
     threshold: u64,
 }
 
@@ -102,7 +105,7 @@ impl Watch {
     /// A watch over `n`-bit examples drawn as `sampling` says, for a confidence in (0, 1).
     ///
     /// # Panics
-    /// Under `exact`, when n is too large for its chain.
+    /// Panics under `exact` if n is too large for the chain.
     pub fn new(rule: StopRule, confidence: f64, n: usize, sampling: Sampling) -> Self {
         assert!(confidence > 0.0 && confidence < 1.0);
         let mut watch = Self {
@@ -118,13 +121,12 @@ impl Watch {
         watch
     }
 
-    /// How many more consistent examples may be read before the rule could end the run; at
-    /// least 1.
+    /// The number of further consistent examples before the rule could end the run. At least 1.
     pub fn headroom(&self) -> u64 {
         self.threshold - self.run_length
     }
 
-    /// Takes note of `count <= headroom()` consistent examples; whether the run may end here.
+    /// Counts `count <= headroom()` consistent examples. Returns whether the run may end here.
     pub fn consistent(&mut self, count: u64) -> bool {
         self.run_length += count;
         debug_assert!(self.run_length <= self.threshold);
@@ -137,7 +139,7 @@ impl Watch {
         self.run_length >= self.threshold
     }
 
-    /// Takes note of a mistake: the next hypothesis begins its run.
+    /// Counts a mistake. The next hypothesis starts with run length 0.
     pub fn mistake(&mut self) {
         self.run += 1;
         self.run_length = 0;
@@ -148,7 +150,7 @@ impl Watch {
         self.run_length
     }
 
-    /// The run length at which the present hypothesis would be accepted.
+    /// The run length at which the rule accepts the present hypothesis.
     pub fn threshold(&self) -> u64 {
         match self.rule {
             StopRule::Anytime => self.anytime_threshold(),
@@ -156,12 +158,13 @@ impl Watch {
         }
     }
 
-    /// What has changed since [`Self::new`]: the run, its length, and the threshold last computed.
+    /// The state that changes after [`Self::new`]: hypothesis number, run length and last computed
+    /// threshold.
     pub fn state(&self) -> [u64; 3] {
         [self.run, self.run_length, self.threshold]
     }
 
-    /// Goes on from an earlier [`Self::state`]; none when it cannot be one.
+    /// Restores an earlier [`Self::state`]. Returns none if the numbers cannot be such a state.
     pub fn with_state(self, [run, run_length, threshold]: [u64; 3]) -> Option<Self> {
         (run > 0 && run_length <= threshold).then_some(Self {
             run,
@@ -171,25 +174,25 @@ impl Watch {
         })
     }
 
-    /// The confidence asked for.
+    /// The requested confidence.
     pub fn confidence_asked(&self) -> f64 {
         self.confidence
     }
 
-    /// The rule watched for.
+    /// The watched rule.
     pub fn rule(&self) -> StopRule {
         self.rule
     }
 
-    /// What may be claimed of the present hypothesis: over whole runs, a claim of c is wrong at
-    /// most 1 - c of the time.
+    /// The confidence in the present hypothesis. Over whole runs, a claim of c is wrong in at most a share
+    /// 1 - c of the runs.
     pub fn confidence(&self) -> f64 {
         let run = self.run as f64;
         (1.0 - libm::exp(libm::log(run) + libm::log(run + 1.0) + self.ln_doubt())).max(0.0)
     }
 
-    /// What is claimed of the run as a whole, accepted or not: a run that a rule accepts which keeps
-    /// its word has the confidence that was asked for.
+    /// The confidence of the run as a whole. If `anytime` or `exact` accepted the hypothesis, this is the
+    /// requested confidence. Otherwise this is [`Self::confidence()`].
     pub fn claim(&self, is_accepted: bool) -> f64 {
         match self.rule {
             StopRule::Anytime | StopRule::Exact if is_accepted => self.confidence,
@@ -197,18 +200,18 @@ impl Watch {
         }
     }
 
-    /// The paper's claim, under its own rule only.
+    /// The claim of the paper, under the rule `per-hypothesis` only.
     pub fn own_claim(&self) -> Option<f64> {
         let is_its_own = self.rule == StopRule::PerHypothesis;
         is_its_own.then(|| self.per_hypothesis_confidence())
     }
 
-    /// The paper's claim: right for one hypothesis fixed before the data were seen.
+    /// The claim of the paper, which holds for one hypothesis fixed before the data were seen.
     pub fn per_hypothesis_confidence(&self) -> f64 {
         1.0 - libm::exp(self.ln_doubt())
     }
 
-    /// The logarithm of the chance that a wrong hypothesis got this far.
+    /// The logarithm of the probability that a wrong hypothesis survived the present run length.
     fn ln_doubt(&self) -> f64 {
         if self.run_length == 0 {
             0.0
@@ -230,9 +233,9 @@ impl Watch {
     }
 }
 
-/// Why no confidence is claimed of a run, or what the claim of its rule lacks; none where there is
-/// nothing to say. `sampling` is how its examples are drawn, or why they are not known to be fresh;
-/// it read them in so many passes.
+/// The reason why a run claims no confidence, or the weakness of its claim. None if there is nothing to
+/// say. `sampling` is the distribution of the examples, or the reason why they are not known to be fresh.
+/// `passes` is the number of passes over them.
 pub fn confidence_detail(
     watch: Option<&Watch>,
     sampling: Result<Sampling, Cow<'static, str>>,
@@ -253,14 +256,14 @@ pub fn confidence_detail(
     }
 }
 
-/// ln(1 - e) for the smallest error e: what one consistent example adds to the logarithm of the
-/// doubt about a wrong hypothesis.
+/// ln(1 - e) for the smallest error e. One consistent example adds this number to the logarithm of the
+/// probability that a wrong hypothesis survives.
 pub fn ln_survival(n: usize, sampling: Sampling) -> f64 {
     libm::log1p(-smallest_error(n, sampling))
 }
 
-/// The smallest T >= 1 with (1 - e)^T <= delta / (k (k + 1)), for the hypothesis k >= 1: what
-/// `anytime` asks for.
+/// The run length that `anytime` requires: the smallest T >= 1 with (1 - e)^T <= delta / (k (k + 1)) for
+/// the hypothesis k >= 1.
 pub fn anytime_run_length(ln_delta: f64, ln_survival: f64, hypothesis: u64) -> u64 {
     let k = hypothesis as f64;
     let ln_allowed = ln_delta - libm::log(k) - libm::log(k + 1.0);

@@ -1,8 +1,8 @@
-//! The concepts that label generated examples: what is to be learnt, known to the generator alone.
+//! Target concepts that label generated examples. Only the generator knows the concept.
 //!
-//! A variable is named by its coordinate; a literal is a variable or its negation. The Boolean
-//! classes read a bit as true (1) or false (0), a threshold as 1 or 0, and binary weights as +1 or
-//! -1.
+//! The number of a variable is its coordinate. A literal is a variable or its negation. The Boolean classes
+//! read a bit as true (1) or false (0), a threshold reads a bit as 1 or 0, and binary weights read a bit as
+//! +1 or -1.
 
 use rand::RngExt;
 use rand::seq::index;
@@ -16,36 +16,36 @@ use super::random::{Generator, Purpose, Seed};
 /// Weights of a random threshold lie in -W..=W.
 const RANDOM_WEIGHT_MAX: i64 = 100;
 
-/// The largest magnitude of a weight: sums over 2^20 features stay in i64.
+/// The largest magnitude of a weight. Sums over 2^20 features then fit into an i64.
 pub const WEIGHT_MAX: i64 = 1 << 40;
 
 /// A concept over examples of `n` bits.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Target {
-    /// The sign of the product with weights in {-1, +1}; sgn(0) = +1.
+    /// The sign of the product with weights in {-1, +1}, where sgn(0) = +1.
     BinaryWeights(BitVector),
-    /// True iff one of the literals is.
+    /// True if and only if at least one literal is true.
     Disjunction {
-        /// Features an example.
+        /// Features per example.
         n: usize,
         /// The literals, at least one.
         literals: Literals,
     },
-    /// True iff all literals of one of the terms are.
+    /// True if and only if all literals of at least one term are true.
     Dnf {
-        /// Features an example.
+        /// Features per example.
         n: usize,
         /// The terms, at least one.
         terms: Vec<Literals>,
     },
-    /// True iff the sum of the weights of the ones is at least `theta`.
+    /// True if and only if the weights of the 1 bits sum to at least `theta`.
     Threshold {
-        /// One weight a feature, each at most [`WEIGHT_MAX`] in magnitude.
+        /// One weight per feature, each at most [`WEIGHT_MAX`] in magnitude.
         weights: Vec<i64>,
-        /// What the sum must reach.
+        /// The smallest sum for which the concept is true.
         theta: i64,
     },
-    /// True iff an odd number of the variables are.
+    /// True if and only if an odd number of the marked variables are true.
     Parity(BitVector),
 }
 
@@ -53,7 +53,7 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literals(Vec<Literal>);
 
-/// A variable, by its coordinate from 0, and the value that makes the literal true.
+/// A variable by its coordinate, counted from 0, and the value that makes the literal true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Literal {
     variable: usize,
@@ -61,10 +61,10 @@ struct Literal {
 }
 
 impl Literals {
-    /// The literals named by the numbers of their variables from 1, negated ones with a minus sign.
+    /// The literals of these variable numbers, counted from 1. A minus sign negates a variable.
     ///
     /// # Panics
-    /// When a number is 0.
+    /// Panics if a number is 0.
     pub fn new(numbers: &[i64]) -> Self {
         let literal = |&number: &i64| Literal {
             variable: number.unsigned_abs() as usize - 1,
@@ -90,7 +90,7 @@ impl Literal {
 }
 
 impl Target {
-    /// Features an example.
+    /// Features per example.
     pub fn n(&self) -> usize {
         match self {
             Self::BinaryWeights(weights) => weights.n(),
@@ -100,8 +100,8 @@ impl Target {
         }
     }
 
-    /// The mask of the rows of a block on which the concept is false, or the sign negative. Bits
-    /// past the last row say nothing.
+    /// The mask of the rows of a block on which the concept is false or its sign negative. Bits past the
+    /// last row have no meaning.
     pub fn negatives(&self, bits: bits::BitBlock<'_>) -> u64 {
         match self {
             Self::BinaryWeights(weights) => {
@@ -118,7 +118,7 @@ impl Target {
         }
     }
 
-    /// Whether the concept is true of the packed words of one example.
+    /// Whether the concept is true for the packed words of one example.
     fn holds(&self, row: &[u64]) -> bool {
         match self {
             Self::BinaryWeights(weights) => {
@@ -137,7 +137,7 @@ impl Target {
         }
     }
 
-    /// The weights, where the concept is their sign.
+    /// The weights, if the concept is their sign.
     pub fn binary_weights(&self) -> Option<&BitVector> {
         match self {
             Self::BinaryWeights(weights) => Some(weights),
@@ -146,14 +146,14 @@ impl Target {
     }
 }
 
-/// Draws what a request leaves out, always in the same order from one seed.
+/// Draws the parts of a target that a request leaves out. Equal seeds draw equal parts in the same order.
 pub struct Draw {
     n: usize,
     random: Generator,
 }
 
 impl Draw {
-    /// For targets over `n` features.
+    /// A draw for targets over `n` features.
     pub fn new(n: usize, seed: Seed) -> Self {
         Self {
             n,
@@ -166,7 +166,7 @@ impl Draw {
         random_vector(self.n, &mut self.random)
     }
 
-    /// `size <= n` different variables, as numbers from 1, in ascending order.
+    /// `size <= n` different variables as ascending numbers from 1.
     pub fn variables(&mut self, size: usize) -> Vec<i64> {
         let drawn = index::sample(&mut self.random, self.n, size);
         let mut variables: Vec<i64> = drawn.into_iter().map(|index| index as i64 + 1).collect();
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use crate::bits::BitMatrix;
 
-    /// The truth of a target on all rows of the cube of 4 variables.
+    /// The values of a target on all rows of the cube of 4 variables.
     fn table(target: &Target) -> Vec<bool> {
         let mut matrix = BitMatrix::new(4);
         for row in 0..16_u64 {

@@ -1,4 +1,4 @@
-//! What to train, on what, until when; and everything about it that can be checked before it runs.
+//! A training task and its input, with all checks and memory estimates that are possible before the run.
 
 use std::sync::Arc;
 
@@ -15,45 +15,45 @@ use super::run::{Interrupt, Limits};
 use super::stop_conditions;
 use super::stopping::{Sampling, StopRule};
 
-/// What a learner calls the parameter that its first hypothesis is given by.
+/// The name of the parameter that sets the first hypothesis of a learner.
 const INITIAL: &str = "initial";
 
-/// What to train, on what conditions.
+/// A learner and the conditions of its training.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// The learner.
     pub entry: &'static Entry,
-    /// Its parameters.
+    /// The parameters of the learner.
     pub parameters: Parameters,
-    /// Of every random choice.
+    /// The seed of every random choice.
     pub seed: Seed,
-    /// The confidence asked for, if any; in (0, 1).
+    /// The requested confidence in (0, 1), if any.
     pub confidence: Option<f64>,
-    /// The rule by which it is judged; none for `anytime`.
+    /// The requested confidence rule. None stands for `anytime`.
     pub rule: Option<StopRule>,
-    /// The limits asked for.
+    /// The requested limits.
     pub limits: Limits,
-    /// Whether something outside ends the run in any case (the client set a time).
+    /// Whether the run ends in any case because the client set a time limit.
     pub ends_by_time: bool,
     /// Whether the mistake curve is wanted.
     pub trace: bool,
-    /// The share of the examples that the learner is not shown, in (0, 1).
+    /// The share of held-out examples in (0, 1). The learner is not shown these examples.
     pub holdout: Option<f64>,
-    /// The hypothesis that the run begins from, in place of the learner's own first one.
+    /// The initial hypothesis, in place of the learner's own first one.
     pub start: Option<Arc<Hypothesis>>,
-    /// The reason why the first hypothesis may depend on the examples. With a reason, the run claims
-    /// nothing.
+    /// The reason why the first hypothesis may depend on the examples. If there is a reason, the run claims
+    /// no confidence.
     pub start_doubt: Option<&'static str>,
-    /// Evidence about the declared sampling of a sample: see [`super::evidence`]. None where no claim
-    /// rests on the sampling.
+    /// Evidence about the declared sampling of a sample: see [`super::evidence`]. None if no claim rests on
+    /// the sampling.
     pub evidence: Option<Evidence>,
     /// Whether a perceptron learns in whole multiples of its learning rate where possible. Jobs and
-    /// sessions of the first releases learn as they did there.
+    /// sessions of the first releases keep their old arithmetic.
     pub in_units: bool,
 }
 
 impl Task {
-    /// A task with the learner's defaults and no limits of its own.
+    /// A task with the defaults of the learner and no requested limits.
     pub fn of(entry: &'static Entry, seed: Seed) -> Self {
         Self {
             entry,
@@ -72,7 +72,7 @@ impl Task {
         }
     }
 
-    /// The declared sampling of a sample on which a claim of this run would rest.
+    /// The declared sampling of a sample, if a confidence claim of this run would rest on the declaration.
     pub fn claims_by(&self, input: Input<'_>) -> Option<Sampling> {
         stop_conditions::watch(self, input)?;
         match input {
@@ -81,8 +81,7 @@ impl Task {
         }
     }
 
-    /// Whether the client set the first hypothesis by a parameter, to another than the learner's
-    /// default.
+    /// Whether the client set the first hypothesis by a parameter and chose another one than the default.
     pub fn has_initial(&self) -> bool {
         let table = self.entry.parameters;
         let has = table.iter().any(|parameter| parameter.name == INITIAL);
@@ -90,10 +89,11 @@ impl Task {
     }
 }
 
-/// What to train on.
+/// The examples of a training.
 #[derive(Clone, Copy, Debug)]
 pub enum Input<'a> {
-    /// A sample; `assume` declares it fresh and independent, drawn so.
+    /// A sample. `assume` declares that its examples are fresh and independent and names their
+    /// distribution.
     Sample {
         data: &'a dyn Examples,
         assume: Option<Sampling>,
@@ -103,7 +103,7 @@ pub enum Input<'a> {
 }
 
 impl Input<'_> {
-    /// Features an example.
+    /// Features per example.
     pub fn n(&self) -> usize {
         match self {
             Self::Sample { data, .. } => data.shape().n,
@@ -111,7 +111,7 @@ impl Input<'_> {
         }
     }
 
-    /// How many examples there are, if they have an end.
+    /// The number of examples, if they have an end.
     pub fn examples(&self) -> Option<u64> {
         match self {
             Self::Sample { data, .. } => Some(data.shape().examples as u64),
@@ -120,34 +120,34 @@ impl Input<'_> {
     }
 }
 
-/// Why a task cannot run on its input.
+/// The reason why a task cannot run on its input.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TaskError {
-    /// The learner takes no such data.
+    /// The learner does not accept this kind of data.
     #[error("{0}")]
     WrongData(String),
-    /// The learner would take time beyond all bounds over such data.
+    /// The learner's time on these data would have no reasonable bound.
     #[error("{0}")]
     Intractable(String),
     /// The stop conditions do not fit the learner or the data.
     #[error("{detail}")]
     WrongStop { field: &'static str, detail: String },
-    /// The examples cannot be parted as asked.
+    /// The examples cannot be split into the requested parts.
     #[error("{0}")]
     Holdout(String),
     /// The learner cannot learn one example at a time.
     #[error("{0}")]
     NotOnLine(String),
-    /// The run cannot begin from that hypothesis.
+    /// The run cannot start from the given hypothesis.
     #[error("{0}")]
     WrongStart(String),
     /// A parameter does not fit the data.
     #[error("parameter {}: {}", .0.name, .0.detail)]
     Parameter(ParameterError),
-    /// The state would not fit the limit, in bytes.
+    /// The state would exceed the limit in bytes.
     #[error("this needs {needed} bytes of state, more than state_bytes_max: {limit}")]
     TooLarge { needed: u64, limit: u64 },
-    /// The examples could not be looked at.
+    /// The check could not read the examples.
     #[error("the examples could not be read")]
     Unread(Interrupt),
 }
@@ -161,7 +161,7 @@ impl From<Interrupt> for TaskError {
 /// Checks everything that can be known before the run starts.
 ///
 /// # Errors
-/// What does not fit, with what would.
+/// The first condition that does not hold, with a text about the allowed choices.
 pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
     check_data(task.entry, input)?;
     stop_conditions::check(task, input)?;
@@ -169,7 +169,7 @@ pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), 
 }
 
 /// Checks a task that was accepted before, perhaps by an earlier release. The stop conditions are not
-/// checked again: an earlier release may have accepted a confidence that this one does not claim, and
+/// checked again. An earlier release may have accepted a confidence that this release does not claim, and
 /// the time limit ends such a run.
 ///
 /// # Errors
@@ -187,15 +187,14 @@ pub fn check_accepted(
         return Err(TaskError::TooLarge { needed, limit });
     }
     build(task, input)?;
-    // Last, since it may read all examples.
+    // The learner's own check comes last, because it may read all examples.
     match task.entry.check {
         Some(check) => check(&task.parameters, input),
         None => Ok(()),
     }
 }
 
-/// That there are examples on both sides of a hold-out, and that rows which are read out of order
-/// can be numbered.
+/// Checks that both parts of a hold-out have examples and that rows read out of order can be numbered.
 fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     if let Some(share) = task.holdout {
         let Some(examples) = input.examples() else {
@@ -214,7 +213,7 @@ fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// That rows which are read out of order can be numbered.
+/// Checks that every row has a 32-bit number, as rows read out of order need.
 pub(super) fn check_numbered(input: Input<'_>) -> Result<(), TaskError> {
     let rows_max = u64::from(u32::MAX);
     match input {
@@ -227,7 +226,7 @@ pub(super) fn check_numbered(input: Input<'_>) -> Result<(), TaskError> {
     }
 }
 
-/// The parts of the examples, if some are held out.
+/// The split of the examples, if some are held out.
 pub(super) fn holdout(task: &Task, input: Input<'_>) -> Option<Holdout> {
     Holdout::new(task.holdout?, input.examples()?, task.seed)
 }
@@ -263,8 +262,8 @@ pub(super) fn check_data(entry: &Entry, input: Input<'_>) -> Result<(), TaskErro
     Ok(())
 }
 
-/// Whether a rule of this order learns from examples that come but once. It may be an order of a
-/// sample, so long as nobody asked for it.
+/// Whether a rule of this order learns from examples that come only once. The shuffled order qualifies
+/// unless the client asked for an order.
 pub(super) fn takes_stream(task: &Task, order: Order) -> bool {
     match order {
         Order::Cyclic => true,
@@ -273,12 +272,12 @@ pub(super) fn takes_stream(task: &Task, order: Order) -> bool {
     }
 }
 
-/// The order in which its rule wants the examples first, if there is such a rule.
+/// The order of the task's rule before the first pass, if the rule can be built.
 pub(super) fn task_order(task: &Task, input: Input<'_>) -> Option<Order> {
     build(task, input).ok().map(|(rule, _)| rule.order())
 }
 
-/// An estimate of the memory a run needs beyond its input.
+/// Estimates the memory in bytes that a run needs beyond its input.
 pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     let n = input.n() as u64;
     let rule = build(task, input).ok().map(|(rule, _)| rule);
@@ -290,7 +289,7 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
         true => examples.saturating_mul(n.div_ceil(64) * 8),
         false => 0,
     };
-    // A row that is read out of turn is named by 4 bytes, and is wrong or not by a bit.
+    // A row read out of order takes 4 bytes for its number. A mark for a wrong row takes one bit.
     let is_parted = task.holdout.is_some() && (is_drawn_first || !is_drawn);
     let rows = match order {
         Some(Order::Shuffled) => examples.saturating_mul(4),
@@ -304,7 +303,7 @@ pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
     all.saturating_add(64 * n)
 }
 
-/// Bytes that the state may grow to after so many mistakes.
+/// Bytes that the state may grow to after `mistakes` mistakes.
 pub fn grown_bytes(task: &Task, input: Input<'_>, mistakes: u64) -> u64 {
     build(task, input).map_or(0, |(rule, _)| rule.grown_bytes(mistakes))
 }
@@ -316,7 +315,7 @@ pub(super) fn build(task: &Task, input: Input<'_>) -> Result<Built, TaskError> {
     build_for(task, input.n(), real)
 }
 
-/// The rule of a task for `n` features, real or not.
+/// The rule of a task for `n` Boolean or real features.
 pub(super) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, TaskError> {
     let mut random = task.seed.generator(Purpose::Learner);
     let rule = (task.entry.build)(&mut Setup {

@@ -2,7 +2,7 @@
 
 use super::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 
-/// The most points a curve keeps.
+/// The largest number of points on a curve.
 pub const TRACE_POINTS_MAX: usize = 10_000;
 
 /// A point of the curve.
@@ -10,12 +10,12 @@ pub const TRACE_POINTS_MAX: usize = 10_000;
 pub struct TracePoint {
     /// Examples read when the mistake was made.
     pub examples: u64,
-    /// Mistakes so far, this one included.
+    /// Mistakes so far, including this one.
     pub mistakes: u64,
 }
 
-/// Mistakes against examples: every `stride`-th mistake, the stride doubling whenever the curve
-/// would outgrow [`TRACE_POINTS_MAX`], and the end of the run.
+/// Mistakes against examples. The curve keeps every `stride`-th mistake and the end of the run. The stride
+/// doubles whenever the curve would exceed [`TRACE_POINTS_MAX`] points.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trace {
     points: Vec<TracePoint>,
@@ -32,12 +32,12 @@ impl Default for Trace {
 }
 
 impl Trace {
-    /// Takes note of a mistake.
+    /// Adds a mistake to the curve.
     pub fn mistake(&mut self, point: TracePoint) {
         if !point.mistakes.is_multiple_of(self.stride) {
             return;
         }
-        // One place is kept free for the end of the run.
+        // One point is reserved for the end of the run.
         if self.points.len() == TRACE_POINTS_MAX - 1 {
             self.stride *= 2;
             let stride = self.stride;
@@ -50,24 +50,24 @@ impl Trace {
         self.points.push(point);
     }
 
-    /// Takes note of the end of the run.
+    /// Adds the end of the run.
     pub fn end(&mut self, point: TracePoint) {
         if self.points.last() != Some(&point) {
             self.points.push(point);
         }
     }
 
-    /// Writes what was noted so far.
+    /// Writes the points so far.
     pub fn write(&self, snapshot: &mut SnapshotWriter) {
         snapshot.numbers([self.stride, self.points.len() as u64]);
         let points = self.points.iter();
         snapshot.numbers(points.flat_map(|point| [point.examples, point.mistakes]));
     }
 
-    /// Reads what [`Self::write`] wrote.
+    /// Reads the points that [`Self::write`] wrote.
     ///
     /// # Errors
-    /// When it is no curve.
+    /// An error if the bytes are not a curve.
     pub fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
         let (stride, count) = (snapshot.number()?, snapshot.count()?);
         if stride == 0 || count > TRACE_POINTS_MAX {
@@ -82,12 +82,12 @@ impl Trace {
         })
     }
 
-    /// The points, in order.
+    /// The points in order.
     pub fn points(&self) -> &[TracePoint] {
         &self.points
     }
 
-    /// One in how many mistakes is kept.
+    /// The stride: one mistake per `stride` mistakes is kept.
     pub fn stride(&self) -> u64 {
         self.stride
     }

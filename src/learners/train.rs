@@ -1,4 +1,5 @@
-//! Runs a task: builds the rule and the source, hands them to the loop, and reports.
+//! Runs a task: builds the rule and the source of examples, hands both to the train loop and reports the
+//! outcome.
 
 use super::course::Course;
 use super::examples::Examples;
@@ -18,18 +19,18 @@ use super::train_loop::{Reason, TrainLoop};
 /// Runs a checked task to its end.
 ///
 /// # Errors
-/// [`Interrupt::Suspended`] when the run was given up before its end, [`Interrupt::Unreadable`]
-/// when the examples could not be read to theirs.
+/// [`Interrupt::Suspended`] if the run was stopped before its end. [`Interrupt::Unreadable`] if the
+/// examples could not be read to their end. [`Interrupt::Memory`] if the memory grant was too small.
 ///
 /// # Panics
-/// When [`task::check`] would refuse the task.
+/// Panics if [`task::check`] would refuse the task.
 pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interrupt> {
     train_from(task, input, None, run)
 }
 
-/// As [`train`], from a state that a run of the same task on the same examples handed over to its
-/// [`super::run::Checkpoints`]. From anything else the run says so there and begins from the
-/// beginning.
+/// Like [`train`], but resumes from a state that a run of the same task on the same examples handed over to
+/// its [`super::run::Checkpoints`]. If the state does not fit, the run tells its own checkpoints and starts
+/// from the beginning.
 ///
 /// # Errors
 /// As for [`train`].
@@ -58,16 +59,17 @@ pub fn train_from(
     )
 }
 
-/// What an experiment asks of a run.
+/// The result of a run for an experiment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// What was counted.
+    /// The counts of the run.
     pub counts: Counts,
-    /// How near the truth it came; none where there is no known truth.
+    /// The distance from the hidden target. None if the target is unknown.
     pub target: Option<Recovery>,
 }
 
-/// As [`train`], of which no more is wanted than its end: no example is read again to report on it.
+/// Like [`train`], but returns only the counts and the distance from the target. No example is read again
+/// for a report.
 ///
 /// # Errors
 /// As for [`train`].
@@ -83,8 +85,8 @@ pub fn train_to_end(task: &Task, input: Input<'_>, run: &Run) -> Result<End, Int
     })
 }
 
-/// Learns, and makes of the end what `finish` does. The best hypothesis is kept beside the last if
-/// `keeps_best` says so.
+/// Trains and calls `finish` at the end. The train loop keeps the best hypothesis beside the last if
+/// `keeps_best` is true.
 fn learn<R>(
     task: &Task,
     input: Input<'_>,
@@ -104,12 +106,14 @@ fn learn<R>(
     if let Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) =
         run.stop.raised()
     {
-        // Perhaps before all examples were drawn: no state of such a run is one to go on from.
+        // The interrupt may have come before all examples were drawn. Such a run has no state to resume
+        // from.
         return Err(why);
     }
     let source = Source {
         task,
-        // Of the examples there are: drawing them may have been cut short, and ends the run at once.
+        // The hold-out is computed from the examples that exist. An interrupt may have cut drawing short
+        // and ends the run at once.
         holdout: match &materialised {
             Some(data) => task::holdout(task, Input::Sample { data, assume: None }),
             None => task::holdout(task, input),
@@ -158,7 +162,7 @@ fn begin<'r>(
     TrainLoop::new(rule, run, course, task.seed.generator(Purpose::Order))
 }
 
-/// What a learner is shown.
+/// The examples that a learner is shown.
 enum Shown<'a> {
     Drawn(Box<dyn Stream + 'a>),
     AtRest(Presented<'a>),
@@ -173,19 +177,19 @@ impl Shown<'_> {
     }
 }
 
-/// Where the examples of a run come from.
+/// The source of the examples of a run.
 pub(super) struct Source<'a> {
     task: &'a Task,
     pub(super) holdout: Option<Holdout>,
     kept: Kept<'a>,
 }
 
-/// Where they are.
+/// The place of the examples.
 #[derive(Clone, Copy)]
 enum Kept<'a> {
-    /// Drawn whenever they are read.
+    /// Drawn each time they are read.
     Nowhere(&'a Plan),
-    /// Somewhere, in memory or not.
+    /// Stored, in memory or elsewhere.
     AtRest(&'a dyn Examples),
 }
 
@@ -198,7 +202,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A part of the examples, in their own order.
+    /// A part of the examples in their own order.
     pub(super) fn stream(&self, part: Part) -> Box<dyn Stream + 'a> {
         match self.kept {
             Kept::Nowhere(plan) => self.drawn(plan, part),
@@ -223,7 +227,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether to read all examples once more may take long: they are drawn, or on a disk.
+    /// Whether another reading of all examples may take long, because they are drawn or not in memory.
     pub(super) fn is_slow(&self) -> bool {
         match self.kept {
             Kept::Nowhere(_) => true,
@@ -271,12 +275,12 @@ mod tests {
         train(task, input, &Run::default()).expect("nobody suspends it")
     }
 
-    /// Mean and standard error of the mistakes until w = w*, over seeds.
+    /// Mean and standard error of the number of mistakes until w = w*, over seeds.
     fn mistakes_to_target(learner: &str, n: usize, seeds: u64) -> (f64, f64) {
         let mistakes = |seed| {
             let plan = plan(n, seed, Sampling::UniformPositive);
             let mut task = task(learner, &json!({}), seed);
-            // So sure that the run ends at the target: no mistake follows it.
+            // The confidence is so high that the run ends at the target: no mistake follows.
             task.confidence = Some(1.0 - 1e-9);
             let outcome = run(&task, Input::Generated(&plan));
             assert!(outcome.target.expect("known").recovered);
@@ -330,7 +334,7 @@ mod tests {
         }
     }
 
-    /// The share of runs that end, confident, at a wrong hypothesis.
+    /// The share of runs that end with confidence at a wrong hypothesis.
     fn false_stops(rule: StopRule, seeds: u64) -> f64 {
         let wrong = |seed: &u64| {
             let plan = plan(20, *seed, Sampling::UniformPositive);
@@ -343,7 +347,7 @@ mod tests {
             let claimed = termination.confidence.expect("fresh data");
             match rule {
                 StopRule::Anytime | StopRule::Exact => assert_eq!(claimed, 0.95),
-                // After the mistakes that such a run makes there is nothing left to claim.
+                // After the mistakes of such a run, there is no confidence left to claim.
                 StopRule::PerHypothesis => {
                     let own = termination
                         .per_hypothesis_confidence
@@ -362,7 +366,8 @@ mod tests {
 
     #[test]
     fn the_anytime_rule_keeps_its_confidence_and_the_papers_does_not() {
-        // 0 of 100 is expected of `anytime` (exactly 7.9e-5 a run), 97.83 of `per-hypothesis`.
+        // Expected: 0 of 100 runs for `anytime` (exactly 7.9e-5 per run) and 97.83 of 100 for
+        // `per-hypothesis`.
         assert!(false_stops(StopRule::Anytime, 100) <= 0.05);
         let paper = false_stops(StopRule::PerHypothesis, 200);
         assert!((0.94..=1.0).contains(&paper), "{paper}");
@@ -480,7 +485,7 @@ mod tests {
             (json!({"eta": 0.5}), false),
             (json!({"order": "shuffled"}), false),
             (json!({"order": "random"}), false),
-            // Ends at x1 + x2 - 1 >= 0, on which two positive examples lie.
+            // Ends at x1 + x2 - 1 >= 0, where two positive examples lie on the hyperplane.
             (json!({"reading": "unsigned"}), true),
         ] {
             let outcome = run(&task("perceptron", &params, 5), sample(&data));
@@ -495,8 +500,8 @@ mod tests {
 
     #[test]
     fn no_bound_is_claimed_where_nothing_separates_strictly() {
-        // The service's convention separates these, as <w, x> = 0 is positive; without a bias
-        // nothing does so strictly.
+        // The service counts <w, x> = 0 as positive, so a hyperplane separates these examples. Without a
+        // bias no hyperplane separates them strictly.
         let data = labelled(&[("10", true), ("01", true)]);
         let params = json!({"bias": false});
         let outcome = run(&task("perceptron", &params, 1), sample(&data));
@@ -541,7 +546,7 @@ mod tests {
         task.limits.max_mistakes = Some(50);
         let data = xor();
         let outcome = run(&task, sample(&data));
-        // Three of the four can be right, and never all.
+        // A hypothesis can classify three of the four correctly, but never all.
         assert_eq!(outcome.training.map(|training| training.errors), Some(1));
         assert_eq!(outcome.termination.reason, Reason::Limit("max_mistakes"));
         assert_eq!((outcome.counts.mistakes, outcome.counts.passes), (50, 50));
@@ -786,7 +791,8 @@ mod tests {
         assert!(matches!(error, TaskError::TooLarge { .. }));
     }
 
-    /// The kernels are chosen by a process-wide switch, and agree: so other tests may run beside.
+    /// A process-wide switch selects the kernels. All kernels agree, so other tests may run at the same
+    /// time.
     #[test]
     fn the_scalar_and_the_detected_kernels_give_the_same_outcome() {
         for (learner, n) in [

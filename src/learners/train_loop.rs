@@ -1,5 +1,5 @@
-//! The one train loop: passes, order and progress of every learner. What happens to one block of
-//! examples is [`super::course`]'s.
+//! The one train loop: passes, order, progress and the best hypothesis of every learner. [`super::course`]
+//! decides the effect of one block of examples on the run.
 
 use super::block::Block;
 use super::checkpoint::{Phase, Wrong};
@@ -10,20 +10,21 @@ use super::run::{Counts, Interrupt, Run};
 use super::snapshot::SnapshotWriter;
 use super::source::{Sample, Stream};
 
-/// Why a run ended.
+/// The reason why a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A confidence rule fired.
+    /// A confidence rule accepted the hypothesis.
     Confident,
     /// A pass without a mistake.
     Converged,
-    /// A search found a hypothesis, and a pass without a mistake has checked it.
+    /// A search found a hypothesis and a pass without a mistake confirmed it.
     Consistent,
     /// The data ended.
     Exhausted,
-    /// A limit was reached: the name of the `stop` field, or what the rule itself cannot exceed.
+    /// A limit was reached. The text is the name of the `stop` field or describes a limit of the rule
+    /// itself.
     Limit(&'static str),
-    /// A client asked for the end.
+    /// A client cancelled the run.
     Cancelled,
 }
 
@@ -43,19 +44,19 @@ impl Reason {
 
 /// A run under way.
 pub struct TrainLoop<'r> {
-    /// The learner.
+    /// The rule of the learner.
     pub rule: &'r mut dyn Rule,
-    /// Its outside.
+    /// The controls of the run's owner.
     pub run: &'r Run,
-    /// How far it is, and what ends it.
+    /// The counts of the run and the conditions that end it.
     pub course: Course,
-    /// The order's random choices.
+    /// The generator for random orders.
     pub(super) order: Generator,
-    /// Where in its passes it is.
+    /// The position in the pass.
     pub(super) phase: Phase,
-    /// Whether a state of it was handed over, here or where it began.
+    /// Whether a state of the run was handed over as a checkpoint, or the run resumed from one.
     pub(super) was_handed_over: bool,
-    /// Whether the best hypothesis is kept beside the last.
+    /// Whether the loop keeps the best hypothesis beside the last.
     pub keeps_best: bool,
     pub(super) best: Option<Best>,
 }
@@ -63,20 +64,21 @@ pub struct TrainLoop<'r> {
 /// The best hypothesis at the end of a pass so far.
 #[derive(Clone, Debug)]
 pub(super) struct Best {
-    /// The pass that ended with it.
+    /// The pass that ended with this hypothesis.
     pub pass: u64,
-    /// What it gets wrong,
+    /// Errors of the hypothesis.
     pub errors: u64,
-    /// of how many.
+    /// Examples on which the errors were counted.
     pub examples: u64,
-    /// The state of the rule that it is the hypothesis of.
+    /// The state of the rule that has this hypothesis.
     pub state: Vec<u8>,
 }
 
-/// Bits, or values, of a pass up to which the hypothesis is evaluated at the end of each.
+/// Bits or values per pass up to which every pass ends with an evaluation of the hypothesis.
 const EVERY_PASS_MAX: u64 = 1 << 20;
 
-/// Of longer passes, one in so many ends with an evaluation: they cost a sixteenth more at most.
+/// Longer passes are evaluated once per this many passes, so evaluation adds at most a sixteenth to their
+/// cost.
 const PASSES_BETWEEN: u64 = 16;
 
 impl<'r> TrainLoop<'r> {
@@ -94,10 +96,11 @@ impl<'r> TrainLoop<'r> {
         }
     }
 
-    /// Runs over a stream in its own order.
+    /// Runs over a stream in the order of the stream.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
+    /// [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was
+    /// abandoned.
     pub fn run_stream(&mut self, stream: &mut dyn Stream) -> Result<Reason, Interrupt> {
         if let Phase::Ended(reason) = self.phase {
             return Ok(reason);
@@ -113,10 +116,11 @@ impl<'r> TrainLoop<'r> {
         self.leave(stop, stream)
     }
 
-    /// Runs over a sample in the order that the rule wants.
+    /// Runs over a sample in the order that the rule asks for.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
+    /// [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was
+    /// abandoned.
     pub fn run_sample(&mut self, sample: &mut dyn Sample) -> Result<Reason, Interrupt> {
         if let Phase::Ended(reason) = self.phase {
             return Ok(reason);
@@ -147,7 +151,7 @@ impl<'r> TrainLoop<'r> {
         self.whole_pass(sample.as_stream())
     }
 
-    /// One pass example by example, or what is left of it, and what is between it and the next.
+    /// Reads one pass or the rest of a resumed pass, then does the work between this pass and the next.
     fn whole_pass(&mut self, stream: &mut dyn Stream) -> Step {
         if !matches!(self.phase, Phase::Judging) {
             self.pass(stream)?;
@@ -159,7 +163,7 @@ impl<'r> TrainLoop<'r> {
         let before = self.begin_learning();
         let examples = stream.examples();
         let mut limited = Ok(());
-        // Rows that are done, of the blocks to come: who went on from a state may be shown them again.
+        // The number of finished rows among the next blocks. A resumed run may read these rows again.
         let mut done = self.phase.rows();
         loop {
             self.offer(stream);
@@ -170,7 +174,8 @@ impl<'r> TrainLoop<'r> {
             self.course.look_outside(self.run)?;
             let first = done.min(block.rows());
             match self.block(&block, first) {
-                // A limit reached by the last example of a pass comes after what the pass came to.
+                // The result of a complete pass takes precedence over a limit that its last example
+                // reached.
                 Err(Stop::End(reason @ Reason::Limit(_)))
                     if examples == Some(self.course.counts.examples - before.examples) =>
                 {
@@ -194,7 +199,8 @@ impl<'r> TrainLoop<'r> {
         limited
     }
 
-    /// The confidence rules are for fresh examples: they do not outlive the first pass.
+    /// Ends the run at the limit on passes, or prepares the next pass. The confidence rules need fresh
+    /// examples, so the watch ends with the first pass.
     fn after_pass(&mut self, stream: &mut dyn Stream) -> Step {
         match self.course.limits.max_passes {
             Some(max) if self.course.counts.passes >= max => {
@@ -211,9 +217,9 @@ impl<'r> TrainLoop<'r> {
         }
     }
 
-    /// Counts the errors of the hypothesis at the end of a pass, and keeps the best. Not where that
-    /// would take longer than to learn: where passes are long not after each, and not of hypotheses
-    /// that are as long as the list of their mistakes.
+    /// Counts the errors of the hypothesis at the end of a pass and keeps the best hypothesis. The count
+    /// must not take longer than learning. Therefore long passes are evaluated only now and then, and
+    /// hypotheses whose size grows with their mistakes are not evaluated.
     fn evaluate_at_end(&mut self, stream: &mut dyn Stream) -> Step {
         let pass = self.course.counts.passes;
         let n = stream.n() as u64;
@@ -235,7 +241,7 @@ impl<'r> TrainLoop<'r> {
             let wrong = hypothesis.mistakes(&block, &self.run.stop);
             errors += u64::from(wrong.count_ones());
         }
-        // The last masks are to be believed only if nobody asked for the end meanwhile.
+        // The last masks are valid only if no interrupt was raised meanwhile.
         self.course.look_outside(self.run)?;
         self.keep_best(pass, errors, examples);
         Ok(())
@@ -255,7 +261,7 @@ impl<'r> TrainLoop<'r> {
         });
     }
 
-    /// What was counted before the pass at hand, which begins unless it is under way.
+    /// The counts before the current pass. Begins a pass unless one is under way.
     fn begin_learning(&mut self) -> Counts {
         if let Phase::Learning { before, .. } = self.phase {
             return before;
@@ -286,14 +292,15 @@ impl<'r> TrainLoop<'r> {
         Ok(())
     }
 
-    /// One pass in the order [`Order::RandomMistake`]: evaluate everything, then learn from one
+    /// One pass in the order [`Order::RandomMistake`]: evaluates the whole sample, then learns from one
     /// mistake drawn uniformly.
     fn evaluate_and_update(&mut self, sample: &mut dyn Sample) -> Step {
         let wrong = self.evaluate(sample)?;
         let mut order = self.order.clone();
         let chosen = rand::RngExt::random_range(&mut order, 0..wrong.errors);
         let place = crate::bits::select_bit(&wrong.masks, chosen);
-        // Nothing is drawn before it can be read: who is suspended there goes on from there.
+        // The draw is committed only after the example is read. A run suspended by the read resumes from
+        // here.
         let read = sample.example(place as u64);
         if read.is_err() {
             self.phase = Phase::Evaluating { wrong, rows: 0 };
@@ -304,15 +311,15 @@ impl<'r> TrainLoop<'r> {
         self.course.check_limits()
     }
 
-    /// One pass in the order [`Order::Search`]: read everything, then make the next hypothesis.
+    /// One pass in the order [`Order::Search`]: reads the whole sample, then makes the next hypothesis.
     fn evaluate_and_search(&mut self, sample: &mut dyn Sample) -> Step {
         self.evaluate(sample)?;
         self.course.search(self.rule)?;
         self.course.check_limits()
     }
 
-    /// One pass, or what is left of it, in which the hypothesis stays: what it gets wrong, which is
-    /// not nothing. A clean pass is the end.
+    /// One pass or the rest of a resumed pass under one hypothesis. Returns the mistakes, of which there is
+    /// at least one, because a pass without a mistake ends the run.
     fn evaluate(&mut self, sample: &mut dyn Sample) -> Result<Wrong, Stop> {
         self.begin_evaluating(sample)?;
         let mut done = self.phase.rows();
@@ -338,7 +345,7 @@ impl<'r> TrainLoop<'r> {
             }
             done -= first;
         }
-        // The last masks are to be believed only if nobody asked for the end meanwhile.
+        // The last masks are valid only if no interrupt was raised meanwhile.
         self.course.look_outside(self.run)?;
         let Phase::Evaluating { wrong, .. } = std::mem::take(&mut self.phase) else {
             unreachable!("that is what began");

@@ -1,17 +1,17 @@
-//! Whole multiples of a learning rate: weights that are learnt as whole numbers and shown as
-//! multiples of the decimal that the rate is written as.
+//! Units of weights: whole multiples of a learning rate. The weights are learnt as whole numbers and shown
+//! as multiples of the decimal form of the rate.
 //!
-//! From weights 0 a perceptron's mistakes do not depend on its learning rate. In floating point
-//! they would: three times 0.1 is not 0.3 there, and a score of exactly 0 becomes a small number of
+//! The mistakes of a perceptron that starts at weights 0 do not depend on the learning rate. In floating
+//! point they would: three times 0.1 is not 0.3 there, and a score of exactly 0 becomes a small number of
 //! either sign.
 
 use super::linear::INTEGER_WEIGHT_MAX;
 
-/// A positive number, as the shortest decimal that its double is written as.
+/// A positive number, represented by the shortest decimal form of its double.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit {
     value: f64,
-    /// `digits / 10^places`; at most 17 digits.
+    /// The number is `digits / 10^places`, with at most 17 significant digits.
     digits: i128,
     places: usize,
 }
@@ -24,7 +24,7 @@ impl Unit {
         places: 0,
     };
 
-    /// The unit of that value; none unless it is positive and finite.
+    /// The unit of this value. None unless the value is positive, finite and not far above all weights.
     pub fn new(value: f64) -> Option<Self> {
         if !(value > 0.0 && value.is_finite()) {
             return None;
@@ -35,7 +35,7 @@ impl Unit {
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
         let places = fraction.len() as i32 - exponent;
-        // Weights end far below where such a rate begins.
+        // A rate with 20 or more trailing zeros is far above the largest weight.
         let zeros = u32::try_from(-places.min(0))
             .ok()
             .filter(|&zeros| zeros < 20)?;
@@ -51,15 +51,15 @@ impl Unit {
         self.value
     }
 
-    /// So many units: the double nearest to the exact product.
+    /// `count` units, as the double nearest to the exact product.
     pub fn times(self, count: i64) -> f64 {
         let (digits, places) = (self.digits * i128::from(count), self.places);
-        // Correctly rounded, as the standard library parses. A number too large for f64 has no such
-        // unit, and one too small is 0.
+        // The standard library parses decimals with correct rounding. No product of a unit exceeds the
+        // range of f64, and a product that is too small becomes 0.
         format!("{digits}e-{places}").parse().unwrap_or(f64::NAN)
     }
 
-    /// How many units a weight is; none where it is no whole multiple, or too large a one.
+    /// The number of units in a weight. None if the weight is no whole multiple or too large a one.
     pub fn count(self, weight: f64) -> Option<i64> {
         let count = (weight / self.value).round();
         if count.is_nan() || count.abs() > INTEGER_WEIGHT_MAX as f64 {
@@ -69,7 +69,7 @@ impl Unit {
         (self.times(count) == weight).then_some(count)
     }
 
-    /// How many units each of some weights is; none unless all are whole multiples.
+    /// The numbers of units in some weights. None unless all weights are whole multiples.
     pub fn counts<'w>(self, weights: impl IntoIterator<Item = &'w f64>) -> Option<Vec<i64>> {
         weights
             .into_iter()

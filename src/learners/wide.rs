@@ -1,30 +1,30 @@
-//! Signed integers of a fixed number of words: sums that leave 64 bits are added up in place,
-//! without an allocation a term.
+//! Signed integers of a fixed number of words. Sums that exceed 64 bits are computed in place, without an
+//! allocation per term.
 
 use num_bigint::BigInt;
 
-/// A signed integer in two's complement, the least significant word first. Arithmetic wraps at its
-/// width: whoever makes one knows how wide its sums can become.
+/// A signed integer in two's complement, least significant word first. Arithmetic wraps at the width, so
+/// the creator must choose a width that holds all sums.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wide(Box<[u64]>);
 
 impl Wide {
-    /// Zero, with room for the numbers of `bits` bits, the sign included.
+    /// Zero, with space for numbers of `bits` bits including the sign.
     pub fn zero(bits: usize) -> Self {
         Self(vec![0; bits.div_ceil(64).max(1)].into())
     }
 
-    /// Makes it zero.
+    /// Sets the number to zero.
     pub fn clear(&mut self) {
         self.0.fill(0);
     }
 
-    /// Words it takes.
+    /// The width in words.
     pub fn words(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether it is below 0.
+    /// Whether the number is below 0.
     pub fn is_negative(&self) -> bool {
         self.0.last().is_some_and(|word| word.cast_signed() < 0)
     }
@@ -32,14 +32,14 @@ impl Wide {
     /// Adds `amount * 2^shift`.
     ///
     /// # Panics
-    /// When `shift` is not below the width.
+    /// Panics if `shift` is not below the width.
     pub fn add_shifted(&mut self, amount: i64, shift: usize) {
         let magnitude = u128::from(amount.unsigned_abs()) << (shift % 64);
         let (low, high) = (magnitude as u64, (magnitude >> 64) as u64);
         let (first, rest) = self.0[shift / 64..]
             .split_first_mut()
             .expect("a shift below the width leaves a word");
-        // The high part is below 2^63, so that a carry fits it too. It seldom goes further.
+        // The high part is below 2^63, so a carry fits into the same word. A carry seldom goes further.
         let mut carry;
         if amount >= 0 {
             let (sum, overflow) = first.overflowing_add(low);
@@ -61,16 +61,16 @@ impl Wide {
         }
     }
 
-    /// Adds `amount` times a whole number given by its words, no more of them than there are here.
+    /// Adds `amount` times a whole number of at most as many words as this one.
     ///
     /// # Panics
-    /// When the number has more words.
+    /// Panics if the number has more words than this one.
     pub fn add_product(&mut self, amount: i64, number: &[u64]) {
         let magnitude = u128::from(amount.unsigned_abs());
         let (words, rest) = self.0.split_at_mut(number.len());
         let mut carry = 0_u64;
         for (word, &digit) in words.iter_mut().zip(number) {
-            // Below 2^127: a product of 63 and 64 bits, and a carry.
+            // The term is below 2^127: a product of 63 and 64 bits plus a carry.
             let term = magnitude * u128::from(digit) + u128::from(carry);
             let (new, overflow) = if amount >= 0 {
                 word.overflowing_add(term as u64)
@@ -92,7 +92,7 @@ impl Wide {
         }
     }
 
-    /// The same number without a width.
+    /// The same number without a fixed width.
     pub fn to_big(&self) -> BigInt {
         let bytes: Vec<u8> = self.0.iter().flat_map(|word| word.to_le_bytes()).collect();
         BigInt::from_signed_bytes_le(&bytes)

@@ -1,24 +1,25 @@
-//! Winnow: weights that are multiplied and divided, never added to.
+//! Winnow: a learner that multiplies and divides its weights and never adds to them.
 //!
-//! N. Littlestone, "Learning quickly when irrelevant attributes abound: a new linear-threshold
-//! algorithm", Machine Learning 2 (1988); as in section 1 of R. Khardon, D. Roth and R. Servedio,
+//! N. Littlestone, "Learning quickly when irrelevant attributes abound: a new linear-threshold algorithm",
+//! Machine Learning 2 (1988). The form is that of section 1 of R. Khardon, D. Roth and R. Servedio,
 //! "Efficiency versus convergence of Boolean kernels for on-line learning algorithms".
 //!
-//! Every feature begins with weight 1. An example (bit 1 read as 1, bit 0 as 0) is predicted
-//! positive when the weights of its active features add up to theta or more. If that was wrong,
-//! each of those weights is divided by alpha (*demotion*); if a positive example was missed, each
-//! is multiplied by it (*promotion*). So what is irrelevant costs only logarithmically much:
-//! Theorem 2 bounds the mistakes on a monotone disjunction of k among N features.
+//! Every feature starts with weight 1. Winnow reads bit 1 as 1 and bit 0 as 0. The prediction for an
+//! example is positive if the weights of its active features sum to theta or more. A mistake changes each
+//! of these weights. If a negative example was predicted positive, each weight is divided by alpha
+//! (*demotion*). If a positive example was predicted negative, each weight is multiplied by alpha
+//! (*promotion*). Irrelevant features therefore have only a logarithmic cost: Theorem 2 bounds the mistakes
+//! on a monotone disjunction of k among N features.
 //!
-//! A weight is kept as its exponent, and every comparison is exact, whatever alpha: it is the
-//! decimal that is written.
+//! A weight is stored as its exponent. Every comparison is exact for any alpha, and alpha is exactly the
+//! written decimal.
 //!
 //! | parameter | default | meaning |
 //! |---|---|---|
 //! | `alpha` | 2 | the factor of a promotion, a decimal above 1 and at most 2^32 |
-//! | `theta` | N | the threshold, a plain decimal above 0, as a string where a number is not exact |
+//! | `theta` | N | the threshold, a plain decimal above 0, as a string if a number is not exact |
 //! | `negated_literals` | false | whether the complement of each feature is a feature too: N = 2n |
-//! | `relevant` | none | how many features the disjunction has, if known: for the bound |
+//! | `relevant` | none | the number of features in the disjunction, if known, for the bound |
 //!
 //! ```
 //! use halfspace::learners::decimal::Decimal;
@@ -28,7 +29,7 @@
 //! let alpha = Base::new(2.0).expect("above 1");
 //! let mut weights = WinnowWeights::new(alpha, Decimal::from(3), 3, vec![0; 3]);
 //! let mut table = weights.table();
-//! // The first feature alone has weight 1, then 2, and 4 reaches theta.
+//! // The weight of the first feature is 1, then 2, then 4, which reaches theta.
 //! while !weights.is_positive(&[0b001]) {
 //!     weights.change(&[0b001], 1, &mut table);
 //! }
@@ -57,10 +58,10 @@ use super::train_loop::Reason;
 use super::winnow_bound;
 use super::winnow_weights::WinnowWeights;
 
-/// The kind of its hypothesis in documents.
+/// The kind of the hypothesis in model documents.
 pub const KIND: &str = "winnow";
 
-/// The catalogue's entry.
+/// The entry of Winnow in the catalogue.
 pub static ENTRY: Entry = Entry {
     name: KIND,
     title: "Winnow",
@@ -119,11 +120,11 @@ pub static ENTRY: Entry = Entry {
     build: |setup| Ok(Box::new(Winnow::new(setup)?)),
 };
 
-/// Whether weights that are powers of `model`'s base, before its threshold, go on as those of a
-/// rule with its `own`.
+/// Checks that the weights of a model fit a rule. `model` and `own` are the bases and thresholds of the
+/// model and of the rule.
 ///
 /// # Errors
-/// What to give instead.
+/// The parameter that differs and the value to give.
 pub fn check_powers(model: (Base, &Decimal), own: (Base, &Decimal)) -> Result<(), String> {
     if model.0 != own.0 {
         let alpha = model.0.to_decimal();
@@ -142,10 +143,10 @@ pub fn check_powers(model: (Base, &Decimal), own: (Base, &Decimal)) -> Result<()
 struct Winnow {
     weights: WinnowWeights,
     table: PowerTable,
-    /// The disjunction's length, if the client knows it.
+    /// The number of features in the disjunction, if the client knows it.
     relevant: Option<u64>,
     starts_at_one: bool,
-    /// The packed words of the row at hand.
+    /// The packed words of the present row.
     row: Vec<u64>,
 }
 
@@ -153,7 +154,7 @@ impl Winnow {
     /// Makes the rule from its parameters.
     ///
     /// # Errors
-    /// When more features are called relevant than there are.
+    /// An error if `relevant` exceeds the number of features.
     fn new(setup: &Setup<'_>) -> Result<Self, ParameterError> {
         let parameters = setup.parameters;
         let features = match parameters.flag("negated_literals") {
@@ -277,7 +278,7 @@ impl Rule for Winnow {
         let bound = Bound {
             theorem: ENTRY.guarantee.theorem,
             mistakes_at_most: value.is_finite().then_some(value),
-            // What leaves the range of f64 is N / theta; beside it the rest is nothing.
+            // N / theta is the term that leaves the range of f64. The other term is negligible beside it.
             log2_mistakes_at_most: (!value.is_finite()).then(|| {
                 let factor = base.value() / (base.value() - 1.0);
                 libm::log2(factor * features) - theta.ln() / core::f64::consts::LN_2
@@ -301,7 +302,7 @@ impl Rule for Winnow {
         if !self.starts_at_one {
             return Ok(Some(unmet("the weights did not start at 1".to_owned())));
         }
-        // The value is right to some 50 bits.
+        // The value is accurate to about 50 bits.
         if counts.mistakes as f64 > value * (1.0 + 1e-9) {
             return Ok(Some(unmet(format!(
                 "there were more mistakes than any disjunction of at most {relevant} features \
@@ -390,8 +391,8 @@ mod tests {
 
     #[test]
     fn a_run_worked_out_by_hand() {
-        // theta = 3. 110 sums to 2: missed, promoted to 2 2 1. 011 sums to 3: a false alarm,
-        // demoted to 2 1 1/2. 100 sums to 2: missed, 4 1 1/2. Then a clean pass.
+        // theta = 3. 110 sums to 2: a mistake, promoted to 2 2 1. 011 sums to 3: a mistake, demoted to 2 1
+        // 1/2. 100 sums to 2: a mistake, promoted to 4 1 1/2. Then a pass without a mistake follows.
         let sample = text(&[("110", true), ("011", false), ("100", true)]);
         let outcome = learn(&json!({}), &sample, Limits::default());
         assert_eq!(exponents(&outcome), [2, 0, -1]);
@@ -403,7 +404,7 @@ mod tests {
 
     #[test]
     fn complements_learn_what_is_not_monotone() {
-        // Not x1.
+        // The target is the negation of x1.
         let sample = text(&[("00", true), ("01", true), ("10", false), ("11", false)]);
         let given = json!({"negated_literals": true, "relevant": 1});
         let outcome = learn(&given, &sample, Limits::default());
@@ -427,7 +428,7 @@ mod tests {
 
     #[test]
     fn weights_end_where_their_integers_would_be_too_large() {
-        // A contradiction demotes feature 1 for ever: 1 is always over so small a threshold.
+        // Each mistake demotes feature 1, because weight 1 is far above this small threshold.
         let theta = format!("0.{}1", "0".repeat(9_998));
         let sample = text(&[("1", false)]);
         let given = json!({"alpha": 4_294_967_296_u64, "theta": theta});
@@ -436,7 +437,7 @@ mod tests {
             ..Limits::default()
         };
         let outcome = learn(&given, &sample, limits);
-        // 2^-32e falls below 10^-9999 first.
+        // 2^-32e falls below 10^-9999 before the exponent reaches its limit.
         assert_eq!(outcome.termination.reason, Reason::Converged);
         assert_eq!(exponents(&outcome), [-1038]);
         let contradiction = text(&[("1", false), ("1", true), ("1", true)]);
@@ -482,7 +483,7 @@ mod tests {
                     )
                 })
                 .collect();
-            // So sparse that both labels come up.
+            // The rows are so sparse that both labels occur.
             let ones = if negated { 128 } else { (180 / literals) as u8 };
             let rows: Vec<_> = (0..60)
                 .map(|at| {
@@ -504,7 +505,7 @@ mod tests {
             };
             let outcome = learn(&given, &data(&rows), limits);
             let bound = outcome.bound.expect("asked for");
-            // Two complementary literals label all examples positive, which is still one.
+            // Two complementary literals label all examples positive, which is still a disjunction.
             assert_eq!(bound.respected, Some(true), "seed {seed}: {bound:?}");
             let value = bound.mistakes_at_most.expect("within f64");
             assert!(outcome.counts.mistakes as f64 <= value, "seed {seed}");

@@ -1,21 +1,21 @@
-//! Theorem 2 of Khardon, Roth and Servedio ("Efficiency versus convergence of Boolean kernels for
-//! on-line learning algorithms", section 1), the bound that goes back to N. Littlestone (1988):
-//! on examples labelled by a monotone disjunction of k literals among N features, Winnow with
-//! factor alpha and threshold theta makes at most
+//! The mistake bound of Winnow: Theorem 2 of Khardon, Roth and Servedio ("Efficiency versus convergence of
+//! Boolean kernels for on-line learning algorithms", section 1), which goes back to N. Littlestone (1988).
+//! The examples are labelled by a monotone disjunction of k literals among N features. Winnow with factor
+//! alpha and threshold theta then makes at most
 //! `alpha / (alpha - 1) * N / theta + k (alpha + 1) (1 + log_alpha theta)` mistakes.
 //!
-//! Why it holds: a relevant weight is never demoted and is promoted at most 1 + log_alpha theta
-//! times; the sum of all weights begins at N, a promotion adds at most (alpha - 1) theta to it,
-//! and a demotion takes at least (1 - 1 / alpha) theta away. When theta < 1, a relevant weight
-//! reaches it from the start: nothing is ever promoted, and the first term alone bounds.
+//! Proof idea: a relevant weight is never demoted and is promoted at most 1 + log_alpha theta times. The
+//! sum of all weights starts at N. A promotion adds at most (alpha - 1) theta to the sum, and a demotion
+//! removes at least (1 - 1 / alpha) theta. If theta < 1, a relevant weight reaches theta from the start.
+//! Then there are no promotions and the first term alone is the bound.
 
-/// The bound on the mistakes, for alpha > 1, theta > 0, N = `features` (doubled where negated
-/// literals are features too) and k = `relevant`. Infinite when N / theta leaves the range of f64.
+/// The bound on the mistakes for alpha > 1, theta > 0, N = `features` and k = `relevant`. With negated
+/// literals, N counts every feature twice. The bound is infinite if N / theta leaves the range of f64.
 pub fn mistakes(alpha: f64, theta: f64, features: f64, relevant: f64) -> f64 {
     sum(alpha, features / theta, libm::log(theta), relevant)
 }
 
-/// The same bound for a theta that f64 need not hold, from its natural logarithm.
+/// The same bound from the natural logarithm of theta, for a theta outside the range of f64.
 pub fn mistakes_by_logarithm(alpha: f64, ln_theta: f64, features: f64, relevant: f64) -> f64 {
     let quotient = libm::exp(libm::log(features) - ln_theta);
     sum(alpha, quotient, ln_theta, relevant)
@@ -55,7 +55,7 @@ mod tests {
             let by_logarithm = mistakes_by_logarithm(alpha, libm::log(theta), features, 2.0);
             assert!((direct / by_logarithm - 1.0).abs() < 1e-12);
         }
-        // theta = 2^40000, which no f64 holds
+        // theta = 2^40000, which exceeds the range of f64
         let ln_theta = 40_000.0 * core::f64::consts::LN_2;
         let bound = mistakes_by_logarithm(2.0, ln_theta, 100.0, 1.0);
         assert!((bound - 3.0 * 40_001.0).abs() < 1e-6);

@@ -1,8 +1,8 @@
-//! Winnow's weights: whole exponents of one base, decided exactly.
+//! The weights of Winnow: whole exponents of one base, with exact decisions.
 //!
-//! Feature i has the weight alpha^e_i. Beside each exponent stands its power in fixed point
-//! ([`super::power_scale`]), which decides all but the closest comparisons; those are decided by
-//! sums in integers of unlimited size ([`super::power_sum`]). So is every score that is shown.
+//! Feature i has the weight alpha^e_i. Each exponent is stored together with its power in fixed point
+//! ([`super::power_scale`]), which decides most comparisons. Sums in integers of unlimited size
+//! ([`super::power_sum`]) decide the closest comparisons and give every score in an answer.
 
 use crate::bits::{self, BitBlock, BitVector, last_word_mask, words_for};
 
@@ -12,23 +12,24 @@ use super::power_scale::{PowerScale, PowerTable};
 use super::power_sum::{Base, PowerSum, terms_of};
 use super::run::StopFlag;
 
-/// The weights of Winnow, with the threshold that their sum must reach.
+/// The weights of Winnow, with the threshold for their sum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WinnowWeights {
     base: Base,
     theta: Decimal,
     n: usize,
     exponents: Vec<i32>,
-    /// The powers in fixed point, those of complements apart. A pure function of the exponents.
+    /// The powers in fixed point, in the order of the exponents. A pure function of the exponents.
     units: Vec<i64>,
     complement_units: Option<ComplementUnits>,
-    /// How many of the powers are rounded.
+    /// The number of rounded powers.
     inexact: usize,
     scale: PowerScale,
 }
 
-/// The powers of complements in fixed point. What is added for a bit 1 in place of a bit 0 is the
-/// difference to the power of the feature itself, so that one selected sum gives both.
+/// The powers of complements in fixed point. A difference is the power of a feature minus the power of its
+/// complement. One selected sum of differences plus the total therefore gives the sum over features and
+/// complements.
 #[derive(Clone, Debug, PartialEq)]
 struct ComplementUnits {
     differences: Vec<i64>,
@@ -36,12 +37,12 @@ struct ComplementUnits {
 }
 
 impl WinnowWeights {
-    /// Weights for `n` features, or for `2 n` where complements are features too: first all
+    /// Weights for `n` features. If complements are features too, there are `2 n` weights: first all
     /// features, then all complements.
     ///
     /// # Panics
-    /// When there are neither `n` nor `2 n` exponents, one of them exceeds
-    /// [`Base::exponent_max`] in magnitude, or theta is 0.
+    /// Panics if the number of exponents is neither `n` nor `2 n`, if an exponent exceeds
+    /// [`Base::exponent_max`] in magnitude, or if theta is 0.
     pub fn new(base: Base, theta: Decimal, n: usize, exponents: Vec<i32>) -> Self {
         assert!(exponents.len() == n || exponents.len() == 2 * n);
         let most = base.exponent_max();
@@ -77,7 +78,7 @@ impl WinnowWeights {
         })
     }
 
-    /// Features of an example, without complements.
+    /// Features per example, without complements.
     pub fn n(&self) -> usize {
         self.n
     }
@@ -97,7 +98,7 @@ impl WinnowWeights {
         &self.theta
     }
 
-    /// One exponent a feature; those of complements follow all others.
+    /// One exponent per feature. The exponents of complements follow all others.
     pub fn exponents(&self) -> &[i32] {
         &self.exponents
     }
@@ -107,7 +108,7 @@ impl WinnowWeights {
         PowerTable::new(self.scale.clone())
     }
 
-    /// Whether the weights of the features active in a row, given as packed words, reach theta.
+    /// Whether the weights of the active features of a row, given as packed words, reach theta.
     pub fn is_positive(&self, row: &[u64]) -> bool {
         let units = match &self.complement_units {
             None => bits::selected_sum(&self.units, row),
@@ -119,7 +120,7 @@ impl WinnowWeights {
         verdict.unwrap_or_else(|| self.sum(row).reaches(&self.theta))
     }
 
-    /// What is said of a row, given as packed words.
+    /// The decision on a row, given as packed words.
     pub fn decide(&self, row: &[u64]) -> Decision {
         let is_positive = self.is_positive(row);
         Decision {
@@ -134,7 +135,7 @@ impl WinnowWeights {
         PowerSum::new(self.base, &terms_of(exponents))
     }
 
-    /// The mask of the rows of a block that reach theta; any mask once `stop` is raised.
+    /// The mask of the rows of a block that reach theta. Any mask once `stop` is raised.
     pub fn positives(&self, block: BitBlock<'_>, stop: &StopFlag) -> u64 {
         let mut row = vec![0; words_for(self.n)];
         let mut mask = 0;
@@ -148,8 +149,8 @@ impl WinnowWeights {
         mask
     }
 
-    /// Promotes (`by` = 1) or demotes (`by` = -1) every feature active in a row; whether there was
-    /// one. None, and nothing changes, when an exponent would leave its range.
+    /// Promotes (`by` = 1) or demotes (`by` = -1) every active feature of a row. Returns whether a feature
+    /// was active. Returns none and changes nothing if an exponent would leave its range.
     pub fn change(&mut self, row: &[u64], by: i32, table: &mut PowerTable) -> Option<bool> {
         let (n, complements) = (self.n, self.has_complements());
         let most = self.base.exponent_max();
@@ -180,8 +181,8 @@ impl WinnowWeights {
     }
 }
 
-/// The features active in a row of `n` bits: the ones, and with `complements` also `n` plus the
-/// place of each zero.
+/// The active features of a row of `n` bits: the position of each one. With `complements`, also `n` plus
+/// the position of each zero.
 pub fn active(row: &[u64], n: usize, complements: bool) -> impl Iterator<Item = usize> + Clone {
     let ones = row
         .iter()
@@ -199,7 +200,7 @@ pub fn active(row: &[u64], n: usize, complements: bool) -> impl Iterator<Item = 
     ones.chain(zeros)
 }
 
-/// The places of the ones of word `at` of a row.
+/// The positions of the ones in word `at` of a row.
 fn places(at: usize, mut word: u64) -> impl Iterator<Item = usize> + Clone {
     std::iter::from_fn(move || {
         let place = (word != 0).then(|| word.trailing_zeros() as usize)?;
@@ -208,7 +209,7 @@ fn places(at: usize, mut word: u64) -> impl Iterator<Item = usize> + Clone {
     })
 }
 
-/// The places of the ones of a vector, from 0.
+/// The positions of the ones of a vector, counted from 0.
 pub fn ones(vector: &BitVector) -> impl Iterator<Item = usize> + Clone {
     active(vector.words(), vector.n(), false)
 }
@@ -227,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_sum_that_equals_theta_reaches_it() {
-        // 3^-1 three times is 1, though no fixed point holds a third.
+        // Three times 3^-1 is 1, although no fixed-point number represents a third.
         let thirds = weights(3.0, "1", 3, &[-1, -1, -1]);
         let decision = thirds.decide(&[0b111]);
         assert!(decision.is_positive);
@@ -239,7 +240,7 @@ mod tests {
     #[test]
     fn complements_are_active_where_the_bit_is_0() {
         let both = weights(2.0, "5", 2, &[2, 0, 1, -1]);
-        // x1 and not x2: 4 + 1/2; x1 and x2: 4 + 1.
+        // x1 and not x2: 4 + 1/2. x1 and x2: 4 + 1.
         assert!(!both.is_positive(&[0b01]));
         assert!(both.is_positive(&[0b11]));
         let decision = both.decide(&[0b01]);

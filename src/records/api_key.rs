@@ -1,6 +1,6 @@
-//! A key by which a client is known, and whose id owns what the client makes.
+//! API keys. A key identifies a client, and the id of the key owns everything that the client makes.
 //!
-//! The secret itself is no record: only its digest is kept, beside the record.
+//! The secret is not part of the record. The store keeps only the digest of the secret.
 
 use sha2::{Digest, Sha256};
 
@@ -9,46 +9,48 @@ use super::owner::Owner;
 use super::schedule::Weight;
 use super::time::Timestamp;
 
-/// What is known of a key.
+/// A stored API key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApiKey {
     pub id: ApiKeyId,
     /// Free text of the operator.
     pub name: String,
     pub created_at: Timestamp,
-    /// Since when it opens nothing.
+    /// Time of the revocation. A revoked key is rejected.
     pub revoked_at: Option<Timestamp>,
-    /// Where its limits are not those of the settings.
+    /// Limits of this key that replace those of the settings.
     pub quotas: KeyQuotas,
-    /// Its owner's weight among the owners.
+    /// Weight of the key's owner in the scheduler.
     pub weight: Weight,
 }
 
-/// The limits of one key; none where those of the settings hold.
+/// The limits of one key. `None` means that the limit of the settings applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyQuotas {
-    /// Jobs that wait.
+    /// Number of queued jobs.
     pub jobs_queued_max: Option<u64>,
-    /// Bytes stored.
+    /// Number of stored bytes.
     pub stored_bytes_max: Option<u64>,
-    /// Sessions.
+    /// Number of sessions.
     pub sessions_max: Option<u64>,
 }
 
 impl From<ApiKeyId> for Owner {
-    /// The owner of what is made with this key.
+    /// The owner of everything made with this key.
     fn from(key: ApiKeyId) -> Self {
         Self::new(key.to_string())
     }
 }
 
-/// SHA-256 of a secret. A secret is drawn, and as long as the digest, so that neither salt nor a slow
-/// function would make it harder to find.
+/// SHA-256 of a secret.
+///
+/// A secret is random and as long as the digest. Neither a salt nor a slow hash function would make the
+/// secret harder to guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SecretDigest(pub [u8; 32]);
 
 impl SecretDigest {
-    /// The digest of a secret, as a client sends it.
+    /// The digest of a secret as a client sends it.
     #[must_use]
     pub fn of(secret: &str) -> Self {
         Self(Sha256::digest(secret).into())

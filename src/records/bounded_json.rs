@@ -1,4 +1,4 @@
-//! JSON of no fixed shape, as learners' parameters are, read into bounded memory.
+//! Reading of JSON without a fixed shape into bounded memory. The parameters of learners are such JSON.
 
 use std::cell::Cell;
 use std::fmt;
@@ -10,23 +10,24 @@ use serde_json::{Map, Number, Value};
 
 use crate::learners::parameters::written_number;
 
-/// A number for every feature that there may be, and room for the rest.
+/// The largest number of values: one for each possible feature, and 1,024 more.
 const VALUES_MAX: usize = (1 << 20) + 1024;
 
-/// Bytes of all names and texts.
+/// The largest size of all names and texts together, in bytes.
 const TEXT_BYTES_MAX: usize = 4 << 20;
 
-/// Reads an object of at most `VALUES_MAX` values and `TEXT_BYTES_MAX` bytes of text, at any
-/// depth.
+/// Reads an object of at most `VALUES_MAX` values and `TEXT_BYTES_MAX` bytes of text, at any depth.
 ///
 /// # Errors
-/// What is no object, or a larger one.
+/// The value is not an object or is larger.
 pub fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
     object_of_decimals(deserializer, |_| None)
 }
 
-/// As [`object`], with members that are decimals, or lists of them, and are read as they are written:
-/// `is_factor` says whether such a member is a factor.
+/// Reads an object like [`object`], with some members as exact decimals.
+///
+/// `is_factor` returns `None` for an ordinary member. For a decimal or a list of decimals it returns whether
+/// the member is a factor.
 ///
 /// # Errors
 /// As for [`object`].
@@ -42,7 +43,7 @@ pub fn object_of_decimals<'de, D: Deserializer<'de>>(
     deserializer.deserialize_map(Object { room, is_factor })
 }
 
-/// What may still be read.
+/// The number of values and the bytes of text that may still be read.
 struct Room {
     values: Cell<usize>,
     text_bytes: Cell<usize>,
@@ -64,14 +65,14 @@ impl Room {
     }
 }
 
-/// An object.
+/// A visitor for an object.
 struct Object<'r> {
     room: &'r Room,
     is_factor: fn(&str) -> Option<bool>,
 }
 
 impl Object<'_> {
-    /// A member that is a decimal, or a list of them.
+    /// Reads a decimal or a list of decimals from its text.
     fn decimals<E: Error>(&self, text: &str, is_factor: bool) -> Result<Value, E> {
         self.room.take_value::<E>()?;
         self.room.take_text::<E>(text)?;
@@ -112,7 +113,7 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 }
 
-/// Any value.
+/// A visitor for any value.
 struct Any<'r> {
     room: &'r Room,
 }

@@ -1,8 +1,7 @@
-//! A callback: where a client wants to be told, how far that is, and what is told: how a job ended,
-//! and where to read the rest.
+//! A callback: the URL, the state of the delivery and the document that is sent when a job ends.
 //!
-//! The document has the shape of Standard Webhooks 1.0. The document is small whatever the job came to: a
-//! result can be megabytes, and a receiver that wants it asks for the job.
+//! The document has the shape of Standard Webhooks 1.0 and tells how the job ended. The document is always
+//! small. A result can take megabytes, so a receiver fetches the job to read it.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -11,35 +10,35 @@ use super::id::{JobId, ModelId};
 use super::job::{Job, JobError, Status};
 use super::time::Timestamp;
 
-/// Characters of an error's detail in a callback; the job has all of it.
+/// The largest number of characters of an error's detail in a callback. The job has the full detail.
 const DETAIL_CHARACTERS_MAX: usize = 500;
 
-/// The callback that a client asked for with its job.
+/// The callback of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Callback {
-    /// Where the end of the job is told.
+    /// The URL that is notified when the job ends.
     pub url: String,
     pub state: CallbackState,
-    /// Deliveries that failed.
+    /// Number of failed deliveries.
     pub failures: u32,
-    /// Why the last delivery failed; null when none did, and once it is delivered.
+    /// The reason why the last delivery failed. Null if none failed and after a successful delivery.
     pub error: Option<String>,
 }
 
-/// How far a callback is.
+/// The state of a callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CallbackState {
-    /// Not delivered yet: the job has not ended, or the receiver did not take it so far.
+    /// Not delivered yet. Either the job has not ended or no delivery has succeeded so far.
     Pending,
-    /// The receiver has it.
+    /// The receiver accepted the callback.
     Delivered,
-    /// The receiver does not want it, or was tried as often as receivers are.
+    /// The receiver refused further attempts, or the last attempt failed.
     GivenUp,
 }
 
 impl Callback {
-    /// A callback that was asked for just now.
+    /// A new callback without any delivery.
     #[must_use]
     pub fn new(url: impl Into<String>) -> Self {
         Self {
@@ -50,7 +49,7 @@ impl Callback {
         }
     }
 
-    /// The host of the URL, by which deliveries are shared out; empty where there is none.
+    /// The host of the URL; empty if there is none. Concurrent deliveries are limited per host.
     #[must_use]
     pub fn host(&self) -> String {
         let url = url::Url::parse(&self.url).ok();
@@ -59,18 +58,18 @@ impl Callback {
     }
 }
 
-/// The end of a job, as its callback tells it.
+/// The document that a callback sends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CallbackDocument {
-    /// What happened.
+    /// The type of the event.
     #[serde(rename = "type")]
     kind: CallbackKind,
-    /// When it happened; when it is told is in a header.
+    /// Time of the event. A header of the request has the time of the delivery.
     timestamp: Timestamp,
     data: CallbackData,
 }
 
-/// What a callback can be about.
+/// The types of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 enum CallbackKind {
     #[serde(rename = "job.succeeded")]
@@ -81,7 +80,7 @@ enum CallbackKind {
     Cancelled,
 }
 
-/// What is told of the job, by the names that the job has for it.
+/// The part of the job that the document contains, under the names of the job's own members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 struct CallbackData {
     id: JobId,
@@ -97,7 +96,7 @@ struct CallbackData {
 }
 
 impl CallbackDocument {
-    /// What is to be told of a job; nothing before it has ended.
+    /// The document for a job; `None` before the job has ended.
     #[must_use]
     pub fn of(job: &Job) -> Option<Self> {
         let kind = match job.status {
@@ -129,7 +128,7 @@ impl CallbackDocument {
         })
     }
 
-    /// The document as the bytes that are signed and sent.
+    /// The document as the bytes to sign and to send.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("the document has string keys")
@@ -195,7 +194,7 @@ mod tests {
     #[test]
     fn the_document_is_small_whatever_the_job_says() {
         let mut job = job(Status::Failed);
-        // What JSON writes longest, as long as a name may be.
+        // JSON needs the most bytes for this character, and the name has the largest length.
         job.name = Some("\u{1}".repeat(256));
         job.error = Some(JobError {
             code: "internal".to_owned(),

@@ -1,5 +1,4 @@
-//! What is asked about a sample as such, and what came of it: separability, maximum margin,
-//! version space.
+//! Requests and results of three questions about a sample: separability, maximum margin and version space.
 
 use num_bigint::BigInt;
 use serde::{Deserialize, Serialize};
@@ -13,61 +12,61 @@ use super::hypothesis::{HypothesisDocument, ReadingName};
 use super::id::ModelId;
 use super::train::{BoundDocument, Seconds};
 
-/// Whether a hyperplane separates the examples.
+/// The question whether a hyperplane separates the examples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SeparabilitySpec {
     /// Whether the hyperplane may miss the origin.
     pub bias: bool,
-    /// How a bit is read; signed when absent.
+    /// The values of the bits; signed when absent.
     pub reading: Option<ReadingName>,
-    /// What it means to be on the right side.
+    /// The scores that count as the right side.
     pub convention: ConventionName,
-    /// Seconds of computing.
+    /// Time limit in seconds of computing.
     pub max_seconds: Option<Seconds>,
 }
 
-/// What it means that a hyperplane has an example on the right side.
+/// The scores that count as the right side of a hyperplane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConventionName {
-    /// Positive examples have positive scores, negative ones negative scores.
+    /// Positive examples have positive scores, and negative examples have negative scores.
     #[default]
     Strict,
-    /// As the service predicts: a positive example may have the score 0.
+    /// The same as in predictions: a positive example may have score 0.
     Service,
 }
 
-/// The hyperplane with the largest margin.
+/// The search for the hyperplane with the largest margin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MaximumMarginSpec {
     /// Whether the hyperplane may miss the origin.
     pub bias: bool,
-    /// How a bit is read; signed when absent.
+    /// The values of the bits; signed when absent.
     pub reading: Option<ReadingName>,
-    /// Seconds of computing.
+    /// Time limit in seconds of computing.
     pub max_seconds: Option<Seconds>,
 }
 
-/// What a model of the largest margin says of its question.
+/// The parameters that a model of the maximum margin keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MaximumMarginParams {
     /// Whether the hyperplane may miss the origin.
     pub bias: bool,
-    /// How a bit is read; signed when absent.
+    /// The values of the bits; signed when absent.
     pub reading: Option<ReadingName>,
 }
 
-/// All binary weights that agree with the examples.
+/// The search for all binary weights that agree with the examples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct VersionSpaceSpec {
-    /// How many are listed.
+    /// Number of weight vectors to list.
     pub list: ListLength,
-    /// Seconds of computing.
+    /// Time limit in seconds of computing.
     pub max_seconds: Option<Seconds>,
 }
 
-/// How many hypotheses are listed, at most 10,000.
+/// Number of hypotheses to list, at most 10,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u32")]
 pub struct ListLength(u32);
@@ -97,40 +96,40 @@ impl TryFrom<u32> for ListLength {
     }
 }
 
-/// Whether a hyperplane separates the examples, with a certificate that was checked in integers.
+/// Whether a hyperplane separates the examples. The certificate was checked in integers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct SeparabilityResult {
-    /// Null when a limit came first.
+    /// Null if a limit ended the computation.
     pub separable: Option<bool>,
-    /// The proof; null when undecided.
+    /// The proof; null if undecided.
     pub certificate: Option<CertificateDocument>,
-    /// What was asked.
+    /// The convention of the request.
     pub convention: ConventionName,
-    /// Why it is undecided, or what the proof rests on.
+    /// The reason why the question is undecided, or the basis of the proof.
     pub detail: Option<String>,
     /// Seconds of computing.
     pub seconds: f64,
 }
 
-/// A proof that a sample is separable, or that it is not.
+/// A proof that a sample is separable or that it is not.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum CertificateDocument {
-    /// A hyperplane that has every example on its side.
+    /// A hyperplane with every example on the right side.
     Separator {
-        /// One whole number a feature; a decimal string beyond 2^53.
+        /// One integer per feature, as a decimal string from 2^53 on.
         #[schema(value_type = Vec<WholeNumber>)]
         weights: Vec<Value>,
-        /// The bias; null when none was asked for.
+        /// The bias; null if the request asked for none.
         #[schema(value_type = Option<WholeNumber>)]
         bias: Option<Value>,
     },
-    /// Multipliers, all positive, with sum lambda_i y_i x_i = 0: no strict separator (Gordan).
+    /// Positive multipliers with sum lambda_i y_i x_i = 0. No strict separator exists (Gordan).
     Gordan {
         /// The multipliers that are not 0.
         multipliers: Vec<MultiplierDocument>,
     },
-    /// The same, one of them at least on a negative example: no separator in the service's
+    /// The same sum with a positive multiplier on a negative example. No separator exists in the service's
     /// convention (Motzkin).
     Motzkin {
         /// The multipliers that are not 0.
@@ -141,32 +140,32 @@ pub enum CertificateDocument {
 /// The multiplier of one example.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct MultiplierDocument {
-    /// The example, counted from 0.
+    /// Index of the example, from 0.
     pub example: u64,
-    /// A positive whole number in decimal.
+    /// A positive integer in decimal.
     pub weight: String,
 }
 
 /// The hyperplane with the largest margin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct MaximumMarginResult {
-    /// Null when a limit came first.
+    /// Null if a limit ended the computation.
     pub separable: Option<bool>,
-    /// Why there is none; null when there is one.
+    /// The proof that no hyperplane separates the examples; null otherwise.
     pub certificate: Option<CertificateDocument>,
     /// The stored model; null without a hyperplane.
     pub model: Option<ModelId>,
-    /// The hyperplane; null when there is none, or it is longer than 256 KiB: then fetch the model.
+    /// The hyperplane. Null if there is none or if it is longer than 256 KiB; then fetch the model.
     pub hypothesis: Option<HypothesisDocument>,
-    /// The distance of the nearest examples from the hyperplane, which the hypothesis keeps.
+    /// The proved distance of the nearest examples from the hyperplane.
     pub margin: Option<f64>,
-    /// A margin that no hyperplane exceeds.
+    /// An upper bound on the margin of every hyperplane.
     pub margin_at_most: Option<f64>,
-    /// The examples at the margin, counted from 0.
+    /// The indices of the examples at the margin, from 0.
     pub support: Option<Vec<u64>>,
-    /// Novikoff's bound from the optimum.
+    /// Novikoff's bound from the optimal margin.
     pub bound: Option<BoundDocument>,
-    /// Why there is no hyperplane, or what the figures rest on.
+    /// The reason why there is no hyperplane, or the basis of the figures.
     pub detail: Option<String>,
     /// Seconds of computing.
     pub seconds: f64,
@@ -175,30 +174,30 @@ pub struct MaximumMarginResult {
 /// All binary weights that agree with the examples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct VersionSpaceResult {
-    /// How many there are, in decimal; null when a limit came first.
+    /// The number of weight vectors, in decimal; null if a limit ended the computation.
     pub count: Option<String>,
-    /// Whether there is exactly one; null when a limit came first.
+    /// Whether there is exactly one weight vector; null if a limit ended the computation.
     pub unique: Option<bool>,
-    /// The first of them, one bit a weight, in ascending order.
+    /// The first weight vectors in ascending order, one bit per weight.
     pub hypotheses: Vec<String>,
-    /// Why the count is not known.
+    /// The reason why the count is unknown.
     pub detail: Option<String>,
     /// Seconds of computing.
     pub seconds: f64,
 }
 
-/// A whole number: a decimal string where a JSON number would be rounded.
+/// An integer. A decimal string replaces a JSON number that readers would round.
 #[derive(ToSchema)]
 #[serde(untagged)]
 #[allow(dead_code, reason = "the schema of what whole_number makes")]
 pub enum WholeNumber {
     /// At most 2^53 - 1 in magnitude.
     Number(i64),
-    /// Beyond.
+    /// Larger in magnitude.
     Text(String),
 }
 
-/// A whole number as JSON: a number where every reader holds it, else a decimal string.
+/// Writes an integer as JSON: a number if every reader can represent it exactly, otherwise a decimal string.
 pub fn whole_number(number: &BigInt) -> Value {
     let safe = i64::try_from(number)
         .ok()

@@ -1,7 +1,7 @@
-//! A stored dataset: what is known of examples that were kept to be used again.
+//! A stored dataset: the description of examples that are kept for later use.
 //!
-//! The examples are a blob in the stored form of `formats`; here is what a reader wants to know
-//! before it opens the blob. A dataset never changes.
+//! The examples themselves are a blob in the stored form of `formats`. This record holds the facts that a
+//! reader needs before opening the blob. A dataset never changes.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,53 +10,53 @@ use super::owner::Owner;
 use super::time::Timestamp;
 use crate::formats::{Assume, LabelsKind, RowsKind};
 
-/// A dataset with all that is known of it.
+/// A dataset with its full description.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Dataset {
     pub summary: DatasetSummary,
-    /// The names of the features, in order, when the client gave them. There can be many.
+    /// The names of the features in order, if the client gave names. The list can be long.
     pub features: Option<Vec<String>>,
-    /// The names of the labels -1 and +1, when they had names.
+    /// The names of the labels -1 and +1, if the client gave names.
     pub classes: Option<Vec<String>>,
 }
 
-/// A dataset as it appears in lists: names of features can be long, and a page holds many datasets.
+/// A dataset as in lists. A page holds many datasets, and the names of features can be long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DatasetSummary {
     pub id: DatasetId,
     pub owner: Owner,
     /// Free text of the client.
     pub name: Option<String>,
-    /// Features an example, as the client counts them.
+    /// Number of features, as the client counts them.
     pub n: u64,
-    /// What is said of the examples.
+    /// The kind of the labels.
     pub kind: LabelsKind,
-    /// What their features are.
+    /// The kind of the features.
     pub values: RowsKind,
-    /// What a 0 bit was sent as, 0 or -1; 0 for real data, which have no bits. A model of real
-    /// weights reads the examples by it.
+    /// The value that a 0 bit was sent as: 0 or -1. Real data have no bits, and the value is then 0. A model
+    /// with real weights needs this value to read the examples.
     pub zero_bit_value: i8,
-    /// The distribution of the examples: the declared one, or that of generated examples.
+    /// The declared distribution of the examples, or the distribution that generated them.
     pub assume: Option<Assume>,
-    /// The seed that generated examples were drawn from.
+    /// The seed of generated examples.
     pub seed: Option<u64>,
-    /// How many examples there are.
+    /// Number of examples.
     pub examples: u64,
-    /// How many are positive; none when nothing is said of them.
+    /// Number of positive examples; `None` without labels.
     pub positives: Option<u64>,
-    /// How many repeat another, label included, and how many rows have both labels.
+    /// Numbers of repeated examples and of rows with both labels.
     pub repetitions: Repetitions,
     /// The digest of the canonical rows, in hexadecimal.
     pub sha256: String,
-    /// Bytes of the blob.
+    /// Size of the blob, in bytes.
     pub bytes: u64,
-    /// The blob.
+    /// The key of the blob.
     pub data_key: String,
     pub created_at: Timestamp,
 }
 
 impl DatasetSummary {
-    /// How many examples are negative; none when nothing is said of them.
+    /// Number of negative examples; `None` without labels.
     #[must_use]
     pub fn negatives(&self) -> Option<u64> {
         self.positives
@@ -64,16 +64,16 @@ impl DatasetSummary {
     }
 }
 
-/// What was found out about examples that say the same, or opposite things.
+/// Numbers of repeated and of contradictory examples.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Repetitions {
-    /// They were counted.
+    /// The examples were counted.
     Counted {
-        /// Examples that equal an earlier one, label included.
+        /// Examples that equal an earlier example, including the label.
         duplicates: u64,
-        /// Distinct rows that appear with both labels; none without labels.
+        /// Distinct rows that occur with both labels; `None` without labels.
         contradictions: Option<u64>,
     },
-    /// They were not, for this reason.
+    /// The examples were not counted, for this reason.
     Uncounted(String),
 }

@@ -1,4 +1,4 @@
-//! A model held against labelled examples: what was asked, and what came of it.
+//! The request and the result of an evaluation: the errors of a model on labelled examples.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
@@ -12,65 +12,65 @@ use crate::learners::random::SEED_MAX;
 use super::id::ModelId;
 use super::train::Seconds;
 
-/// Bytes of all scores of one answer; the ones after are left out.
+/// The largest size of all scores of one result, in bytes. Later scores are omitted.
 const SCORE_BYTES_MAX: usize = 256 * 1024;
 
-/// Hold a model against examples.
+/// The request to evaluate a model on examples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvaluateSpec {
     /// The model.
     pub model: ModelId,
-    /// Seconds of computing.
+    /// Time limit in seconds of computing.
     pub max_seconds: Option<Seconds>,
 }
 
-/// How a model does on examples whose labels are known.
+/// The errors of a model on examples with known labels.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct EvaluateResult {
     /// The model.
     pub model: ModelId,
-    /// Examples that it gets wrong.
+    /// Examples with a wrong prediction.
     pub errors: u64,
-    /// Of how many.
+    /// Number of counted examples.
     pub examples: u64,
-    /// The share that it gets right; null when no example was counted.
+    /// The share of correct predictions; null if no example was counted.
     #[schema(minimum = 0, maximum = 1)]
     pub accuracy: Option<f64>,
     /// The examples by label and prediction.
     pub confusion: ConfusionDocument,
-    /// The first 100 examples that it gets wrong, in order. Their features are not repeated here.
+    /// The first 100 examples with a wrong prediction, in order, without their features.
     #[schema(max_items = 100)]
     pub wrong: Vec<WrongDocument>,
-    /// Whether all examples were counted: a time limit or a cancellation may come first.
+    /// Whether all examples were counted. False if a time limit or a cancellation ended the evaluation.
     pub complete: bool,
 }
 
-/// Examples by label and prediction.
+/// Numbers of examples by label and prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct ConfusionDocument {
-    /// Positive, predicted so.
+    /// Positive examples with prediction 1.
     pub true_positives: u64,
-    /// Negative, predicted positive.
+    /// Negative examples with prediction 1.
     pub false_positives: u64,
-    /// Negative, predicted so.
+    /// Negative examples with prediction -1.
     pub true_negatives: u64,
-    /// Positive, predicted negative.
+    /// Positive examples with prediction -1.
     pub false_negatives: u64,
 }
 
-/// An example that a model gets wrong.
+/// An example with a wrong prediction.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct WrongDocument {
-    /// Its place in the data, from 0.
+    /// Index of the example in the data, from 0.
     pub index: u64,
-    /// What it is: 1 or -1.
+    /// The label: 1 or -1.
     #[schema(minimum = -1, maximum = 1)]
     pub label: i8,
-    /// What the model says: the other.
+    /// The prediction, which is the opposite of the label.
     #[schema(minimum = -1, maximum = 1)]
     pub prediction: i8,
-    /// The score that decided, exact, as in an answer to predict; null once the scores before it
-    /// fill 256 KiB.
+    /// The exact score behind the prediction, in the form of a prediction's score. Null after the scores
+    /// reach 256 KiB.
     #[schema(schema_with = score_schema)]
     pub score: Value,
 }
@@ -81,8 +81,10 @@ fn score_schema() -> Schema {
     ObjectBuilder::new().schema_type(types).into()
 }
 
-/// A score in JSON: a number, or a decimal string where not every reader would hold the number, or
-/// `"p/q"`. JSON has no infinities: a sum of finite products may overflow to one, and is null.
+/// Writes a score as JSON.
+///
+/// The form is a number, a decimal string if some readers would round the number, or `"p/q"`. A real score
+/// may overflow to infinity, which JSON cannot express. Such a score is null.
 pub fn score_value(score: &Score) -> Value {
     match score {
         Score::Integer(score) if score.unsigned_abs() <= SEED_MAX => Value::from(*score),
@@ -97,7 +99,7 @@ pub fn score_value(score: &Score) -> Value {
 }
 
 impl EvaluateResult {
-    /// The document of an evaluation of `model`.
+    /// Makes the document of an evaluation of `model`.
     pub fn new(model: ModelId, evaluation: &Evaluation) -> Self {
         let confusion = evaluation.confusion;
         let (errors, examples) = (confusion.errors(), confusion.examples());

@@ -1,7 +1,7 @@
-//! What happened to a job, numbered.
+//! The numbered events of a job.
 //!
-//! Events of one job are numbered from 1 without gaps, and the numbers are stored, so that a reader
-//! who lost the connection goes on from the last number on any replica.
+//! The events of a job are numbered from 1 without gaps, and the store keeps the numbers. A reader who lost
+//! the connection can therefore resume after the last number at any replica.
 
 use std::str::FromStr;
 
@@ -11,20 +11,20 @@ use serde_json::Value;
 use super::id::JobId;
 use super::time::Timestamp;
 
-/// One thing that happened to a job.
+/// An event of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     pub job: JobId,
-    /// From 1, per job, without gaps.
+    /// Number of the event within its job, from 1 and without gaps.
     pub sequence: i64,
     pub kind: EventKind,
-    /// `progress`: the progress. `status`: `{"status", "attempt"}`. `result`: `{"status", "result",
-    /// "error"}`.
+    /// `progress`: the progress. `status`: `{"status", "attempt"}`. `result`:
+    /// `{"status", "result", "error"}`.
     pub body: Value,
     pub at: Timestamp,
 }
 
-/// What an event tells. An ended job's last two events are its final `status` and its `result`.
+/// The kind of an event. The last two events of an ended job are the final `status` and the `result`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventKind {
@@ -34,7 +34,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    /// The name in the contract, which is also the name in the store.
+    /// The name in the API and in the store.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl EventKind {
     }
 }
 
-/// The text names no kind of event.
+/// The text is not the name of a kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a kind of event is one of progress, status, result")]
 pub struct ParseEventKindError;

@@ -1,4 +1,4 @@
-//! An experiment: what was asked, and what came of it.
+//! The request and the result of an experiment.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -14,25 +14,25 @@ use super::experiment_params::{
 };
 use super::job::PARTS_REQUEST_BYTES_MAX;
 
-/// An experiment and its parameters; those left out take their defaults.
+/// An experiment and its parameters. Missing parameters take their defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "name", content = "params", rename_all = "kebab-case")]
 pub enum ExperimentSpec {
-    /// Mistakes until the hypothesis is the target.
+    /// Mistakes until the hypothesis equals the target.
     MistakeBoundSweep(MistakeBoundSweepSpec),
-    /// How often a stopping rule stops at a wrong hypothesis.
+    /// The share of runs that a stopping rule ends at a wrong hypothesis.
     FalseStopRate(FalseStopRateSpec),
-    /// Which share of random dichotomies is separable.
+    /// The share of random dichotomies that are separable.
     SeparableFraction(SeparableFractionSpec),
-    /// How often hidden binary weights are found exactly.
+    /// The share of runs that find hidden binary weights exactly.
     SampleComplexity(SampleComplexitySpec),
 }
 
 impl ExperimentSpec {
-    /// Checks it; by the estimate it may take `seconds_max` of one core.
+    /// Checks the parameters. The experiment may cost at most `seconds_max` of one core by estimate.
     ///
     /// # Errors
-    /// What is out of range, with its pointer below `params`.
+    /// The parameter that is out of range. The pointer is relative to `params`.
     pub fn check(&self, seconds_max: f64) -> Result<Experiment, ExperimentError> {
         let experiment = match self {
             Self::MistakeBoundSweep(spec) => Experiment::new(spec.design()?, seconds_max),
@@ -40,7 +40,7 @@ impl ExperimentSpec {
             Self::SeparableFraction(spec) => Experiment::new(spec.design()?, seconds_max),
             Self::SampleComplexity(spec) => Experiment::new(spec.design()?, seconds_max),
         }?;
-        // Each part has all of the parameters, and learners' can be long.
+        // Each part stores all parameters, and the parameters of learners can be long.
         let own = serde_json::to_string(self).map_or(u64::MAX, |text| text.len() as u64);
         let bytes = own.saturating_mul(experiment.parts().into());
         if bytes > PARTS_REQUEST_BYTES_MAX {
@@ -54,7 +54,7 @@ impl ExperimentSpec {
         Ok(experiment)
     }
 
-    /// Its name in requests.
+    /// The name in requests.
     pub fn name(&self) -> &'static str {
         match self {
             Self::MistakeBoundSweep(_) => mistake_bound_sweep::NAME,
@@ -65,15 +65,15 @@ impl ExperimentSpec {
     }
 }
 
-/// What came of an experiment, or of those of its runs that are done.
+/// The result of an experiment. While the experiment runs, the result covers the finished runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ExperimentResult {
-    /// What they show.
+    /// The chart of these runs.
     #[serde(flatten)]
     pub chart: Chart,
-    /// Runs that it rests on.
+    /// Number of runs in the chart.
     pub runs: u64,
-    /// Runs that it rests on once all are done.
+    /// Number of runs in the chart when the experiment is finished.
     pub runs_planned: u64,
 }
 

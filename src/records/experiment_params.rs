@@ -1,5 +1,4 @@
-//! The parameters of experiments as requests give them and as they are stored, and what they are when
-//! nothing is given.
+//! Parameters of experiments with their defaults. Requests and stored jobs have the same form.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,25 +15,25 @@ use crate::learners::{amp, auto, directed_drift_async, directed_drift_sync, perc
 
 use super::train::{LearnerSpec, Share, StopRuleName};
 
-/// Mistakes until the hypothesis is the target, against the size of a batch, or against n where no
-/// batch sizes are given.
+/// Mistakes until the hypothesis equals the target, against the batch size. Without batch sizes the chart
+/// shows mistakes against n.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MistakeBoundSweepSpec {
     /// Numbers of features.
     #[schema(min_items = 1)]
     pub n: Vec<u64>,
-    /// Learners with a parameter `batch_size`, or with an exact analysis.
+    /// Learners with a parameter `batch_size` or with an exact analysis.
     #[schema(min_items = 1)]
     pub learners: Vec<String>,
     /// Batch sizes, in examples.
     pub batch_sizes: Option<Vec<u64>>,
-    /// Batch sizes in units of (pi/2) n ln n; not beside `batch_sizes`.
+    /// Batch sizes in units of (pi/2) n ln n examples. Give either these or `batch_sizes`.
     pub normalised_batch_sizes: Option<Vec<f64>>,
-    /// Runs at each point.
+    /// Number of runs per point.
     #[schema(minimum = 1, maximum = 100_000)]
     pub runs: u64,
-    /// Mistakes at which a run is given up; its point is then a lower bound.
+    /// Number of mistakes at which a run stops. The value of such a point is a lower bound.
     #[schema(minimum = 1, maximum = 10_000_000)]
     pub max_mistakes: u64,
 }
@@ -54,10 +53,10 @@ impl Default for MistakeBoundSweepSpec {
 }
 
 impl MistakeBoundSweepSpec {
-    /// The experiment.
+    /// Makes the experiment.
     ///
     /// # Errors
-    /// What is out of range, with its pointer below `params`.
+    /// The parameter that is out of range. The pointer is relative to `params`.
     pub fn design(&self) -> Result<MistakeBoundSweep, ExperimentError> {
         let batches = match (&self.batch_sizes, &self.normalised_batch_sizes) {
             (None, None) => Batches::Default,
@@ -82,20 +81,20 @@ impl MistakeBoundSweepSpec {
     }
 }
 
-/// How often a stopping rule ends a run of Directed Drift at a wrong hypothesis.
+/// The share of runs of Directed Drift that a stopping rule ends at a wrong hypothesis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FalseStopRateSpec {
     /// Numbers of features.
     #[schema(min_items = 1)]
     pub n: Vec<u64>,
-    /// The rules.
+    /// The stopping rules to compare.
     #[schema(min_items = 1)]
     pub rules: Vec<StopRuleName>,
-    /// The errors that they are allowed.
+    /// The allowed errors.
     #[schema(value_type = Vec<f64>, min_items = 1)]
     pub deltas: Vec<Share>,
-    /// Runs at each point.
+    /// Number of runs per point.
     #[schema(minimum = 1, maximum = 100_000)]
     pub runs: u64,
 }
@@ -116,10 +115,10 @@ impl Default for FalseStopRateSpec {
 }
 
 impl FalseStopRateSpec {
-    /// The experiment.
+    /// Makes the experiment.
     ///
     /// # Errors
-    /// What is out of range, with its pointer below `params`.
+    /// The parameter that is out of range. The pointer is relative to `params`.
     pub fn design(&self) -> Result<FalseStopRate, ExperimentError> {
         FalseStopRate::new(false_stop_rate::Question {
             n: self.n.clone(),
@@ -130,30 +129,31 @@ impl FalseStopRateSpec {
     }
 }
 
-/// Which share of random dichotomies a hyperplane through the origin makes.
+/// The share of random dichotomies that a hyperplane through the origin separates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeparableFractionSpec {
     /// Numbers of dimensions.
     #[schema(min_items = 1)]
     pub dimensions: Vec<u64>,
-    /// Points a dimension.
+    /// Points per dimension.
     #[schema(min_items = 1)]
     pub points_per_dimension: Vec<f64>,
-    /// Which points are drawn.
+    /// The distribution of the points.
     pub points: PointsName,
-    /// Dichotomies at each place of the grid.
+    /// Number of dichotomies per point of the grid.
     #[schema(minimum = 1, maximum = 100_000)]
     pub runs: u64,
 }
 
-/// Which points are drawn.
+/// The distribution of the points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum PointsName {
-    /// From the normal distribution: in general position.
+    /// Normally distributed coordinates. The points are in general position.
     Normal,
-    /// Coordinates -1 and +1: not always in general position, so that fewer are separable.
+    /// Coordinates -1 and +1. The points are not always in general position, so fewer dichotomies are
+    /// separable.
     Signs,
 }
 
@@ -172,10 +172,10 @@ impl Default for SeparableFractionSpec {
 }
 
 impl SeparableFractionSpec {
-    /// The experiment.
+    /// Makes the experiment.
     ///
     /// # Errors
-    /// What is out of range, with its pointer below `params`.
+    /// The parameter that is out of range. The pointer is relative to `params`.
     pub fn design(&self) -> Result<SeparableFraction, ExperimentError> {
         SeparableFraction::new(separable_fraction::Question {
             dimensions: self.dimensions.clone(),
@@ -189,23 +189,24 @@ impl SeparableFractionSpec {
     }
 }
 
-/// How often a learner finds hidden binary weights exactly, against examples a dimension.
+/// The share of runs in which a learner finds the hidden binary weights exactly, against examples per
+/// dimension.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SampleComplexitySpec {
     /// Numbers of features.
     #[schema(min_items = 1)]
     pub n: Vec<u64>,
-    /// Learners that answer with binary weights, or with real ones, of which the signs are taken.
+    /// Learners that answer with binary weights or with real weights. The signs of real weights are compared.
     #[schema(min_items = 1)]
     pub learners: Vec<LearnerSpec>,
-    /// Examples a dimension.
+    /// Examples per dimension.
     #[schema(min_items = 1)]
     pub examples_per_dimension: Vec<f64>,
-    /// Runs at each point.
+    /// Number of runs per point.
     #[schema(minimum = 1, maximum = 100_000)]
     pub runs: u64,
-    /// Passes after which a run is given up; learners that stop by confidence have one.
+    /// Passes after which a run stops. Learners that stop by confidence make one pass.
     #[schema(minimum = 1, maximum = 100_000)]
     pub max_passes: u64,
 }
@@ -238,10 +239,10 @@ impl Default for SampleComplexitySpec {
 }
 
 impl SampleComplexitySpec {
-    /// The experiment.
+    /// Makes the experiment.
     ///
     /// # Errors
-    /// What is out of range, with its pointer below `params`.
+    /// The parameter that is out of range. The pointer is relative to `params`.
     pub fn design(&self) -> Result<SampleComplexity, ExperimentError> {
         let of = |(at, spec): (usize, &LearnerSpec)| {
             let entry = learner(&spec.name, format!("/learners/{at}/name"))?;
@@ -267,7 +268,7 @@ impl SampleComplexitySpec {
     }
 }
 
-/// The learner of that name, which stands at `pointer`.
+/// Finds the learner with this name. An error points to `pointer`.
 fn learner(name: &str, pointer: String) -> Result<&'static Entry, ExperimentError> {
     catalogue::find(name)
         .ok_or_else(|| ExperimentError::parameter(pointer, format!("there is no learner {name:?}")))

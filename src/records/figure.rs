@@ -1,4 +1,4 @@
-//! The ready-made figures: experiments of the papers, by name, with their parameters.
+//! Ready-made figures: named experiments from the papers with their parameters.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -14,15 +14,15 @@ use super::experiment_params::{
 /// A ready-made figure.
 #[derive(Debug)]
 pub struct Figure {
-    /// Its name in requests.
+    /// Name of the figure in requests.
     pub name: &'static str,
-    /// What it shows.
+    /// Title of the figure.
     pub title: &'static str,
-    /// The experiment behind it.
+    /// The experiment that makes the figure.
     spec: fn() -> ExperimentSpec,
 }
 
-/// Every figure, in the order in which they are listed.
+/// All figures, in the order of the list.
 pub static FIGURES: &[Figure] = &[
     Figure {
         name: "fang-venkatesh-figure-1",
@@ -79,20 +79,20 @@ pub static FIGURES: &[Figure] = &[
 ];
 
 impl Figure {
-    /// The figure of that name.
+    /// The figure with this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         FIGURES.iter().find(|figure| figure.name == name)
     }
 
-    /// The experiment as it is when nothing else is asked for.
+    /// The experiment with the figure's own parameters.
     pub fn spec(&self) -> ExperimentSpec {
         (self.spec)()
     }
 
-    /// The experiment with some of its parameters replaced; all of them may be.
+    /// The experiment with some or all parameters replaced.
     ///
     /// # Errors
-    /// A parameter that there is not, or that is not of its kind; its pointer is below `params`.
+    /// An unknown parameter or a value of the wrong type. The pointer is relative to `params`.
     pub fn spec_with(
         &self,
         params: &Map<String, Value>,

@@ -1,4 +1,4 @@
-//! A grid: one training over the product of lists of values, and what came of it.
+//! A grid: one training for every combination of listed values, and the results of these trainings.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,61 +10,61 @@ use super::id::JobId;
 use super::job::{PARTS_REQUEST_BYTES_MAX, PartOutcome, Status};
 use super::train::{Seconds, SeedNumber, TrainResult, TrainSpec, TrainingDocument};
 
-/// The most trainings of a grid.
+/// The largest number of trainings of a grid.
 pub const TRAININGS_MAX: u32 = 10_000;
 
-/// The most names in the path of a field: the parameters of a learner are not nested deeper, and
-/// what is nested without bound overflows the stack of whoever reads it.
+/// The largest number of names in the path of a field. No learner's parameters are nested deeper, and
+/// unlimited nesting would overflow the stack of the parser.
 const PATH_NAMES_MAX: usize = 8;
 
-/// The most fields that a grid is over: each is replaced by itself, in every training.
+/// The largest number of fields of a grid. Each field is replaced separately in every training.
 const FIELDS_MAX: usize = 32;
 
-/// The field that limits how long a training computes.
+/// The field with the time limit of a training.
 const MAX_SECONDS: &str = "stop.max_seconds";
 
-/// What may be replaced in a training.
+/// The fields of a training that a grid may replace.
 const FIELDS: &str = "`seed`, `holdout`, `learner.name`, or below `learner.params` or `stop`";
 
-/// A training, and what is replaced in it.
+/// A training and the values that replace some of its fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GridSpec {
-    /// The training as it is before.
+    /// The training before any field is replaced.
     pub train: TrainSpec,
-    /// Fields, by their path with dots, and the values that each takes.
+    /// The values of each field. A field is given by its path with dots.
     pub over: BTreeMap<String, Vec<Value>>,
 }
 
 /// One training of a grid.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GridCell {
-    /// What was replaced.
+    /// The replaced fields and their values.
     pub over: Map<String, Value>,
     /// The training.
     pub train: TrainSpec,
-    /// Its seed, where the grid says so.
+    /// The seed of the training, if the grid sets it.
     pub seed: Option<u64>,
-    /// The places of its values in their lists.
+    /// The index of each value in the list of its field.
     places: BTreeMap<String, usize>,
 }
 
-/// The most characters of what was replaced in a training that a sentence about it holds.
+/// The largest number of characters that a message shows of the replaced fields.
 const SHOWN_MAX: usize = 200;
 
 impl GridCell {
-    /// Where the value stands that a field of the training has from the grid, as a JSON pointer below
-    /// `over`: the field's own, or that of the field that it is a part of.
+    /// JSON pointer, relative to `over`, to the value that the grid gives to a field of the training. The
+    /// grid may set the field itself or an object that contains the field.
     pub fn pointer(&self, field: &str) -> Option<String> {
         let is_part = |of: &str| {
             let below = field.strip_prefix(of);
             below.is_some_and(|below| below.is_empty() || below.starts_with('.'))
         };
-        // Of two, the longer one was replaced last.
+        // If both are set, the longer path was replaced last.
         let (own, place) = self.places.iter().rfind(|(own, _)| is_part(own))?;
         Some(pointer(own, Some(*place)))
     }
 
-    /// What was replaced, as JSON that is cut where it gets long.
+    /// The replaced fields as JSON, truncated to a limited length.
     pub fn shown(&self) -> String {
         let text = serde_json::to_string(&self.over).unwrap_or_default();
         match text.char_indices().nth(SHOWN_MAX) {
@@ -74,22 +74,22 @@ impl GridCell {
     }
 }
 
-/// Why there is no such grid.
+/// The reason why a grid is rejected.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("{detail}")]
 pub struct GridError {
-    /// Where the fault stands below `over`, as a JSON pointer.
+    /// JSON pointer to the fault, relative to `over`.
     pub pointer: String,
-    /// What is wrong.
+    /// The fault.
     pub detail: String,
 }
 
 impl GridSpec {
-    /// How many trainings it has.
+    /// Counts the trainings of the grid.
     ///
     /// # Errors
-    /// None at all, more than [`TRAININGS_MAX`], of more bytes than parts may have together, one twice, or
-    /// over too many fields.
+    /// The grid has no training or more than [`TRAININGS_MAX`], repeats a value, has too many fields, or its
+    /// requests exceed the limit in bytes together.
     pub fn trainings(&self) -> Result<u32, GridError> {
         let whole = |detail| GridError {
             pointer: String::new(),
@@ -110,7 +110,7 @@ impl GridSpec {
                 detail: "give at least one value".to_owned(),
             });
         }
-        // Two equal trainings would be told apart by nothing, and one of them be the best by chance.
+        // Equal trainings could not be told apart, and the choice of the best one would be arbitrary.
         for (field, values) in &self.over {
             let mut seen = HashSet::new();
             let again = values
@@ -143,7 +143,7 @@ impl GridSpec {
         Ok(trainings)
     }
 
-    /// The most bytes that the request of one of its trainings takes, without what is known of the data.
+    /// The largest size of the request of one training in bytes, without the description of the data.
     pub fn training_bytes(&self) -> u64 {
         let longest = |values: &Vec<Value>| values.iter().map(bytes).max().unwrap_or(0);
         let values = self.over.iter();
@@ -151,10 +151,10 @@ impl GridSpec {
         bytes(&self.train) + values.sum::<u64>()
     }
 
-    /// The training of this number, from 0; the values of the last field change first.
+    /// The training with this index, from 0. The values of the last field change first.
     ///
     /// # Errors
-    /// A field that is none of a training, or a value that it does not take.
+    /// A field that a training does not have, or a value that the field does not accept.
     pub fn cell(&self, number: u32) -> Result<GridCell, GridError> {
         let mut rest = number as usize;
         let mut places = Vec::with_capacity(self.over.len());
@@ -181,7 +181,7 @@ impl GridSpec {
         Ok(cell)
     }
 
-    /// The longest that one of its trainings may compute, in seconds, if the client said so.
+    /// The longest time limit of the trainings in seconds, if the client set a limit.
     pub fn seconds_max(&self) -> Option<Seconds> {
         let Some(values) = self.over.get(MAX_SECONDS) else {
             return self.train.stop.max_seconds;
@@ -191,8 +191,8 @@ impl GridSpec {
         seconds.max_by(|one, other| one.get().total_cmp(&other.get()))
     }
 
-    /// Where the first limit of more seconds than these stands, as a JSON pointer below `over`, if the
-    /// grid is over limits of seconds.
+    /// JSON pointer, relative to `over`, to the first time limit above `seconds_max`. `None` if the grid has
+    /// no list of time limits.
     pub fn longer_than(&self, seconds_max: f64) -> Option<String> {
         let values = self.over.get(MAX_SECONDS)?;
         let is_longer = |value: &Value| value.as_f64().is_some_and(|seconds| seconds > seconds_max);
@@ -200,7 +200,7 @@ impl GridSpec {
     }
 }
 
-/// The bytes of something as JSON.
+/// The size of a value as JSON, in bytes.
 fn bytes(value: &impl Serialize) -> u64 {
     serde_json::to_string(value).map_or(u64::MAX, |text| text.len() as u64)
 }
@@ -245,43 +245,44 @@ fn pointer(field: &str, place: Option<usize>) -> String {
     place.map_or_else(|| format!("/{field}"), |place| format!("/{field}/{place}"))
 }
 
-/// What came of a grid.
+/// The result of a grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GridResult {
-    /// Every training; the values of the last field change first.
+    /// All trainings. The values of the last field change first.
     pub trainings: Vec<GridTraining>,
-    /// The number of the best, from 0: of the fewest errors on the examples held out, or where none
-    /// were on its sample, as a share; of several the one of the fewest mistakes, then the first.
+    /// Index of the best training, from 0. The best training has the smallest share of errors on the held-out
+    /// examples, or on its sample if none were held out. Fewer mistakes decide between equal shares, then the
+    /// smaller index.
     pub best: Option<u32>,
 }
 
-/// What came of one training of a grid.
+/// The result of one training of a grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct GridTraining {
-    /// What was replaced in it.
+    /// The replaced fields and their values.
     #[schema(value_type = Object)]
     pub over: Map<String, Value>,
-    /// Its job, with the whole of its result.
+    /// The job of the training. The job has the full result.
     pub job: JobId,
-    /// How it ended.
+    /// The final status of the job.
     pub status: Status,
-    /// Tests of the current hypothesis that it failed.
+    /// Examples that the current hypothesis predicted wrongly.
     pub mistakes: Option<u64>,
     /// Examples read.
     pub examples: Option<u64>,
-    /// Why it ended.
+    /// The reason why the training ended.
     pub reason: Option<String>,
-    /// Errors on its sample.
+    /// Errors on the sample.
     pub training: Option<TrainingDocument>,
-    /// Errors on the examples held out.
+    /// Errors on the held-out examples.
     pub holdout: Option<TrainingDocument>,
 }
 
 impl GridResult {
-    /// Puts together what came of the trainings, in their order.
+    /// Combines the results of the trainings in their order.
     ///
     /// # Errors
-    /// The grid is none.
+    /// The grid is invalid.
     pub fn gather(spec: &GridSpec, parts: &[PartOutcome]) -> Result<Self, GridError> {
         let training = |part: &PartOutcome| {
             let result = part.result.as_ref();

@@ -1,4 +1,5 @@
-//! A hypothesis as a document: what answers show and models store.
+//! The JSON document of a hypothesis, in responses and in stored models, and its conversion to a hypothesis
+//! and back.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
@@ -19,99 +20,101 @@ use crate::learners::winnow_weights::WinnowWeights;
 use super::hypothesis_parts::{add_example, bounded, factor, linear, threshold};
 use super::kernel_document::{self, KernelDocument, SupportVector};
 
-/// A hypothesis, by its kind.
+/// A hypothesis. The member `kind` determines the other members.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum HypothesisDocument {
     /// Prediction +1 iff the inner product of weights and example, both in {-1, +1}, is >= 0.
     BinaryWeights {
-        /// Features an example.
+        /// Number of features.
         n: usize,
-        /// One character a weight: 1 for +1, 0 for -1.
+        /// One character per weight: 1 for +1 and 0 for -1.
         weights: String,
     },
     /// Prediction +1 iff the sum of weights times features, plus the bias, is >= 0.
     Linear {
-        /// Features an example.
+        /// Number of features.
         n: usize,
-        /// One number a feature; whole numbers are exact.
+        /// One number per feature. Integers are exact.
         #[schema(value_type = Vec<f64>)]
         weights: Vec<Number>,
-        /// The bias; null when there is none.
+        /// The bias; null if the hypothesis has none.
         #[schema(value_type = Option<f64>)]
         bias: Option<Number>,
-        /// How Boolean examples are read; null for real-valued ones.
+        /// The values of the bits of Boolean examples; null for real-valued examples.
         reading: Option<ReadingName>,
-        /// The unit of the weights and the bias, which are whole multiples of the unit; 1 when absent. The
-        /// multiples are added up in whole numbers.
+        /// The unit of the weights and the bias; 1 when absent. Each weight is an integer multiple of the
+        /// unit. The sum is computed exactly over these integers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schema(value_type = f64, required = false, nullable = false, exclusive_minimum = 0)]
         unit: Option<Number>,
     },
     /// Prediction +1 iff the sum of alpha^exponent over the active features is >= theta.
     Winnow {
-        /// Features an example, without complements.
+        /// Number of features without the complements.
         n: usize,
-        /// The base of the weights, above 1; a string where no double is the decimal.
+        /// The base of the weights, above 1. A string if no double equals the decimal.
         #[schema(schema_with = factor_schema)]
         alpha: Value,
-        /// The threshold, a plain decimal.
+        /// The threshold as a plain decimal.
         theta: String,
-        /// One whole number a feature; those of complements follow all others.
+        /// One integer per feature. The exponents of complements follow all others.
         exponents: Vec<i32>,
         /// Whether the complement of each feature is a feature too.
         negated_literals: bool,
     },
-    /// Prediction +1 iff the sum over all nonempty monotone conjunctions true of the example, each
-    /// alpha to the power of the promotions less the demotions of examples that it is true of,
-    /// is >= theta.
+    /// Prediction +1 iff the weights of the satisfied conjunctions add up to at least theta.
+    ///
+    /// The sum is over all nonempty monotone conjunctions that the example satisfies. The weight of a
+    /// conjunction is alpha^(p - d). The number p counts the promotions on examples that satisfy the
+    /// conjunction, and d counts the demotions.
     KernelWinnow {
-        /// Features an example.
+        /// Number of features.
         n: usize,
-        /// The base of the weights, a whole number from 2.
+        /// The base of the weights, an integer from 2.
         alpha: u64,
-        /// The threshold, a plain decimal.
+        /// The threshold as a plain decimal.
         theta: String,
-        /// How many features of an example may be active.
+        /// The largest number of active features of an example.
         max_active: u64,
-        /// The examples learnt from.
+        /// The examples that changed the hypothesis.
         support: Vec<CountedExample>,
     },
-    /// Prediction +1 iff the sum of `y K(x, example)` over the support vectors is >= 0, K being
-    /// the number of conjunctions that both satisfy.
+    /// Prediction +1 iff the sum of `y K(x, example)` over the support vectors is >= 0. K is the number of
+    /// conjunctions that both vectors satisfy.
     Kernel {
-        /// Features an example.
+        /// Number of features.
         n: usize,
-        /// Which conjunctions count.
+        /// The conjunctions that the kernel counts.
         kernel: KernelDocument,
-        /// The examples that were got wrong, in the order in which they were.
+        /// The mistakes of the training, in their order.
         support: Vec<SupportVector>,
     },
-    /// Prediction +1 iff the sum of (weight - inhibition) times feature, divided by n and less the
-    /// threshold, is >= 0. Bits are read as 0 and 1.
+    /// Prediction +1 iff the sum of (weight - inhibition) times feature, divided by n, is at least the
+    /// threshold. Bits are read as 0 and 1.
     Bounded {
-        /// Features an example.
+        /// Number of features.
         n: usize,
-        /// One number a feature, from 0 to 1.
+        /// One number per feature, from 0 to 1.
         #[schema(value_type = Vec<f64>)]
         weights: Vec<Number>,
-        /// What is subtracted from every weight.
+        /// The number that is subtracted from every weight.
         #[schema(value_type = f64, minimum = 0)]
         inhibition: Number,
-        /// What the score must reach.
+        /// The smallest score of a positive prediction.
         #[schema(value_type = f64, minimum = 0)]
         threshold: Number,
     },
 }
 
-/// An example learnt from.
+/// An example that changed the hypothesis.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct CountedExample {
-    /// The example, one character a feature.
+    /// The example, one character per feature.
     pub x: String,
-    /// 1 where promotions prevail, -1 where demotions do.
+    /// 1 if the example was promoted more often than demoted, otherwise -1.
     pub y: i8,
-    /// By how many; 1 when absent.
+    /// The difference between promotions and demotions; 1 when absent.
     #[serde(default = "one")]
     pub count: u32,
 }
@@ -120,7 +123,7 @@ fn one() -> u32 {
     1
 }
 
-/// How a Boolean example is read.
+/// The values of the bits of a Boolean example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadingName {
@@ -130,13 +133,13 @@ pub enum ReadingName {
     Unsigned,
 }
 
-/// A document that is no hypothesis.
+/// The reason why a document is not a hypothesis.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HypothesisError(pub(super) String);
 
 impl HypothesisDocument {
-    /// The name of the kind.
+    /// The name of the kind, as in the member `kind`.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::BinaryWeights { .. } => "binary-weights",
@@ -148,7 +151,7 @@ impl HypothesisDocument {
         }
     }
 
-    /// Features an example.
+    /// Number of features.
     pub fn n(&self) -> usize {
         match self {
             Self::BinaryWeights { n, .. }
@@ -243,7 +246,8 @@ fn counted_example(n: usize, example: &SupportExample) -> CountedExample {
     }
 }
 
-/// Weights are finite: an update that would leave the range of f64 is refused.
+/// Converts a weight. Weights are finite, because a learner rejects an update that would leave the range of
+/// f64.
 fn real_number(value: f64) -> Number {
     Number::from_f64(value).expect("weights are finite")
 }

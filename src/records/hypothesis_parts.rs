@@ -1,4 +1,4 @@
-//! The parts of a hypothesis out of a document, each checked.
+//! Conversion of the parts of a hypothesis from a document, with all checks.
 
 use serde_json::{Number, Value};
 
@@ -14,7 +14,7 @@ use crate::learners::unit::Unit;
 
 use super::hypothesis::{CountedExample, HypothesisError, ReadingName};
 
-/// A number stands for a double, a string for a decimal.
+/// Reads the base of the weights. A number means a double, and a string means a decimal.
 pub(super) fn factor(alpha: &Value) -> Option<Base> {
     match alpha {
         Value::String(text) => Base::of_decimal(&Decimal::parse(text).ok()?),
@@ -76,7 +76,7 @@ pub(super) fn bounded(
     })
 }
 
-/// Whole multiples of a unit, over Boolean data.
+/// Reads weights that are integer multiples of a unit, over Boolean data.
 fn multiples(
     weights: &[Number],
     bias: Option<&Number>,
@@ -98,8 +98,8 @@ fn multiples(
     })
 }
 
-/// Whole numbers over Boolean data are integer weights, and so are whole multiples of a unit;
-/// anything else are real ones.
+/// Reads linear weights. Over Boolean data, integers and integer multiples of a unit become integer weights.
+/// All other numbers become real weights.
 pub(super) fn linear(
     n: usize,
     weights: &[Number],

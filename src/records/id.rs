@@ -1,9 +1,8 @@
-//! The ids of stored things: a prefix that names the kind, then a UUIDv7 as 32 lower-case hex
-//! digits.
+//! Ids of stored things: a prefix for the kind and a UUIDv7 as 32 lower-case hex digits.
 //!
-//! A UUIDv7 begins with its time, so the order of ids, as values and as text, is the order in which
-//! things were made (to the millisecond). That order is what lists and the queue rely on. Ids are
-//! made from a given time and given random bytes; nothing here reads a clock or a random generator.
+//! A UUIDv7 begins with a timestamp. Ids are therefore ordered by their time of creation, to the millisecond,
+//! both as values and as text. Lists and the queue rely on this order. An id is made from a given time and
+//! given random bytes. This module reads neither a clock nor a random generator.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,11 +16,11 @@ use uuid::{Builder, Uuid, Variant, Version};
 
 use super::time::Timestamp;
 
-/// A kind of stored thing: what an [`Id`] of it begins with.
+/// A kind of stored thing, which determines the prefix of an [`Id`].
 pub trait Kind: Copy + fmt::Debug + Ord + Send + Sync + 'static {
-    /// The prefix with its underscore, such as `job_`.
+    /// The prefix with the underscore, such as `job_`.
     const PREFIX: &'static str;
-    /// What such a thing is called in a sentence.
+    /// The noun for such a thing in a sentence.
     const NOUN: &'static str;
     /// The name of the id's schema in the OpenAPI document.
     const SCHEMA: &'static str;
@@ -77,18 +76,18 @@ impl Kind for ApiKeyKind {
     const SCHEMA: &'static str = "ApiKeyId";
 }
 
-/// The id of a job, `job_` and 32 hex digits.
+/// The id of a job: `job_` and 32 hex digits.
 pub type JobId = Id<JobKind>;
-/// The id of a model, `mdl_` and 32 hex digits.
+/// The id of a model: `mdl_` and 32 hex digits.
 pub type ModelId = Id<ModelKind>;
-/// The id of a dataset, `ds_` and 32 hex digits.
+/// The id of a dataset: `ds_` and 32 hex digits.
 pub type DatasetId = Id<DatasetKind>;
-/// The id of a session, `ses_` and 32 hex digits.
+/// The id of a session: `ses_` and 32 hex digits.
 pub type SessionId = Id<SessionKind>;
-/// The id of an API key, `key_` and 32 hex digits.
+/// The id of an API key: `key_` and 32 hex digits.
 pub type ApiKeyId = Id<ApiKeyKind>;
 
-/// The id of a thing of kind `K`. Ordered by the time of making.
+/// The id of a thing of kind `K`. Ids are ordered by their time of creation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Id<K> {
     uuid: Uuid,
@@ -96,8 +95,8 @@ pub struct Id<K> {
 }
 
 impl<K: Kind> Id<K> {
-    /// An id made at `timestamp` (times before 1970 count as 1970) out of 10 random bytes, of which
-    /// 74 bits are kept.
+    /// Makes an id from a time and 10 random bytes. A time before 1970 counts as 1970, and 74 random bits are
+    /// kept.
     #[must_use]
     pub fn new(timestamp: Timestamp, random: [u8; 10]) -> Self {
         let milliseconds = u64::try_from(timestamp.milliseconds()).unwrap_or(0);
@@ -114,25 +113,26 @@ impl<K: Kind> fmt::Display for Id<K> {
     }
 }
 
-/// As in `Display`: the hexadecimal form is what appears in logs and lists.
+/// The same text as `Display`, so that logs show ids in their usual form.
 impl<K: Kind> fmt::Debug for Id<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-/// The text is not an id of the kind asked for. It does not repeat the text, which is a stranger's.
+/// The text is not an id of the expected kind. The error does not repeat the text, because the text comes
+/// from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id here is `{prefix}` followed by the 32 lower-case hexadecimal digits of a UUIDv7")]
 pub struct ParseIdError {
-    /// The prefix that was expected.
+    /// The expected prefix.
     pub prefix: &'static str,
 }
 
 impl<K: Kind> FromStr for Id<K> {
     type Err = ParseIdError;
 
-    /// Accepts exactly what `Display` writes, so that one thing has one name.
+    /// Accepts exactly the text that `Display` writes. Each thing therefore has one id text.
     fn from_str(text: &str) -> Result<Self, ParseIdError> {
         let error = ParseIdError { prefix: K::PREFIX };
         let body = text.strip_prefix(K::PREFIX).ok_or(error)?;
@@ -166,8 +166,8 @@ impl<'de, K: Kind> Deserialize<'de> for Id<K> {
 }
 
 impl<K: Kind> Id<K> {
-    /// A regular expression of the text of an id, which says all that parsing checks: version 7 and
-    /// the variant are two fixed digits.
+    /// A regular expression for ids, as strict as parsing. The version 7 and the variant are two fixed
+    /// digits.
     #[must_use]
     pub fn pattern() -> String {
         format!(

@@ -1,41 +1,43 @@
-//! What is remembered of a request that made something under a key of its client's
-//! (`Idempotency-Key`), so that the same request again makes nothing more.
+//! The record of a request with an `Idempotency-Key`.
+//!
+//! The record belongs to the thing that the request made. A retry of the request with the same key then makes
+//! nothing more.
 
 use serde_json::Value;
 
 use super::id::{Id, Kind, ParseIdError};
 
-/// How long a key is kept at least: 24 hours of service, in milliseconds.
+/// The shortest time that a key is kept, in milliseconds: 24 hours of service.
 pub const KEPT_MS: u64 = 86_400_000;
 
-/// A key that is to be kept with the thing that a request makes. Whose it is, and since when, the
-/// thing says.
+/// A key to store together with the thing that a request makes. The owner and the time of the key are those
+/// of the thing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyClaim {
-    /// The key, as the client sent it.
+    /// The key as the client sent it.
     pub key: String,
     /// The digest of the request, in hexadecimal.
     pub fingerprint: String,
-    /// What the first answer told and the thing does not.
+    /// The part of the first response that cannot be read from the thing.
     pub answer: Option<Value>,
 }
 
-/// A key that was kept.
+/// A stored key.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyRecord {
     /// The digest of the request that made the thing.
     pub fingerprint: String,
-    /// The id of what was made, which may be gone.
+    /// The id of the thing. The thing may have been deleted.
     pub thing: String,
-    /// What the first answer told and the thing does not.
+    /// The part of the first response that cannot be read from the thing.
     pub answer: Option<Value>,
 }
 
 impl KeyRecord {
-    /// The id of what was made.
+    /// The id of the thing.
     ///
     /// # Errors
-    /// When it is a thing of another kind.
+    /// The thing is of another kind.
     pub fn id<K: Kind>(&self) -> Result<Id<K>, ParseIdError> {
         self.thing.parse()
     }

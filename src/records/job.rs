@@ -1,8 +1,7 @@
 //! A job and its status machine.
 //!
-//! A job is everything that is known about one piece of long work: what was asked, how far it is,
-//! what came of it. Which worker computes it, and until when, is the queue's business and not part
-//! of the record.
+//! A job records everything about one piece of long work: the request, the progress and the result. The queue
+//! knows the worker that computes the job and the lease of that worker. Both are not part of the record.
 
 use std::fmt;
 use std::str::FromStr;
@@ -24,53 +23,52 @@ pub struct Job {
     pub owner: Owner,
     /// The kind of work, such as `train`.
     pub task: String,
-    /// The learner's name, where the task has one.
+    /// Name of the learner, if the task has one.
     pub learner: Option<String>,
     /// Free text of the client.
     pub name: Option<String>,
     pub status: Status,
-    /// The request without its data: with the data and the seed, all that is needed to do the work
-    /// again.
+    /// The request without its data. The request, the data and the seed suffice to repeat the work.
     pub spec: Value,
-    /// The blob that holds the packed data of this job alone, where there are any.
+    /// The blob with the packed data of this job alone, if there is one.
     pub data_key: Option<String>,
-    /// Bytes of that blob.
+    /// Size of that blob, in bytes.
     pub data_bytes: u64,
-    /// The dataset that it reads, which stays as long as the job has not ended, and may be gone
-    /// after that.
+    /// The dataset that the job reads. The dataset cannot be deleted before the job has ended, and may be
+    /// gone afterwards.
     pub dataset: Option<DatasetId>,
     /// The digest of the canonical rows, in hexadecimal.
     pub data_sha256: Option<String>,
-    /// Seeds are 0..2^53-1, so that every JSON reader keeps them.
+    /// The seed, from 0 to 2^53 - 1, so that every JSON reader represents it exactly.
     pub seed: u64,
-    /// How many times the work was begun, less the times it was handed back unharmed.
+    /// Number of attempts that were started, less the attempts that were returned to the queue in good order.
     pub attempt: u32,
     pub created_at: Timestamp,
-    /// When the first attempt began.
+    /// Start of the first attempt.
     pub started_at: Option<Timestamp>,
     pub finished_at: Option<Timestamp>,
     pub progress: Progress,
     pub result: Option<Value>,
-    /// Why the job failed; there exactly when it did.
+    /// The reason of the failure; present exactly if the job failed.
     pub error: Option<JobError>,
-    /// The model that the job stored. It outlives the job, and may have been deleted before it.
+    /// The model that the job stored. The model outlives the job but may also be deleted before it.
     pub model: Option<ModelId>,
-    /// A client asked for the end of the job. It may still succeed.
+    /// A client requested the cancellation of the job. The job may still succeed.
     pub cancel_requested: bool,
-    /// Higher goes first, among the jobs of its owner.
+    /// Among the jobs of one owner a higher priority goes first.
     pub priority: i32,
-    /// The resources that it is expected to take.
+    /// The expected demand for resources.
     #[serde(default)]
     pub demand: Demand,
-    /// Where a client wants to be told of the end, and how far that is.
+    /// The callback to send when the job ends, and the state of its delivery.
     pub callback: Option<Callback>,
-    /// Whether it has parts, or is one.
+    /// Whether the job has parts or is a part.
     #[serde(default)]
     pub lineage: Lineage,
 }
 
 impl Job {
-    /// A job that waits to be computed by itself, and of which nothing else is known.
+    /// A new queued job without parts. All optional members are empty.
     pub fn queued(
         id: JobId,
         owner: Owner,
@@ -109,45 +107,45 @@ impl Job {
     }
 }
 
-/// The most bytes of the requests of all parts of a job: each has one of its own, which is stored, and
-/// all of them are made at once.
+/// The largest size of the requests of all parts of a job, in bytes. Each part stores its own request, and
+/// all requests are made at once.
 pub const PARTS_REQUEST_BYTES_MAX: u64 = 64 << 20;
 
-/// How a job belongs to others.
+/// The relation of a job to other jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Lineage {
-    /// It is computed by itself, as most are.
+    /// The job has no parts and is no part. This is the usual case.
     #[default]
     Single,
-    /// Its work is that of its parts, jobs of their own that any worker takes; when all of them have
-    /// ended, a worker gathers what they came to.
+    /// The work is done by parts. Each part is a job of its own, which any worker may claim. When all parts
+    /// have ended, a worker combines their results.
     Parent {
-        /// How many parts it has, 1 or more.
+        /// Number of parts, at least 1.
         parts: u32,
-        /// How many of them have not ended.
+        /// Number of parts that have not ended.
         left: u32,
     },
-    /// One of the parts of another job, with which it is cancelled and deleted.
+    /// The job is a part of another job and is cancelled and deleted with it.
     Part {
-        /// The job that it is a part of.
+        /// The job that this part belongs to.
         parent: JobId,
-        /// Its number among the parts, from 0.
+        /// Index of the part, from 0.
         part: u32,
     },
 }
 
-/// What came of one part of a job, so far.
+/// The current outcome of one part of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PartOutcome {
     pub job: JobId,
-    /// The number of the part, from 0.
+    /// Index of the part, from 0.
     pub part: u32,
     pub status: Status,
-    /// There when it succeeded, and perhaps when it was cancelled.
+    /// The result; present if the part succeeded and possibly if it was cancelled.
     pub result: Option<Value>,
 }
 
-/// How a client may place a job among his own: -10 to 10, 0 for most.
+/// The priority of a job among the jobs of one client, from -10 to 10. The default is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(try_from = "i32")]
 #[schema(minimum = -10, maximum = 10)]
@@ -173,24 +171,24 @@ impl TryFrom<i32> for Priority {
     }
 }
 
-/// Where a job stands.
+/// The status of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// Waits for a worker.
+    /// The job waits for a worker.
     Queued,
-    /// A worker computes it.
+    /// A worker computes the job.
     Running,
-    /// It has its result.
+    /// The job has a result.
     Succeeded,
-    /// It has an error.
+    /// The job has an error.
     Failed,
-    /// A client ended it.
+    /// A client cancelled the job.
     Cancelled,
 }
 
 impl Status {
-    /// Every status.
+    /// All statuses.
     pub const ALL: [Self; 5] = [
         Self::Queued,
         Self::Running,
@@ -205,8 +203,10 @@ impl Status {
         matches!(self, Self::Succeeded | Self::Failed | Self::Cancelled)
     }
 
-    /// Whether a job may go from this status to `next` in one step. What ended is final, and a
-    /// running job may go back to the queue: its worker died or was told to stop.
+    /// Whether a job may change from this status to `next` in one step.
+    ///
+    /// The statuses of ended jobs are final. A running job may return to the queue when its worker dies or
+    /// shuts down.
     #[must_use]
     pub fn may_become(self, next: Self) -> bool {
         match self {
@@ -216,7 +216,7 @@ impl Status {
         }
     }
 
-    /// The name in the contract, which is also the name in the store.
+    /// The name in the API and in the store.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -235,7 +235,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// The text names no status.
+/// The text is not the name of a status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a status is one of queued, running, succeeded, failed, cancelled")]
 pub struct ParseStatusError;
@@ -251,37 +251,37 @@ impl FromStr for Status {
     }
 }
 
-/// How far a job is.
+/// The progress of a job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Progress {
     /// Examples read, tested or consumed in a batch.
     pub examples: u64,
-    /// Failed tests of the current hypothesis.
+    /// Examples that the current hypothesis predicted wrongly.
     pub mistakes: u64,
-    /// Passes begun.
+    /// Passes started.
     pub passes: u64,
-    /// The part of the work that is done, from 0 to 1, where it can be told.
+    /// The finished share of the work, from 0 to 1, if known.
     #[schema(minimum = 0, maximum = 1)]
     pub fraction: Option<f64>,
-    /// Seconds until the end, if it goes on as so far; of jobs that have parts.
+    /// Estimated seconds until the end, at the speed so far; only for jobs with parts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(minimum = 0)]
     pub seconds_left: Option<f64>,
 }
 
-/// Why a job failed.
+/// The reason why a job failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct JobError {
-    /// A stable code.
+    /// A stable error code.
     pub code: String,
-    /// A sentence for people.
+    /// An explanation in words.
     pub detail: String,
 }
 
 impl JobError {
-    /// The code of a job that was given up because every attempt at it broke off.
+    /// The code of a job that failed because every attempt broke off.
     pub const POISONED: &'static str = "poisoned";
-    /// The code of a job whose data, or whose request, are not as they were written.
+    /// The code of a job whose stored data or request are damaged.
     pub const DATA_CORRUPT: &'static str = "data-corrupt";
 }
 

@@ -1,4 +1,4 @@
-//! The parts of a kernel hypothesis as a document.
+//! Conversion of kernel hypotheses to their document and back.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -7,13 +7,13 @@ use crate::bits::BitVector;
 use crate::learners::kernel::{Conjunctions, Kernel};
 use crate::learners::kernel_expansion::KernelExpansion;
 
-/// Which conjunctions a kernel counts.
+/// The conjunctions that a kernel counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KernelDocument {
     /// All conjunctions, or those without negated literals.
     pub conjunctions: ConjunctionsName,
-    /// The most literals of a conjunction; null for any number.
+    /// The largest number of literals of a conjunction; null for any number.
     #[schema(minimum = 1)]
     pub max_literals: Option<u64>,
 }
@@ -22,20 +22,20 @@ pub struct KernelDocument {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ConjunctionsName {
-    /// Of literals, negated or not.
+    /// Conjunctions of literals, negated or not.
     All,
-    /// Of variables.
+    /// Conjunctions of variables.
     Monotone,
 }
 
-/// An example that the learner got wrong; one may occur several times.
+/// A mistake of the learner. The same example may occur several times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SupportVector {
-    /// Its bits.
+    /// The bits of the example.
     #[schema(pattern = "^[01]+$")]
     pub x: String,
-    /// Its label, 1 or -1.
+    /// The label: 1 or -1.
     #[schema(minimum = -1, maximum = 1)]
     pub y: i8,
 }
@@ -51,7 +51,7 @@ pub(super) fn kernel_document(expansion: &KernelExpansion) -> KernelDocument {
     }
 }
 
-/// The support vectors of an expansion, in its order.
+/// The support vectors of an expansion in their order.
 pub(super) fn support_document(expansion: &KernelExpansion) -> Vec<SupportVector> {
     let vectors = (0..expansion.len()).map(|index| SupportVector {
         x: expansion.support().row(index).to_bit_string(),
@@ -60,10 +60,10 @@ pub(super) fn support_document(expansion: &KernelExpansion) -> Vec<SupportVector
     vectors.collect()
 }
 
-/// The expansion that the document tells of.
+/// Makes the expansion of a document.
 ///
 /// # Errors
-/// What does not add up, in words.
+/// A description of the fault.
 pub(super) fn expansion(
     n: usize,
     kernel: &KernelDocument,

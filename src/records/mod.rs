@@ -1,8 +1,10 @@
-//! What is stored: jobs, models, datasets, events, API keys, and the ids, times, owners and pages they are named by.
+//! Records: the stored jobs, models, datasets, sessions, events and API keys, and the requests and results of
+//! all tasks.
 //!
-//! Records are plain data with the rules that hold wherever they are kept: which status may follow
-//! which, what an id looks like, how a time is written. They know neither a database nor a queue
-//! nor HTTP, and they read no clock and draw no random number: both come in as parameters.
+//! The ids, times, owners and pages of these records are defined here too. Records are plain data with rules
+//! that hold in every store. Examples are the allowed changes of status, the form of an id and the form of a
+//! time. Records know no database, no queue and no HTTP. They read no clock and draw no random number,
+//! because both are parameters.
 
 pub mod api_key;
 pub mod bounded_json;

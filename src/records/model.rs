@@ -1,6 +1,6 @@
-//! A stored model: a hypothesis and where it came from.
+//! A stored model: a hypothesis and its origin.
 //!
-//! What the document says is its learner's business; here it is carried whole.
+//! This module stores the document of the hypothesis without reading it. Only the learner knows its meaning.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,20 +8,20 @@ use super::id::{JobId, ModelId};
 use super::owner::Owner;
 use super::time::Timestamp;
 
-/// A model with all that is needed to use it.
+/// A model with its document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Model {
     pub id: ModelId,
     pub owner: Owner,
-    /// The job that made it, which may be gone; none for an imported model.
+    /// The job that made the model; `None` for an imported model. The job may have been deleted.
     pub job: Option<JobId>,
     /// Free text of the client.
     pub name: Option<String>,
-    /// The name of the learner that found the hypothesis.
+    /// Name of the learner that found the hypothesis.
     pub learner: String,
-    /// The kind of hypothesis, such as `binary-weights`.
+    /// The kind of the hypothesis, such as `binary-weights`.
     pub kind: String,
-    /// How many features the client's examples have.
+    /// Number of features of the client's examples.
     pub n: u64,
     /// Hypothesis, parameters, seed and counts, as JSON text. A tree of values would take several times
     /// the memory.
@@ -30,7 +30,7 @@ pub struct Model {
 }
 
 impl Model {
-    /// The model as it appears in lists, and its document.
+    /// Splits the model into the summary for lists and the document.
     #[must_use]
     pub fn into_parts(self) -> (ModelSummary, String) {
         let summary = ModelSummary {
@@ -47,8 +47,7 @@ impl Model {
     }
 }
 
-/// A model without its document, as it appears in lists: documents can be large, and a page holds
-/// many models.
+/// A model as in lists, without its document. A page holds many models, and documents can be large.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ModelSummary {
     pub id: ModelId,

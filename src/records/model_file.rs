@@ -1,12 +1,12 @@
-//! A model as a file, which carries it from one service to another, and its digest.
+//! A model as a file for the transfer between services, and the digest of the file.
 //!
-//! The digest is SHA-256 over the JSON text, without spaces, of an object with the members
-//! `format`, `learner` and `model`, the last with the members of [`ModelDocument`] in their order,
-//! objects inside it sorted by name, numbers written as `1e-7`, `1e+21` and `2.0`. It covers the
-//! format, the learner, its parameters, seed, data digest, counts and the hypothesis with its kind
-//! and n: all that a prediction rests on, and all that is said of the training. It does
-//! not cover the id, the job, the name and the time, which are the stored copy's own. It shows damage
-//! and carelessness. It is no signature: who alters a file on purpose can make a digest for it.
+//! The digest is SHA-256 over the JSON text of an object with the members `format`, `learner` and `model`.
+//! The member `model` has the members of [`ModelDocument`] in their order. The text has no spaces, objects
+//! inside `model` are sorted by name, and numbers have the forms `1e-7`, `1e+21` and `2.0`. The digest covers
+//! the format, the learner, the parameters, the seed, the data digest, the counts and the hypothesis with its
+//! kind and n. These members determine every prediction and describe the training. The digest does not cover
+//! id, job, name and time, because they belong to the stored copy. It detects damage and careless edits. It
+//! is no signature: an attacker who alters a file can compute a new digest.
 
 use std::io::{self, BufWriter, Write};
 
@@ -22,60 +22,60 @@ use super::id::{JobId, ModelId};
 use super::time::Timestamp;
 use super::train::{ModelDocument, SeedNumber};
 
-/// The form that is written, and the only one that is read.
+/// The format of written files. Only this format is read.
 pub const FORMAT: &str = "halfspace-model/1";
 
-/// The form that a file claims to be of, whatever else it holds.
+/// The format that a file claims. It is read before all other members.
 #[derive(Deserialize)]
 pub struct Claim {
-    /// Missing in what is no such file.
+    /// Missing if the file is not a model file.
     pub format: Option<String>,
 }
 
-/// A model to be imported: what `GET /v1/models/{id}` gave. The members of the stored copy that it
-/// was (`id`, `job`, `created_at`) may be there and are not taken over; `name` may be another.
+/// A model to import, in the form that `GET /v1/models/{id}` returns. The members `id`, `job` and
+/// `created_at` of the exported copy are ignored. You may change `name`.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelFile {
-    /// The form of the file: `halfspace-model/1`.
+    /// The format of the file: `halfspace-model/1`.
     #[allow(dead_code, reason = "looked at before, in `Claim`")]
     format: String,
-    /// The digest that the export gave.
+    /// The digest from the export.
     #[schema(pattern = "^[0-9a-f]{64}$")]
     pub sha256: String,
     /// Free text.
     #[schema(max_length = 256)]
     pub name: Option<String>,
-    /// The learner that found the hypothesis, or the task that did.
+    /// The learner or the task that found the hypothesis.
     pub learner: String,
-    /// The kind of hypothesis.
+    /// The kind of the hypothesis.
     pub kind: String,
-    /// Features an example.
+    /// Number of features.
     pub n: u64,
-    /// The learner's parameters.
+    /// Parameters of the learner.
     #[serde(deserialize_with = "super::bounded_json::object")]
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
-    /// Of every random choice.
+    /// The seed of all random choices.
     pub seed: SeedNumber,
-    /// The digest of the training data; null when they were generated.
+    /// The digest of the training data; null if they were generated.
     #[schema(pattern = "^[0-9a-f]{64}$")]
     pub data_sha256: Option<String>,
     /// Examples read.
     pub examples: u64,
-    /// Tests of the current hypothesis that it failed.
+    /// Examples that the current hypothesis predicted wrongly.
     pub mistakes: u64,
     /// Mistakes that changed the hypothesis.
     pub updates: u64,
-    /// Passes begun.
+    /// Passes started.
     pub passes: u64,
     /// Examples that were held out of the training.
     pub held_out: Option<u64>,
-    /// The seeds of all data learnt from, where all were generated. A file vouches for nothing: no
-    /// claim rests on them.
+    /// The seeds of all training data, if all were generated. A file proves nothing, so no claim rests on
+    /// these seeds.
     #[serde(default)]
     pub data_seeds: Option<Vec<SeedNumber>>,
-    /// The model that the training began from.
+    /// The initial model of a warm start.
     #[serde(default)]
     pub warm_start: Option<ModelId>,
     /// The names of the features.
@@ -85,24 +85,24 @@ pub struct ModelFile {
     #[serde(default)]
     #[schema(value_type = Option<Vec<String>>, min_items = 2, max_items = 2)]
     pub classes: Option<[String; 2]>,
-    /// All that is needed to predict; unread, since its kind says how to read it.
+    /// The hypothesis, with all data needed to predict. It is parsed only after its kind is known.
     #[schema(value_type = HypothesisDocument)]
     pub hypothesis: Box<RawValue>,
-    /// Of the copy that was exported; passed over.
+    /// The id of the exported copy; ignored.
     #[serde(default, rename = "id")]
     #[schema(value_type = Option<ModelId>)]
     _id: Option<ModelId>,
-    /// Of the copy that was exported; passed over.
+    /// The job of the exported copy; ignored.
     #[serde(default, rename = "job")]
     #[schema(value_type = Option<JobId>)]
     _job: Option<JobId>,
-    /// Of the copy that was exported; passed over.
+    /// The time of the exported copy; ignored.
     #[serde(default, rename = "created_at")]
     #[schema(value_type = Option<Timestamp>)]
     _created_at: Option<Timestamp>,
 }
 
-/// What the digest covers.
+/// The members that the digest covers.
 #[derive(Serialize)]
 struct Covered<'a> {
     format: &'static str,
@@ -140,7 +140,7 @@ impl Write for Hashing {
     }
 }
 
-/// A member of a hypothesis as it was sent that its kind does not have.
+/// Finds a member of a received hypothesis that this kind of hypothesis does not have.
 pub fn unknown_member(sent: &RawValue, read: &HypothesisDocument) -> Option<String> {
     type Members = std::collections::BTreeMap<String, IgnoredAny>;
     let sent: Members = serde_json::from_str(sent.get()).ok()?;
@@ -155,8 +155,8 @@ mod tests {
 
     use super::*;
 
-    /// Files outlive the program that wrote them: whatever changes this figure makes them all
-    /// unreadable. The numbers are such as writers of JSON do not agree on.
+    /// Files outlive the program that wrote them. A change of this digest would make all existing files
+    /// unreadable. JSON writers disagree on the form of the numbers used here.
     #[test]
     fn the_digest_of_a_model_never_changes() {
         let model: ModelDocument = serde_json::from_value(json!({

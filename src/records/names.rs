@@ -1,27 +1,26 @@
-//! The names that features and classes came with: kept with models, and compared where other data
-//! with names come before a model.
+//! The names of features and classes. Models keep these names and compare them with the names of other data.
 
 use serde::{Deserialize, Serialize};
 
-/// Bytes of all names of features up to which they are kept with a job and its model.
+/// The largest size of all names of features that a job and its model keep, in bytes.
 pub const NAMES_BYTES_MAX: usize = 1 << 20;
 
-/// Characters of a name that an error repeats.
+/// The largest number of characters of a name in an error message.
 const NAME_SHOWN_MAX: usize = 100;
 
-/// The names of features and classes, where there are any.
+/// The names of features and classes, if there are any.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Names {
-    /// One a feature.
+    /// One name per feature.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<Vec<String>>,
-    /// Of the labels -1 and +1.
+    /// The names of the labels -1 and +1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub classes: Option<[String; 2]>,
 }
 
 impl Names {
-    /// What is kept of names: none that are longer than [`NAMES_BYTES_MAX`] together.
+    /// Keeps the names that are at most [`NAMES_BYTES_MAX`] long together.
     pub fn kept(features: Option<Vec<String>>, classes: Option<[String; 2]>) -> Self {
         Self {
             features: features.filter(|names| is_short(names)),
@@ -29,19 +28,19 @@ impl Names {
         }
     }
 
-    /// Whether labelled data with these names are what a model with the own ones is about.
+    /// Checks whether labelled data with the names `given` fit a model with these names.
     ///
     /// # Errors
-    /// What is named otherwise.
+    /// The first feature or the classes with another name.
     pub fn check(&self, given: &Self) -> Result<(), String> {
         self.check_features(given.features.as_deref())?;
         self.check_classes(given.classes.as_ref())
     }
 
-    /// Whether other features of the same number have these names; data without names fit.
+    /// Checks whether the same number of features has the same names. Data without names always fit.
     ///
     /// # Errors
-    /// The first that has another.
+    /// The first feature with another name.
     pub fn check_features(&self, given: Option<&[String]>) -> Result<(), String> {
         let (Some(own), Some(given)) = (&self.features, given) else {
             return Ok(());
@@ -58,10 +57,10 @@ impl Names {
         }
     }
 
-    /// Whether other labels have these names; labels without names fit.
+    /// Checks whether labels have the same names. Labels without names always fit.
     ///
     /// # Errors
-    /// What is named otherwise.
+    /// The labels with other names.
     pub fn check_classes(&self, given: Option<&[String; 2]>) -> Result<(), String> {
         match (&self.classes, given) {
             (Some(own), Some(given)) if own != given => Err(format!(
@@ -77,7 +76,7 @@ impl Names {
     }
 }
 
-/// Whether names are short enough to be kept.
+/// Whether names are short enough to keep.
 pub fn is_short(names: &[String]) -> bool {
     names.iter().map(String::len).sum::<usize>() <= NAMES_BYTES_MAX
 }

@@ -1,38 +1,38 @@
-//! Whose a stored thing is.
+//! The owner of a stored thing.
 //!
-//! Every stored thing has an owner from the first schema on, so that keys, quotas and tenants need
-//! no rewrite of what is stored. How a caller becomes an owner is not known here; who has an API key
-//! owns by its id.
+//! Every stored thing has an owner from the first schema on. Keys, quotas and tenants therefore need no
+//! rewrite of stored data. This module does not know how a caller becomes an owner. A client with an API key
+//! owns things under the id of the key.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Whose a stored thing is. Nobody sees what another owner stored.
+/// The owner of a stored thing. No client sees things of another owner.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Owner(String);
 
 impl Owner {
-    /// The owner of that name.
+    /// The owner with this name.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
-    /// The one owner of everything while there are no API keys.
+    /// The single owner of all things in a service without API keys.
     #[must_use]
     pub fn anonymous() -> Self {
         Self::new("anonymous")
     }
 
-    /// Whether this is the single owner of an open service.
+    /// Whether this is the single owner of a service without API keys.
     #[must_use]
     pub fn is_anonymous(&self) -> bool {
         *self == Self::anonymous()
     }
 
-    /// The name, as it is stored.
+    /// The name as it is stored.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,8 +1,7 @@
-//! Pages of lists, newest first.
+//! Pages of lists, newest item first.
 //!
-//! A page begins after the last id of the page before it. Ids are in time order and never change,
-//! so what arrives while a client pages is neither repeated nor skipped: it is before the first
-//! page.
+//! A page begins after the last id of the previous page. Ids are in time order and never change. A new item
+//! belongs before the first page, so a client that pages through a list sees no item twice and misses none.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,14 +12,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::id::{Id, Kind};
 
-/// Where the next page begins. To clients an opaque text.
+/// The start of the next page. For clients a cursor is opaque text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor<K: Kind> {
-    /// The last id of the page before.
+    /// The last id of the previous page.
     pub last: Id<K>,
 }
 
-/// The text is not a cursor that this service gave for this list.
+/// The text is not a cursor of this list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a cursor is the `next_cursor` of an earlier page of the same list")]
 pub struct ParseCursorError;
@@ -56,7 +55,7 @@ impl<'de, K: Kind> Deserialize<'de> for Cursor<K> {
     }
 }
 
-/// Which part of a list is asked for.
+/// A requested page of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page<K: Kind> {
     limit: u32,
@@ -64,13 +63,13 @@ pub struct Page<K: Kind> {
 }
 
 impl<K: Kind> Page<K> {
-    /// How many items a page has when nothing is said.
+    /// Number of items of a page by default.
     pub const LIMIT_DEFAULT: u32 = 20;
-    /// How many items a page has at most.
+    /// The largest number of items of a page.
     pub const LIMIT_MAX: u32 = 100;
 
-    /// The page of at most `limit` items (at least 1, at most [`Page::LIMIT_MAX`]) after `after`,
-    /// or the first.
+    /// The page of at most `limit` items after `after`, or the first page. `limit` is clamped to 1 to
+    /// [`Page::LIMIT_MAX`].
     #[must_use]
     pub fn new(limit: u32, after: Option<Cursor<K>>) -> Self {
         Self {
@@ -79,13 +78,13 @@ impl<K: Kind> Page<K> {
         }
     }
 
-    /// How many items at most.
+    /// The largest number of items of this page.
     #[must_use]
     pub fn limit(&self) -> u32 {
         self.limit
     }
 
-    /// Where the page begins; none for the first page.
+    /// The start of the page; `None` for the first page.
     #[must_use]
     pub fn after(&self) -> Option<Cursor<K>> {
         self.after
@@ -98,17 +97,17 @@ impl<K: Kind> Default for Page<K> {
     }
 }
 
-/// The items of one page, newest first, and where the next page begins.
+/// The items of one page, newest first, and the start of the next page.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice<T, K: Kind> {
     pub items: Vec<T>,
-    /// There when there are more items.
+    /// The next page, if there are more items.
     pub next: Option<Cursor<K>>,
 }
 
 impl<T, K: Kind> Slice<T, K> {
-    /// The slice out of at most one item more than the page holds, which is how it is known whether
-    /// more follow.
+    /// Makes a slice from a query for one item more than the page holds. The surplus item shows that more
+    /// items follow.
     pub fn from_one_more(mut items: Vec<T>, page: &Page<K>, id: impl Fn(&T) -> Id<K>) -> Self {
         let limit = page.limit as usize;
         let more = items.len() > limit;

@@ -1,38 +1,40 @@
-//! The policy of the scheduler: the order of jobs, the shares of owners, the yielding of running jobs.
+//! The policy of the scheduler: the order of jobs, the shares of owners, and the yielding of running jobs.
 //!
 //! The policy is pure: seconds and shares are arguments. The statements of `storage/sql/claims.rs` and
-//! `storage/sql/shares.rs` select by the same order, and the scheduler of `jobs` measures.
+//! `storage/sql/shares.rs` select by the same order. The scheduler of `jobs` measures the seconds.
 
 use serde::{Deserialize, Serialize};
 
 use super::id::JobId;
 
-/// An owner who becomes active is placed so many seconds before the least active owner.
+/// An owner who becomes active starts this many virtual seconds before the least active owner.
 pub const CREDIT_SECONDS: f64 = 5.0;
 
 /// The lead in virtual seconds from which a running job yields to another owner.
 pub const LEAD_SECONDS_MAX: f64 = 4.0;
 
-/// Every so many claims of an owner, the oldest job is taken instead of the first.
+/// One of so many claims of an owner takes the oldest job instead of the first.
 pub const CLAIMS_BETWEEN_OLDEST: u32 = 8;
 
-/// Every claim costs the owner so many seconds: the time of a worker to prepare a job and to write its end.
-/// The owner of jobs that fail at once would otherwise pay nothing, and go before all others for ever.
+/// The price of a claim in seconds, charged to the owner. A worker needs about this time to prepare a job and
+/// to write its end. Without this price the owner of jobs that fail at once would pay nothing and go first
+/// for ever.
 pub const CLAIM_SECONDS: f64 = 0.02;
 
 /// The shortest time that a job computes before it yields.
 pub const SLICE_SECONDS_MIN: f64 = 2.0;
 
-/// A job computes so many times its last switch cost before it yields: 5 % at most are lost.
+/// A job computes for so many times its last switch cost before it yields. At most 5 % of the time is then
+/// lost.
 const SLICE_SWITCHES: f64 = 20.0;
 
-/// A suspect is ordinary again after so many seconds beyond its last point of death.
+/// A suspect becomes an ordinary job after so many seconds beyond its last point of death.
 pub const PROBATION_SECONDS: f64 = 30.0;
 
-/// Deaths in a row from which a job is a suspect.
+/// Number of deaths in a row that make a job a suspect.
 pub const SUSPECT_DEATHS: u32 = 2;
 
-/// The resources that a job is expected to take.
+/// The expected demand of a job for resources.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Demand {
     /// Seconds of one core.
@@ -42,7 +44,7 @@ pub struct Demand {
 }
 
 impl Default for Demand {
-    /// The demand of a job of unknown size: the default limit of 600 s, and no memory worth counting.
+    /// The demand of a job of unknown size: the default limit of 600 s, and no memory.
     fn default() -> Self {
         Self {
             seconds: 600.0,
@@ -52,22 +54,22 @@ impl Default for Demand {
 }
 
 impl Demand {
-    /// The level of a job with this demand that has computed so many seconds.
+    /// The level of a job with this demand after `computed_seconds`: the binary logarithm of its seconds.
     #[must_use]
     pub fn level(&self, computed_seconds: f64) -> u32 {
         let seconds = self.seconds.max(computed_seconds);
-        // Saturates for infinite seconds.
+        // The conversion saturates for infinite seconds.
         (1.0 + seconds).log2() as u32
     }
 }
 
-/// The weight of an owner among the owners: an owner of weight 2 gets twice the seconds of an owner of
-/// weight 1.
+/// The weight of an owner in the scheduler. An owner of weight 2 gets twice the seconds of an owner of weight
+/// 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weight(f64);
 
 impl Weight {
-    /// The least weight and the greatest.
+    /// The range of weights.
     pub const RANGE: std::ops::RangeInclusive<f64> = 0.01..=100.0;
 
     /// The number.
@@ -77,7 +79,7 @@ impl Weight {
     }
 }
 
-/// Never NaN.
+/// A weight is never NaN.
 impl Eq for Weight {}
 
 impl Default for Weight {
@@ -123,8 +125,8 @@ impl Rank {
         }
     }
 
-    /// Whether a waiting job of this rank takes the place of a running job of the same owner. Jobs of one
-    /// priority and level never do: they would change places for ever.
+    /// Whether a waiting job of this rank takes the place of a running job of the same owner. Jobs of the
+    /// same priority and level never do, because they would change places for ever.
     #[must_use]
     pub fn displaces(&self, running: &Self) -> bool {
         (self.before, self.level) < (running.before, running.level)
@@ -134,7 +136,7 @@ impl Rank {
 /// The jobs that could go before a job of one owner.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Line {
-    /// The virtual seconds of the owner: computed seconds over the weight.
+    /// The virtual seconds of the owner: computed seconds divided by the weight.
     pub virtual_seconds: f64,
     /// The first claimable job of the same owner.
     pub own: Option<Rank>,
@@ -150,8 +152,10 @@ impl Line {
         self.own.is_some_and(|own| own.displaces(running)) || self.other.is_some_and(leads)
     }
 
-    /// The line with a parked job of the same process, which waits like a claimable job: the virtual seconds
-    /// of its owner, and its rank if that owner is the owner of the line.
+    /// Adds a parked job of the same process to the line. A parked job waits like a claimable job.
+    ///
+    /// `virtual_seconds` are those of the job's owner. `own` is the job's rank if that owner is the owner of
+    /// the line.
     #[must_use]
     pub fn joined_by(self, virtual_seconds: f64, own: Option<Rank>) -> Self {
         match own {
@@ -169,7 +173,7 @@ impl Line {
         }
     }
 
-    /// The line without any job.
+    /// The line without any jobs.
     #[must_use]
     pub fn emptied(self) -> Self {
         Self {
@@ -187,23 +191,23 @@ impl Line {
     }
 }
 
-/// A parked job in the eyes of its process.
+/// A parked job as its process sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParkedPlace {
     /// The line of its owner.
     pub line: Line,
     /// Its rank when it parked.
     pub rank: Rank,
-    /// Whether its owner is the owner of the running job that asks.
+    /// Whether its owner is also the owner of the running job.
     pub is_own: bool,
-    /// Whether its state can be stored. It stays in its process otherwise.
+    /// Whether its state can be stored. A job without a storable state stays in its process.
     pub has_state: bool,
 }
 
 /// Whether a running job that has had its slice yields.
 ///
-/// A process with `parked_max` parked jobs parks one more only to resume another one. Such a process takes
-/// no notice of claimable jobs while the states of its parked jobs are about to be stored.
+/// A process with `parked_max` parked jobs parks one more job only to resume another one. Such a process
+/// ignores claimable jobs if the states of all its parked jobs can be stored.
 #[must_use]
 pub fn yields(line: Line, running: &Rank, parked: &[ParkedPlace], parked_max: usize) -> bool {
     let stores = parked.len() >= parked_max && parked.iter().all(|parked| parked.has_state);
@@ -232,10 +236,10 @@ fn first_of(parked: impl Iterator<Item = (usize, ParkedPlace)>) -> Option<(usize
     })
 }
 
-/// The parked job that resumes when a permit is free, by its index; none while a claimable job goes first.
+/// The parked job that resumes when a permit is free, by its index. `None` while a claimable job goes first.
 ///
-/// Where more jobs are parked than may be, one of them resumes in any case. It is one without a state, if
-/// there is any: the others go back to the queue and make room.
+/// If more jobs are parked than `parked_max`, one of them resumes in any case. A job without a storable state
+/// is preferred. The other jobs can return to the queue.
 #[must_use]
 pub fn resumes(parked: &[ParkedPlace], parked_max: usize) -> Option<usize> {
     if parked.len() > parked_max {
@@ -356,7 +360,7 @@ mod tests {
             parked
         });
         assert_eq!(resumes(&preceded, 2), None);
-        // One must resume, and the other one can be stored.
+        // One job must resume, and the state of the other one can be stored.
         assert_eq!(resumes(&preceded, 1), Some(0));
         let [first, mut second] = preceded;
         second.has_state = false;

@@ -1,4 +1,4 @@
-//! A stored session: what it learns, where it stands, and the examples since its last snapshot.
+//! A stored session: its request, its position, its last snapshot and the examples since that snapshot.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,20 +11,20 @@ use super::owner::Owner;
 use super::time::Timestamp;
 use super::train::{LearnerSpec, StopSpec};
 
-/// What a session learns: all that is needed, with the examples, to learn it again.
+/// The request of a session. With the examples, the request suffices to repeat the training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SessionSpec {
     /// The learner and its parameters.
     pub learner: LearnerSpec,
-    /// Features an example.
+    /// Number of features.
     pub n: u64,
-    /// What the features are.
+    /// The kind of the features.
     pub values: RowsKind,
-    /// What is declared of the distribution of the examples.
+    /// The declared distribution of the examples.
     pub assume: Option<Assume>,
-    /// Of every random choice.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// When it ends.
+    /// The stopping conditions.
     pub stop: StopSpec,
     /// As for a training: see [`super::train::TrainSpec::in_units`].
     #[serde(default)]
@@ -36,50 +36,52 @@ pub struct SessionSpec {
 pub struct SessionRecord {
     pub id: SessionId,
     pub owner: Owner,
-    /// What it learns.
+    /// The request of the session.
     pub spec: SessionSpec,
-    /// Examples learnt.
+    /// Number of examples learnt.
     pub position: u64,
     pub created_at: Timestamp,
 }
 
-/// A session with all that brings it back.
+/// A session with everything that is needed to restore it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredSession {
     pub record: SessionRecord,
-    /// The state at some position; none for the one before the first example.
+    /// The state at some position; `None` if the log begins with the first example.
     pub snapshot: Option<Vec<u8>>,
-    /// The packed examples since then, in order: see [`pack`].
+    /// The packed examples since the snapshot, in order: see [`pack`].
     pub log: Vec<Vec<u8>>,
 }
 
-/// Examples that a session has learnt, on their way to the store.
+/// Examples that a session has learnt and the store has yet to write.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SessionAppend {
     pub id: SessionId,
-    /// Where the session stood before them: the write is void when it stands elsewhere.
+    /// Position of the session before these examples. The write has no effect if the stored position differs.
     pub position: u64,
-    /// How many they are.
+    /// Number of these examples.
     pub examples: u64,
-    /// The examples.
+    /// The examples, or the state after them.
     pub entry: LogEntry,
 }
 
-/// How the store is to remember what was learnt.
+/// The form in which the store keeps the learnt examples.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LogEntry {
-    /// The packed examples, to be learnt again when the session comes back.
+    /// The packed examples. They are learnt again when the session is restored.
     Examples(Vec<u8>),
-    /// The state after them, in place of the log so far.
+    /// The state after the examples. It replaces the log so far.
     Snapshot(Vec<u8>),
 }
 
-/// The bits of a kind.
+/// Bits of the byte for the kind.
 const LABELLED: u8 = 1;
 const REAL: u8 = 2;
 
-/// The first `rows` examples of some data as bytes: their kind (1 byte), their number (4), the
-/// labels a bit each, then the rows, bits in bytes or doubles; all little-endian.
+/// Packs the first `rows` examples of some data as bytes.
+///
+/// The bytes are the kind (1 byte), the number of examples (4 bytes), the labels (1 bit each) and the rows.
+/// Rows are bits in bytes or doubles. All numbers are little-endian.
 #[must_use]
 pub fn pack(data: &Data, rows: usize) -> Vec<u8> {
     let is_labelled = matches!(data.labels(), Labels::Labelled(_));
@@ -105,7 +107,7 @@ pub fn pack(data: &Data, rows: usize) -> Vec<u8> {
     bytes
 }
 
-/// How many examples [`pack`] packed; none when the bytes are not that.
+/// Number of examples that [`pack`] packed; `None` if the bytes are not packed examples.
 #[must_use]
 pub fn packed_rows(bytes: &[u8]) -> Option<u64> {
     let (rows, _) = bytes.get(1..)?.split_first_chunk()?;
@@ -117,7 +119,7 @@ fn push_bits(bytes: &mut Vec<u8>, bits: &BitVector) {
     bytes.extend(words.take(bits.n().div_ceil(8)));
 }
 
-/// What [`pack`] packed, for rows of `n` features; none when the bytes are not that.
+/// The examples that [`pack`] packed, for rows of `n` features; `None` if the bytes are not packed examples.
 #[must_use]
 pub fn unpack(n: usize, bytes: &[u8]) -> Option<Data> {
     let (&kind, rest) = bytes.split_first()?;

@@ -1,4 +1,7 @@
-//! What a job is asked to do, whatever it is, without its data.
+//! The request of a job of any kind, without the rows of its data.
+//!
+//! The store keeps this request in the same form. The request, the data and the seed suffice to repeat the
+//! work.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -14,35 +17,35 @@ use super::id::ModelId;
 use super::names::Names;
 use super::train::{Seconds, TrainSpec};
 
-/// All that is needed, with the data and the seed, to do the work again.
+/// The request of a job.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobSpec {
-    /// What to do.
+    /// The work to do.
     pub task: TaskSpec,
-    /// What is known of the data besides their rows.
+    /// The description of the data without their rows.
     pub data: DataSpec,
 }
 
-/// What is known of the data of a job besides their rows.
+/// The description of a job's data without their rows.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DataSpec {
-    /// What the client declares of them.
+    /// The distribution that the client declares.
     pub assume: Option<Assume>,
-    /// What to draw, when the data are generated.
+    /// The examples to draw, if the data are generated.
     pub generated: Option<GeneratedSpec>,
-    /// What a 0 bit of Boolean rows was sent as: 0, or -1.
+    /// The value that a 0 bit of Boolean rows was sent as: 0 or -1.
     #[serde(default)]
     pub zero_bit_value: i8,
     /// The names of features and classes.
     #[serde(default)]
     pub names: Names,
-    /// Whether the service drew the seed of generated data for this very run.
+    /// Whether the service drew the seed of generated data for this run alone.
     #[serde(default)]
     pub is_seed_drawn: bool,
-    /// The seed that the examples of a dataset were drawn from, where they were.
+    /// The seed of the examples of a dataset, if they were generated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
-    /// Duplicates and contradictions of a sample that were counted when it was stored.
+    /// Numbers of duplicates and contradictions of a stored sample, if they were counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetitions: Option<(u64, u64)>,
 }
@@ -59,18 +62,18 @@ pub enum TaskSpec {
     MaximumMargin(MaximumMarginSpec),
     /// Find all binary weights that agree with the examples.
     VersionSpace(VersionSpaceSpec),
-    /// Hold a model against examples.
+    /// Evaluate a model on examples.
     Evaluate(EvaluateSpec),
-    /// Run an experiment, by parts.
+    /// Run an experiment, divided into parts.
     Experiment(ExperimentSpec),
-    /// Run a part of one.
+    /// Run one part of an experiment.
     ExperimentPart(ExperimentPartSpec),
     /// Run the trainings of a grid.
     Grid(GridSpec),
 }
 
 impl TaskSpec {
-    /// Its name in requests and answers.
+    /// The name of the task in requests and responses.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Train(_) => "train",
@@ -84,7 +87,7 @@ impl TaskSpec {
         }
     }
 
-    /// The learner's name, where the task has one.
+    /// The learner's name, if the task has a learner.
     pub fn learner(&self) -> Option<&str> {
         match self {
             Self::Train(spec) => Some(&spec.learner.name),
@@ -98,7 +101,7 @@ impl TaskSpec {
         }
     }
 
-    /// The stored model that it reads, and the field that names it.
+    /// The stored model that the task reads, and the request field that names the model.
     pub fn model(&self) -> Option<(&'static str, ModelId)> {
         match self {
             Self::Evaluate(spec) => Some(("model", spec.model)),
@@ -112,7 +115,7 @@ impl TaskSpec {
         }
     }
 
-    /// Seconds of computing after which it ends, if the client said so.
+    /// Time limit of the task in seconds of computing, if the client set one.
     pub fn seconds_max(&self) -> Option<f64> {
         let seconds = match self {
             Self::Train(spec) => spec.stop.max_seconds,
@@ -128,8 +131,8 @@ impl TaskSpec {
 }
 
 impl JobSpec {
-    /// What is asked of one of the parts of this, and the seed that it has of its own; nothing where
-    /// there is no such part.
+    /// The request of one part of this job and the part's own seed, if there is one. `None` if the job has no
+    /// such part.
     pub fn part(&self, part: u32, parts: u32) -> Option<(Self, Option<u64>)> {
         let (mut seed, mut data) = (None, self.data.clone());
         let task = match &self.task {
@@ -149,7 +152,7 @@ impl JobSpec {
         Some((Self { task, data }, seed))
     }
 
-    /// As it is stored.
+    /// The request as stored JSON.
     pub fn to_json(&self) -> Value {
         let value = serde_json::to_value(self);
         value.expect("a spec has string keys and finite numbers")

@@ -1,7 +1,7 @@
-//! Times, to the millisecond, and where they come from.
+//! Times in milliseconds, and the clock that gives them.
 //!
-//! A time is written in RFC 3339 with milliseconds and `Z`. The system clock is not read here: who
-//! needs the time is given a [`Clock`].
+//! A time is written in RFC 3339 with milliseconds and `Z`. This module does not read the system clock. Code
+//! that needs the time takes a [`Clock`] as a parameter.
 
 use std::fmt;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -13,8 +13,8 @@ use time::{OffsetDateTime, UtcDateTime};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 
-/// A point in time, in milliseconds since the beginning of 1970 (UTC), within the years 0 to 9999,
-/// which are those that RFC 3339 can write.
+/// A point in time, in milliseconds since the start of 1970 (UTC). The range is the years 0 to 9999, because
+/// RFC 3339 can write only these.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
@@ -24,33 +24,33 @@ const EARLIEST: i64 = -62_167_219_200_000;
 const LATEST: i64 = 253_402_300_799_999;
 
 impl Timestamp {
-    /// The time so many milliseconds after the beginning of 1970; outside the years 0 to 9999 the
-    /// nearest time within them.
+    /// The time `milliseconds` after the start of 1970. A time outside the years 0 to 9999 becomes the
+    /// nearest time in this range.
     #[must_use]
     pub fn from_milliseconds(milliseconds: i64) -> Self {
         Self(milliseconds.clamp(EARLIEST, LATEST))
     }
 
-    /// Milliseconds since the beginning of 1970.
+    /// Milliseconds since the start of 1970.
     #[must_use]
     pub fn milliseconds(self) -> i64 {
         self.0
     }
 
-    /// This time moved by so many milliseconds, which may be negative.
+    /// This time moved by some milliseconds, which may be negative.
     #[must_use]
     pub fn plus_milliseconds(self, milliseconds: i64) -> Self {
         Self::from_milliseconds(self.0.saturating_add(milliseconds))
     }
 
-    /// The time that an RFC 3339 text names, cut to the millisecond.
+    /// Parses an RFC 3339 text. Fractions of a millisecond are cut off.
     ///
     /// # Errors
-    /// When the text is not RFC 3339.
+    /// The text is not RFC 3339.
     pub fn parse(text: &str) -> Result<Self, time::error::Parse> {
         let parsed = OffsetDateTime::parse(text, &Rfc3339)?;
         let milliseconds = parsed.unix_timestamp_nanos().div_euclid(1_000_000);
-        // A date-time of four-digit years is far within i64; saturating keeps that a local fact.
+        // Times with four-digit years are far within i64. Saturation makes this clear without a proof.
         Ok(Self::from_milliseconds(
             i64::try_from(milliseconds).unwrap_or(i64::MAX),
         ))
@@ -106,16 +106,16 @@ impl utoipa::PartialSchema for Timestamp {
 
 impl utoipa::ToSchema for Timestamp {}
 
-/// Where the time comes from.
+/// The source of the time.
 pub trait Clock: Send + Sync {
-    /// The time now. The time may jump forwards and backwards, as system clocks do.
+    /// The current time. The time may jump forwards and backwards, as system clocks do.
     fn now(&self) -> Timestamp;
 
-    /// How long the clock has run, or somewhat less. The value neither decreases nor jumps.
+    /// The running time of the clock, or somewhat less. The value neither decreases nor jumps.
     fn elapsed(&self) -> Duration;
 }
 
-/// A clock that stands still until it is moved: for tests.
+/// A clock for tests that stands still until it is moved.
 #[derive(Debug)]
 pub struct ManualClock {
     reading: AtomicI64,
@@ -132,13 +132,13 @@ impl ManualClock {
         }
     }
 
-    /// Lets time pass and returns the time that the clock then shows.
+    /// Lets time pass and returns the new time.
     pub fn advance_milliseconds(&self, milliseconds: u64) -> Timestamp {
         self.elapsed_ms.fetch_add(milliseconds, Ordering::SeqCst);
         self.jump_milliseconds(i64::try_from(milliseconds).unwrap_or(i64::MAX))
     }
 
-    /// Sets the clock forth or back, though no time passes, and returns the new time.
+    /// Moves the clock forwards or backwards without letting time pass. Returns the new time.
     pub fn jump_milliseconds(&self, milliseconds: i64) -> Timestamp {
         let before = self.reading.fetch_add(milliseconds, Ordering::SeqCst);
         Timestamp::from_milliseconds(before.saturating_add(milliseconds))

@@ -1,4 +1,5 @@
-//! A training: what was asked, without its data, and what came of it.
+//! The request of a training without its data, and the documents of the resulting model and of the mistake
+//! curve.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -18,72 +19,72 @@ pub use super::train_result::{
     TrainingDocument, rename_bound,
 };
 
-/// What to train, and until when.
+/// The request of a training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrainSpec {
     /// The learner.
     pub learner: LearnerSpec,
-    /// When to stop.
+    /// The stopping conditions.
     pub stop: StopSpec,
-    /// Whether the mistake curve is kept.
+    /// Whether to keep the mistake curve.
     pub trace: bool,
-    /// The share of the examples that is held out.
+    /// The share of the examples to hold out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub holdout: Option<Share>,
-    /// The model that the training begins from, if not from the learner's own first hypothesis.
+    /// Initial model for a warm start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_start: Option<WarmStartSpec>,
-    /// Whether a perceptron learns in whole multiples of its learning rate. Requests that the
-    /// first releases accepted do not say so, and run as they did there.
+    /// Whether a perceptron learns in integer multiples of its learning rate. Stored requests of the first
+    /// releases lack this field and run as in those releases.
     #[serde(default)]
     pub in_units: bool,
 }
 
-/// A model that a training begins from.
+/// The initial model of a warm start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WarmStartSpec {
     /// The model.
     pub model: ModelId,
 }
 
-/// A learner and its parameters, as the client gave them.
+/// A learner and its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LearnerSpec {
-    /// The learner's name, as the catalogue lists it.
+    /// Name of the learner in the catalogue.
     pub name: String,
-    /// Its parameters; those left out take their defaults.
+    /// Parameters of the learner. Missing parameters take their defaults.
     #[serde(default, deserialize_with = "super::bounded_json::object")]
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
 }
 
-/// When a training stops.
+/// The stopping conditions of a training.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct StopSpec {
-    /// The confidence c to stop at, between 0 and 1, without either. Of all runs started like this,
-    /// at most 1 - c claim c and are wrong. This is not the share among those that stopped.
+    /// The confidence c at which the training stops, strictly between 0 and 1. Of all runs started like this,
+    /// at most a share of 1 - c claims c and is wrong. This is not the share among the runs that stopped.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     pub confidence: Option<Share>,
-    /// The rule that judges it; `anytime` when absent.
+    /// The rule that measures the confidence; `anytime` when absent.
     pub rule: Option<StopRuleName>,
-    /// Passes over the data.
+    /// The largest number of passes over the data.
     #[schema(minimum = 1)]
     pub max_passes: Option<Positive>,
-    /// Failed tests of the hypothesis.
+    /// The largest number of mistakes of the current hypothesis.
     #[schema(minimum = 1)]
     pub max_mistakes: Option<Positive>,
-    /// Examples read.
+    /// The largest number of examples read.
     #[schema(minimum = 1)]
     pub max_examples: Option<Positive>,
-    /// Seconds of computing, those of interrupted attempts that it went on from included; 600 when
-    /// absent.
+    /// Time limit in seconds of computing; 600 when absent. The time of interrupted attempts counts if the
+    /// run resumed from them.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     pub max_seconds: Option<Seconds>,
 }
 
-/// A whole number from 1 to 2^53 - 1.
+/// An integer from 1 to 2^53 - 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u64")]
 pub struct Positive(u64);
@@ -115,7 +116,7 @@ impl PartialSchema for Positive {
 
 impl ToSchema for Positive {}
 
-/// A seed, from 0 to 2^53 - 1.
+/// A seed from 0 to 2^53 - 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "u64")]
 pub struct SeedNumber(u64);
@@ -139,7 +140,7 @@ impl TryFrom<u64> for SeedNumber {
     }
 }
 
-/// The schema of a whole number from `minimum` to 2^53 - 1.
+/// The schema of an integer from `minimum` to 2^53 - 1.
 fn whole_number(minimum: i64) -> RefOr<Schema> {
     ObjectBuilder::new()
         .schema_type(Type::Integer)
@@ -156,7 +157,7 @@ impl PartialSchema for SeedNumber {
 
 impl ToSchema for SeedNumber {}
 
-/// A number strictly between 0 and 1: a probability, or a part of a whole.
+/// A number strictly between 0 and 1: a probability or a part of a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64")]
 pub struct Share(f64);
@@ -172,7 +173,7 @@ impl TryFrom<f64> for Share {
     type Error = String;
 
     fn try_from(number: f64) -> Result<Self, String> {
-        // The doubt must be a number too: 1 - 1e-17 is 1.
+        // 1 - 1e-17 is rounded to 1 and rejected, because the error 1 - c must be positive.
         if number > 0.0 && number < 1.0 {
             Ok(Self(number))
         } else {
@@ -181,7 +182,7 @@ impl TryFrom<f64> for Share {
     }
 }
 
-/// A positive, finite number of seconds.
+/// A positive and finite number of seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64")]
 pub struct Seconds(f64);
@@ -205,21 +206,21 @@ impl TryFrom<f64> for Seconds {
     }
 }
 
-/// The rule that lets a run end before its data do.
+/// The rule that may end a run before the end of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopRuleName {
-    /// Holds for the run as a whole.
+    /// The confidence holds for the run as a whole.
     Anytime,
-    /// The paper's, which holds for one hypothesis fixed in advance.
+    /// The paper's rule. The confidence holds for one hypothesis fixed in advance.
     PerHypothesis,
-    /// Holds for the run as a whole, by the exact analysis of Directed Drift: for that learner, on
-    /// fresh uniform-positive examples, n at most 512.
+    /// The confidence holds for the run as a whole, by the exact analysis of Directed Drift. Only for this
+    /// learner, on fresh uniform-positive examples with n at most 512.
     Exact,
 }
 
 impl StopRuleName {
-    /// The rule.
+    /// The learner's rule with this name.
     pub fn rule(self) -> StopRule {
         match self {
             Self::Anytime => StopRule::Anytime,
@@ -229,55 +230,54 @@ impl StopRuleName {
     }
 }
 
-/// What a model keeps of its training besides what its record says.
+/// The part of a stored model that describes its training and its hypothesis.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ModelDocument {
-    /// The learner's parameters, defaults filled in.
+    /// Parameters of the learner, including defaults.
     #[schema(value_type = Object)]
     pub params: Map<String, Value>,
-    /// Of every random choice.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// The digest of the training data; null when they were generated.
+    /// The digest of the training data; null if they were generated.
     pub data_sha256: Option<String>,
     /// Examples read.
     pub examples: u64,
-    /// Tests of the current hypothesis that it failed.
+    /// Examples that the current hypothesis predicted wrongly.
     pub mistakes: u64,
     /// Mistakes that changed the hypothesis.
     pub updates: u64,
-    /// Passes begun.
+    /// Passes started.
     pub passes: u64,
-    /// Examples that were held out of the training; not there when none were.
+    /// Examples that were held out of the training; absent if none were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_out: Option<u64>,
-    /// The seeds of all data that the model and its ancestors learnt from: present where all of
-    /// these were generated, and no first hypothesis was given by a client.
+    /// The seeds of all data that trained this model and its ancestors. Present if all these data were
+    /// generated and no client gave an initial hypothesis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub data_seeds: Option<Vec<u64>>,
-    /// The model that the training began from, if not from the learner's own first hypothesis; it may
-    /// be gone.
+    /// The initial model of a warm start. The model may have been deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub warm_start: Option<ModelId>,
-    /// The names of the features, where the training data had names: not longer than 1 MiB together.
+    /// The names of the features, if the training data had names of at most 1 MiB together.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub features: Option<Vec<String>>,
-    /// The names of the labels -1 and +1, where the training data had names.
+    /// The names of the labels -1 and +1, if the training data had names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, value_type = Vec<String>, min_items = 2, max_items = 2)]
     pub classes: Option<[String; 2]>,
-    /// All that is needed to predict.
+    /// The hypothesis, with all data needed to predict.
     pub hypothesis: HypothesisDocument,
 }
 
-/// The mistake curve as it is stored and shown.
+/// The mistake curve of a training.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TraceDocument {
-    /// One in how many mistakes is kept.
+    /// The curve keeps one of every `stride` mistakes.
     pub stride: u64,
-    /// The curve, the end of the run last.
+    /// The points of the curve. The last point is the end of the run.
     pub points: Vec<TracePointDocument>,
 }
 

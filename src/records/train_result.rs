@@ -1,4 +1,4 @@
-//! The document of the result of a training, and the present names of earlier results.
+//! The document of the result of a training, including the conversion of results of earlier releases.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,52 +16,53 @@ use super::id::ModelId;
 pub struct TrainResult {
     /// The stored model.
     pub model: Option<ModelId>,
-    /// The answer; null when longer than 256 KiB: then fetch the model.
+    /// The hypothesis; null if it is longer than 256 KiB: then fetch the model.
     pub hypothesis: Option<HypothesisDocument>,
-    /// The place of `hypothesis` in the run. Absent in results of the first releases, which report the
-    /// last hypothesis of every learner except the pocket.
+    /// Whether `hypothesis` is the last or the best of the run. Absent in results of the first releases,
+    /// which report the last hypothesis of every learner except the pocket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub hypothesis_is: Option<HypothesisIs>,
-    /// The best hypothesis at the end of an earlier pass, if its errors are fewer than those of the answer.
-    /// Looked for at the end of each pass, or of every sixteenth where a pass has more than 2^20
-    /// values, by learners that decide an example in about n steps.
+    /// The best hypothesis at the end of an earlier pass, if it makes fewer errors than `hypothesis`.
+    /// Learners that decide an example in about n steps look for it at the end of each pass. If a pass has
+    /// more than 2^20 values, they look for it at the end of every sixteenth pass.
     #[serde(default)]
     pub best: Option<BestDocument>,
-    /// Examples that the current hypothesis got wrong.
+    /// Examples that the current hypothesis predicted wrongly.
     pub mistakes: u64,
     /// Mistakes that changed the hypothesis.
     pub updates: u64,
     /// Examples read, tested or consumed in a batch.
     pub examples: u64,
-    /// Passes begun, the clean one included.
+    /// Passes started, including the pass without a mistake.
     pub passes: u64,
     /// How and why the run ended.
     pub termination: TerminationDocument,
-    /// Errors of the hypothesis on the sample without the held-out examples, or on the part of a drawn
-    /// stream that was read. Null when the run was cancelled, or ended by time with examples that are not
-    /// in memory.
+    /// Errors of the hypothesis on the sample without the held-out examples. For a generated stream the
+    /// errors are counted on the part that was read. Null if the run was cancelled, or if a time limit ended
+    /// it and the examples are not in memory.
     pub training: Option<TrainingDocument>,
-    /// Errors on the examples that were held out; null when none were, or as for `training`.
+    /// Errors on the held-out examples. Null if none were held out, and in the cases where `training` is
+    /// null.
     pub holdout: Option<TrainingDocument>,
-    /// A theorem's bound and the verdict on the run.
+    /// The bound of a theorem and whether the run respects it.
     pub bound: Option<BoundDocument>,
-    /// Why there is no bound.
+    /// The reason why there is no bound.
     #[serde(default)]
     pub bound_detail: Option<String>,
-    /// The hidden target beside the hypothesis; generated data only.
+    /// The comparison of the hypothesis with the hidden target; for generated data only.
     pub target: Option<TargetDocument>,
     /// Seconds of computing, including interrupted attempts that the run resumed from.
     pub seconds: f64,
 }
 
-/// Which of the hypotheses of a run a result reports.
+/// The hypothesis of the run that a result reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HypothesisIs {
-    /// The last one.
+    /// The last hypothesis.
     Last,
-    /// The one of the fewest errors on the training examples that the learner saw.
+    /// The hypothesis with the fewest errors on the training examples that the learner saw.
     Best,
 }
 
@@ -70,11 +71,11 @@ pub enum HypothesisIs {
 pub struct BestDocument {
     /// Examples with a wrong prediction.
     pub errors: u64,
-    /// Of how many.
+    /// Number of counted examples.
     pub examples: u64,
     /// The pass at whose end the errors were counted, from 1.
     pub pass: u64,
-    /// The hypothesis; null when longer than 256 KiB.
+    /// The hypothesis; null if it is longer than 256 KiB.
     pub hypothesis: Option<HypothesisDocument>,
 }
 
@@ -83,30 +84,32 @@ pub struct BestDocument {
 pub struct TerminationDocument {
     /// `confident`, `converged`, `consistent`, `exhausted`, `limit` or `cancelled`.
     pub reason: String,
-    /// The confidence rule that was watched.
+    /// The confidence rule that was in use.
     pub rule: Option<String>,
-    /// The confidence c that the run ended at the target; null when nothing may be claimed. Of all
-    /// runs started like this, at most 1 - c claim c and are wrong. This is not the share among those
-    /// that stopped.
+    /// The confidence c that the run ended at the target; null if there is no claim. Of all runs started like
+    /// this, at most a share of 1 - c claims c and is wrong. This is not the share among the runs that
+    /// stopped.
     pub confidence: Option<f64>,
-    /// The paper's claim, right for one hypothesis fixed in advance; under `per-hypothesis` only.
+    /// The confidence of the paper, which is correct for one hypothesis fixed in advance; under
+    /// `per-hypothesis` only.
     pub per_hypothesis_confidence: Option<f64>,
     /// Consistent examples since the last mistake.
     pub run_length: Option<u64>,
     /// The run length at which the hypothesis would be accepted.
     pub threshold: Option<u64>,
-    /// The limit that was reached, a `stop` field or a parameter; and notes, parted by semicolons.
+    /// The limit that was reached, as a field of `stop` or a parameter, and further notes. Semicolons
+    /// separate them.
     pub detail: Option<String>,
-    /// Why no confidence is claimed, or why the rule's own claim is incomplete.
+    /// The reason why there is no claimed confidence, or why the claim of the rule is incomplete.
     pub confidence_detail: Option<String>,
 }
 
 /// Errors among examples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TrainingDocument {
-    /// Examples that the hypothesis gets wrong.
+    /// Examples with a wrong prediction.
     pub errors: u64,
-    /// Of how many.
+    /// Number of counted examples.
     pub examples: u64,
 }
 
@@ -119,22 +122,22 @@ impl From<Training> for TrainingDocument {
     }
 }
 
-/// A theorem's bound on the mistakes.
+/// The bound of a theorem on the mistakes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct BoundDocument {
     /// The author of the theorem.
     pub theorem: String,
-    /// The bound; null where `detail` says why.
+    /// The bound; null for the reason in `detail`.
     #[serde(alias = "value")]
     pub mistakes_at_most: Option<f64>,
     /// The binary logarithm of a bound beyond the range of a JSON number.
     #[serde(alias = "log2_value")]
     pub log2_mistakes_at_most: Option<f64>,
-    /// Whether the mistakes of the run respect it; null when an assumption is not met or there is no
+    /// Whether the mistakes of the run respect the bound. Null if an assumption is not met or there is no
     /// number.
     #[serde(alias = "holds")]
     pub respected: Option<bool>,
-    /// Why there is no verdict or no number.
+    /// The reason why there is no verdict or no number.
     pub detail: Option<String>,
 }
 
@@ -180,18 +183,18 @@ pub fn rename_bound(result: &mut Value) {
     }
 }
 
-/// The hidden target of generated data beside the hypothesis (of a linear one, the signs of its
-/// weights).
+/// The comparison of the hypothesis with the hidden target of generated data. The signs of a linear
+/// hypothesis are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct TargetDocument {
-    /// Whether they are the same.
+    /// Whether both are equal.
     pub recovered: bool,
-    /// In how many coordinates they differ.
+    /// The number of coordinates in which they differ.
     pub distance: u64,
 }
 
 impl TrainResult {
-    /// The document of an outcome; `hypothesis` is left out when too long to be shown inline.
+    /// Makes the document of an outcome. `hypothesis` is `None` if it is too long for the result.
     pub fn new(
         outcome: &Outcome,
         model: ModelId,

@@ -1,8 +1,8 @@
-//! Learners' parameters as a request writes them: a decimal is read digit by digit, where a double
-//! would round the decimal.
+//! Parameters of learners as a request writes them. Decimals are read digit by digit, because a double would
+//! round them.
 //!
-//! Stored requests are not read here. There a number stands for a double, as before
-//! decimals were read.
+//! Stored requests are not read here. In stored requests a number still means a double, as in releases
+//! without decimals.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ struct WrittenLearner {
     params: Map<String, Value>,
 }
 
-/// Reads a learner and the parameters.
+/// Reads a learner and its parameters.
 ///
 /// # Errors
 /// As for a [`LearnerSpec`].
@@ -29,10 +29,10 @@ pub fn learner<'de, D: Deserializer<'de>>(deserializer: D) -> Result<LearnerSpec
     Ok(LearnerSpec { name, params })
 }
 
-/// Reads the fields of a grid, each with the values.
+/// Reads the fields of a grid and their values.
 ///
 /// # Errors
-/// When the value is not an object, or too large.
+/// The value is not an object or is too large.
 pub fn over<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Value>, D::Error> {
     bounded_json::object_of_decimals(deserializer, |field| {
         is_factor(field.strip_prefix("learner.params.")?)
@@ -43,7 +43,7 @@ fn params<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Map<String, Valu
     bounded_json::object_of_decimals(deserializer, is_factor)
 }
 
-/// Whether a decimal parameter is a factor.
+/// Whether a decimal parameter is a factor; `None` if the parameter is not a decimal.
 fn is_factor(name: &str) -> Option<bool> {
     match name {
         "alpha" => Some(true),
@@ -89,7 +89,7 @@ mod tests {
                 r#"{"theta": 0.10000000000000001}"#,
                 json!({"theta": "0.10000000000000001"}),
             ),
-            // No decimals: refused later, as they are.
+            // These values are not decimals. They stay unchanged here, and a later check rejects them.
             (
                 r#"{"alpha": -1.7, "theta": [1]}"#,
                 json!({"alpha": -1.7, "theta": [1]}),
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(Value::from(request.over), expected);
     }
 
-    /// The type itself reads stored documents, and the numbers stay.
+    /// `LearnerSpec` reads stored documents, and their numbers stay doubles.
     #[test]
     fn a_stored_number_stands_for_its_double() {
         let stored = json!({"name": "winnow", "params": {"alpha": 1.7}});

@@ -1,4 +1,4 @@
-//! A server on the loopback address that answers as it is told and keeps what it was asked.
+//! A test server on the loopback address, which sends prepared responses and records the requests.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,29 +12,29 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-/// What the receiver does with one request.
+/// The response to one request.
 #[derive(Clone)]
 pub enum Answer {
-    /// Writes this, and closes.
+    /// Sends this text and closes the connection.
     Text(String),
-    /// Closes without a word.
+    /// Closes the connection without a response.
     Close,
-    /// Says nothing as long as it lives.
+    /// Sends nothing and keeps the connection open.
     Silence,
 }
 
 impl Answer {
-    /// An answer of this status, without a body.
+    /// A response with this status and no body.
     pub fn status(line: &str) -> Self {
         Self::Text(format!("HTTP/1.1 {line}\r\ncontent-length: 0\r\n\r\n"))
     }
 }
 
-/// One request as it came over the wire.
+/// One request as received.
 #[derive(Debug)]
 pub struct Received {
     pub line: String,
-    /// Names in lower case.
+    /// Names are in lower case.
     pub headers: Vec<(String, String)>,
     pub body: String,
 }
@@ -49,7 +49,7 @@ impl Received {
     }
 }
 
-/// The server. It ends when it is dropped.
+/// The server. It stops when it is dropped.
 pub struct Receiver {
     pub address: SocketAddr,
     requests: mpsc::UnboundedReceiver<Received>,
@@ -63,12 +63,12 @@ impl Drop for Receiver {
 }
 
 impl Receiver {
-    /// A server of plain HTTP with these answers, one a connection.
+    /// Starts a plain HTTP server that gives one of these responses per connection.
     pub async fn plain(answers: Vec<Answer>) -> Self {
         Self::start(answers, None).await
     }
 
-    /// The same over TLS.
+    /// Starts the same server over TLS.
     pub async fn encrypted(answers: Vec<Answer>, acceptor: TlsAcceptor) -> Self {
         Self::start(answers, Some(acceptor)).await
     }
@@ -83,7 +83,7 @@ impl Receiver {
                 let (stream, _) = listener.accept().await.unwrap();
                 let stream = match &acceptor {
                     None => Stream::new(stream),
-                    // A client that trusts nobody ends the handshake.
+                    // A client that does not trust the certificate ends the handshake.
                     Some(acceptor) => match acceptor.accept(stream).await {
                         Ok(stream) => Stream::new(stream),
                         Err(_) => continue,
@@ -91,7 +91,7 @@ impl Receiver {
                 };
                 silent.extend(stream.serve(answer, &sender).await);
             }
-            // What comes after the last answer is refused, as from a server that went away.
+            // Connections after the last response are refused, as by a server that has stopped.
             drop(listener);
             std::future::pending::<()>().await;
         });
@@ -102,7 +102,7 @@ impl Receiver {
         }
     }
 
-    /// The next request that came whole.
+    /// The next complete request.
     pub async fn request(&mut self) -> Received {
         self.requests.recv().await.expect("a request")
     }
@@ -112,7 +112,7 @@ trait Both: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<S: AsyncRead + AsyncWrite + Send + Unpin> Both for S {}
 
-/// A connection, encrypted or not.
+/// A plain or encrypted connection.
 struct Stream(Box<dyn Both>);
 
 impl Stream {
@@ -120,7 +120,7 @@ impl Stream {
         Self(Box::new(stream))
     }
 
-    /// Reads a request and answers; gives itself back where it is to stay open.
+    /// Reads a request and sends the response. Returns the connection if it must stay open.
     async fn serve(
         mut self,
         answer: Answer,
@@ -171,7 +171,7 @@ impl Stream {
     }
 }
 
-/// A certificate of its own making for this name, and what serves it.
+/// A self-signed certificate for this name, and an acceptor that serves it.
 pub fn self_made(name: &str) -> (TlsAcceptor, CertificateDer<'static>) {
     let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
     let certificate = made.cert.der().clone();

@@ -1,31 +1,32 @@
-//! Where a value lies on an axis, and where its ticks are.
+//! Axes: the range of values, the pixel of each value, and the ticks.
 
 use super::super::outcome::Scale;
 use super::words::number;
 
-/// How many ticks an axis should have.
+/// The intended number of ticks of an axis.
 const TICKS: f64 = 7.0;
 
-/// By which factor a curve of theory may widen a logarithmic axis, and by which share of what was
-/// measured an even one.
+/// Limits of the widening of an axis by theory curves: a factor on a logarithmic axis, and a share of the
+/// measured range on a linear axis.
 const WIDENED_FACTOR: f64 = 10.0;
 const WIDENED_SHARE: f64 = 0.5;
 
-/// The logarithms that an axis may reach: what is shown is finite and not 0.
+/// The largest absolute value of a decimal logarithm on an axis. The values shown then stay finite and above
+/// 0.
 const DECADES_MAX: f64 = 300.0;
 
-/// What an axis reaches from, to, and in which pixels.
+/// The range of values of an axis and the range of its pixels.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
     scale: Scale,
-    /// Values, or their decimal logarithms.
+    /// The ends of the range: values on a linear axis, decimal logarithms on a logarithmic axis.
     from: f64,
     to: f64,
     pixels: (f64, f64),
 }
 
 impl Extent {
-    /// An axis on which all that was measured has its place, and of theory what is near.
+    /// Makes an axis that contains all measured values. Theory values widen the axis up to a limit.
     pub fn new(
         scale: Scale,
         measured: impl Iterator<Item = f64>,
@@ -66,7 +67,7 @@ impl Extent {
         }
     }
 
-    /// Where a value is drawn. On a logarithmic axis 0 lies at its beginning.
+    /// Pixel of a value. On a logarithmic axis the value 0 lies at the beginning.
     pub fn pixel(&self, value: f64) -> f64 {
         let place = match self.scale {
             Scale::Linear => value,
@@ -77,11 +78,11 @@ impl Extent {
         };
         let (start, end) = self.pixels;
         let pixel = start + (end - start) * ((place - self.from) / (self.to - self.from));
-        // Far outside is outside; a number that long would only make the picture long.
+        // A pixel far outside the frame is invisible, and longer numbers would only enlarge the file.
         pixel.clamp(-1e6, 1e6)
     }
 
-    /// The values that have a tick, with their texts.
+    /// The values with a tick and the texts of the ticks.
     pub fn ticks(&self) -> Vec<(f64, String)> {
         match self.scale {
             Scale::Linear => self.even_ticks(),
@@ -100,7 +101,7 @@ impl Extent {
     fn factor_ticks(&self) -> Vec<(f64, String)> {
         let decades = self.to - self.from;
         let every = libm::ceil(decades / TICKS).max(1.0);
-        // Few decades have ticks between.
+        // An axis of few decades gets further ticks between the powers of ten.
         let digits: &[f64] = if decades < 1.5 {
             &[1.0, 2.0, 3.0, 4.0, 5.0, 7.0]
         } else if decades < 3.5 {
@@ -124,7 +125,7 @@ impl Extent {
     }
 }
 
-/// The smallest and the largest.
+/// The smallest and the largest value; `None` without values.
 fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     values.fold(None, |ends, value| {
         let (low, high) = ends.unwrap_or((value, value));
@@ -132,7 +133,8 @@ fn ends(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     })
 }
 
-/// From 0 where that is not far, and up to a whole number of half steps.
+/// Rounds a linear range outwards to multiples of half a step. The range starts at 0 if its lower end is
+/// positive and below half its upper end.
 fn even(from: f64, to: f64) -> (f64, f64) {
     let from = if from > 0.0 && from < 0.5 * to {
         0.0
@@ -151,7 +153,7 @@ fn even(from: f64, to: f64) -> (f64, f64) {
     )
 }
 
-/// The decimal logarithms, with some room at both ends.
+/// The decimal logarithms of a range with a margin at both ends.
 fn by_factors(from: f64, to: f64) -> (f64, f64) {
     let from = libm::log10(from).clamp(-DECADES_MAX, DECADES_MAX);
     let to = libm::log10(to).clamp(-DECADES_MAX, DECADES_MAX);
@@ -159,7 +161,7 @@ fn by_factors(from: f64, to: f64) -> (f64, f64) {
     (from - room, to + room)
 }
 
-/// A step of 1, 2 or 5 times a power of ten that makes about [`TICKS`] of a width.
+/// The step that divides a width into about [`TICKS`] pieces: 1, 2 or 5 times a power of ten.
 fn step(width: f64) -> f64 {
     let rough = width / TICKS;
     let power = libm::pow(10.0, libm::floor(libm::log10(rough)));

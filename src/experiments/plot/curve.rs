@@ -1,12 +1,13 @@
-//! Curves in pixels: thinned without changing their shape, clipped to the frame, written.
+//! Curves in pixels: thinned without a visible change, clipped to the frame, and written as SVG.
 
 use std::fmt::Write;
 
-/// A place, in pixels.
+/// A position, in pixels.
 type Place = (f64, f64);
 
-/// The same curve to the eye with at most four places a column of pixels: those with which the
-/// curve enters and leaves it, the highest and the lowest.
+/// Thins a curve without a visible change.
+///
+/// At most four points remain per column of pixels: the first, the last, the highest and the lowest.
 pub fn thinned(places: impl Iterator<Item = Place>) -> Vec<Place> {
     let mut kept: Vec<Place> = Vec::new();
     let mut column: Vec<Place> = Vec::new();
@@ -28,7 +29,7 @@ pub fn thinned(places: impl Iterator<Item = Place>) -> Vec<Place> {
     kept
 }
 
-/// Moves what matters of a column.
+/// Moves the first, last, highest and lowest point of a column to `kept` and clears the column.
 fn keep(kept: &mut Vec<Place>, column: &mut Vec<Place>) {
     let extreme = |is_better: fn(f64, f64) -> bool| {
         let better = |best: usize, at: usize| match is_better(column[at].1, column[best].1) {
@@ -51,7 +52,7 @@ fn keep(kept: &mut Vec<Place>, column: &mut Vec<Place>) {
     column.clear();
 }
 
-/// The pieces of a curve that lie within the rectangle between two corners.
+/// The pieces of a curve that lie inside the rectangle between two corners.
 pub fn clipped(places: &[Place], least: Place, most: Place) -> Vec<Vec<Place>> {
     let mut pieces: Vec<Vec<Place>> = Vec::new();
     for ends in places.windows(2) {
@@ -66,11 +67,12 @@ pub fn clipped(places: &[Place], least: Place, most: Place) -> Vec<Vec<Place>> {
     pieces
 }
 
-/// The part of a segment that lies within the rectangle.
+/// The part of a segment that lies inside the rectangle.
 fn within(from: Place, to: Place, least: Place, most: Place) -> Option<(Place, Place)> {
     let (mut enters, mut leaves) = (0.0_f64, 1.0_f64);
     let step = (to.0 - from.0, to.1 - from.1);
-    // Of each side: how fast the segment goes out there, and how far away it begins.
+    // For each side: the speed of the segment towards this side, and the distance of its start from this
+    // side.
     let sides = [
         (-step.0, from.0 - least.0),
         (step.0, most.0 - from.0),
@@ -91,7 +93,7 @@ fn within(from: Place, to: Place, least: Place, most: Place) -> Option<(Place, P
     if enters > leaves {
         return None;
     }
-    // An end that is inside stays exactly as it is, so that pieces join.
+    // An end inside the rectangle must stay exactly the same, so that adjacent pieces join.
     let at = |share: f64| match share {
         0.0 => from,
         1.0 => to,
@@ -100,7 +102,7 @@ fn within(from: Place, to: Place, least: Place, most: Place) -> Option<(Place, P
     Some((at(enters), at(leaves)))
 }
 
-/// Writes a line through the places; nothing of fewer than two.
+/// Writes a line through the points. A line needs at least two points, so nothing is written for fewer.
 pub fn write(svg: &mut String, places: &[Place], attributes: &str) {
     if places.len() < 2 {
         return;
@@ -108,7 +110,7 @@ pub fn write(svg: &mut String, places: &[Place], attributes: &str) {
     svg.push_str("<polyline points=\"");
     for (at, (x, y)) in places.iter().enumerate() {
         let space = if at > 0 { " " } else { "" };
-        // Writing to a string does not fail.
+        // `write!` into a `String` cannot fail.
         let _ = write!(svg, "{space}{x:.2},{y:.2}");
     }
     let _ = writeln!(svg, "\" fill=\"none\"{attributes}/>");

@@ -1,16 +1,17 @@
-//! How series, curves and marks look: told apart without colour, by shape and dash.
+//! The colours, shapes and dashes of series, curves and marks. Shapes and dashes distinguish them without
+//! colour.
 
 use std::fmt::Write;
 
-/// Colours that people who are blind to some of them tell apart (Okabe and Ito, 2008), the dark ones.
+/// Dark colours after the palette of Okabe and Ito (2008), which colour-blind readers can distinguish.
 const COLOURS: [&str; 6] = [
     "#000000", "#0072b2", "#d55e00", "#007a5a", "#a0527d", "#7a6a00",
 ];
 
-/// Shapes, the filled ones first.
+/// Number of marker shapes. Series use the filled shapes first.
 const SHAPES: usize = 5;
 
-/// The dashes of theory.
+/// The dashes of theory curves.
 const DASHES: [&str; 8] = [
     "7 4",
     "2 3",
@@ -29,12 +30,12 @@ const MARKS: [&str; 3] = [
     " stroke=\"#444\" stroke-width=\"1.5\" stroke-dasharray=\"4 4\"",
 ];
 
-/// How the `at`-th mark looks.
+/// Line attributes of the `at`-th mark.
 pub fn mark(at: usize) -> &'static str {
     MARKS[at % MARKS.len()]
 }
 
-/// How a series or a curve looks.
+/// The look of a series or of a curve.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     colour: &'static str,
@@ -54,7 +55,7 @@ impl Look {
         }
     }
 
-    /// The look of the `at`-th curve: in the colour of the series that it stands beside.
+    /// The look of the `at`-th curve, in the colour of the series `beside`.
     pub fn of_theory(at: usize, beside: Option<usize>) -> Self {
         let like = Self::of_series(beside.unwrap_or(0));
         Self {
@@ -63,12 +64,12 @@ impl Look {
         }
     }
 
-    /// Attributes of a thin line.
+    /// Attributes of a thin line, for intervals.
     pub fn stroke(&self) -> String {
         format!(" stroke=\"{}\"", self.colour)
     }
 
-    /// Attributes of the curve itself.
+    /// Attributes of the line of the series or curve.
     pub fn line(&self) -> String {
         match self.dashes {
             None => format!(" stroke=\"{}\" stroke-width=\"1.2\"", self.colour),
@@ -79,14 +80,14 @@ impl Look {
         }
     }
 
-    /// Draws the marker around a place.
+    /// Draws the marker around a position.
     pub fn marker(&self, svg: &mut String, (x, y): (f64, f64)) {
         let fill = if self.is_filled { self.colour } else { "#fff" };
         let paint = format!(
             "fill=\"{fill}\" stroke=\"{}\" stroke-width=\"1.5\"",
             self.colour
         );
-        // Corners around the middle; a circle has none.
+        // The corners relative to the centre. A circle has none.
         let corners: &[(f64, f64)] = match self.shape {
             1 => &[(-4.0, -4.0), (4.0, -4.0), (4.0, 4.0), (-4.0, 4.0)],
             2 => &[(0.0, -5.5), (5.0, 3.5), (-5.0, 3.5)],
@@ -100,7 +101,7 @@ impl Look {
                 return;
             }
         };
-        // Writing to a string does not fail.
+        // `write!` into a `String` cannot fail.
         let _ = write!(
             svg,
             "<path class=\"point\" transform=\"translate({x:.2} {y:.2})\" d=\"M"

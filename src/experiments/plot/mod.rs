@@ -1,9 +1,9 @@
-//! A chart as a picture: SVG, written by hand, the same bytes for the same chart.
+//! Drawing of a chart as SVG text. The same chart always gives the same bytes.
 //!
-//! It is read in black and white as well: series differ by the shape of their markers, curves of
-//! theory by their dashes. Who does not see it gets title and description in words. It has no
-//! script and no style sheet, refers to nothing outside itself, and its size is bounded by its pixels
-//! and its points, however long a curve is.
+//! The picture is readable in black and white: series differ in the shape of their markers, and theory curves
+//! differ in their dashes. A title and a description in words serve readers who cannot see the picture. The
+//! SVG has no script, no style sheet and no reference to other files. Its size is bounded by the number of
+//! pixels and of points, however long a curve is.
 
 mod axis;
 mod curve;
@@ -16,24 +16,24 @@ use super::outcome::{Chart, Point};
 use axis::Extent;
 use marker::Look;
 
-/// The width of the picture, in pixels.
+/// Width of the picture, in pixels.
 const WIDTH: f64 = 960.0;
-/// Its least height.
+/// Smallest height of the picture, in pixels.
 const HEIGHT: f64 = 560.0;
-/// Where the frame begins from the left, and from above.
+/// Left and upper edge of the frame, in pixels.
 const LEFT: f64 = 78.0;
 const TOP: f64 = 52.0;
-/// Where the frame ends; the legend stands to its right.
+/// Right and lower edge of the frame, in pixels. The legend stands to the right of the frame.
 const RIGHT: f64 = 640.0;
 const BOTTOM: f64 = 480.0;
-/// The height of a line of text.
+/// Height of a line of text, in pixels.
 const LINE: f64 = 18.0;
-/// A series of more points than this is a line without markers.
+/// A series with more points is drawn as a line without markers.
 const MARKERS_MAX: usize = 100;
-/// The length of a line of a note.
+/// Length of a line of a note, in characters.
 const NOTE_CHARACTERS: usize = 130;
 
-/// The frame that everything measured is drawn within.
+/// The frame around the measured values: the value ranges of both axes and their pixels.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
     x: Extent,
@@ -66,13 +66,13 @@ impl Frame {
         }
     }
 
-    /// Where a value is drawn, in pixels; what lies outside is, too.
+    /// Position of a value, in pixels. A value outside the ranges gets a position outside the frame.
     fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {
         (self.x.pixel(x), self.y.pixel(y))
     }
 }
 
-/// The picture of a chart.
+/// Draws a chart as SVG.
 pub fn picture(chart: &Chart) -> String {
     let legend = chart.series.len() + chart.theory.len() + chart.marks.len();
     let notes: Vec<&str> = chart
@@ -109,7 +109,7 @@ pub fn picture(chart: &Chart) -> String {
     svg
 }
 
-/// Where a text begins, and how it looks.
+/// Start and look of a text.
 struct Text {
     x: f64,
     y: f64,
@@ -129,7 +129,7 @@ impl Text {
     fn write(&self, svg: &mut String, text: &str) {
         let Self { x, y, attributes } = self;
         let text = escaped(text);
-        // Writing to a string does not fail.
+        // `writeln!` into a `String` cannot fail.
         let _ = writeln!(
             svg,
             "<text x=\"{x:.1}\" y=\"{y:.1}\"{attributes}>{text}</text>"
@@ -137,7 +137,8 @@ impl Text {
     }
 }
 
-/// A text as it stands in XML. What XML has no place for is left out.
+/// Escapes a text for XML. Control characters become spaces, and U+FFFE and U+FFFF are dropped, because XML
+/// forbids them.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {
@@ -154,7 +155,7 @@ fn escaped(text: &str) -> String {
     safe
 }
 
-/// The frame, its ticks, and what the axes show.
+/// Draws the frame, the ticks and the titles of the axes.
 fn axes(svg: &mut String, chart: &Chart, frame: &Frame) {
     let (width, height) = (RIGHT - LEFT, BOTTOM - TOP);
     let _ = writeln!(
@@ -197,7 +198,7 @@ fn line(svg: &mut String, from: (f64, f64), to: (f64, f64), attributes: &str) {
     );
 }
 
-/// The places that mean something, as lines from top to bottom.
+/// Draws the marks as vertical lines from the top of the frame to the bottom.
 fn marks(svg: &mut String, chart: &Chart, frame: &Frame) {
     for (at, mark) in chart.marks.iter().enumerate() {
         let x = frame.x.pixel(mark.x);
@@ -205,7 +206,7 @@ fn marks(svg: &mut String, chart: &Chart, frame: &Frame) {
     }
 }
 
-/// The curves of theory, dashed, as far as the frame reaches.
+/// Draws the theory curves with dashes and clips them at the frame.
 fn theory(svg: &mut String, chart: &Chart, frame: &Frame) {
     for (at, theory) in chart.theory.iter().enumerate() {
         let look = Look::of_theory(at, theory.beside);
@@ -219,8 +220,9 @@ fn theory(svg: &mut String, chart: &Chart, frame: &Frame) {
     }
 }
 
-/// What was measured: at each point its interval and its marker, and a thin line through them unless
-/// theory draws one.
+/// Draws the measured series: an interval and a marker at each point.
+///
+/// A thin line joins the points unless a theory curve goes through them.
 fn series(svg: &mut String, chart: &Chart, frame: &Frame) {
     for (at, series) in chart.series.iter().enumerate() {
         let look = Look::of_series(at);
@@ -241,12 +243,13 @@ fn series(svg: &mut String, chart: &Chart, frame: &Frame) {
     }
 }
 
-/// Whether a curve of theory goes through the points of the series of that number.
+/// Whether a theory curve goes through the points of the series with this index.
 fn has_theory(chart: &Chart, at: usize) -> bool {
     chart.theory.iter().any(|curve| curve.beside == Some(at))
 }
 
-/// The interval of a point; an arrow upwards where only its lower end is known.
+/// Draws the interval of a point. If a limit ended some of the runs, an arrow upwards stands in place of the
+/// upper end.
 fn interval(svg: &mut String, frame: &Frame, point: &Point, look: &Look) {
     let stroke = look.stroke();
     let (x, y) = frame.at((point.x, point.y));
@@ -269,7 +272,7 @@ fn interval(svg: &mut String, frame: &Frame, point: &Point, look: &Look) {
     }
 }
 
-/// What each marker and each dash stands for.
+/// Draws the legend of markers and dashes.
 fn legends(svg: &mut String, chart: &Chart) {
     let (left, right) = (RIGHT + 18.0, RIGHT + 50.0);
     let mut y = TOP + 8.0;

@@ -1,4 +1,5 @@
-//! The pictures: well-formed, within their frames, readable without colour and without eyes.
+//! Tests of the pictures: well-formed XML, drawings inside the frame, and legibility without colour and
+//! without sight.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +10,7 @@ use quick_xml::events::{BytesStart, Event};
 use super::super::outcome::{Axis, Chart, Curve, Mark, Point, Scale, Series};
 use super::*;
 
-/// An element: its name, its attributes, and its text.
+/// An XML element with its name, attributes and text.
 #[derive(Debug)]
 struct Element {
     name: String,
@@ -42,7 +43,7 @@ impl Element {
         number.unwrap_or_else(|_| panic!("{name} of {self:?}"))
     }
 
-    /// Every place that it is drawn at.
+    /// All positions at which the element is drawn.
     fn places(&self) -> Vec<(f64, f64)> {
         let pair = |pair: &str, by| {
             let (x, y) = pair.split_once(by).expect("two numbers");
@@ -68,7 +69,7 @@ impl Element {
     }
 }
 
-/// Every element of a document, which is refused unless it is well-formed.
+/// Parses all elements of a document and panics unless the document is well-formed.
 fn elements(svg: &str) -> Vec<Element> {
     let mut reader = Reader::from_str(svg);
     let (mut open, mut all) = (Vec::new(), Vec::new());
@@ -149,7 +150,7 @@ fn chart() -> Chart {
     }
 }
 
-/// That everything measured, and every curve and mark, lies within the frame.
+/// Asserts that all measured points, curves and marks lie inside the frame.
 #[track_caller]
 fn assert_within(all: &[Element]) {
     let legend = RIGHT + 1.0;
@@ -172,7 +173,7 @@ fn a_picture_is_well_formed_and_all_is_within_its_frame() {
     let all = elements(&picture(&chart));
     assert_within(&all);
     let markers = all.iter().filter(|one| one.get("class") == Some("point"));
-    // Five points, and a marker each in the legend.
+    // Five points, and one marker per series in the legend.
     assert_eq!(markers.count(), 5 + 2);
     let names: BTreeSet<&str> = all.iter().map(|one| one.name.as_str()).collect();
     let known = [
@@ -214,7 +215,7 @@ fn nothing_is_told_apart_by_colour_alone() {
     let shape = |at| {
         let mut svg = String::new();
         Look::of_series(at).marker(&mut svg, (0.0, 0.0));
-        // Without its colour.
+        // The marker without its colour.
         let colour = svg
             .split("stroke=\"")
             .nth(1)
@@ -227,7 +228,7 @@ fn nothing_is_told_apart_by_colour_alone() {
     let dashed = all
         .iter()
         .filter(|one| one.get("stroke-dasharray").is_some());
-    // The curve and the mark, each with its line in the legend.
+    // The curve and the mark, and the line of each in the legend.
     assert_eq!(dashed.count(), 4);
 }
 

@@ -1,14 +1,14 @@
-//! A chart in words, for those who hear it, and numbers as people write them.
+//! A chart in words for screen readers, and the notation of numbers in pictures.
 
 use std::fmt::Write;
 
 use super::super::outcome::{Axis, Chart, Point};
 
-/// A series of more points is told by some of them.
+/// The description of a longer series leaves out points at regular steps.
 const POINTS_TOLD_MAX: usize = 40;
 
 impl Axis {
-    /// What stands beside the axis.
+    /// The title beside the axis: the label and the unit.
     pub fn title(&self) -> String {
         if self.unit.is_empty() {
             self.label.clone()
@@ -18,7 +18,7 @@ impl Axis {
     }
 }
 
-/// A number with four digits that matter; powers of ten where it is far from 1.
+/// Writes a number with four significant digits. Values far from 1 use powers of ten.
 pub fn number(value: f64) -> String {
     let magnitude = value.abs();
     if value == 0.0 || (1e-3..1e5).contains(&magnitude) {
@@ -36,14 +36,14 @@ pub fn number(value: f64) -> String {
     format!("{digits}e{power}")
 }
 
-/// The chart in sentences, its numbers included.
+/// Describes a chart in sentences with numbers.
 pub fn description(chart: &Chart) -> String {
     let mut text = format!(
         "From left to right: {}. Upwards: {}.",
         chart.x.title(),
         chart.y.title()
     );
-    // Writing to a string does not fail.
+    // `write!` into a `String` cannot fail.
     for series in &chart.series {
         let count = series.points.len();
         let _ = write!(text, " Measured, {}, {count} points:", series.label);
@@ -76,7 +76,7 @@ pub fn description(chart: &Chart) -> String {
     text
 }
 
-/// A point in words.
+/// Describes a point in words.
 fn spoken(point: &Point) -> String {
     let at_least = if point.censored > 0 { "at least " } else { "" };
     let value = format!("{at_least}{} at {}", number(point.y), number(point.x));
@@ -88,7 +88,8 @@ fn spoken(point: &Point) -> String {
     }
 }
 
-/// The lines of a text, none longer than so many characters unless a word is.
+/// Splits a text at spaces into lines of at most `characters` characters. Only a longer word makes a longer
+/// line.
 pub fn wrapped(text: &str, characters: usize) -> Vec<&str> {
     let mut lines = Vec::new();
     let (mut start, mut end) = (0, 0);

@@ -1,6 +1,6 @@
-//! Whole rows of bits, and runs of bits inside a dense row.
+//! Bits in bulk: whole rows of bits, and runs of bits inside a dense row.
 //!
-//! The rules are those of single values. The cost is per word, not per value.
+//! The rules are the same as for single values. The cost is per word instead of per value.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use crate::formats::rows::words_of;
 use super::{SampleBuilder, check_n};
 
 impl SampleBuilder {
-    /// Gives the whole row as a bit string.
+    /// Sets the whole row from a bit string.
     ///
-    /// Answers the position of the bit that made the data real, if one did.
+    /// Returns the position of the bit that made the data real, if there is one.
     ///
     /// # Errors
-    /// The fault and the position (from 0) in the text of what is wrong.
+    /// The fault and its position (from 0) in the text.
     pub(in crate::formats) fn bits(
         &mut self,
         text: &[u8],
@@ -45,10 +45,10 @@ impl SampleBuilder {
         Ok(None)
     }
 
-    /// Gives a whole row of a fixed n as packed words, and ends it.
+    /// Sets the whole row from packed words and ends the row. The number of features must be fixed.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When a limit is exceeded.
     pub(in crate::formats) fn packed_row(
         &mut self,
         words: &[u64],
@@ -70,11 +70,10 @@ impl SampleBuilder {
         Ok(())
     }
 
-    /// Gives the next `count` values of a dense row of a fixed n, all 0. Answers whether they made
-    /// the data real.
+    /// Adds `count` zeros to a dense row with a fixed n. Returns whether the zeros made the data real.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When the zeros must not make the data real, or when a limit is exceeded.
     pub(in crate::formats) fn zeros(&mut self, count: usize) -> Result<bool, Fault> {
         debug_assert!(!self.sparse && self.row.filled + count <= self.n);
         if count == 0 {
@@ -87,7 +86,7 @@ impl SampleBuilder {
         }
         self.row.filled += count;
         if self.packed() {
-            // The bits of a row not yet written are 0.
+            // The unwritten bits of a row are 0.
             self.zero_seen = true;
             self.row.ones.resize(words_for(self.n), 0);
         } else {
@@ -96,11 +95,11 @@ impl SampleBuilder {
         Ok(turns_real)
     }
 
-    /// Gives the next values of a dense row of a fixed n as the bits of `features` in `words`.
-    /// Answers whether they made the data real.
+    /// Adds the bits of `features` in `words` as the next values of a dense row with a fixed n. Returns
+    /// whether these bits made the data real.
     ///
     /// # Errors
-    /// When a limit is passed.
+    /// When the bits must not make the data real, or when a limit is exceeded.
     pub(in crate::formats) fn bits_at(
         &mut self,
         words: &[u64],

@@ -1,11 +1,11 @@
-//! ARFF.
+//! Tests of ARFF.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
 
-/// Two nominal attributes, a number and a class.
+/// Header with two nominal attributes, a number and a class.
 const HEAD: &str = "% a comment\n@RELATION 'any thing'\n\n@attribute colour {red, 'dark blue', \
                     \"it's\"}\n@Attribute only {x} % one\n@attribute size REAL\n@attribute class \
                     {yes,no}\n@DATA\n";
@@ -21,7 +21,7 @@ fn labelled_by(labels: LabelsColumn) -> Options {
     }
 }
 
-/// The kind, line and column of what is wrong.
+/// Returns the kind and the place of the fault of a body.
 fn fault(body: &str, options: &Options) -> (FormatErrorKind, Option<Place>) {
     let parsed = parse(Format::Arff, body.as_bytes(), options);
     let error = parsed.map(|parsed| parsed.data).expect_err(body);
@@ -115,7 +115,7 @@ proptest! {
         let read = |text: &str| parse(Format::Arff, text.as_bytes(), &options);
         let (mut dense, mut sparse) = (read(&dense), read(&sparse));
         for parsed in [&mut dense, &mut sparse].into_iter().flatten() {
-            // The columns of a row differ with its spelling.
+            // Dense and sparse spellings of a row have different columns.
             parsed.first_real = None;
         }
         prop_assert_eq!(dense, sparse);
@@ -135,7 +135,7 @@ fn numbers_are_read_as_they_are() {
     assert_eq!(labels(&parsed.data), "10");
     assert_eq!(parsed.zero_bit_value, -1.0);
     assert_eq!(parsed.class_names, None);
-    // What is left out is 0, which with -1 and 1 makes three values; and so does a nominal one.
+    // An omitted value is 0, a third value beside -1 and 1. A nominal attribute adds zeros too.
     let parsed = read(Format::Arff, &format!("{signed}{{0 1}}\n")).expect("good");
     assert_eq!(
         rows(&parsed.data),

@@ -1,8 +1,8 @@
-//! `.npy` and octets.
+//! Tests of `.npy` and octets.
 
 use super::*;
 
-/// A `.npy` file with this dictionary as it stands, and these bytes.
+/// Makes a `.npy` file from the exact dictionary text and the bytes of the values.
 fn npy_of(version: [u8; 2], dictionary: &str, values: &[u8]) -> Vec<u8> {
     let mut body = b"\x93NUMPY".to_vec();
     body.extend(version);
@@ -13,7 +13,7 @@ fn npy_of(version: [u8; 2], dictionary: &str, values: &[u8]) -> Vec<u8> {
     body
 }
 
-/// A `.npy` file as `numpy.save` writes it.
+/// Makes a `.npy` file like `numpy.save`.
 pub(super) fn npy(dtype: &str, rows: usize, columns: usize, values: &[u8]) -> Vec<u8> {
     let dictionary =
         format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
@@ -153,7 +153,7 @@ fn signs_and_reals_are_told_apart() {
         (vec!["10".into(), "00".into()], "10".into())
     );
     assert_eq!(parsed.zero_bit_value, -1.0);
-    // A row of bits after a row of signs, and a number after either.
+    // A row of bits follows a row of signs, and then comes a row with other numbers.
     let mixed = npy("|i1", 3, 2, &[1, 255, 1, 0, 5, 128]);
     let parsed = good(Format::Npy, &mixed, &with_labels(LabelsColumn::None));
     assert_eq!(
@@ -410,7 +410,7 @@ fn octets_are_read() {
         (rows(&labelled.data), labels(&labelled.data)),
         (vec!["1011".into(), "0100".into()], "10".into())
     );
-    // The label of a full word stands in a byte of its own.
+    // The label after a full word stands in its own byte.
     let mut body = vec![0xff; 8];
     body.push(0x80);
     body.extend([0; 9]);

@@ -1,4 +1,4 @@
-//! The stored form and the digest.
+//! Tests of the stored form and the digest.
 
 use super::*;
 use crate::formats::blocks::BlockWriter;
@@ -64,7 +64,7 @@ fn blocks_stand_where_the_header_says() {
     assert_eq!(words[128], labels.words()[2]);
 }
 
-/// Stored data in the form without checks, where only the structure tells of damage.
+/// Stored data in the form without checks. Only the structure reveals damage.
 fn unchecked(data: &Data) -> Vec<u8> {
     let mut bytes = Vec::new();
     let layout = Layout::unchecked(BlocksHeader::of(data));
@@ -104,7 +104,7 @@ fn damaged_headers_are_refused() {
         let longer = [good.as_slice(), &[0]].concat();
         let error = read_blocks(longer.as_slice()).expect_err("longer");
         assert!(matches!(error, BlocksError::Trailing));
-        // A header that promises what is not there takes no memory.
+        // A header that promises absent bytes takes no memory.
         assert!(matches!(
             changed(30, 0x7f),
             BlocksError::Header(_) | BlocksError::Truncated
@@ -115,7 +115,7 @@ fn damaged_headers_are_refused() {
 #[test]
 fn damaged_blocks_are_refused() {
     let good = unchecked(&labelled(70));
-    // Bit 70 of the first row, which has no such bit; then row 70's, which there is none.
+    // Bit 70 of the first row, where n is 70; then row 70, where there are 70 rows from 0.
     let second_block = 40 + (2 * 64 + 1) * 8;
     for (at, byte) in [
         (40 + 64 * 8, 1 << 6),

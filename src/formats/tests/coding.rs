@@ -1,4 +1,4 @@
-//! Content codings: whole, cut off, damaged, and bombs.
+//! Tests of content codings: whole bodies, truncated bodies, damaged bodies and decompression bombs.
 
 use std::io::{self, Read, Write};
 
@@ -147,7 +147,7 @@ fn a_bomb_is_refused_once_its_ratio_is_seen() {
         "{error}"
     );
     assert!((15 << 20..=16 << 20).contains(&read), "{read}");
-    // Gzip of one byte value comes to 1,030.
+    // Gzip of one repeated byte reaches a ratio of 1,030.
     let mut best = GzEncoder::new(Vec::new(), Compression::best());
     best.write_all(&body).expect("memory");
     let coded = best.finish().expect("memory");
@@ -155,7 +155,7 @@ fn a_bomb_is_refused_once_its_ratio_is_seen() {
     assert!(is_over_ratio(&error, 1000), "{error}");
 }
 
-/// A source without end that counts its bytes.
+/// An endless source that counts its bytes.
 struct Endless<'a> {
     piece: &'a [u8],
     read: usize,
@@ -173,7 +173,7 @@ impl Read for Endless<'_> {
 
 #[test]
 fn frames_without_content_come_to_an_end() {
-    // A skippable frame of 8 bytes: its magic, its length, and they.
+    // A skippable frame: the magic, the length 8, and 8 bytes.
     let skippable = [&[0x50, 0x2a, 0x4d, 0x18, 8, 0, 0, 0][..], &[7; 8]].concat();
     for (coding, piece) in [
         (ContentCoding::Zstd, skippable),
@@ -274,7 +274,7 @@ fn zstd_windows_are_bounded() {
     assert!(error.detail.contains("8 MiB"), "{error}");
 }
 
-/// A source that breaks after a few bytes.
+/// A source that fails after a few bytes.
 struct Breaking(&'static [u8]);
 
 impl Read for Breaking {

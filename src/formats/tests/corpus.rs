@@ -1,6 +1,6 @@
-//! The corpus of the fuzz targets: bodies that the tests of the formats read.
+//! Corpus of the fuzz targets: the bodies that the tests of the formats read.
 //!
-//! The tests write their bodies to the directory in `HALFSPACE_FUZZ_CORPUS`, if it is set: see
+//! The tests write their bodies to the directory in `HALFSPACE_FUZZ_CORPUS` if this variable is set: see
 //! `scripts/fuzz`.
 
 use std::collections::HashMap;
@@ -20,13 +20,13 @@ mod input;
 
 use input::Input;
 
-/// Of one test: a property reads hundreds of bodies that are much alike.
+/// Inputs per test and format, since a property test reads hundreds of similar bodies.
 const INPUTS_MAX: u32 = 50;
 
-/// No longer body is worth a place.
+/// Bytes of the longest body in the corpus.
 const BODY_BYTES_MAX: usize = 4000;
 
-/// Reads a body as data, and keeps what was read of it.
+/// Reads a body as data, and keeps the bytes that were read for the corpus.
 pub fn parse(format: Format, reader: impl Read, options: &Options) -> Result<Parsed, FormatError> {
     if std::env::var_os("HALFSPACE_FUZZ_CORPUS").is_none() {
         return crate::formats::parse(format, reader, options);
@@ -51,7 +51,7 @@ impl<R: Read> Read for Kept<R> {
     }
 }
 
-/// Keeps a body that is read so.
+/// Writes a body and its options to the corpus.
 pub fn keep(format: Format, options: &Options, body: &[u8]) {
     static KEPT: Mutex<Option<HashMap<String, u32>>> = Mutex::new(None);
     let Some(corpus) = std::env::var_os("HALFSPACE_FUZZ_CORPUS") else {
@@ -60,7 +60,7 @@ pub fn keep(format: Format, options: &Options, body: &[u8]) {
     if body.len() > BODY_BYTES_MAX {
         return;
     }
-    // A test has a thread of its own, which is called as it is.
+    // Each test has its own thread, which has the name of the test.
     let test = format!("{:?} {format:?}", std::thread::current().name());
     let mut kept = KEPT.lock().unwrap();
     let count = kept.get_or_insert_default().entry(test).or_default();

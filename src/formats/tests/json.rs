@@ -1,4 +1,4 @@
-//! The JSON forms, alone and inside request structs.
+//! Tests of the JSON forms, alone and inside request structs.
 
 use serde::Deserialize;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::formats::json::from_reader;
 use crate::formats::{Assume, BinaryWeightsSpec, DataForm, GeneratedSpec, Sampling, TargetSpec};
 
-/// A request such as the service has: the form stands two levels down.
+/// A request like those of the service: the form stands two levels down.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Request {
@@ -661,14 +661,14 @@ fn a_dataset_is_named_and_not_looked_for() {
         ..Options::default()
     };
     assert_eq!(read(&assuming), Ok(named(Some(Assume::Reflected))));
-    // Its n is its own.
+    // A dataset has its own n.
     let counting = Options {
         n: Some(3),
         ..Options::default()
     };
     let error = read(&counting).expect_err("n of a dataset");
     assert_eq!(error.kind, FormatErrorKind::BadOption);
-    // Where examples must be sent, a name is none.
+    // A dataset cannot replace examples in the body.
     let error = crate::formats::parse(Format::Json, body.as_bytes(), &Options::default());
     assert_eq!(
         error.expect_err("no examples").kind,

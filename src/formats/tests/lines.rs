@@ -1,8 +1,8 @@
-//! NDJSON, CSV and LIBSVM.
+//! Tests of NDJSON, CSV and LIBSVM.
 
 use super::*;
 
-/// A body and what is read from it: rows, labels, the first real value.
+/// A body and its content: rows, labels, place of the first real value.
 type Good = (
     &'static str,
     &'static [&'static str],
@@ -22,7 +22,7 @@ fn check_good(format: Format, options: &Options, cases: &[Good]) {
     }
 }
 
-/// A body, the kind of its fault and its place.
+/// A body, and the kind and place of its fault.
 type Bad = (&'static str, FormatErrorKind, Option<Place>);
 
 fn check_bad(format: Format, options: &Options, cases: &[Bad]) {
@@ -47,17 +47,17 @@ fn libsvm_is_read() {
             None,
         ),
         ("1\n-1 2:1\n", &["00", "01"], "10", None),
-        // -1 is written out, so that absent and -1 are both bit 0.
+        // An explicit -1 and an absent value are both bit 0.
         ("1 1:1 2:-1\n0 3:1\n", &["100", "001"], "10", None),
         ("1 1:0 2:1.0\n", &["01"], "1", None),
-        // Real: what is absent is 0, what was -1 stays -1.
+        // In real data an absent value is 0, and -1 stays -1.
         (
             "1 1:1 2:-1\n0 3:1\n1 1:-1 2:1 3:0.5\n",
             &["[1.0, -1.0, 0.0]", "[0.0, 0.0, 1.0]", "[-1.0, 1.0, 0.5]"],
             "101",
             Some(at(3, 14)),
         ),
-        // 0 and -1 are three values together with 1.
+        // The data have the three values 0, -1 and 1.
         (
             "1 1:0 2:1\n1 1:-1\n",
             &["[0.0, 1.0]", "[-1.0, 0.0]"],
@@ -90,7 +90,7 @@ fn libsvm_options_are_kept() {
         &unlabelled,
         &[
             ("1:1\n2:1\n", &["10", "01"], "unlabelled", None),
-            // Nothing is shifted by a comment, nor by what ends the body.
+            // A comment and the blank lines at the end shift no example.
             (
                 "# c\n1:1\n1:0\n2:1\n\n\n",
                 &["10", "00", "01"],
@@ -605,7 +605,7 @@ fn every_limit_is_named_where_it_is_passed() {
 #[test]
 fn a_long_sparse_row_after_short_ones_is_refused_before_room_is_made_for_it() {
     let mut options = Options::default();
-    // Rows of so many features there could not be: the memory for them alone would be refused.
+    // Memory for a single row of so many features would be refused.
     options.limits.n_max = 1 << 44;
     options.limits.state_bytes_max = 1 << 20;
     let body = "1 1:1\n".repeat(1000) + "1 17592186044416:1\n";

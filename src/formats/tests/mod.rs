@@ -1,4 +1,4 @@
-//! Every rule and every bad input, with its exact place.
+//! Tests of every rule and every bad input, with the exact place of each fault.
 
 mod arff;
 mod binary;
@@ -37,7 +37,7 @@ fn rows(data: &Data) -> Vec<String> {
     }
 }
 
-/// Labels as a bit string, or the name of their absence.
+/// Labels as a bit string, or the kind of data without labels.
 fn labels(data: &Data) -> String {
     match data.labels() {
         Labels::Labelled(bits) => bits.to_bit_string(),

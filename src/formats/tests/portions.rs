@@ -1,4 +1,5 @@
-//! NDJSON in portions: from a source that runs dry at every byte, it is what it is as a whole.
+//! Tests of NDJSON in portions: a source that blocks after every byte gives the same examples as the whole
+//! body.
 
 use std::io::{self, Read, Write};
 
@@ -8,7 +9,7 @@ use flate2::write::GzEncoder;
 use super::*;
 use crate::formats::{ContentCoding, NdjsonPortions, Portion, RowsKind, Supply, decoder};
 
-/// A source that has a byte every other time.
+/// A source that returns a byte on every second read.
 struct Drip<'a> {
     left: &'a [u8],
     is_dry: bool,
@@ -32,7 +33,8 @@ fn options(n: usize, values: Option<RowsKind>) -> Options {
     }
 }
 
-/// All portions of a body, `lines_max` lines at a time and whenever the source is dry.
+/// Returns all portions of a body. Each read takes at most `lines_max` lines and ends when the source has no
+/// more for now.
 fn portions(
     coding: ContentCoding,
     body: &[u8],
@@ -103,7 +105,7 @@ fn portions_of_any_coding_are_the_whole() {
     assert!(!all.is_empty());
 }
 
-/// Counts what was read through it.
+/// Counts the bytes that were read through this reader.
 struct Counted<'a, R>(R, &'a std::cell::Cell<usize>);
 
 impl<R: Read> Read for Counted<'_, R> {
@@ -212,7 +214,7 @@ fn real_portions_are_real_from_the_start() {
         })
         .collect();
     assert_eq!(values, [0.0, 1.0, -1.0, 1.0, 0.5, 0.0]);
-    // An absent value of a sparse line is 0, and -1 is itself.
+    // In a sparse line an absent value is 0, and -1 stays -1.
     let sparse = parse(Format::Libsvm, &b"1 1:1 2:-1\n1 1:1\n"[..], &options).expect("good");
     let Features::Real(matrix) = sparse.data.features() else {
         panic!("bits");

@@ -1,4 +1,4 @@
-//! What holds of any data and of any bytes.
+//! Properties of arbitrary data and arbitrary bytes.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use super::*;
 use crate::formats::json::from_reader;
 use crate::formats::{ContentCoding, DataForm, decoder, digest, read_blocks, write_blocks};
 
-/// Labelled rows of one length, of values from a small set.
+/// Labelled rows of one length, with values from a small set.
 fn sample(values: &'static [i32]) -> impl Strategy<Value = Vec<(bool, Vec<i32>)>> {
     let value = proptest::sample::select(values);
     (1_usize..150).prop_flat_map(move |n| vec((any::<bool>(), vec(value.clone(), n)), 1..140))
@@ -47,7 +47,7 @@ fn json(rows: &[(bool, Vec<i32>)]) -> String {
     format!("{{\"labelled\":{{\"examples\":[{examples}]}}}}")
 }
 
-/// The labels last, as 0 and 1.
+/// ARFF text with the labels last, as 0 and 1.
 pub(super) fn arff(rows: &[(bool, Vec<i32>)]) -> String {
     let n = rows[0].1.len();
     let attributes: String = (0..n)
@@ -61,7 +61,7 @@ pub(super) fn arff(rows: &[(bool, Vec<i32>)]) -> String {
     format!("@relation r\n{attributes}@attribute y {{0,1}}\n@data\n{rows}")
 }
 
-/// The same, each row's zeros left out.
+/// The same ARFF data, without the zeros of each row.
 pub(super) fn sparse_arff(rows: &[(bool, Vec<i32>)]) -> String {
     let dense = arff(rows);
     let (head, _) = dense.split_once("@data\n").expect("a head");
@@ -75,7 +75,7 @@ pub(super) fn sparse_arff(rows: &[(bool, Vec<i32>)]) -> String {
     format!("{head}@data\n{rows}")
 }
 
-/// The labels last, as 0 and 1, in bytes.
+/// A `.npy` file of bytes with the labels last, as 0 and 1.
 pub(super) fn npy(rows: &[(bool, Vec<i32>)]) -> Vec<u8> {
     let row = |(label, values): &(bool, Vec<i32>)| {
         let values = values.iter().map(|&value| value as u8);
@@ -85,7 +85,7 @@ pub(super) fn npy(rows: &[(bool, Vec<i32>)]) -> Vec<u8> {
     binary::npy("|i1", rows.len(), rows[0].1.len() + 1, &values)
 }
 
-/// Each row's bits and its label.
+/// Packed rows, each with its bits and its label.
 pub(super) fn octets(rows: &[(bool, Vec<i32>)], bit_order: BitOrder) -> Vec<u8> {
     let mut body = Vec::new();
     for (label, values) in rows {
@@ -114,7 +114,7 @@ pub(super) fn with_n(n: usize) -> Options {
     }
 }
 
-/// A body that comes a few bytes at a time.
+/// A body that arrives a few bytes at a time.
 struct Pieces<'a> {
     body: &'a [u8],
     piece: usize,
@@ -154,8 +154,8 @@ proptest! {
             (Format::Npy, npy(&rows)),
         ] {
             let data = parse(format, body.as_slice(), &options).expect("good").data;
-            // LIBSVM leaves zeros out, so that rows of -1, 0 and 1 without other values may be
-            // read as Boolean; then the digests differ as the data do.
+            // LIBSVM leaves zeros out, so rows of only -1, 0 and 1 may be read as Boolean. In that case the
+            // data and their digests differ.
             if matches!(data.features(), Features::Boolean(_))
                 == matches!(expected.features(), Features::Boolean(_))
             {
@@ -297,7 +297,7 @@ proptest! {
     }
 }
 
-/// Puts bytes through every reader; only that nothing panics matters.
+/// Passes bytes to every reader, to check that no reader panics.
 fn try_everything(bytes: &[u8]) {
     let labels = [
         None,

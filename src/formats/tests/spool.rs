@@ -1,4 +1,4 @@
-//! Rows that go to a spool are stored as rows in memory are, to the bit.
+//! Tests of the spool: spooled rows have the same stored form, bit by bit, as rows in memory.
 
 use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use super::*;
 use crate::formats::rows::real_bytes;
 use crate::formats::{Gathered, NotReserved, Spool, Stored, gather};
 
-/// A spool in memory for rows over so many bytes.
+/// Makes a spool in memory for rows beyond `memory_bytes_max` bytes.
 fn spool(memory_bytes_max: u64) -> Spool {
     Spool::new(memory_bytes_max, || Ok(Cursor::new(Vec::new())))
 }
 
-/// What is stored, and what is known of it.
+/// Returns the stored form of a body and all facts about the body.
 fn stored(mut parsed: Parsed<Gathered>) -> (Vec<u8>, Stored, Parsed<()>) {
     let mut bytes = Vec::new();
     let stored = parsed.data.store(&mut bytes, 1_000).expect("memory");
@@ -28,7 +28,7 @@ fn is_spooled(parsed: &Parsed<Gathered>) -> bool {
     matches!(parsed.data, Gathered::Spooled(_))
 }
 
-/// Reads a body through a spool, compares it with the same in memory, and tells whether the spool
+/// Reads a body through a spool and compares the result with a read into memory. Returns whether the spool
 /// was used.
 fn check(format: Format, body: &[u8], options: &Options, memory_bytes_max: u64) -> bool {
     let expected = parse(format, body, options).expect("good").into();
@@ -39,7 +39,7 @@ fn check(format: Format, body: &[u8], options: &Options, memory_bytes_max: u64) 
     spooled
 }
 
-/// So many rows of one value each, and then others.
+/// Returns `rows` copies of one row, followed by other rows.
 fn after_rows(rows: usize, row: &str, others: &str) -> Vec<u8> {
     (row.repeat(rows) + others).into_bytes()
 }
@@ -68,7 +68,7 @@ fn few_rows_stay_in_memory_and_no_file_is_made() {
 fn data_that_turn_out_real_late_are_spooled_packed() {
     let options = Options::default();
     for memory_bytes_max in [0, 600, 5_000, 100_000] {
-        // Dense: a 0 bit is a 0, or a -1 once one was seen.
+        // In dense data a 0 bit is 0, or -1 after the first -1.
         for row in ["1,0,1\n", "1,-1,1\n", "1,1,1\n"] {
             for rows in [1, 64, 700, 720] {
                 let body = after_rows(rows, row, "0,0.5,1\n1,1,0\n");
@@ -77,7 +77,7 @@ fn data_that_turn_out_real_late_are_spooled_packed() {
                 assert_eq!(spooled, real_bytes(rows + 2, 3) > memory_bytes_max);
             }
         }
-        // Sparse: what is left out is 0, and -1 stands in a plane of its own.
+        // In sparse data an absent value is 0, and -1 has a plane of its own.
         for row in ["1 1:1 70:1\n", "-1 1:1 2:-1 5:1\n", "1\n"] {
             let body = after_rows(700, row, "1 2:0.5\n-1 90:1 100:2\n1 2:-1\n");
             check(Format::Libsvm, &body, &options, memory_bytes_max);
@@ -100,7 +100,7 @@ fn rows_that_become_wider_late_are_spooled_narrow() {
     }
 }
 
-/// Sparse real rows stand in the spool as long as they are, some together.
+/// Sparse real rows keep their own length in the spool, and several may share a piece.
 #[test]
 fn real_rows_of_all_lengths_are_spooled() {
     let row = |row: usize| match row % 7 {
@@ -120,7 +120,7 @@ fn real_rows_of_all_lengths_are_spooled() {
     }
 }
 
-/// Short rows of which the last says how long they all are.
+/// The last row determines the length of all short rows before it.
 #[test]
 fn few_values_that_stand_for_many_are_spooled() {
     let options = Options::default();
@@ -143,7 +143,7 @@ fn a_fault_after_spooled_rows_has_its_place() {
     assert_eq!(error.place, Some(at(10_001, 7)));
 }
 
-/// With a spool the limit is on what is stored, and by the name that it was given.
+/// With a spool the limit counts stored bytes, and the error uses the configured name of the limit.
 #[test]
 fn the_limit_counts_stored_bytes() {
     let mut options = Options::default();
@@ -162,7 +162,7 @@ fn the_limit_counts_stored_bytes() {
     assert_eq!((error.kind, error.place), (kind, Some(at(641, 1))));
 }
 
-/// A file on a disk that is full after so many bytes.
+/// A file on a disk that is full after a number of bytes.
 struct Full(Cursor<Vec<u8>>, usize);
 
 impl Read for Full {
@@ -194,7 +194,7 @@ impl Write for Full {
 #[test]
 fn a_full_disk_is_told_from_a_bad_body() {
     let full = FormatErrorKind::Spool(ErrorKind::StorageFull);
-    // Wide rows are written as they come, narrow ones at the end.
+    // Wide rows fill the write buffer early, and narrow rows are written at the end.
     for (n, room) in [(3, 100), (70_000, 100_000)] {
         let body = after_rows(300, &format!("{}\n", "1".repeat(n)), "");
         let spool = Spool::new(600, move || Ok(Full(Cursor::new(Vec::new()), room)));
@@ -209,7 +209,7 @@ fn a_full_disk_is_told_from_a_bad_body() {
     assert_eq!(error.err().map(|error| error.kind), Some(full));
 }
 
-/// Labelled rows of bits or signs of one length, of which a late one may be real.
+/// Labelled rows of bits or signs, all of one length. A late row may be real.
 fn rows() -> impl Strategy<Value = Vec<(bool, Vec<i32>)>> {
     let values = prop_oneof![Just([0, 1]), Just([-1, 1])];
     let sizes = (1_usize..90, 1_usize..300);
@@ -264,7 +264,7 @@ proptest! {
         ] {
             let (read, needed, _) = gather_reserving(format, &body, &options, memory_bytes_max, u64::MAX);
             let stored = read.expect("good").data.header().stored_bytes().expect("few");
-            // The header comes on top, the labels of each block, and the check of each unit.
+            // The stored form also contains the header, the labels of each block and the check of each unit.
             let beside = 48 + 16 * rows.len().div_ceil(64) as u64 + 8 * rows.len() as u64;
             let found = needed.max(memory_bytes_max / 2) + beside;
             prop_assert!(found >= stored, "{found} {stored} {needed} {}", rows.len());
@@ -277,13 +277,13 @@ proptest! {
                     prop_assert_eq!(error.kind, FormatErrorKind::NotReserved);
                 }
             }
-            // A piece of up to 64 rows has a head, and signs take a second plane.
+            // Each piece of up to 64 rows has three extra words, and signs take a second plane.
             prop_assert!(written <= 2 * room + 24 * rows.len() as u64, "{} {}", written, room);
         }
     }
 }
 
-/// A spool in memory whose length others see.
+/// A spool in memory that publishes its length.
 struct Counted(Cursor<Vec<u8>>, Arc<AtomicU64>);
 
 impl Read for Counted {
@@ -309,8 +309,8 @@ impl Write for Counted {
     }
 }
 
-/// Reads a body for which at most `room` bytes can be reserved: how that went, the most that was
-/// asked for, and how much was spooled.
+/// Reads a body while at most `room` bytes can be reserved. Returns the result, the largest reservation that
+/// was requested, and the number of spooled bytes.
 fn gather_reserving(
     format: Format,
     body: &[u8],

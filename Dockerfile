@@ -8,18 +8,20 @@ WORKDIR /build
 # The image's own toolchain is the one to use: rust-toolchain.toml, which would fetch another, stays
 # outside.
 COPY Cargo.toml Cargo.lock ./
-# The manifest names the benchmarks, so they must be there, though nothing builds them.
-COPY benches benches
-RUN mkdir src \
+COPY crates/halfspace-core/Cargo.toml crates/halfspace-core/
+COPY crates/halfspace-formats/Cargo.toml crates/halfspace-formats/
+# Cargo requires every file that a manifest names. Empty files keep this layer valid when a source changes.
+RUN mkdir benches src crates/halfspace-core/src crates/halfspace-formats/src \
+    && sed -n '/^\[\[bench\]\]/{n;s/name = "\(.*\)"/benches\/\1.rs/p}' Cargo.toml | xargs touch \
     && echo 'fn main() {}' > src/main.rs \
-    && touch src/lib.rs \
+    && touch src/lib.rs crates/halfspace-core/src/lib.rs crates/halfspace-formats/src/lib.rs \
     && cargo build --release --locked --bin halfspace \
-    && rm -r src
+    && rm -r benches src crates
 
 FROM dependencies AS program
 COPY . .
 # Cargo goes by modification times, and those of a checkout may be older than the empty build above.
-RUN touch src/lib.rs src/main.rs \
+RUN touch src/lib.rs src/main.rs crates/*/src/lib.rs \
     && cargo build --release --locked --bin halfspace
 
 FROM debian:bookworm-slim

@@ -17,10 +17,10 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
-use halfspace::experiments::Experiment;
-use halfspace::experiments::outcome::Outcome;
-use halfspace::learners::run::Run;
 use halfspace::records::figure::Figure;
+use halfspace_core::experiments::Experiment;
+use halfspace_core::experiments::outcome::Outcome;
+use halfspace_core::learners::run::Run;
 
 const FIGURE_1: &str = "fang-venkatesh-figure-1";
 const SEED: u64 = 1;

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use halfspace::formats::{Format, Options, digest, parse};
+use halfspace_formats::{Format, Options, digest, parse};
 use memchr::memchr_iter;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -10,17 +10,17 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::time::Instant;
 
-use halfspace::formats::{Buffers, ReadAt, StoredExamples, digest, write_blocks};
-use halfspace::learners::catalogue;
-use halfspace::learners::examples::Examples;
-use halfspace::learners::generate::{Generated, Plan};
-use halfspace::learners::outcome::Outcome;
-use halfspace::learners::parameters::Parameters;
-use halfspace::learners::random::Seed;
-use halfspace::learners::run::{Limits, Run, StopFlag};
-use halfspace::learners::stopping::Sampling;
-use halfspace::learners::task::{Input, Task};
-use halfspace::learners::train::train;
+use halfspace_core::learners::catalogue;
+use halfspace_core::learners::examples::Examples;
+use halfspace_core::learners::generate::{Generated, Plan};
+use halfspace_core::learners::outcome::Outcome;
+use halfspace_core::learners::parameters::Parameters;
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::{Limits, Run, StopFlag};
+use halfspace_core::learners::stopping::Sampling;
+use halfspace_core::learners::task::{Input, Task};
+use halfspace_core::learners::train::train;
+use halfspace_formats::{Buffers, ReadAt, StoredExamples, digest, write_blocks};
 use serde_json::{Value, json};
 
 const N: usize = 256;

@@ -15,7 +15,7 @@ use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use halfspace::formats::{Format, Options, parse};
+use halfspace_formats::{Format, Options, parse};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

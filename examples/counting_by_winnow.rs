@@ -6,16 +6,16 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use halfspace::bits::BitMatrix;
-use halfspace::constructions::winnow_counting::{Plan, Question};
-use halfspace::learners::catalogue;
-use halfspace::learners::data::{Data, Features, Labels};
-use halfspace::learners::parameters::Parameters;
-use halfspace::learners::predict::for_each_decisions;
-use halfspace::learners::random::Seed;
-use halfspace::learners::run::{Limits, Run};
-use halfspace::learners::task::{Input, Task, check};
-use halfspace::learners::train::train;
+use halfspace_core::bits::BitMatrix;
+use halfspace_core::constructions::winnow_counting::{Plan, Question};
+use halfspace_core::learners::catalogue;
+use halfspace_core::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::parameters::Parameters;
+use halfspace_core::learners::predict::for_each_decisions;
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::{Limits, Run};
+use halfspace_core::learners::task::{Input, Task, check};
+use halfspace_core::learners::train::train;
 use serde_json::json;
 
 fn main() {

@@ -6,16 +6,16 @@
 
 use std::time::Instant;
 
-use halfspace::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer};
-use halfspace::learners::catalogue;
-use halfspace::learners::data::{Data, Features, Labels};
-use halfspace::learners::generate::Plan;
-use halfspace::learners::outcome::Outcome;
-use halfspace::learners::random::{Purpose, Seed};
-use halfspace::learners::run::Run;
-use halfspace::learners::stopping::Sampling;
-use halfspace::learners::task::{Input, Task};
-use halfspace::learners::train::train;
+use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer};
+use halfspace_core::learners::catalogue;
+use halfspace_core::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::generate::Plan;
+use halfspace_core::learners::outcome::Outcome;
+use halfspace_core::learners::random::{Purpose, Seed};
+use halfspace_core::learners::run::Run;
+use halfspace_core::learners::stopping::Sampling;
+use halfspace_core::learners::task::{Input, Task};
+use halfspace_core::learners::train::train;
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();

@@ -7,10 +7,10 @@
 //! `cargo run --release --example version_space_share`
 
 use halfspace::certificates::version_space::{Enumeration, enumerate};
-use halfspace::learners::generate::{Generated, Plan};
-use halfspace::learners::random::Seed;
-use halfspace::learners::run::Run;
-use halfspace::learners::stopping::Sampling;
+use halfspace_core::learners::generate::{Generated, Plan};
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::Run;
+use halfspace_core::learners::stopping::Sampling;
 
 const SEEDS: u64 = 200;
 

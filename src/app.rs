@@ -15,6 +15,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::Router;
+use halfspace_core::memory::Budget;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use rand::rngs::{StdRng, SysRng};
 use rand::{SeedableRng, TryRng};
@@ -27,7 +28,7 @@ use crate::config::{Role, Settings};
 use crate::http::limits::Limits;
 use crate::http::{self, App, Authenticator, InFlight, Origins, Permits, ServeLimits};
 use crate::jobs::{Ids, Jobs, JobsConfig};
-use crate::memory::{self, Budget, Machine};
+use crate::memory::{self, Machine};
 use crate::records::{Clock, Timestamp};
 use crate::storage::backup::{self, Backup, BackupError};
 use crate::storage::blobs::opening::OpeningError;
@@ -431,8 +432,6 @@ async fn keep_metrics() {
     loop {
         tokio::time::sleep(METRICS_UPKEEP).await;
         if let Ok(handle) = metrics_handle() {
-            let live = memory::allocator::live_bytes();
-            metrics::gauge!("halfspace_memory_allocated_bytes").set(live as f64);
             handle.run_upkeep();
         }
     }

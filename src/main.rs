@@ -15,15 +15,15 @@ use std::time::Duration;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
 use halfspace::app::logging::{log_to_stderr, tell_fatal};
 use halfspace::app::{self, Service};
-use halfspace::bits::{Kernels, use_kernels};
 use halfspace::config::{
     Command, CommandLine, KernelsChoice, KeysCommand, LogFormat, Role, Settings, early_log_format,
     given_settings, names_listen, unknown_variable,
 };
 use halfspace::jobs::CheckNews;
-use halfspace::memory::allocator::return_free_memory;
+use halfspace::memory::return_free_memory;
 use halfspace::records::KeyQuotas;
 use halfspace::records::schedule::Weight;
+use halfspace_core::bits::{Kernels, use_kernels};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 

@@ -9,21 +9,21 @@
 
 use std::sync::Arc;
 
-use halfspace::bits::{BitMatrix, BitVector};
-use halfspace::formats::{Assume, GeneratedSpec};
 use halfspace::jobs::{Allowance, Found, JobSample, LoadedModel, resolve};
-use halfspace::learners::data::{Data, Features, Labels};
-use halfspace::learners::generate::{Generated, Plan};
-use halfspace::learners::hypothesis::Hypothesis;
-use halfspace::learners::outcome::Outcome;
-use halfspace::learners::random::Seed;
-use halfspace::learners::run::Run;
-use halfspace::learners::session::{Session, SessionPlan};
-use halfspace::learners::stopping::Sampling;
-use halfspace::learners::task::Task;
 use halfspace::records::task::{DataSpec, JobSpec, TaskSpec};
 use halfspace::records::train::{TrainSpec, WarmStartSpec};
 use halfspace::records::{ModelId, Timestamp};
+use halfspace_core::bits::{BitMatrix, BitVector};
+use halfspace_core::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::generate::{Generated, Plan};
+use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::outcome::Outcome;
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::Run;
+use halfspace_core::learners::session::{Session, SessionPlan};
+use halfspace_core::learners::stopping::Sampling;
+use halfspace_core::learners::task::Task;
+use halfspace_formats::{Assume, GeneratedSpec};
 use serde_json::{Value, json};
 
 /// The claim of one run, and whether the claim is right.
@@ -369,7 +369,8 @@ fn session(seed: u64, times: usize, params: Value, assume: Option<Sampling>) -> 
     let entry = halfspace::jobs::learner(train.learner["name"].as_str().unwrap()).unwrap();
     let object = params.as_object().unwrap();
     let parameters =
-        halfspace::learners::parameters::Parameters::from_json(entry.parameters, object).unwrap();
+        halfspace_core::learners::parameters::Parameters::from_json(entry.parameters, object)
+            .unwrap();
     let mut task = Task {
         parameters,
         confidence: Some(0.9),

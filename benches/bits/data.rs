@@ -1,6 +1,6 @@
 //! Random data to time the kernels on, the same in each run.
 
-use halfspace::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer, Lanes, last_word_mask, words_for};
+use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer, Lanes, last_word_mask, words_for};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 

@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use halfspace::bits::{BLOCK_ROWS, ColumnWeights, add_column_sums, row_sums};
+use halfspace_core::bits::{BLOCK_ROWS, ColumnWeights, add_column_sums, row_sums};
 
 use super::compare;
 use super::data::{random_matrix, random_vector};

@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use halfspace::bits::{
+use halfspace_core::bits::{
     BLOCK_ROWS, BitBlock, BitMatrix, BlockBuffer, Lanes, Tally, disagreements_all, first_over,
     intersections, rows_over, words_for,
 };

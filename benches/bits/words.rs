@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use halfspace::bits::{
+use halfspace_core::bits::{
     Lanes, add_selected, add_signed, pack_ascii, select_bit, selected_sum, words_for,
 };
 use rand_xoshiro::Xoshiro256PlusPlus;

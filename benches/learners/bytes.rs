@@ -1,6 +1,6 @@
 //! The learners as loops over bytes, one a coordinate: what a plain program would do.
 
-use halfspace::learners::stopping::{Sampling, StopRule, Watch};
+use halfspace_core::learners::stopping::{Sampling, StopRule, Watch};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -4,11 +4,11 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use halfspace::bits::{BLOCK_ROWS, BitMatrix, BitVector, intersections};
-use halfspace::constructions::kernel_perceptron_adversary as adversary;
-use halfspace::learners::data::{Data, Features, Labels};
-use halfspace::learners::run::{Limits, Run};
-use halfspace::learners::task::Input;
+use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, intersections};
+use halfspace_core::constructions::kernel_perceptron_adversary as adversary;
+use halfspace_core::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::run::{Limits, Run};
+use halfspace_core::learners::task::Input;
 use serde_json::json;
 
 use super::{Read, boards, compare, run_with};

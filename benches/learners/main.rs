@@ -12,16 +12,16 @@ mod kernel;
 
 use std::time::Instant;
 
-use halfspace::bits::{BitMatrix, BitVector, words_for};
-use halfspace::learners::catalogue;
-use halfspace::learners::data::{Data, Features, Labels};
-use halfspace::learners::generate::Plan;
-use halfspace::learners::parameters::Parameters;
-use halfspace::learners::random::Seed;
-use halfspace::learners::run::{Limits, Run};
-use halfspace::learners::stopping::Sampling;
-use halfspace::learners::task::{Input, Task};
-use halfspace::learners::train::train;
+use halfspace_core::bits::{BitMatrix, BitVector, words_for};
+use halfspace_core::learners::catalogue;
+use halfspace_core::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::generate::Plan;
+use halfspace_core::learners::parameters::Parameters;
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::{Limits, Run};
+use halfspace_core::learners::stopping::Sampling;
+use halfspace_core::learners::task::{Input, Task};
+use halfspace_core::learners::train::train;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

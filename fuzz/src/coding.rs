@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use halfspace::formats::{ContentCoding, FormatError, FormatErrorKind, Limits, decoder};
+use halfspace_formats::{ContentCoding, FormatError, FormatErrorKind, Limits, decoder};
 
 use super::pieces::Pieces;
 

@@ -4,12 +4,12 @@ use std::io::Cursor;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use halfspace::formats::{
+use halfspace_formats::{
     BitOrder, DataForm, Format, FormatError, FormatErrorKind, Gathered, LabelsColumn, LineSteps,
     NdjsonPortions, Options, Parsed, Place, RowsKind, Spool, Supply, TextFormat, digest, gather,
     json as documents, parse, read_blocks, write_blocks, write_examples,
 };
-use halfspace::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::data::{Data, Features, Labels};
 
 use super::Header;
 use super::input::Input;

@@ -12,7 +12,7 @@ mod pieces;
 mod query;
 mod tensor;
 
-use halfspace::formats::{
+use halfspace_formats::{
     BitOrder, Header, LabelsColumn, Limits, Options, RowsKind, UnlabelledMeans,
 };
 

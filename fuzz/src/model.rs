@@ -1,6 +1,6 @@
 //! Model files.
 
-use halfspace::formats::Limits;
+use halfspace_formats::Limits;
 use halfspace::http::fuzzing;
 use halfspace::records::model_file::{FORMAT, digest};
 use serde_json::{Map, Value, json};

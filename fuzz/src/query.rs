@@ -3,9 +3,9 @@
 use std::collections::HashSet;
 
 use form_urlencoded::Serializer;
-use halfspace::formats::{Format, Limits};
+use halfspace_formats::{Format, Limits};
 use halfspace::http::fuzzing;
-use halfspace::learners::catalogue;
+use halfspace_core::learners::catalogue;
 
 /// One byte that picks a learner, and the query.
 pub fn query(bytes: &[u8]) {

@@ -1,8 +1,8 @@
 //! Tensors of the Open Inference Protocol, within the JSON or after the JSON.
 
-use halfspace::formats::{Datatype, Limits, Parsed};
+use halfspace_formats::{Datatype, Limits, Parsed};
 use halfspace::http::fuzzing;
-use halfspace::learners::data::Features;
+use halfspace_core::learners::data::Features;
 use serde_json::{Value, json};
 
 /// Three bytes, n and the length of the JSON (0 for all of it), and the body.

@@ -4,15 +4,15 @@
 use std::io::Read;
 use std::ops::ControlFlow;
 
+use halfspace_core::learners::examples::Examples;
+use halfspace_core::learners::hypothesis::Decision;
+use halfspace_core::learners::predict::decide_each;
+use halfspace_core::learners::run::{Interrupt, StopFlag};
+use halfspace_formats::{Format, LineSteps, Options, Parsed, StoredExamples};
 use tokio::runtime::Handle;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::formats::{Format, LineSteps, Options, Parsed, StoredExamples};
 use crate::jobs::LoadedModel;
-use crate::learners::examples::Examples;
-use crate::learners::hypothesis::Decision;
-use crate::learners::predict::decide_each;
-use crate::learners::run::{Interrupt, StopFlag};
 use crate::records::Dataset;
 
 use super::answer_lines::{LineWriter, PIECE_BYTES};

@@ -1,9 +1,9 @@
 //! Work that a client waits for: it ends when the client leaves or its time is over.
 
+use halfspace_core::learners::run::{Interrupt, StopFlag};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::jobs::raise_after;
-use crate::learners::run::{Interrupt, StopFlag};
 
 use super::limits::Limits;
 use super::problem::{Code, Problem};

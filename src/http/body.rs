@@ -13,11 +13,11 @@ use axum::middleware::Next;
 use axum::response::Response;
 use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
+use halfspace_core::memory::{self, Grant};
+use halfspace_formats::{self, ContentCoding, FormatError};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::formats::{self, ContentCoding, FormatError};
-use crate::memory::{self, Grant};
 use crate::records::Owner;
 
 use super::App;
@@ -93,7 +93,7 @@ pub async fn read<T: Send + 'static>(
     app: &App,
     parts: &Parts,
     body: Body,
-    limits: &formats::Limits,
+    limits: &halfspace_formats::Limits,
     effort: Effort,
     parse: impl FnOnce(&mut dyn Read) -> Result<T, Problem> + Send + 'static,
 ) -> Result<(T, Option<OwnerPermit>), Problem> {
@@ -133,7 +133,7 @@ pub async fn read<T: Send + 'static>(
     let parsed = tokio::task::spawn_blocking(move || {
         let read = || {
             let source = FrameReader::new(receiver);
-            let mut decoder = formats::decoder(coding, source, &limits)?;
+            let mut decoder = halfspace_formats::decoder(coding, source, &limits)?;
             let parsed = parse(&mut decoder)?;
             // A parser may stop before the end of the coding; damage there is damage too.
             io::copy(&mut decoder, &mut io::sink()).map_err(FormatError::from)?;

@@ -7,15 +7,15 @@ use std::time::Duration;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::data::Data;
+use halfspace_core::learners::run::{Interrupt, Run};
+use halfspace_formats::{Parsed, TextFormat, write_examples};
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::formats::{Parsed, TextFormat, write_examples};
 use crate::jobs::NewDataset;
-use crate::learners::data::Data;
-use crate::learners::run::{Interrupt, Run};
 use crate::records::{DatasetId, KeyRecord, Owner};
 
 use super::App;

@@ -7,17 +7,19 @@
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::Response;
+use halfspace_core::constructions::kernel_perceptron_adversary::{
+    self as adversary, AdversaryError,
+};
+use halfspace_core::constructions::monotone_cnf::{self, CnfError};
+use halfspace_core::constructions::winnow_counting::{Counting, Plan, Question, QuestionError};
+use halfspace_core::learners::kernel_winnow_weights::ACTIVE_MAX;
 use num_bigint::BigUint;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::constructions::kernel_perceptron_adversary::{self as adversary, AdversaryError};
-use crate::constructions::monotone_cnf::{self, CnfError};
-use crate::constructions::winnow_counting::{Counting, Plan, Question, QuestionError};
-use crate::learners::kernel_winnow_weights::ACTIVE_MAX;
 use crate::records::Owner;
-use crate::records::certificates::WholeNumber;
+use crate::records::separability::WholeNumber;
 use crate::records::train::SeedNumber;
 
 use super::App;

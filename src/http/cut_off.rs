@@ -14,7 +14,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use hyper::body::{Frame, SizeHint};
 
-use crate::formats::Format;
+use halfspace_formats::Format;
 
 use super::envelope::RequestId;
 use super::keys::Access;

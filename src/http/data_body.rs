@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, header};
 use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
-use crate::formats::{self, BitOrder, Format, FormatError, Header, LabelsColumn, json};
+use halfspace_formats::{self, BitOrder, Format, FormatError, Header, LabelsColumn, json};
 
 use super::App;
 use super::body::{self, Effort};
@@ -24,7 +24,7 @@ pub struct DataBody {
     /// How the body is written.
     pub format: Format,
     /// What its reader keeps to.
-    pub limits: formats::Limits,
+    pub limits: halfspace_formats::Limits,
     /// The request around it.
     pub parts: Parts,
     body: Body,
@@ -105,7 +105,7 @@ impl DataBody {
     }
 
     /// The body as it comes in, for who reads it in a way of his own.
-    pub fn into_parts(self) -> (formats::Limits, Parts, Body) {
+    pub fn into_parts(self) -> (halfspace_formats::Limits, Parts, Body) {
         (self.limits, self.parts, self.body)
     }
 

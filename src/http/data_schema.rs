@@ -1,15 +1,15 @@
 //! The schema of data in JSON, which a streaming reader stands behind and no derive can describe.
 
+use halfspace_core::learners::target::WEIGHT_MAX;
+use halfspace_formats::LITERALS_MAX;
 use serde_json::{Value, json};
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{Ref, RefOr};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::formats::LITERALS_MAX;
-use crate::learners::target::WEIGHT_MAX;
 use crate::records::DatasetId;
 
-/// Data as a request names them: see `crate::formats::DataForm`.
+/// Data as a request names them: see `halfspace_formats::DataForm`.
 pub struct Data;
 
 impl PartialSchema for Data {

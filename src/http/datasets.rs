@@ -4,13 +4,13 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use serde::{Deserialize, Serialize};
-use utoipa::ToSchema;
-
-use crate::formats::{
+use halfspace_formats::{
     self, Assume, DataForm, Format, FormatErrorKind, Header, LabelsKind, NotReserved, Options,
     Parsed, Place, RowsKind, Spool, UnlabelledMeans, json,
 };
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
 use crate::jobs::{JobsError, NewDataset, Reservation};
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
@@ -234,7 +234,7 @@ async fn read_lines(
         .reserving(move |bytes| held.grow_to(bytes).map_err(|_| NotReserved));
     let held = reserved.clone();
     let read = body.read_held(app, effort, move |reader| {
-        let gathered = formats::gather(format, reader, &options, spool);
+        let gathered = halfspace_formats::gather(format, reader, &options, spool);
         gathered.map_err(|error| match held.refusal() {
             Some(over) if error.kind == FormatErrorKind::NotReserved => over.into(),
             _ => error.into(),
@@ -349,7 +349,7 @@ async fn drawn(
 /// Parameters that there are not, or that cannot be.
 pub fn line_options(
     query: Option<&str>,
-    limits: &formats::Limits,
+    limits: &halfspace_formats::Limits,
 ) -> Result<(Option<String>, Options), Problem> {
     let mut name = None;
     let mut options = Options {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
+use halfspace_core::learners::evaluate;
+use halfspace_core::learners::examples::Examples as ReadExamples;
+use halfspace_core::learners::run::{Interrupt, Run};
+use halfspace_formats::{self, Parsed, StoredExamples};
 
-use crate::formats::{self, Parsed, StoredExamples};
 use crate::jobs::{LoadedModel, check_labels};
-use crate::learners::evaluate;
-use crate::learners::examples::Examples as ReadExamples;
-use crate::learners::run::{Interrupt, Run};
 use crate::records::evaluation::EvaluateResult;
 use crate::records::id::ModelKind;
 use crate::records::{Dataset, ModelId};
@@ -76,7 +76,7 @@ pub async fn evaluate(
         },
     };
     let read = body.read(&app, effort, move |reader| {
-        match examples(formats::read(format, reader, &options)?)? {
+        match examples(halfspace_formats::read(format, reader, &options)?)? {
             Examples::Sent(parsed) => held.against_sent(&parsed).map(Answered::Done),
             Examples::Stored(dataset) => Ok(Answered::NotYet(Box::new(held), dataset)),
         }

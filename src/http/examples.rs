@@ -3,11 +3,11 @@
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_core::bits::BLOCK_ROWS;
+use halfspace_formats::{self, TextFormat};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::bits::BLOCK_ROWS;
-use crate::formats::{self, TextFormat};
 use crate::records::id::DatasetKind;
 use crate::records::{DatasetId, DatasetSummary};
 
@@ -109,7 +109,7 @@ pub async fn examples(
         None => String::new(),
         Some(data) => {
             body::compute(permit, move || {
-                let text = formats::write_examples(&data, zero, format, bytes_max);
+                let text = halfspace_formats::write_examples(&data, zero, format, bytes_max);
                 text.ok_or_else(|| too_large("would be longer", bytes_max))
             })
             .await?

@@ -5,12 +5,12 @@ use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_core::experiments::ExperimentError;
+use halfspace_core::experiments::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use crate::experiments::ExperimentError;
-use crate::experiments::outcome::Outcome;
 use crate::jobs::outcome_so_far;
 use crate::records::experiment::{ExperimentResult, ExperimentSpec};
 use crate::records::figure::{FIGURES, Figure};

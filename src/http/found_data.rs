@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::formats::{DataForm, Parsed, Place, StoredExamples, digest};
+use halfspace_core::learners::run::StopFlag;
+use halfspace_formats::{DataForm, Parsed, Place, StoredExamples, digest};
+
 use crate::jobs::JobsError;
-use crate::learners::run::StopFlag;
 use crate::records::dataset::Repetitions;
 use crate::records::task::DataSpec;
 use crate::records::{Dataset, DatasetId, Names, Owner};

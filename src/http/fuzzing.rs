@@ -2,7 +2,8 @@
 
 use std::io::Read;
 
-use crate::formats::{Format, Limits, Options, Parsed};
+use halfspace_formats::{Format, Limits, Options, Parsed};
+
 use crate::jobs::learner;
 use crate::records::train::ModelDocument;
 

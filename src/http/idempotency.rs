@@ -14,10 +14,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
+use halfspace_formats::FormatError;
 use sha2::{Digest, Sha256};
 use utoipa::IntoParams;
 
-use crate::formats::FormatError;
 use crate::jobs::{JobsError, SessionError, hex};
 use crate::records::id::{Id, Kind};
 use crate::records::{KeyClaim, KeyRecord, Owner};

@@ -6,8 +6,8 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_formats::{self, json};
 
-use crate::formats::{self, json};
 use crate::jobs::{ImportError, check_import};
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::model_file::{Claim, FORMAT, ModelFile, unknown_member};
@@ -87,11 +87,11 @@ fn refused(code: Code, pointer: &str, detail: String) -> Problem {
 /// Fields that are refused.
 pub fn checked(
     reader: &mut dyn Read,
-    limits: &formats::Limits,
+    limits: &halfspace_formats::Limits,
 ) -> Result<(Option<String>, String, ModelDocument), Problem> {
     let mut bytes = Vec::new();
     let read = reader.read_to_end(&mut bytes);
-    read.map_err(formats::FormatError::from)?;
+    read.map_err(halfspace_formats::FormatError::from)?;
     // A file of a later form may have members that are unknown here: the form comes first.
     let claim: Claim = json::from_reader(bytes.as_slice(), limits)?;
     if let Some(format) = claim.format.filter(|format| format != FORMAT) {
@@ -155,7 +155,10 @@ fn check_names(file: &ModelFile) -> Result<(), Problem> {
 }
 
 /// The hypothesis of a file, of the kind and the n that the file says.
-fn hypothesis(file: &ModelFile, limits: &formats::Limits) -> Result<HypothesisDocument, Problem> {
+fn hypothesis(
+    file: &ModelFile,
+    limits: &halfspace_formats::Limits,
+) -> Result<HypothesisDocument, Problem> {
     let text = file.hypothesis.get().as_bytes();
     let read: Result<HypothesisDocument, _> = json::from_reader(text, limits);
     let hypothesis = read.map_err(|mut error| {

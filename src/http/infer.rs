@@ -7,8 +7,8 @@
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
+use halfspace_formats::Format;
 
-use crate::formats::Format;
 use crate::records::id::ModelKind;
 use crate::records::{ModelId, Owner};
 

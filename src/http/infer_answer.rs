@@ -5,15 +5,15 @@ use std::ops::ControlFlow;
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::hypothesis::{Decision, Hypothesis, Score};
+use halfspace_core::learners::predict::for_each_decisions_until;
+use halfspace_core::learners::run::StopFlag;
+use halfspace_formats::{Format, Parsed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
-use crate::formats::{Format, Parsed};
-use crate::learners::hypothesis::{Decision, Hypothesis, Score};
-use crate::learners::predict::for_each_decisions_until;
-use crate::learners::run::StopFlag;
 use crate::records::ModelId;
 use crate::records::evaluation::score_value;
 
@@ -266,11 +266,11 @@ fn score_text(score: &Score) -> String {
 
 #[cfg(test)]
 mod tests {
+    use halfspace_core::bits::{BitMatrix, BitVector};
+    use halfspace_core::learners::data::{Data, Features, Labels};
     use num_bigint::BigInt;
 
     use super::*;
-    use crate::bits::{BitMatrix, BitVector};
-    use crate::learners::data::{Data, Features, Labels};
 
     const BOTH: [OutputName; 2] = OutputName::ALL;
 

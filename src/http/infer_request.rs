@@ -2,12 +2,14 @@
 
 use std::io::{ErrorKind, Read};
 
+use halfspace_core::learners::predict::Misfit;
+use halfspace_formats::{
+    Datatype, FormatError, Limits, Parsed, TensorList, json, read_tensor_octets,
+};
 use serde::Deserialize;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 
-use crate::formats::{Datatype, FormatError, Limits, Parsed, TensorList, json, read_tensor_octets};
-use crate::learners::predict::Misfit;
 use crate::records::ModelId;
 
 use super::infer_answer::{OutputName, Wanted};

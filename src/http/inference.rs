@@ -6,10 +6,10 @@
 use axum::Json;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::http::request::Parts;
+use halfspace_formats::Datatype;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::formats::Datatype;
 use crate::records::id::ModelKind;
 use crate::records::{ModelId, Owner};
 

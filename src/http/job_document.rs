@@ -4,11 +4,11 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::records::certificates::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
 use crate::records::evaluation::EvaluateResult;
 use crate::records::experiment::ExperimentResult;
 use crate::records::experiment_part::ExperimentPartResult;
 use crate::records::grid::GridResult;
+use crate::records::separability::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
 use crate::records::train::{LearnerSpec, TrainResult};
 use crate::records::{
     Callback, DatasetId, Job, JobError, JobId, Lineage, ModelId, Progress, Status, Timestamp,

@@ -6,10 +6,10 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_formats::json;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::formats::json;
 use crate::jobs::JobsError;
 use crate::records::id::JobKind;
 use crate::records::task::{JobSpec, TaskSpec};

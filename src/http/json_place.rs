@@ -1,6 +1,6 @@
 //! Where the parts of a job stand in a JSON body that asks for one.
 
-use crate::formats::Place;
+use halfspace_formats::Place;
 
 use super::problem::{FieldError, placed};
 use super::submission::{Whereabouts, nested};

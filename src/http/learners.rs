@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::learners::catalogue::{self, CATALOGUE, Entry};
-use crate::learners::parameters;
+use halfspace_core::learners::catalogue::{self, CATALOGUE, Entry};
+use halfspace_core::learners::parameters;
 
 use super::extract::{NoQuery, PathText};
 use super::problem::Problem;

@@ -2,11 +2,10 @@
 
 use axum::Json;
 use axum::extract::State;
+use halfspace_core::memory::Budget;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::formats;
-use crate::memory::Budget;
 use crate::storage::{Quotas, Usage};
 
 use super::App;
@@ -135,8 +134,8 @@ impl Default for Limits {
             resident_bytes_max: 64 << 20,
             seconds_max: 86_400.0,
             experiment_seconds_max: 14_400.0,
-            experiment_points_max: crate::experiments::POINTS_MAX,
-            experiment_runs_max: crate::experiments::RUNS_MAX,
+            experiment_points_max: halfspace_core::experiments::POINTS_MAX,
+            experiment_runs_max: halfspace_core::experiments::RUNS_MAX,
             grid_trainings_max: crate::records::grid::TRAININGS_MAX,
             parts_request_bytes_max: crate::records::job::PARTS_REQUEST_BYTES_MAX,
             jobs_queued_max: 100_000,
@@ -160,13 +159,13 @@ impl Default for Limits {
             prediction_bytes_max: 16 << 20,
             model_bytes_max: 32 << 20,
             examples_page_bytes_max: 16 << 20,
-            trace_points_max: crate::learners::trace::TRACE_POINTS_MAX as u64,
+            trace_points_max: halfspace_core::learners::trace::TRACE_POINTS_MAX as u64,
             attempts_max: 5,
-            exact_analysis_n_max: crate::learners::drift_chain::N_MAX as u64,
-            dichotomies_max: crate::theory::cover::DICHOTOMIES_MAX,
-            theta_digits_max: crate::learners::decimal::DIGITS_MAX as u64,
-            version_space_n_max: crate::certificates::version_space::N_MAX as u64,
-            active_max: crate::learners::kernel_winnow_weights::ACTIVE_MAX,
+            exact_analysis_n_max: halfspace_core::learners::drift_chain::N_MAX as u64,
+            dichotomies_max: halfspace_core::theory::cover::DICHOTOMIES_MAX,
+            theta_digits_max: halfspace_core::learners::decimal::DIGITS_MAX as u64,
+            version_space_n_max: halfspace_core::separability::version_space::N_MAX as u64,
+            active_max: halfspace_core::learners::kernel_winnow_weights::ACTIVE_MAX,
         }
     }
 }
@@ -189,9 +188,9 @@ impl Limits {
     }
 
     /// What the readers of a line format keep to.
-    pub fn of_lines(&self) -> formats::Limits {
+    pub fn of_lines(&self) -> halfspace_formats::Limits {
         let whole = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
-        formats::Limits {
+        halfspace_formats::Limits {
             n_max: whole(self.n_max),
             line_bytes_max: whole(self.line_bytes_max),
             state_bytes_max: self.state_bytes_max,
@@ -205,8 +204,8 @@ impl Limits {
     }
 
     /// What the readers of a line format keep to when the examples go to a dataset.
-    pub fn of_datasets(&self) -> formats::Limits {
-        formats::Limits {
+    pub fn of_datasets(&self) -> halfspace_formats::Limits {
+        halfspace_formats::Limits {
             state_bytes_max: self.dataset_bytes_max,
             state_limit_name: "dataset_bytes_max",
             ..self.of_lines()
@@ -214,8 +213,8 @@ impl Limits {
     }
 
     /// What the readers of JSON keep to.
-    pub fn of_json(&self) -> formats::Limits {
-        formats::Limits {
+    pub fn of_json(&self) -> halfspace_formats::Limits {
+        halfspace_formats::Limits {
             body_bytes_max: self.json_body_bytes_max,
             body_limit_name: "json_body_bytes_max",
             ..self.of_lines()

@@ -66,6 +66,7 @@ use axum::middleware::{from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
+use halfspace_core::memory::Budget;
 use metrics_exporter_prometheus::PrometheusHandle;
 use tokio::runtime::Handle;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -73,7 +74,6 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::jobs::Jobs;
-use crate::memory::Budget;
 use crate::records::train::SeedNumber;
 use crate::storage::Scratch;
 

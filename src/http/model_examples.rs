@@ -1,11 +1,12 @@
 //! A stored model and the examples that a request brings it, whatever is to be done with them.
 
-use crate::formats::{
+use halfspace_core::learners::predict::{Misfit, check_fit};
+use halfspace_core::learners::run::{Interrupt, StopFlag};
+use halfspace_formats::{
     self, DataForm, Format, LabelsColumn, Options, Parsed, Place, StoredExamples, UnlabelledMeans,
 };
+
 use crate::jobs::{JobsError, LoadedModel, ReadError};
-use crate::learners::predict::{Misfit, check_fit};
-use crate::learners::run::{Interrupt, StopFlag};
 use crate::records::{ModelId, Owner};
 
 use super::App;
@@ -58,7 +59,7 @@ pub fn options(
     format: Format,
     n: usize,
     purpose: Purpose,
-    limits: &formats::Limits,
+    limits: &halfspace_formats::Limits,
 ) -> Result<Options, Problem> {
     let (table_labels, unlabelled) = match purpose {
         Purpose::Predict => (Some(LabelsColumn::None), UnlabelledMeans::Nothing),

@@ -1,13 +1,13 @@
 //! The OpenAPI document: what the routes say of themselves, completed by what holds for all.
 
 use axum::Router;
+use halfspace_core::learners::catalogue::CATALOGUE;
+use halfspace_core::learners::parameters;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa::{PartialSchema, ToSchema};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
-use crate::learners::catalogue::CATALOGUE;
-use crate::learners::parameters;
 use crate::records::train::{Positive, SeedNumber, StopRuleName};
 
 use super::data_schema;
@@ -61,7 +61,7 @@ pub fn text(document: OpenApi, limits: &Limits) -> String {
 /// Puts in what no derive can say: the union over the catalogue, the forms of data, the problem.
 fn complete_schemas(document: &mut Value, n_max: u64) {
     let schemas = &mut document["components"]["schemas"];
-    let learner = |entry: &&crate::learners::catalogue::Entry| {
+    let learner = |entry: &&halfspace_core::learners::catalogue::Entry| {
         json!({"type": "object", "title": entry.title, "required": ["name"],
             "additionalProperties": false, "properties": {
                 "name": {"type": "string", "const": entry.name},

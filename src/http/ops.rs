@@ -7,6 +7,7 @@ use axum::http::header;
 use axum::response::{Html, IntoResponse, Response};
 use axum::{Extension, Json};
 use bytes::Bytes;
+use halfspace_core::memory::live_bytes;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -59,6 +60,8 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
         content_type = "text/plain")))]
 pub async fn metrics(State(app): State<App>) -> Response {
     let content_type = "text/plain; version=0.0.4; charset=utf-8";
+    metrics::gauge!("halfspace_memory_taken_bytes").set(app.memory().taken() as f64);
+    metrics::gauge!("halfspace_memory_allocated_bytes").set(live_bytes() as f64);
     ([(header::CONTENT_TYPE, content_type)], app.metrics.render()).into_response()
 }
 

@@ -4,12 +4,12 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use halfspace_formats::{self, Format, Options};
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ArrayBuilder, ObjectBuilder, Schema, SchemaType, Type};
 
-use crate::formats::{self, Format, Options};
 use crate::jobs::{JobsError, LoadedModel};
 use crate::records::id::ModelKind;
 use crate::records::{ModelId, Owner};
@@ -201,7 +201,7 @@ impl Asked {
                 answering.take_lines(reader, options)?;
                 return Ok((answering, None));
             }
-            match examples(formats::read(format, reader, &options)?)? {
+            match examples(halfspace_formats::read(format, reader, &options)?)? {
                 Examples::Stored(id) => Ok((answering, Some(id))),
                 Examples::Sent(parsed) => {
                     answering.take(&parsed, Whence::Whole)?;

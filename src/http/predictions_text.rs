@@ -3,7 +3,8 @@
 
 use std::io::Write;
 
-use crate::learners::hypothesis::Decision;
+use halfspace_core::learners::hypothesis::Decision;
+
 use crate::records::evaluation::score_value;
 
 const BEGIN: &str = "{\"predictions\":[";
@@ -88,10 +89,10 @@ impl Document {
 
 #[cfg(test)]
 mod tests {
+    use halfspace_core::learners::hypothesis::Score;
     use num_bigint::BigInt;
 
     use super::*;
-    use crate::learners::hypothesis::Score;
 
     fn document(decisions: &[Decision], bytes_max: u64) -> Option<String> {
         let mut writer = Document::new(bytes_max);

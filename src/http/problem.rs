@@ -9,15 +9,15 @@ use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_core::memory::NoMemory;
+use halfspace_core::theory::OutOfRange;
+use halfspace_formats::{FormatError, FormatErrorKind, Place};
 use serde::Serialize;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use crate::formats::{FormatError, FormatErrorKind, Place};
 use crate::jobs::JobsError;
-use crate::memory::NoMemory;
 use crate::storage::{Limit, OverQuota, StoreError};
-use crate::theory::OutOfRange;
 
 pub use super::codes::Code;
 use super::idempotency::in_flight;

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures_util::Stream;
+use halfspace_core::learners::session::Answered;
 use tokio::sync::Notify;
 
 use crate::jobs::Learnt;
-use crate::learners::session::Answered;
 
 use super::problem::Problem;
 use super::session_examples::ExampleAnswer;

@@ -1,12 +1,12 @@
 //! The documents of sessions.
 
+use halfspace_core::learners::session::{Session, SessionEnd};
+use halfspace_formats::{Assume, RowsKind};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::formats::{Assume, RowsKind};
 use crate::jobs::is_shown_inline;
-use crate::learners::session::{Session, SessionEnd};
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::session::SessionRecord;
 use crate::records::train::{StopSpec, TerminationDocument};

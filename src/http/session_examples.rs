@@ -8,13 +8,13 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use halfspace_core::learners::session::Answered;
+use halfspace_formats::{self, DataForm, Format, FormatError, FormatErrorKind, Options, Parsed};
 use serde::Serialize;
 use tokio::time::timeout;
 use utoipa::ToSchema;
 
-use crate::formats::{self, DataForm, Format, FormatError, FormatErrorKind, Options, Parsed};
 use crate::jobs::{Learnt, WhenNotAll};
-use crate::learners::session::Answered;
 use crate::records::SessionId;
 use crate::records::id::SessionKind;
 
@@ -213,9 +213,9 @@ async fn read(
     options: Options,
 ) -> Result<(Parsed, Option<OwnerPermit>), Problem> {
     let (format, effort) = (body.format, body.effort(options.n));
-    let is_boolean = options.values == Some(formats::RowsKind::Boolean);
+    let is_boolean = options.values == Some(halfspace_formats::RowsKind::Boolean);
     let read = body.read_held(app, effort, move |reader| {
-        formats::read(format, reader, &options).map_err(of_session)
+        halfspace_formats::read(format, reader, &options).map_err(of_session)
     });
     let (read, permit) = read.await?;
     let parsed = match read {

@@ -10,9 +10,9 @@ use std::time::Duration;
 use axum::body::BodyDataStream;
 use bytes::{Buf, Bytes};
 use futures_util::{FutureExt, StreamExt};
+use halfspace_formats::{self, Decoder, NdjsonPortions, Options, Place, Portion, Supply};
 use tokio::time::timeout;
 
-use crate::formats::{self, Decoder, NdjsonPortions, Options, Place, Portion, Supply};
 use crate::jobs::{SessionError, SessionWriter, WhenNotAll};
 
 use super::App;
@@ -80,7 +80,7 @@ impl Feed {
         let (to_source, receiver) = mpsc::channel();
         let current = Bytes::new();
         let source = Source { receiver, current };
-        let decoder = formats::decoder(coding, source, &options.limits)?;
+        let decoder = halfspace_formats::decoder(coding, source, &options.limits)?;
         let n = options.n.unwrap_or(1).max(1) as u64;
         Ok(Self {
             app: app.clone(),

@@ -5,12 +5,12 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::task::TaskError;
+use halfspace_formats::{Assume, RowsKind, json};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
 
-use crate::formats::{Assume, RowsKind, json};
 use crate::jobs::SessionError;
-use crate::learners::task::TaskError;
 use crate::records::id::SessionKind;
 use crate::records::session::SessionSpec;
 use crate::records::train::{LearnerSpec, Positive, SeedNumber, StopSpec};

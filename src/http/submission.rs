@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use halfspace_core::experiments::ExperimentError;
+use halfspace_core::learners::task::TaskError;
+use halfspace_formats::Place;
+
 use crate::callbacks::CallbackUrl;
-use crate::experiments::ExperimentError;
-use crate::formats::Place;
 use crate::jobs::{
     Allowance, JobSample, JobsError, LoadedModel, NewJob, ReadError, ResolveError, resolve,
 };
-use crate::learners::task::TaskError;
 use crate::records::grid::GridCell;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::SeedNumber;

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use halfspace_formats::{DataForm, json};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::formats::{DataForm, json};
-use crate::records::certificates::{
-    ConventionName, ListLength, MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec,
-};
 use crate::records::evaluation::EvaluateSpec;
 use crate::records::grid::GridSpec;
 use crate::records::hypothesis::ReadingName;
+use crate::records::separability::{
+    ConventionName, ListLength, MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec,
+};
 use crate::records::task::TaskSpec;
 use crate::records::train::{
     LearnerSpec, Seconds, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec,

@@ -5,10 +5,12 @@ use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 
-use crate::formats::Sampling;
-use crate::theory::directed_drift::{Analysis, ByStart, FixedRule, TheoremOne, analyse};
-use crate::theory::winnow as winnows;
-use crate::theory::{MistakeBound, cover as covers, novikoff as novikoffs, stopping as stops};
+use halfspace_core::theory::directed_drift::{Analysis, ByStart, FixedRule, TheoremOne, analyse};
+use halfspace_core::theory::winnow as winnows;
+use halfspace_core::theory::{
+    MistakeBound, cover as covers, novikoff as novikoffs, stopping as stops,
+};
+use halfspace_formats::Sampling;
 
 use super::App;
 use super::extract::Query;
@@ -292,12 +294,12 @@ pub struct BoundAnswer {
     log2_mistakes_at_most: f64,
 }
 
-impl From<MistakeBound> for Json<BoundAnswer> {
+impl From<MistakeBound> for BoundAnswer {
     fn from(bound: MistakeBound) -> Self {
-        Self(BoundAnswer {
+        Self {
             mistakes_at_most: bound.value,
             log2_mistakes_at_most: bound.log2,
-        })
+        }
     }
 }
 
@@ -326,7 +328,7 @@ pub struct WinnowQuery {
 pub async fn winnow(Query(query): Query<WinnowQuery>) -> Result<Json<BoundAnswer>, Problem> {
     let alpha = query.alpha.unwrap_or(ALPHA_DEFAULT);
     let bound = winnows::bound(query.n, query.relevant, alpha, query.theta.as_deref())?;
-    Ok(bound.into())
+    Ok(Json(bound.into()))
 }
 
 /// Which bound.
@@ -350,5 +352,5 @@ pub struct NovikoffQuery {
     responses((status = 200, description = "The bound", body = BoundAnswer)))]
 pub async fn novikoff(Query(query): Query<NovikoffQuery>) -> Result<Json<BoundAnswer>, Problem> {
     let bound = novikoffs::bound(query.radius, query.norm, query.margin)?;
-    Ok(bound.into())
+    Ok(Json(bound.into()))
 }

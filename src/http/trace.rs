@@ -5,8 +5,8 @@ use std::fmt::Write;
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_core::experiments::mistake_curve;
 
-use crate::experiments::mistake_curve;
 use crate::records::id::JobKind;
 use crate::records::train::{TraceDocument, TrainResult};
 use crate::records::{Job, JobId};

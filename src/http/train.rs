@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
+use halfspace_core::learners::catalogue::Entry;
+use halfspace_core::learners::parameters::insert_nested;
+use halfspace_formats::{
+    self, Assume, BitOrder, Header, LabelsColumn, Options, Place, UnlabelledMeans,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::formats::{
-    self, Assume, BitOrder, Header, LabelsColumn, Options, Place, UnlabelledMeans,
-};
 use crate::jobs::learner;
-use crate::learners::catalogue::Entry;
-use crate::learners::parameters::insert_nested;
 use crate::records::task::{JobSpec, TaskSpec};
 use crate::records::train::{LearnerSpec, SeedNumber, Share, StopSpec, TrainSpec, WarmStartSpec};
 use crate::records::{ModelId, Owner, Priority};
@@ -118,7 +118,7 @@ async fn made(
     let (format, effort) = (body.format, body.effort(query.n));
     let options = query.options(&body.limits);
     let read = body.read(&app, effort, move |reader| {
-        let form = formats::read(format, reader, &options)?;
+        let form = halfspace_formats::read(format, reader, &options)?;
         let sha256 = sha256(&form);
         Ok((form, sha256))
     });
@@ -237,7 +237,7 @@ impl TrainQuery {
     }
 
     /// How the body is to be read.
-    pub fn options(&self, limits: &formats::Limits) -> Options {
+    pub fn options(&self, limits: &halfspace_formats::Limits) -> Options {
         Options {
             labels: self.labels.clone(),
             header: self.header,

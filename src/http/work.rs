@@ -2,7 +2,7 @@
 //!
 //! Bounds are in machine words: one multiplication and addition, or eight bytes of memory, each.
 
-use crate::formats::{Format, extent};
+use halfspace_formats::{Format, extent};
 
 /// Work that needs no permit: about a millisecond, and at most 8 MiB.
 pub const SMALL_WORDS_MAX: u64 = 1 << 20;

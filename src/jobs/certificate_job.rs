@@ -1,25 +1,25 @@
 //! From a stored question about a sample to its answer, and from the answer to documents.
 
-use serde::Deserialize;
-
-use crate::certificates::maximum_margin::{self, MaximumMargin, NovikoffBound};
-use crate::certificates::separability::{
+use halfspace_core::learners::examples::Examples;
+use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::linear::{LinearWeights, Reading, RealWeights};
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::{Interrupt, Run};
+use halfspace_core::learners::task::{Input, TaskError};
+use halfspace_core::separability::maximum_margin::{self, MaximumMargin, NovikoffBound};
+use halfspace_core::separability::separability::{
     self, Convention, Multiplier, Question, Separator, Verdict,
 };
-use crate::certificates::undecided::Undecided;
-use crate::certificates::version_space::{self, Enumeration, VersionSpaceError};
-use crate::learners::examples::Examples;
-use crate::learners::hypothesis::Hypothesis;
-use crate::learners::linear::{LinearWeights, Reading, RealWeights};
-use crate::learners::random::Seed;
-use crate::learners::run::{Interrupt, Run};
-use crate::learners::task::{Input, TaskError};
-use crate::records::certificates::{
+use halfspace_core::separability::undecided::Undecided;
+use halfspace_core::separability::version_space::{self, Enumeration, VersionSpaceError};
+use serde::Deserialize;
+
+use crate::records::hypothesis::{HypothesisDocument, ReadingName};
+use crate::records::separability::{
     CertificateDocument, ConventionName, MaximumMarginParams, MaximumMarginResult,
     MaximumMarginSpec, MultiplierDocument, SeparabilityResult, SeparabilitySpec,
     VersionSpaceResult, VersionSpaceSpec, whole_number,
 };
-use crate::records::hypothesis::{HypothesisDocument, ReadingName};
 use crate::records::train::{BoundDocument, ModelDocument};
 use crate::records::{Job, Model, Names};
 

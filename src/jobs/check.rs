@@ -7,10 +7,10 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use halfspace_core::learners::run::StopFlag;
+use halfspace_formats::{BlocksError, BlocksHeader, Buffers, StoredExamples};
 use tokio::time::Instant;
 
-use crate::formats::{BlocksError, BlocksHeader, Buffers, StoredExamples};
-use crate::learners::run::StopFlag;
 use crate::records::session::packed_rows;
 use crate::records::{Dataset, Job};
 use crate::storage::blobs::opening::MARK;

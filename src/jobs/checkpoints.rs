@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use halfspace_core::learners::catalogue;
+use halfspace_core::learners::checkpoint::STATE_BYTES_MAX;
+use halfspace_core::learners::run::{Checkpoints, Counts, Run, StopFlag};
+use halfspace_core::learners::snapshot::{SnapshotReader, SnapshotWriter};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
-use crate::learners::catalogue;
-use crate::learners::checkpoint::STATE_BYTES_MAX;
-use crate::learners::run::{Checkpoints, Counts, Run, StopFlag};
-use crate::learners::snapshot::{SnapshotReader, SnapshotWriter};
 use crate::records::{Job, JobId};
 use crate::storage::{Fenced, Lease, StoreError};
 

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use halfspace_core::learners::run::{Interrupt, Run, StopFlag};
+use halfspace_core::memory::Grant;
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::learners::run::{Interrupt, Run, StopFlag};
-use crate::memory::Grant;
 use crate::records::Job;
 use crate::storage::JobEnd;
 

@@ -6,13 +6,13 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use tokio::task::JoinError;
-
-use crate::formats::{
+use halfspace_core::learners::data::Data;
+use halfspace_core::memory::Grant;
+use halfspace_formats::{
     self, Assume, BlocksError, Gathered, LabelsKind, Layout, Parsed, RowRange, RowsKind, Stored,
 };
-use crate::learners::data::Data;
-use crate::memory::Grant;
+use tokio::task::JoinError;
+
 use crate::records::dataset::Repetitions;
 use crate::records::id::DatasetKind;
 use crate::records::{Dataset, DatasetId, DatasetSummary, KeyClaim, Owner, Timestamp};
@@ -111,9 +111,10 @@ impl Jobs {
     fn room_to_compare(&self, rows: usize) -> Result<(usize, Grant), JobsError> {
         let memory = &self.config.memory;
         let fitting = memory.bytes_max() / 2 / EXAMPLE_KEY_BYTES;
-        let compared_max = usize::try_from(fitting).map_or(formats::EXAMPLES_MAX, |fitting| {
-            fitting.min(formats::EXAMPLES_MAX)
-        });
+        let compared_max = usize::try_from(fitting)
+            .map_or(halfspace_formats::EXAMPLES_MAX, |fitting| {
+                fitting.min(halfspace_formats::EXAMPLES_MAX)
+            });
         let compared = if rows <= compared_max { rows as u64 } else { 0 };
         let taken = memory.try_take(STORING_BYTES + compared * EXAMPLE_KEY_BYTES);
         Ok((compared_max, taken.map_err(JobsError::NoMemory)?))

@@ -1,10 +1,10 @@
 //! Generated data: what a plan and a seed define.
 
-use crate::formats::{Assume, GeneratedSpec, Sampling};
-use crate::learners::data::Data;
-use crate::learners::generate::{Generated, Plan};
-use crate::learners::random::Seed;
-use crate::learners::run::Run;
+use halfspace_core::learners::data::Data;
+use halfspace_core::learners::generate::{Generated, Plan};
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::Run;
+use halfspace_formats::{Assume, GeneratedSpec, Sampling};
 
 /// The examples that a finite plan and a seed define, as a sample: those that a job of this seed
 /// would draw. And their distribution, where they are clean examples of binary weights, of which a

@@ -5,11 +5,11 @@
 
 use std::io::{self, Write};
 
+use halfspace_core::learners::run::{Counts, Interrupt};
+use halfspace_core::memory;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::learners::run::{Counts, Interrupt};
-use crate::memory;
 use crate::records::train::TraceDocument;
 use crate::records::{Job, JobError, Model, Status, Timestamp};
 use crate::storage::{JobEnd, Spent};

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use crate::learners::evaluate::{self, Evaluation, evaluate};
-use crate::learners::examples::{Examples, LabelKind};
-use crate::learners::hypothesis::Hypothesis;
-use crate::learners::predict::{Misfit, check_fit};
-use crate::learners::random::Seed;
-use crate::learners::run::{Interrupt, Run};
-use crate::learners::task::{Input, TaskError};
+use halfspace_core::learners::evaluate::{self, Evaluation, evaluate};
+use halfspace_core::learners::examples::{Examples, LabelKind};
+use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::predict::{Misfit, check_fit};
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::{Interrupt, Run};
+use halfspace_core::learners::task::{Input, TaskError};
+
 use crate::records::ModelId;
 use crate::records::evaluation::EvaluateResult;
 

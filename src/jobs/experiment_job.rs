@@ -1,10 +1,10 @@
 //! Experiments as jobs: a part of one, and the gathering of all.
 
+use halfspace_core::experiments::outcome::Outcome;
+use halfspace_core::experiments::{Experiment, PartTally};
+use halfspace_core::learners::run::{Interrupt, Run};
 use serde::Deserialize;
 
-use crate::experiments::outcome::Outcome;
-use crate::experiments::{Experiment, PartTally};
-use crate::learners::run::{Interrupt, Run};
 use crate::records::experiment::{ExperimentResult, ExperimentSpec};
 use crate::records::experiment_part::{ExperimentPartResult, ExperimentPartSpec};
 use crate::records::{JobError, PartOutcome};

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
-use crate::learners::random::Seed;
-use crate::learners::task::{Input, TaskError};
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::task::{Input, TaskError};
+
 use crate::records::grid::{GridError, GridResult, GridSpec};
 use crate::records::job::PARTS_REQUEST_BYTES_MAX;
 use crate::records::task::DataSpec;

@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use halfspace_core::learners::run::{Interrupt, Run};
 use tokio::sync::{Notify, broadcast};
 
-use crate::learners::run::{Interrupt, Run};
 use crate::records::{JobId, Lineage};
 
 /// How many changes a slow waiter may lag behind before it looks at the store again.

@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use halfspace_core::learners::random::SEED_MAX;
 use rand::Rng;
 use rand::rngs::StdRng;
 
-use crate::learners::random::SEED_MAX;
 use crate::records::id::{Id, Kind};
 use crate::records::{Clock, Timestamp};
 

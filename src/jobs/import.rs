@@ -2,20 +2,21 @@
 
 use std::mem::discriminant;
 
+use halfspace_core::learners::catalogue::Setup;
+use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::parameters::{ParameterError, Parameters};
+use halfspace_core::learners::random::{Purpose, Seed};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::learners::catalogue::Setup;
-use crate::learners::hypothesis::Hypothesis;
-use crate::learners::parameters::{ParameterError, Parameters};
-use crate::learners::random::{Purpose, Seed};
-use crate::records::certificates::MaximumMarginParams;
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::model_file::digest;
+use crate::records::separability::MaximumMarginParams;
 use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, Owner};
 use crate::storage::StoreError;
 
+use super::ending::json_text;
 use super::hexadecimal::hex;
 use super::service::{Jobs, JobsError};
 use super::train_job::learner;

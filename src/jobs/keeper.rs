@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use halfspace_core::learners::run::{Counts, Interrupt, Run};
 use tokio::time::{Instant, Interval, MissedTickBehavior, sleep_until, timeout_at};
 
-use crate::learners::run::{Counts, Interrupt, Run};
 use crate::records::{Job, Lineage, Progress};
 use crate::storage::{Beat, Heartbeat, Lease, Spent, StoreError};
 

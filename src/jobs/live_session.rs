@@ -1,13 +1,14 @@
 //! One session in memory: how it comes back from the store, and what the store is to remember.
 
-use crate::bits::BLOCK_ROWS;
-use crate::formats::{Parsed, RowsKind};
-use crate::learners::data::{Data, Features, RealMatrix};
-use crate::learners::predict::spell_out;
-use crate::learners::random::Seed;
-use crate::learners::run::{Interrupt, Run};
-use crate::learners::session::{LearnError, Session, SessionPlan};
-use crate::memory::{self, Grant};
+use halfspace_core::bits::BLOCK_ROWS;
+use halfspace_core::learners::data::{Data, Features, RealMatrix};
+use halfspace_core::learners::predict::spell_out;
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::Run;
+use halfspace_core::learners::session::{LearnError, Session, SessionPlan};
+use halfspace_core::memory::Grant;
+use halfspace_formats::{Parsed, RowsKind};
+
 use crate::records::session::{LogEntry, SessionRecord, SessionSpec, StoredSession, pack, unpack};
 use crate::records::train::TrainSpec;
 

@@ -1,12 +1,12 @@
 //! Upper bounds of the memory that jobs take, from the shape of the data and the parameters.
 //!
 //! A job takes its bound at the claim. No shape tells the support of a kernel or the digits of exact numbers.
-//! A job that needs more for them grows where it looks at its flag: see [`crate::memory::check`].
+//! A job that needs more for them grows where it looks at its flag: see [`halfspace_core::memory::check`].
 
-use crate::bits::BLOCK_ROWS;
-use crate::learners::examples::{LabelKind, Shape};
-use crate::learners::hypothesis::Hypothesis;
-use crate::learners::task::{Input, Task, grown_bytes, state_bytes};
+use halfspace_core::bits::BLOCK_ROWS;
+use halfspace_core::learners::examples::{LabelKind, Shape};
+use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::task::{Input, Task, grown_bytes, state_bytes};
 
 /// Every job: its record, its progress, the buffers of a reader.
 const JOB_BYTES: u64 = 640 << 10;

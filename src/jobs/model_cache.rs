@@ -138,9 +138,10 @@ impl ModelCache {
 
 #[cfg(test)]
 mod tests {
+    use halfspace_core::bits::BitVector;
+    use halfspace_core::learners::hypothesis::Hypothesis;
+
     use super::*;
-    use crate::bits::BitVector;
-    use crate::learners::hypothesis::Hypothesis;
     use crate::records::Timestamp;
 
     fn record(number: i64, length: usize) -> Model {

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use halfspace_core::learners::catalogue;
+use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::parameters::Parameters;
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::task::Task;
 use tokio::time::Instant;
 
-use crate::learners::catalogue;
-use crate::learners::hypothesis::Hypothesis;
-use crate::learners::parameters::Parameters;
-use crate::learners::random::Seed;
-use crate::learners::task::Task;
 use crate::records::train::ModelDocument;
 use crate::records::{Model, ModelId, Names, Owner};
 use crate::storage::StoreError;

@@ -1,8 +1,9 @@
 //! Errors that `resolve` returns.
 
-use crate::experiments::ExperimentError;
-use crate::learners::parameters::ParameterError;
-use crate::learners::task::TaskError;
+use halfspace_core::experiments::ExperimentError;
+use halfspace_core::learners::parameters::ParameterError;
+use halfspace_core::learners::task::TaskError;
+
 use crate::records::grid::{GridCell, GridError};
 
 /// Why a stored or sent request cannot run.

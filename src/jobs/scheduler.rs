@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use halfspace_core::memory::SMALL_BYTES_MAX;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::memory::SMALL_BYTES_MAX;
 use crate::records::schedule::{self, Line, ParkedPlace};
 use crate::records::{JobId, Owner};
 use crate::storage::{ClaimTerms, ReleaseTerms, StoreError};

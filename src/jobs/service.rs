@@ -5,14 +5,14 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use halfspace_core::learners::run::Interrupt;
+use halfspace_core::memory::{Budget, NoMemory};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::callbacks::CallbackClient;
-use crate::learners::run::Interrupt;
-use crate::memory::{Budget, NoMemory};
 use crate::records::schedule::SLICE_SECONDS_MIN;
 use crate::records::{Job, JobId, KeyRecord, Owner};
 use crate::storage::{

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use halfspace_core::learners::data::Data;
+use halfspace_core::learners::run::Run;
+use halfspace_core::learners::session::{Answered, LearnError};
+use halfspace_core::learners::task::TaskError;
+use halfspace_formats::Parsed;
 use tokio::sync::OwnedMutexGuard;
 
-use crate::formats::Parsed;
-use crate::learners::data::Data;
-use crate::learners::run::Run;
-use crate::learners::session::{Answered, LearnError};
-use crate::learners::task::TaskError;
 use crate::records::session::{LogEntry, SessionAppend};
 use crate::records::{Owner, SessionId};
 use crate::storage::Appended;

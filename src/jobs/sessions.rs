@@ -9,14 +9,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::run::{Interrupt, Run, StopFlag};
+use halfspace_core::learners::session::{Session, SessionEnd};
+use halfspace_core::learners::task::TaskError;
+use halfspace_core::memory::{Grant, NoMemory};
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 use tokio::time::Instant;
 
-use crate::learners::hypothesis::Hypothesis;
-use crate::learners::run::{Interrupt, Run, StopFlag};
-use crate::learners::session::{Session, SessionEnd};
-use crate::learners::task::TaskError;
-use crate::memory::{Grant, NoMemory};
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::id::SessionKind;
 use crate::records::session::{SessionRecord, SessionSpec};

@@ -2,8 +2,9 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::formats::{BlocksError, Buffers, StoredExamples};
-use crate::learners::run::StopFlag;
+use halfspace_core::learners::run::StopFlag;
+use halfspace_formats::{BlocksError, Buffers, StoredExamples};
+
 use crate::records::{Dataset, DatasetId, Owner};
 use crate::storage::StoreError;
 

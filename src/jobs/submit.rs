@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use halfspace_core::learners::examples::Examples;
+use halfspace_core::learners::run::Interrupt;
+use halfspace_core::memory::{Grant, NoMemory};
+use halfspace_formats::BlocksHeader;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 use tokio::time::Instant;
 
 use crate::callbacks::CallbackUrl;
-use crate::formats::{self, BlocksHeader};
-use crate::learners::examples::Examples;
-use crate::learners::run::Interrupt;
-use crate::memory::{Grant, NoMemory};
 use crate::records::task::JobSpec;
 use crate::records::{Callback, DatasetId, Demand, Job, KeyClaim, Owner, Priority, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError, Usage};
@@ -210,7 +210,7 @@ impl Jobs {
         let _reserved = self.reserve(&record.owner, length).await?;
         let mut blob = self.blobs.writer(&key)?;
         let written = tokio::task::spawn_blocking(move || {
-            let written = formats::write_blocks(&data, &mut blob);
+            let written = halfspace_formats::write_blocks(&data, &mut blob);
             (blob, written)
         });
         let (blob, written) = written.await.map_err(|_| JobsError::Stopping)?;

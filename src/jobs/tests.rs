@@ -11,6 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use halfspace_core::bits::{BitMatrix, BitVector};
+use halfspace_core::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::run::Interrupt;
+use halfspace_core::memory::Budget;
 use rand::SeedableRng;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -20,12 +24,6 @@ use super::checkpoints::{Beginning, Left};
 use super::compute::{Computation, Computed};
 use super::parking::PermitSlot;
 use super::{Allowance, Found, Ids, Jobs, JobsConfig, JobsError, NewJob, hex, resolve};
-use crate::bits::{BitMatrix, BitVector};
-use crate::formats;
-use crate::learners::data::{Data, Features, Labels};
-use crate::learners::run::Interrupt;
-use crate::learners::train_loop::Reason;
-use crate::memory::Budget;
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Priority, Status, Timestamp};
@@ -169,7 +167,7 @@ fn new_train(stop: Value) -> NewJob {
         "data": {"assume": null, "generated": null}
     });
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
-    let data_sha256 = Some(hex(&formats::digest(&data)));
+    let data_sha256 = Some(hex(&halfspace_formats::digest(&data)));
     let work = resolve(&spec, 1, Some(data.into()), None, Allowance::UNLIMITED).unwrap();
     NewJob {
         key: None,

@@ -1,21 +1,22 @@
 //! From a stored training to a task of the learners, and from its outcome to documents.
 
-use crate::bits::words_for;
-use crate::learners::catalogue::{self, DefaultStop, Entry, Pace};
-use crate::learners::drift_chain::N_MAX;
-use crate::learners::evidence::Evidence;
-use crate::learners::outcome::Outcome;
-use crate::learners::parameters::Parameters;
-use crate::learners::random::Seed;
-use crate::learners::run::{Interrupt, Limits, StopFlag};
-use crate::learners::stopping::{Sampling, StopRule};
-use crate::learners::task::{self, Input, Task};
-use crate::learners::train_loop::Reason;
+use halfspace_core::bits::words_for;
+use halfspace_core::learners::catalogue::{self, DefaultStop, Entry, Pace};
+use halfspace_core::learners::drift_chain::N_MAX;
+use halfspace_core::learners::evidence::Evidence;
+use halfspace_core::learners::outcome::Outcome;
+use halfspace_core::learners::parameters::Parameters;
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::{Interrupt, Limits, StopFlag};
+use halfspace_core::learners::stopping::{Sampling, StopRule};
+use halfspace_core::learners::task::{self, Input, Task};
+use halfspace_core::learners::train_loop::Reason;
+use halfspace_core::theory::directed_drift::expected_examples_log2;
+
 use crate::records::hypothesis::HypothesisDocument;
 use crate::records::task::DataSpec;
 use crate::records::train::{ModelDocument, StopRuleName, TraceDocument, TrainResult, TrainSpec};
 use crate::records::{Job, Model, ModelId, Names};
-use crate::theory::directed_drift::expected_examples_log2;
 
 use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
 use super::ids::Ids;

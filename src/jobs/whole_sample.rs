@@ -1,11 +1,11 @@
 //! The whole sample, for tasks that look at all of it: sent along, stored, or drawn.
 
-use crate::learners::data::Data;
-use crate::learners::examples::Examples;
-use crate::learners::generate::{Generated, Plan};
-use crate::learners::random::Seed;
-use crate::learners::run::Run;
-use crate::learners::task::{Input, TaskError};
+use halfspace_core::learners::data::Data;
+use halfspace_core::learners::examples::Examples;
+use halfspace_core::learners::generate::{Generated, Plan};
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::Run;
+use halfspace_core::learners::task::{Input, TaskError};
 
 use super::work::ResolveError;
 

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use crate::experiments::{self, PartTally};
-use crate::formats::{Assume, StoredExamples};
-use crate::learners::data::Data;
-use crate::learners::evaluate::Evaluation;
-use crate::learners::generate::Plan;
-use crate::learners::outcome::Outcome;
-use crate::learners::random::Seed;
-use crate::learners::run::{Interrupt, Run, StopFlag};
-use crate::learners::stopping::Sampling;
-use crate::learners::task::Input;
-use crate::learners::train::train_from;
+use halfspace_core::experiments::{self, PartTally};
+use halfspace_core::learners::data::Data;
+use halfspace_core::learners::evaluate::Evaluation;
+use halfspace_core::learners::generate::Plan;
+use halfspace_core::learners::outcome::Outcome;
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::{Interrupt, Run, StopFlag};
+use halfspace_core::learners::stopping::Sampling;
+use halfspace_core::learners::task::Input;
+use halfspace_core::learners::train::train_from;
+use halfspace_formats::{Assume, StoredExamples};
+
 use crate::records::grid::GridResult;
 use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::{Job, PartOutcome};

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use halfspace_core::learners::run::{Interrupt, Run};
+use halfspace_core::learners::task::TaskError;
+use halfspace_core::memory::{Grant, NoMemory};
+use halfspace_formats::StoredExamples;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::formats::StoredExamples;
-use crate::learners::run::{Interrupt, Run};
-use crate::learners::task::TaskError;
-use crate::memory::{Grant, NoMemory};
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobError, Lineage};
 use crate::storage::{Blobs, Claim, Fenced, JobEnd, Lease, Requeue, StoreError};

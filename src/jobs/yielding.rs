@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use halfspace_core::learners::run::{Interrupt, Run};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use crate::learners::run::{Interrupt, Run};
 use crate::records::schedule::{self, PROBATION_SECONDS, Rank, slice_seconds};
 use crate::storage::{Alone, Fenced, Requeue, history};
 

@@ -3,12 +3,12 @@
 //! The examples themselves are a blob in the stored form of `formats`. This record holds the facts that a
 //! reader needs before opening the blob. A dataset never changes.
 
+use halfspace_formats::{Assume, LabelsKind, RowsKind};
 use serde::{Deserialize, Serialize};
 
 use super::id::DatasetId;
 use super::owner::Owner;
 use super::time::Timestamp;
-use crate::formats::{Assume, LabelsKind, RowsKind};
 
 /// A dataset with its full description.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

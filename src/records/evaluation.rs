@@ -5,9 +5,9 @@ use serde_json::{Number, Value};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 
-use crate::learners::evaluate::{Evaluation, WrongExample};
-use crate::learners::hypothesis::Score;
-use crate::learners::random::SEED_MAX;
+use halfspace_core::learners::evaluate::{Evaluation, WrongExample};
+use halfspace_core::learners::hypothesis::Score;
+use halfspace_core::learners::random::SEED_MAX;
 
 use super::id::ModelId;
 use super::train::Seconds;
@@ -145,10 +145,10 @@ fn wrong_document(wrong: &WrongExample, bytes_left: &mut usize) -> WrongDocument
 
 #[cfg(test)]
 mod tests {
+    use halfspace_core::learners::hypothesis::Decision;
     use num_bigint::BigInt;
 
     use super::*;
-    use crate::learners::hypothesis::Decision;
 
     #[test]
     fn scores_are_told_until_they_fill_their_room() {

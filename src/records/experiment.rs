@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::experiments::outcome::{Chart, Outcome};
-use crate::experiments::{
+use halfspace_core::experiments::outcome::{Chart, Outcome};
+use halfspace_core::experiments::{
     Experiment, ExperimentError, false_stop_rate, mistake_bound_sweep, sample_complexity,
     separable_fraction,
 };

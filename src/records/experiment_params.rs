@@ -4,14 +4,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::experiments::ExperimentError;
-use crate::experiments::false_stop_rate::{self, FalseStopRate};
-use crate::experiments::mistake_bound_sweep::{self, Batches, MistakeBoundSweep};
-use crate::experiments::sample_complexity::{self, Learner, SampleComplexity};
-use crate::experiments::separable_fraction::{self, Points, SeparableFraction};
-use crate::learners::catalogue::{self, Entry};
-use crate::learners::parameters::Parameters;
-use crate::learners::{amp, auto, directed_drift_async, directed_drift_sync, perceptron, sbpi};
+use halfspace_core::experiments::ExperimentError;
+use halfspace_core::experiments::false_stop_rate::{self, FalseStopRate};
+use halfspace_core::experiments::mistake_bound_sweep::{self, Batches, MistakeBoundSweep};
+use halfspace_core::experiments::sample_complexity::{self, Learner, SampleComplexity};
+use halfspace_core::experiments::separable_fraction::{self, Points, SeparableFraction};
+use halfspace_core::learners::catalogue::{self, Entry};
+use halfspace_core::learners::parameters::Parameters;
+use halfspace_core::learners::{
+    amp, auto, directed_drift_async, directed_drift_sync, perceptron, sbpi,
+};
 
 use super::train::{LearnerSpec, Share, StopRuleName};
 

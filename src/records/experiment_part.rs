@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::experiments::PartTally;
+use halfspace_core::experiments::PartTally;
 
 use super::experiment::ExperimentSpec;
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::experiments::ExperimentError;
-use crate::learners::{directed_drift, directed_drift_async, directed_drift_sync};
+use halfspace_core::experiments::ExperimentError;
+use halfspace_core::learners::{directed_drift, directed_drift_async, directed_drift_sync};
 
 use super::experiment::ExperimentSpec;
 use super::experiment_params::{

@@ -6,16 +6,18 @@ use serde_json::{Number, Value};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 
-use crate::bits::BitVector;
-use crate::learners::hypothesis::Hypothesis;
-use crate::learners::kernel_winnow;
-use crate::learners::kernel_winnow_weights::{ACTIVE_MAX, KernelWinnowWeights, SupportExample};
-use crate::learners::linear::{LinearWeights, Reading};
-use crate::learners::parameters::factor_json;
-use crate::learners::power_sum::Base;
-use crate::learners::unit::Unit;
-use crate::learners::winnow;
-use crate::learners::winnow_weights::WinnowWeights;
+use halfspace_core::bits::BitVector;
+use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::kernel_winnow;
+use halfspace_core::learners::kernel_winnow_weights::{
+    ACTIVE_MAX, KernelWinnowWeights, SupportExample,
+};
+use halfspace_core::learners::linear::{LinearWeights, Reading};
+use halfspace_core::learners::parameters::factor_json;
+use halfspace_core::learners::power_sum::Base;
+use halfspace_core::learners::unit::Unit;
+use halfspace_core::learners::winnow;
+use halfspace_core::learners::winnow_weights::WinnowWeights;
 
 use super::hypothesis_parts::{add_example, bounded, factor, linear, threshold};
 use super::kernel_document::{self, KernelDocument, SupportVector};
@@ -354,12 +356,13 @@ impl From<ReadingName> for Reading {
 
 #[cfg(test)]
 mod tests {
+    use halfspace_core::learners::bounded::BoundedWeights;
+    use halfspace_core::learners::decimal::Decimal;
+    use halfspace_core::learners::kernel::{Conjunctions, Kernel};
+    use halfspace_core::learners::kernel_expansion::KernelExpansion;
+    use halfspace_core::learners::linear::{IntegerWeights, RealWeights};
+
     use super::*;
-    use crate::learners::bounded::BoundedWeights;
-    use crate::learners::decimal::Decimal;
-    use crate::learners::kernel::{Conjunctions, Kernel};
-    use crate::learners::kernel_expansion::KernelExpansion;
-    use crate::learners::linear::{IntegerWeights, RealWeights};
 
     #[test]
     fn every_kind_survives_the_round_trip() {

@@ -2,15 +2,15 @@
 
 use serde_json::{Number, Value};
 
-use crate::bits::BitVector;
-use crate::learners::bounded::BoundedWeights;
-use crate::learners::decimal::Decimal;
-use crate::learners::kernel_winnow_weights::{KernelWinnowWeights, active_features};
-use crate::learners::linear::{
+use halfspace_core::bits::BitVector;
+use halfspace_core::learners::bounded::BoundedWeights;
+use halfspace_core::learners::decimal::Decimal;
+use halfspace_core::learners::kernel_winnow_weights::{KernelWinnowWeights, active_features};
+use halfspace_core::learners::linear::{
     INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights,
 };
-use crate::learners::power_sum::Base;
-use crate::learners::unit::Unit;
+use halfspace_core::learners::power_sum::Base;
+use halfspace_core::learners::unit::Unit;
 
 use super::hypothesis::{CountedExample, HypothesisError, ReadingName};
 

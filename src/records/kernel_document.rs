@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::bits::BitVector;
-use crate::learners::kernel::{Conjunctions, Kernel};
-use crate::learners::kernel_expansion::KernelExpansion;
+use halfspace_core::bits::BitVector;
+use halfspace_core::learners::kernel::{Conjunctions, Kernel};
+use halfspace_core::learners::kernel_expansion::KernelExpansion;
 
 /// The conjunctions that a kernel counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

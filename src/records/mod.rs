@@ -9,7 +9,6 @@
 pub mod api_key;
 pub mod bounded_json;
 pub mod callback;
-pub mod certificates;
 pub mod dataset;
 pub mod evaluation;
 pub mod event;
@@ -30,6 +29,7 @@ pub mod names;
 pub mod owner;
 pub mod page;
 pub mod schedule;
+pub mod separability;
 pub mod session;
 pub mod task;
 pub mod time;

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bits::{BitMatrix, BitVector, words_for};
-use crate::formats::{Assume, RowsKind};
-use crate::learners::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::bits::{BitMatrix, BitVector, words_for};
+use halfspace_core::learners::data::{Data, Features, Labels, RealMatrix};
+use halfspace_formats::{Assume, RowsKind};
 
 use super::id::SessionId;
 use super::owner::Owner;

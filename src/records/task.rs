@@ -6,15 +6,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::formats::{Assume, GeneratedSpec};
+use halfspace_formats::{Assume, GeneratedSpec};
 
-use super::certificates::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
 use super::evaluation::EvaluateSpec;
 use super::experiment::ExperimentSpec;
 use super::experiment_part::ExperimentPartSpec;
 use super::grid::GridSpec;
 use super::id::ModelId;
 use super::names::Names;
+use super::separability::{MaximumMarginSpec, SeparabilitySpec, VersionSpaceSpec};
 use super::train::{Seconds, TrainSpec};
 
 /// The request of a job.

@@ -7,9 +7,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use crate::learners::random::SEED_MAX;
-use crate::learners::stopping::StopRule;
-use crate::learners::trace::Trace;
+use halfspace_core::learners::random::SEED_MAX;
+use halfspace_core::learners::stopping::StopRule;
+use halfspace_core::learners::trace::Trace;
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
@@ -292,7 +292,7 @@ pub struct TracePointDocument {
 
 impl From<&Trace> for TraceDocument {
     fn from(trace: &Trace) -> Self {
-        let point = |point: &crate::learners::trace::TracePoint| TracePointDocument {
+        let point = |point: &halfspace_core::learners::trace::TracePoint| TracePointDocument {
             examples: point.examples,
             mistakes: point.mistakes,
         };

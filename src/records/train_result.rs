@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use crate::learners::bound::Bound;
-use crate::learners::outcome::{BestSeen, Outcome, Training};
-use crate::learners::run::Counts;
+use halfspace_core::learners::bound::Bound;
+use halfspace_core::learners::outcome::{BestSeen, Outcome, Training};
+use halfspace_core::learners::run::Counts;
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
-use crate::formats::json;
+use halfspace_formats::json;
 
 use super::bounded_json;
 use super::train::LearnerSpec;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use halfspace::learners::random::Generator;
+use halfspace_core::learners::random::Generator;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! The checker of histories, on histories made by hand and at random: each rule broken once is found, and
 //! whatever a correct store could have answered passes.
 
-use halfspace::learners::random::Generator;
+use halfspace_core::learners::random::Generator;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use tokio::time::Instant;

@@ -3,12 +3,14 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use halfspace::certificates::maximum_margin::{Outcome, RELATIVE_GAP_MAX, solve};
-use halfspace::certificates::separability::{Convention, Question, Separator, Verdict, decide};
-use halfspace::formats::{Format, Options, parse};
-use halfspace::learners::data::{Data, Features, Labels};
-use halfspace::learners::linear::Reading;
-use halfspace::learners::run::Run;
+use halfspace_core::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::linear::Reading;
+use halfspace_core::learners::run::Run;
+use halfspace_core::separability::maximum_margin::{Outcome, RELATIVE_GAP_MAX, solve};
+use halfspace_core::separability::separability::{
+    Convention, Question, Separator, Verdict, decide,
+};
+use halfspace_formats::{Format, Options, parse};
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
 

@@ -9,30 +9,30 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use halfspace::bits::{BitMatrix, BitVector, Kernels, use_kernels};
-use halfspace::formats::{self, DataForm, Format, Options};
 use halfspace::jobs::{Allowance, Found, resolve};
-use halfspace::learners::block::Block;
-use halfspace::learners::catalogue::{CATALOGUE, Entry, Setup, find};
-use halfspace::learners::course::Course;
-use halfspace::learners::data::{Data, Features, Labels};
-use halfspace::learners::hypothesis::Hypothesis;
-use halfspace::learners::outcome::Outcome;
-use halfspace::learners::parameters::Parameters;
-use halfspace::learners::predict::for_each_decisions;
-use halfspace::learners::random::{Generator, Purpose, Seed};
-use halfspace::learners::rule::{Order, Rule, Update};
-use halfspace::learners::run::{Counts, Interrupt, Limits, Run, StopFlag};
-use halfspace::learners::session::{Session, SessionPlan};
-use halfspace::learners::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use halfspace::learners::source::{Presentation, Presented, Sample, Stream};
-use halfspace::learners::task::{Input, Task, TaskError, check};
-use halfspace::learners::train::train;
-use halfspace::learners::train_loop::{Reason, TrainLoop};
 use halfspace::records::hypothesis::HypothesisDocument;
 use halfspace::records::task::JobSpec;
 use halfspace::records::train::TrainResult;
 use halfspace::records::{ModelId, Timestamp};
+use halfspace_core::bits::{BitMatrix, BitVector, Kernels, use_kernels};
+use halfspace_core::learners::block::Block;
+use halfspace_core::learners::catalogue::{CATALOGUE, Entry, Setup, find};
+use halfspace_core::learners::course::Course;
+use halfspace_core::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::hypothesis::Hypothesis;
+use halfspace_core::learners::outcome::Outcome;
+use halfspace_core::learners::parameters::Parameters;
+use halfspace_core::learners::predict::for_each_decisions;
+use halfspace_core::learners::random::{Generator, Purpose, Seed};
+use halfspace_core::learners::rule::{Order, Rule, Update};
+use halfspace_core::learners::run::{Counts, Interrupt, Limits, Run, StopFlag};
+use halfspace_core::learners::session::{Session, SessionPlan};
+use halfspace_core::learners::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use halfspace_core::learners::source::{Presentation, Presented, Sample, Stream};
+use halfspace_core::learners::task::{Input, Task, TaskError, check};
+use halfspace_core::learners::train::train;
+use halfspace_core::learners::train_loop::{Reason, TrainLoop};
+use halfspace_formats::{self, DataForm, Format, Options};
 use rand::RngExt;
 use serde_json::{Map, Value, json};
 
@@ -60,7 +60,7 @@ fn samples() -> Vec<(String, Data)> {
 }
 
 fn sample(json: &[u8]) -> Data {
-    match formats::read(Format::Json, json, &Options::default()).unwrap() {
+    match halfspace_formats::read(Format::Json, json, &Options::default()).unwrap() {
         DataForm::Sample { parsed, .. } => parsed.data,
         _ => panic!("a sample in the suite is sent along"),
     }

@@ -24,7 +24,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use halfspace::formats::{Assume, LabelsKind, RowsKind};
 use halfspace::records::dataset::Repetitions;
 use halfspace::records::id::JobKind;
 use halfspace::records::{
@@ -36,6 +35,7 @@ use halfspace::storage::{
     JobEnd, JobFilter, Lease, ModelFilter, Quotas, ReleaseTerms, Requeue, Spent, Store, StoreError,
     Swept, WorkerId, postgres, sqlite,
 };
+use halfspace_formats::{Assume, LabelsKind, RowsKind};
 use serde_json::{Value, json};
 use sqlx::ConnectOptions;
 

@@ -7,25 +7,25 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
-use halfspace::bits::{BitMatrix, BitVector, words_for};
-use halfspace::formats::{
+use halfspace_core::bits::{BitMatrix, BitVector, words_for};
+use halfspace_core::learners::catalogue::{CATALOGUE, Entry, find};
+use halfspace_core::learners::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::learners::evaluate::evaluate;
+use halfspace_core::learners::examples::Examples;
+use halfspace_core::learners::generate::{Generated, Plan};
+use halfspace_core::learners::holdout::{Holdout, Part};
+use halfspace_core::learners::outcome::Outcome;
+use halfspace_core::learners::parameters::Parameters;
+use halfspace_core::learners::random::Seed;
+use halfspace_core::learners::run::{Interrupt, Limits, Run, StopFlag};
+use halfspace_core::learners::stopping::Sampling;
+use halfspace_core::learners::target::Target;
+use halfspace_core::learners::task::{Input, Task, TaskError, check};
+use halfspace_core::learners::train::train;
+use halfspace_core::learners::train_loop::Reason;
+use halfspace_formats::{
     BlocksError, Buffers, Layout, ReadAt, StoredExamples, digest, write_blocks,
 };
-use halfspace::learners::catalogue::{CATALOGUE, Entry, find};
-use halfspace::learners::data::{Data, Features, Labels, RealMatrix};
-use halfspace::learners::evaluate::evaluate;
-use halfspace::learners::examples::Examples;
-use halfspace::learners::generate::{Generated, Plan};
-use halfspace::learners::holdout::{Holdout, Part};
-use halfspace::learners::outcome::Outcome;
-use halfspace::learners::parameters::Parameters;
-use halfspace::learners::random::Seed;
-use halfspace::learners::run::{Interrupt, Limits, Run, StopFlag};
-use halfspace::learners::stopping::Sampling;
-use halfspace::learners::target::Target;
-use halfspace::learners::task::{Input, Task, TaskError, check};
-use halfspace::learners::train::train;
-use halfspace::learners::train_loop::Reason;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
@@ -238,7 +238,7 @@ fn a_hold_out_is_a_training_on_the_rest_and_an_evaluation_on_the_part() {
                 let evaluation = evaluate(&alone.hypothesis, &tested, 0.0, &Run::default());
                 evaluation
                     .ok()
-                    .map(|found| halfspace::learners::outcome::Training {
+                    .map(|found| halfspace_core::learners::outcome::Training {
                         errors: found.confusion.errors(),
                         examples: found.confusion.examples(),
                     })

@@ -3,34 +3,54 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms of the library from left to right; a room imports from its left only.
-const ROOMS: [&str; 15] = [
-    "memory",
-    "bits",
-    "learners",
-    "theory",
-    "constructions",
-    "certificates",
-    "experiments",
-    "formats",
-    "records",
-    "storage",
-    "callbacks",
-    "jobs",
-    "http",
-    "config",
-    "app",
+/// The folders with code of the packages. Cargo keeps the order of the packages.
+const CODE: [&str; 2] = ["crates", "src"];
+
+/// The modules of each package in order. A module imports only modules before it.
+const PACKAGES: [(&str, &[&str]); 2] = [
+    (
+        "crates/halfspace-core/src/",
+        &[
+            "memory",
+            "bits",
+            "learners",
+            "theory",
+            "constructions",
+            "separability",
+            "experiments",
+        ],
+    ),
+    (
+        "src/",
+        &[
+            "memory",
+            "records",
+            "storage",
+            "callbacks",
+            "jobs",
+            "http",
+            "config",
+            "app",
+        ],
+    ),
 ];
 
-/// Rooms at the same step of the stairs: they may not import each other.
+/// Modules of equal rank, which must not import each other.
 const APART: [(&str, &str); 3] = [
     ("theory", "constructions"),
-    ("theory", "certificates"),
-    ("constructions", "certificates"),
+    ("theory", "separability"),
+    ("constructions", "separability"),
 ];
 
-/// What no room left of `storage` may know: no runtime, no web, no database, no clock.
+/// Names that no library crate and no record may use: no runtime, no web, no database, no clock.
 const OUTSIDE: [&str; 6] = ["tokio", "axum", "sqlx", "hyper", "SystemTime", "Instant"];
+
+/// The places of unsafe code: the kernels, and the allocator with its one option.
+const UNSAFE: [&str; 3] = [
+    "crates/halfspace-core/src/bits/",
+    "crates/halfspace-core/src/memory/allocator.rs",
+    "src/memory.rs",
+];
 
 const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 80;
@@ -63,11 +83,15 @@ impl Source {
             .collect()
     }
 
-    /// The room that the file belongs to; none for `main.rs` and `lib.rs`.
-    fn room(&self) -> Option<usize> {
-        let below = self.path.strip_prefix("src/")?;
-        let room = below.split('/').next()?.trim_end_matches(".rs");
-        ROOMS.iter().position(|known| *known == room)
+    /// The modules of the file's package, and the place of the file's module among them. `main.rs`, `lib.rs`
+    /// and the formats have none.
+    fn module(&self) -> Option<(&'static [&'static str], usize)> {
+        PACKAGES.iter().find_map(|(folder, modules)| {
+            let below = self.path.strip_prefix(folder)?;
+            let module = below.split('/').next()?.trim_end_matches(".rs");
+            let place = modules.iter().position(|known| *known == module)?;
+            Some((*modules, place))
+        })
     }
 }
 
@@ -90,6 +114,20 @@ fn without_texts(line: &str) -> String {
         previous = if previous == '\\' { ' ' } else { character };
     }
     kept
+}
+
+/// The sources of all packages, without their tests and benchmarks.
+fn code() -> Vec<Source> {
+    CODE.iter().flat_map(|folder| sources(folder)).collect()
+}
+
+/// All sources.
+fn all() -> Vec<Source> {
+    let others = ["tests", "benches"].map(sources);
+    code()
+        .into_iter()
+        .chain(others.into_iter().flatten())
+        .collect()
 }
 
 /// The sources below a folder of the repository.
@@ -137,8 +175,8 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// The rooms that a line names.
-fn named_rooms(line: &str) -> impl Iterator<Item = &str> {
+/// The modules that a line names.
+fn named_modules(line: &str) -> impl Iterator<Item = &str> {
     line.split("crate::").skip(1).flat_map(|rest| {
         let group = rest
             .strip_prefix('{')
@@ -156,68 +194,69 @@ fn named_rooms(line: &str) -> impl Iterator<Item = &str> {
 }
 
 #[test]
-fn rooms_import_from_their_left_only() {
+fn modules_import_only_modules_before_them() {
     let mut found = Vec::new();
-    for source in sources("src") {
-        let Some(own) = source.room() else { continue };
+    for source in code() {
+        let Some((modules, own)) = source.module() else {
+            continue;
+        };
         for (number, line) in source.lines() {
             if line.contains("crate::{") && !line.contains('}') {
                 found.push(format!(
-                    "{}:{number}: name the rooms one by one",
+                    "{}:{number}: name the modules one by one",
                     source.path
                 ));
             }
-            for name in named_rooms(&line) {
-                let Some(room) = ROOMS.iter().position(|known| *known == name) else {
+            for name in named_modules(&line) {
+                let Some(other) = modules.iter().position(|known| *known == name) else {
                     continue;
                 };
-                let pair = (ROOMS[room.min(own)], ROOMS[room.max(own)]);
-                if room > own || APART.contains(&pair) {
+                let pair = (modules[other.min(own)], modules[other.max(own)]);
+                if other > own || APART.contains(&pair) {
                     found.push(format!(
                         "{}:{number}: {} imports {name}",
-                        source.path, ROOMS[own]
+                        source.path, modules[own]
                     ));
                 }
             }
         }
     }
-    assert_none("an import points right", &found);
+    assert_none("an import points to a later module", &found);
 }
 
 #[test]
-fn every_module_of_the_library_is_a_room() {
-    let library =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/lib.rs")).unwrap();
-    let modules = library
-        .lines()
-        .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
-    let unknown: Vec<String> = modules
-        .filter(|name| !ROOMS.contains(name))
-        .map(str::to_owned)
-        .collect();
+fn every_module_has_a_place_in_the_order() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut unknown = Vec::new();
+    for (folder, ordered) in PACKAGES {
+        let library = fs::read_to_string(root.join(folder).join("lib.rs")).unwrap();
+        let modules = library
+            .lines()
+            .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+        let missing = modules.filter(|name| !ordered.contains(name));
+        unknown.extend(missing.map(|name| format!("{folder}: {name}")));
+    }
     assert_none("a module has no place in the order", &unknown);
 }
 
 #[test]
-fn nothing_left_of_storage_knows_the_outside() {
-    let storage = ROOMS.iter().position(|room| *room == "storage");
+fn libraries_and_records_do_not_know_the_outside() {
     let mut found = Vec::new();
-    for source in sources("src")
-        .iter()
-        .filter(|source| source.room().is_some_and(|own| Some(own) < storage))
-    {
+    for source in code().iter().filter(|source| {
+        source.path.starts_with("crates/") || source.path.starts_with("src/records/")
+    }) {
         for (number, line) in source.lines() {
             let named = OUTSIDE.iter().filter(|word| has_word(&line, word));
             found.extend(named.map(|word| format!("{}:{number}: {word}", source.path)));
         }
     }
-    assert_none("a learner's side knows the outside", &found);
+    assert_none("a library or a record knows the outside", &found);
 }
 
 #[test]
-fn unsafe_code_stands_in_two_places_with_its_reason() {
+fn unsafe_code_stands_in_three_places_with_its_reason() {
     let mut found = Vec::new();
-    for source in sources("src") {
+    for source in code() {
         let original: Vec<&str> = source.text.lines().collect();
         for (number, line) in source.lines() {
             if !has_word(&line, "unsafe") {
@@ -231,23 +270,19 @@ fn unsafe_code_stands_in_two_places_with_its_reason() {
             let has_reason =
                 above.any(|line| line.contains("SAFETY:") || line.contains("# Safety"));
             let own_line = original[number - 1].contains("SAFETY:");
-            let is_its_place =
-                source.path.starts_with("src/bits/") || source.path == "src/memory/allocator.rs";
+            let is_its_place = UNSAFE.iter().any(|place| source.path.starts_with(place));
             if !is_its_place || !(has_reason || own_line) {
                 found.push(format!("{}:{number}: {}", source.path, line.trim()));
             }
         }
     }
-    assert_none(
-        "unsafe outside bits and the allocator, or without SAFETY",
-        &found,
-    );
+    assert_none("unsafe elsewhere, or without SAFETY", &found);
 }
 
 #[test]
 fn nothing_unwraps_outside_tests_and_nothing_is_left_to_do() {
     let mut found = Vec::new();
-    for source in sources("src") {
+    for source in code() {
         for (number, line) in source.lines() {
             let words = [".unwrap()", "todo!", "unimplemented!", "dbg!"];
             let named = words.iter().filter(|word| line.contains(*word));
@@ -259,10 +294,7 @@ fn nothing_unwraps_outside_tests_and_nothing_is_left_to_do() {
         concat!("TO", "DO"),
         concat!("XX", "X"),
     ];
-    for source in ["src", "tests", "benches"]
-        .iter()
-        .flat_map(|folder| sources(folder))
-    {
+    for source in all() {
         for (line, number) in source.text.lines().zip(1..) {
             let named = marks.iter().filter(|mark| has_word(line, mark));
             found.extend(named.map(|mark| format!("{}:{number}: {mark}", source.path)));
@@ -275,7 +307,7 @@ fn nothing_unwraps_outside_tests_and_nothing_is_left_to_do() {
 fn tests_do_not_sleep_a_thread() {
     let word = ["thread", "sleep"].join("::");
     let mut found = Vec::new();
-    for source in ["src", "tests"].iter().flat_map(|folder| sources(folder)) {
+    for source in all() {
         let lines = source
             .text
             .lines()
@@ -288,10 +320,9 @@ fn tests_do_not_sleep_a_thread() {
 
 #[test]
 fn every_file_says_what_it_owns() {
-    let all = ["src", "tests", "benches"]
-        .iter()
-        .flat_map(|folder| sources(folder));
-    let silent = all.filter(|source| !source.text.starts_with("//! "));
+    let silent = all()
+        .into_iter()
+        .filter(|source| !source.text.starts_with("//! "));
     assert_none(
         "no //! at the top",
         &silent.map(|source| source.path).collect::<Vec<_>>(),
@@ -301,16 +332,13 @@ fn every_file_says_what_it_owns() {
 #[test]
 fn files_fit_in_a_sitting_and_lines_on_a_screen() {
     let mut found = Vec::new();
-    for source in sources("src") {
+    for source in code() {
         let lines = source.code().lines().count();
         if lines > FILE_LINES_MAX {
             found.push(format!("{}: {lines} lines", source.path));
         }
     }
-    for source in ["src", "tests", "benches"]
-        .iter()
-        .flat_map(|folder| sources(folder))
-    {
+    for source in all() {
         for (line, number) in source.text.lines().zip(1..) {
             let characters = line.chars().count();
             if characters > LINE_CHARACTERS_MAX {
@@ -324,7 +352,7 @@ fn files_fit_in_a_sitting_and_lines_on_a_screen() {
 #[test]
 fn functions_fit_on_a_screen() {
     let mut found = Vec::new();
-    for source in sources("src") {
+    for source in code() {
         let lines = source.lines();
         for (index, (number, line)) in lines.iter().enumerate() {
             let indent = line.len() - line.trim_start().len();
@@ -356,12 +384,12 @@ const OTHER_MEANINGS: [(&str, &str); 2] = [
 /// A learner's name stands in its own file; whoever else names one would have to change for it.
 #[test]
 fn nobody_matches_on_the_name_of_a_learner() {
-    let names: Vec<&str> = halfspace::learners::catalogue::CATALOGUE
+    let names: Vec<&str> = halfspace_core::learners::catalogue::CATALOGUE
         .iter()
         .map(|entry| entry.name)
         .collect();
     let mut found = Vec::new();
-    for source in sources("src") {
+    for source in code() {
         let own = source
             .path
             .rsplit('/')
@@ -373,7 +401,10 @@ fn nobody_matches_on_the_name_of_a_learner() {
             let code = line.split("//").next().unwrap_or_default();
             for name in &names {
                 let is_named = code.contains(&format!("\"{name}\""));
-                let is_own = own == *name && source.path.starts_with("src/learners/");
+                let is_own = own == *name
+                    && source
+                        .path
+                        .starts_with("crates/halfspace-core/src/learners/");
                 let is_other = OTHER_MEANINGS.contains(&(source.path.as_str(), *name));
                 if is_named && !is_own && !is_other {
                     found.push(format!("{}:{number}: {name}", source.path));
@@ -394,8 +425,8 @@ fn the_scanner_sees_what_it_should() {
         without_texts("let quote = '\"'; tokio"),
         "let quote = '\"'; tokio"
     );
-    let rooms = |line| named_rooms(line).collect::<Vec<_>>();
-    assert_eq!(rooms("use crate::jobs::Jobs;"), ["jobs"]);
-    assert_eq!(rooms("use crate::{jobs::Jobs, http};"), ["jobs", "http"]);
+    let modules = |line| named_modules(line).collect::<Vec<_>>();
+    assert_eq!(modules("use crate::jobs::Jobs;"), ["jobs"]);
+    assert_eq!(modules("use crate::{jobs::Jobs, http};"), ["jobs", "http"]);
     assert!(has_word("use tokio::time;", "tokio") && !has_word("use tokio_util;", "tokio"));
 }

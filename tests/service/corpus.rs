@@ -5,11 +5,11 @@
 
 use std::path::PathBuf;
 
-use halfspace::formats::{
+use halfspace::http::fuzzing;
+use halfspace_core::learners::catalogue::CATALOGUE;
+use halfspace_formats::{
     BitOrder, Format, Header, LabelsColumn, Limits, Options, RowsKind, UnlabelledMeans,
 };
-use halfspace::http::fuzzing;
-use halfspace::learners::catalogue::CATALOGUE;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

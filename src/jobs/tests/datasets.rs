@@ -1,9 +1,10 @@
 //! What is on disk of a dataset when things break off in between.
 
+use halfspace_core::learners::run::{Interrupt, StopFlag};
+use halfspace_formats::Parsed;
+
 use super::*;
-use crate::formats::Parsed;
 use crate::jobs::{JobsError, NewDataset};
-use crate::learners::run::{Interrupt, StopFlag};
 use crate::records::{Dataset, DatasetId};
 use crate::storage::StoreError;
 

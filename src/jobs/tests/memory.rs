@@ -1,14 +1,14 @@
 //! The memory that jobs take, and what becomes of jobs that there is no memory for.
 
 use bytes::Bytes;
+use halfspace_core::learners::catalogue::CATALOGUE;
+use halfspace_core::learners::data::RealMatrix;
+use halfspace_core::learners::run::{Run, StopFlag};
+use halfspace_formats::{Buffers, StoredExamples};
 
 use super::yielding::job_of;
 use super::*;
-use crate::formats::{Buffers, StoredExamples};
 use crate::jobs::work::{JobSample, Work};
-use crate::learners::catalogue::CATALOGUE;
-use crate::learners::data::RealMatrix;
-use crate::learners::run::{Run, StopFlag};
 
 const MIB: u64 = 1 << 20;
 
@@ -48,12 +48,15 @@ fn real(n: usize, rows: usize) -> Data {
 /// The data where they are stored, read as a whole up to so many bytes.
 fn stored(data: &Data, whole_bytes_max: u64) -> JobSample {
     let mut bytes = Vec::new();
-    formats::write_blocks(data, &mut bytes).unwrap();
+    halfspace_formats::write_blocks(data, &mut bytes).unwrap();
     let buffers = Buffers {
         whole_bytes_max,
         window_bytes: whole_bytes_max.min(MIB),
     };
-    let (source, digest) = (Box::new(Bytes::from(bytes)), formats::digest(data));
+    let (source, digest) = (
+        Box::new(Bytes::from(bytes)),
+        halfspace_formats::digest(data),
+    );
     let opened = StoredExamples::open(source, digest, buffers, StopFlag::default());
     JobSample::Stored(Arc::new(opened.unwrap()))
 }

@@ -1,9 +1,10 @@
 //! How running jobs yield to others, and what preempted jobs come to.
 
+use halfspace_core::learners::catalogue::CATALOGUE;
 use serde_json::Map;
 
 use super::*;
-use crate::learners::catalogue::CATALOGUE;
+use crate::jobs::LoadedModel;
 use crate::records::{Event, EventKind};
 
 /// Jobs that yield after a few milliseconds.
@@ -21,7 +22,9 @@ fn hasty(workers: usize) -> JobsConfig {
 pub(super) fn job_of(task: Value, sample: Option<Data>, model: Option<LoadedModel>) -> NewJob {
     let spec = json!({"task": task, "data": {"assume": null, "generated": null}});
     let spec: JobSpec = serde_json::from_value(spec).unwrap();
-    let data_sha256 = sample.as_ref().map(|data| hex(&formats::digest(data)));
+    let data_sha256 = sample
+        .as_ref()
+        .map(|data| hex(&halfspace_formats::digest(data)));
     let sample = sample.map(Into::into);
     let work = resolve(&spec, 7, sample, model, Allowance::UNLIMITED).unwrap();
     NewJob {

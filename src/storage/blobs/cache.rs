@@ -15,6 +15,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
+use halfspace_core::learners::run::StopFlag;
+use halfspace_formats::ReadAt;
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
 use tokio::sync::Notify;
@@ -22,8 +24,6 @@ use tokio::time::Instant;
 
 use super::s3::store_error;
 use super::{BlobFile, PART_BYTES};
-use crate::formats::ReadAt;
-use crate::learners::run::StopFlag;
 use crate::storage::data_dir::Scratch;
 use crate::storage::error::StoreError;
 

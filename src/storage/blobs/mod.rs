@@ -25,6 +25,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
+use halfspace_core::learners::run::StopFlag;
+use halfspace_formats::ReadAt;
 use object_store::local::LocalFileSystem;
 use object_store::prefix::PrefixStore;
 use object_store::{
@@ -36,8 +38,6 @@ use self::s3::{S3, store_error as s3_error};
 use self::url::Bucket;
 use super::data_dir::{Scratch, make_private_directory};
 use super::error::{StoreError, is_full};
-use crate::formats::ReadAt;
-use crate::learners::run::StopFlag;
 use crate::records::{DatasetId, JobId, Timestamp};
 
 pub use self::s3::{Hidden, S3Access};

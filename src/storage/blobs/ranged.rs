@@ -5,11 +5,11 @@ use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use bytes::Bytes;
+use halfspace_formats::ReadAt;
 use object_store::ObjectStoreExt;
 use tokio::runtime::Handle;
 
 use super::{Blobs, PART_BYTES, parsed};
-use crate::formats::ReadAt;
 use crate::storage::error::StoreError;
 
 /// A blob with its last piece.

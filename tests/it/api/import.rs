@@ -1,9 +1,9 @@
 //! `POST /v1/models`: what was exported is imported, and nothing else.
 
-use halfspace::learners::hypothesis::Hypothesis;
 use halfspace::records::hypothesis::HypothesisDocument;
 use halfspace::records::model_file::digest;
 use halfspace::records::train::ModelDocument;
+use halfspace_core::learners::hypothesis::Hypothesis;
 use serde::Deserialize;
 use serde_json::{Value, json};
 

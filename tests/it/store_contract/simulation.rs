@@ -6,9 +6,9 @@
 mod fairness;
 mod machine;
 
-use halfspace::learners::random::Generator;
 use halfspace::records::schedule::Weight;
 use halfspace::records::{ApiKey, Line, Rank, SecretDigest};
+use halfspace_core::learners::random::Generator;
 use rand::{RngExt, SeedableRng};
 
 use self::machine::{Arrival, Kind, Load, Machine, Milliseconds, SECOND, seconds};

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicU32;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
+use halfspace_core::learners::run::Interrupt;
 use object_store::memory::InMemory;
 use object_store::{
     CopyOptions, GetResult, ListResult, MultipartUpload, PutMultipartOptions, PutOptions,
@@ -14,7 +15,6 @@ use tempfile::TempDir;
 use tokio::sync::Semaphore;
 
 use super::*;
-use crate::learners::run::Interrupt;
 use crate::storage::DataDir;
 
 /// A store that brings a part only when it may, and counts the parts that it brought.

@@ -1,0 +1,65 @@
+//! Learners of half-spaces over Boolean and real examples.
+//!
+//! A half-space classifies an example `x` by the sign of a weighted sum of the features. A *learner* reads
+//! labelled examples and changes its *hypothesis* after a mistake. This crate contains the learners, the
+//! theory that bounds their mistakes, and the procedures that prove facts about a sample. The crate is pure:
+//! it has no clock, no I/O and no asynchronous code. Every random choice comes from a seed.
+//!
+//! # How the parts fit together
+//!
+//! Examples are packed: a Boolean example of n features takes n bits. A [`bits::BitMatrix`] stores 64 examples
+//! per block, word by word, so one instruction compares a weight vector with many examples. Every kernel of
+//! [`bits`] has a scalar twin that specifies the kernel.
+//!
+//! A learner implements one small trait, [`learners::rule::Rule`], that states how one example changes a
+//! hypothesis. One loop, [`learners::train::train`], owns the passes, the order of the examples, the stopping rules, the
+//! mistake curve and the checkpoints of all learners. The [`learners::catalogue`] lists each learner with its
+//! parameters, its guarantee and its source. A new learner takes one file and one line in the catalogue.
+//!
+//! A result states its grounds. [`theory`] computes the mistake bounds and the confidence of the stopping
+//! rules. [`separability`] decides whether a hyperplane separates a sample, and returns a hyperplane or a
+//! proof that none exists. Floating point proposes there and never decides. [`constructions`] builds the
+//! hypotheses and samples of the papers' proofs. [`experiments`] compares measurements with the theory.
+//!
+//! [`memory`] limits the memory of a piece of work. A program that wants the limits installs
+//! [`memory::Counted`] as the global allocator. Without that allocator no limit applies.
+//!
+//! # Example
+//!
+//! A perceptron learns the conjunction of two bits. The answer states why the run ended.
+//!
+//! ```
+//! use halfspace_core::bits::{BitMatrix, BitVector};
+//! use halfspace_core::learners::catalogue;
+//! use halfspace_core::learners::data::{Data, Features, Labels};
+//! use halfspace_core::learners::random::Seed;
+//! use halfspace_core::learners::run::Run;
+//! use halfspace_core::learners::task::{Input, Task};
+//! use halfspace_core::learners::train::train;
+//! use halfspace_core::learners::train_loop::Reason;
+//!
+//! let mut matrix = BitMatrix::new(2);
+//! let mut labels = BitVector::zeros(4);
+//! for example in 0..4 {
+//!     matrix.push_row(&[example]);
+//!     labels.set(example as usize, example == 0b11);
+//! }
+//! let data = Data::new(Features::Boolean(matrix), Labels::Labelled(labels));
+//!
+//! let entry = catalogue::find("perceptron").expect("a learner of the catalogue");
+//! let task = Task::of(entry, Seed(1));
+//! let outcome = train(&task, Input::Sample { data: &data, assume: None }, &Run::default())?;
+//!
+//! assert_eq!(outcome.termination.reason, Reason::Converged);
+//! # Ok::<(), halfspace_core::learners::run::Interrupt>(())
+//! ```
+
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+
+pub mod bits;
+pub mod constructions;
+pub mod experiments;
+pub mod learners;
+pub mod memory;
+pub mod separability;
+pub mod theory;

@@ -1,0 +1,173 @@
+//! An allocator that counts.
+//!
+//! Counting costs an addition to a counter of the thread and one to a counter that few threads share.
+
+use std::alloc::{GlobalAlloc, Layout};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+
+/// Counters of all threads together; each thread adds to one of them.
+const SHARDS: usize = 16;
+
+/// On a cache line of its own.
+#[repr(align(64))]
+struct Shard(AtomicI64);
+
+static LIVE: [Shard; SHARDS] = [const { Shard(AtomicI64::new(0)) }; SHARDS];
+
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+/// The bytes that one thread has allocated and not freed. Negative where a thread frees blocks of others.
+struct Thread {
+    live: Cell<i64>,
+    peak: Cell<i64>,
+    is_foreign: Cell<bool>,
+    shard: Cell<usize>,
+}
+
+thread_local! {
+    // Neither lazy nor dropped, so that the allocator may use it at any time.
+    static THREAD: Thread = const {
+        Thread {
+            live: Cell::new(0),
+            peak: Cell::new(0),
+            is_foreign: Cell::new(false),
+            shard: Cell::new(usize::MAX),
+        }
+    };
+}
+
+/// Counts the bytes that another allocator allocates and frees.
+#[derive(Debug)]
+pub struct Counted<A>(pub A);
+
+// SAFETY: every call goes to the other allocator unchanged, and the counters allocate nothing.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Counted<A> {
+    // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        let pointer = unsafe { self.0.alloc(layout) };
+        grown(pointer, layout.size())
+    }
+
+    // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as above.
+        let pointer = unsafe { self.0.alloc_zeroed(layout) };
+        grown(pointer, layout.size())
+    }
+
+    // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { self.0.dealloc(pointer, layout) };
+        count(-signed(layout.size()));
+    }
+
+    // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // SAFETY: as above.
+        let moved = unsafe { self.0.realloc(pointer, layout, size) };
+        let grown = grown(moved, size);
+        if !grown.is_null() {
+            // After the new size: while a block is moved, both are there.
+            count(-signed(layout.size()));
+        }
+        grown
+    }
+}
+
+fn grown(pointer: *mut u8, size: usize) -> *mut u8 {
+    if !pointer.is_null() {
+        count(signed(size));
+    }
+    pointer
+}
+
+/// A layout is at most `isize::MAX`.
+fn signed(size: usize) -> i64 {
+    size as i64
+}
+
+fn count(change: i64) {
+    THREAD.with(|thread| {
+        if thread.shard.get() == usize::MAX {
+            let number = THREADS.fetch_add(1, Ordering::Relaxed);
+            thread.shard.set(number % SHARDS);
+        }
+        LIVE[thread.shard.get()]
+            .0
+            .fetch_add(change, Ordering::Relaxed);
+        if !thread.is_foreign.get() {
+            let live = thread.live.get() + change;
+            thread.live.set(live);
+            thread.peak.set(thread.peak.get().max(live));
+        }
+    });
+}
+
+/// Frees a block of another thread, and does not count the block as freed by this thread.
+pub fn foreign<T>(free: impl FnOnce() -> T) -> T {
+    let was = THREAD.with(|thread| thread.is_foreign.replace(true));
+    let freed = free();
+    THREAD.with(|thread| thread.is_foreign.set(was));
+    freed
+}
+
+/// Bytes that the process has allocated and not freed.
+pub fn live_bytes() -> u64 {
+    let live: i64 = LIVE
+        .iter()
+        .map(|shard| shard.0.load(Ordering::Relaxed))
+        .sum();
+    u64::try_from(live).unwrap_or(0)
+}
+
+/// Bytes that this thread has allocated and not freed.
+pub(super) fn thread_live() -> i64 {
+    THREAD.with(|thread| thread.live.get())
+}
+
+/// The most of [`thread_live`] since [`reset_peak`].
+pub(super) fn thread_peak() -> i64 {
+    THREAD.with(|thread| thread.peak.get())
+}
+
+/// Begins to look for a peak.
+pub(super) fn reset_peak() {
+    THREAD.with(|thread| thread.peak.set(thread.live.get()));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::alloc::System;
+
+    use super::*;
+
+    #[global_allocator]
+    static ALLOCATOR: Counted<System> = Counted(System);
+
+    #[test]
+    fn allocations_are_counted_by_thread_and_in_all() {
+        let (before, in_all) = (thread_live(), live_bytes());
+        reset_peak();
+        let mut block = Vec::<u8>::with_capacity(8 << 20);
+        assert_eq!(thread_live() - before, 8 << 20);
+        assert!(live_bytes() > in_all.saturating_sub(4 << 20));
+        block.reserve_exact(16 << 20);
+        assert_eq!(thread_live() - before, 16 << 20);
+        assert_eq!(thread_peak() - before, 24 << 20);
+        drop(block);
+        assert_eq!(thread_live(), before);
+    }
+
+    #[test]
+    fn a_foreign_block_is_freed_for_the_process_alone() {
+        let block = std::thread::spawn(|| vec![0_u8; 1 << 20])
+            .join()
+            .expect("a block");
+        let before = thread_live();
+        foreign(|| drop(block));
+        assert_eq!(thread_live(), before);
+    }
+}

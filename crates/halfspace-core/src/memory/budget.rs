@@ -1,0 +1,364 @@
+//! The budget of a process, and the grants that work takes from it.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::allocator::{reset_peak, thread_live, thread_peak};
+
+/// A grant of at most this comes from the part of the budget that is kept for small work, an eighth.
+pub const SMALL_BYTES_MAX: u64 = 1 << 20;
+
+/// A grant that is too small grows by an eighth of itself at least, and by this at least.
+const STEP_BYTES: u64 = 256 << 10;
+
+/// The memory for the work of a process. A clone is the same budget.
+#[derive(Clone, Debug)]
+pub struct Budget(Arc<Pools>);
+
+#[derive(Debug)]
+struct Pools {
+    /// Bytes of the two parts.
+    small: u64,
+    large: u64,
+    taken: Mutex<Taken>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Taken {
+    small: u64,
+    large: u64,
+}
+
+/// There is no room in the budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{asked} bytes of memory are needed, {free} of the {max} bytes for work are free")]
+pub struct NoMemory {
+    /// Bytes that the work needs in all.
+    pub asked: u64,
+    /// Bytes that are free.
+    pub free: u64,
+    /// Bytes that one piece of work may have.
+    pub max: u64,
+}
+
+impl NoMemory {
+    /// Whether there is no room even while nothing else runs.
+    pub fn is_final(&self) -> bool {
+        self.asked > self.max
+    }
+}
+
+impl Budget {
+    /// So many bytes for work.
+    pub fn new(bytes: u64) -> Self {
+        let small = bytes / 8;
+        Self(Arc::new(Pools {
+            small,
+            large: bytes - small,
+            taken: Mutex::default(),
+        }))
+    }
+
+    /// More than there is.
+    pub fn unlimited() -> Self {
+        Self::new(1 << 62)
+    }
+
+    /// The most that one piece of work may take.
+    pub fn bytes_max(&self) -> u64 {
+        self.0.large
+    }
+
+    /// The most that can be taken now.
+    pub fn available(&self) -> u64 {
+        let taken = *self.0.taken();
+        let small = (self.0.small - taken.small).min(SMALL_BYTES_MAX);
+        (self.0.large - taken.large).max(small)
+    }
+
+    /// Bytes that are taken.
+    pub fn taken(&self) -> u64 {
+        let taken = *self.0.taken();
+        taken.small + taken.large
+    }
+
+    /// Takes memory for one piece of work.
+    ///
+    /// # Errors
+    /// When there is no room.
+    pub fn try_take(&self, bytes: u64) -> Result<Grant, NoMemory> {
+        let grant = Grant(Arc::new(Account {
+            budget: self.clone(),
+            bytes: AtomicU64::new(0),
+            peak: AtomicU64::new(0),
+            refused: Mutex::default(),
+        }));
+        grant.grow_to(bytes)?;
+        Ok(grant)
+    }
+}
+
+impl Pools {
+    fn taken(&self) -> MutexGuard<'_, Taken> {
+        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Replaces one grant by another.
+    fn exchange(&self, from: u64, to: u64) -> Result<(), NoMemory> {
+        let mut taken = self.taken();
+        let mut after = *taken;
+        *after.part(from) -= from;
+        let (free, max) = match to <= SMALL_BYTES_MAX {
+            true => (self.small - after.small, self.small),
+            false => (self.large - after.large, self.large),
+        };
+        if to > free {
+            let (asked, max) = (to, max.max(self.large));
+            return Err(NoMemory { asked, free, max });
+        }
+        *after.part(to) += to;
+        *taken = after;
+        Ok(())
+    }
+}
+
+impl Taken {
+    fn part(&mut self, bytes: u64) -> &mut u64 {
+        match bytes <= SMALL_BYTES_MAX {
+            true => &mut self.small,
+            false => &mut self.large,
+        }
+    }
+}
+
+/// Memory that a piece of work has taken. A clone is the same grant, which goes back with the last one.
+#[derive(Clone, Debug)]
+pub struct Grant(Arc<Account>);
+
+#[derive(Debug)]
+struct Account {
+    budget: Budget,
+    bytes: AtomicU64,
+    peak: AtomicU64,
+    refused: Mutex<Option<NoMemory>>,
+}
+
+impl Account {
+    fn refused(&self) -> MutexGuard<'_, Option<NoMemory>> {
+        self.refused.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        // Less is always to be had.
+        let _ = self.budget.0.exchange(*self.bytes.get_mut(), 0);
+    }
+}
+
+impl Grant {
+    /// Bytes taken.
+    pub fn bytes(&self) -> u64 {
+        self.0.bytes.load(Ordering::Relaxed)
+    }
+
+    /// The most that the work has allocated inside [`Self::within`].
+    pub fn peak(&self) -> u64 {
+        self.0.peak.load(Ordering::Relaxed)
+    }
+
+    /// The last refusal of [`check`] or [`need`] inside [`Self::within`], for work that hears of the refusal
+    /// by its stop flag.
+    pub fn refused(&self) -> Option<NoMemory> {
+        *self.0.refused()
+    }
+
+    /// Takes more, where this is less than `bytes`.
+    ///
+    /// # Errors
+    /// When there is no room; then the grant stays as it is.
+    pub fn grow_to(&self, bytes: u64) -> Result<(), NoMemory> {
+        let held = self.bytes();
+        if bytes > held {
+            self.0.budget.0.exchange(held, bytes)?;
+            self.0.bytes.store(bytes, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Returns what is more than `bytes`. A small grant returns to the part for small work only where
+    /// there is room.
+    pub fn shrink_to(&self, bytes: u64) {
+        let held = self.bytes();
+        if bytes < held && self.0.budget.0.exchange(held, bytes).is_ok() {
+            self.0.bytes.store(bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Does work on this thread that allocates within the grant. In it [`check`] and [`need`] let the
+    /// grant grow.
+    pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.within_since(thread_live(), work)
+    }
+
+    fn within_since<T>(&self, begun: i64, work: impl FnOnce() -> T) -> T {
+        reset_peak();
+        let own = Some((self.clone(), begun));
+        let outer = CURRENT.with(|current| current.replace(own));
+        let _restored = Restored { outer: Some(outer) };
+        let done = work();
+        let peak = u64::try_from(thread_peak() - begun).unwrap_or(0);
+        self.0.peak.fetch_max(peak, Ordering::Relaxed);
+        done
+    }
+
+    /// As [`Self::within`]; afterwards the grant is what the work has left allocated.
+    pub fn settled<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.settled_upon(0, work)
+    }
+
+    /// As [`Self::settled`], for work that changes a value whose bytes the grant holds already, perhaps
+    /// allocated by another thread.
+    pub fn resettled<T>(&self, work: impl FnOnce() -> T) -> T {
+        self.settled_upon(signed(self.bytes()), work)
+    }
+
+    fn settled_upon<T>(&self, held: i64, work: impl FnOnce() -> T) -> T {
+        let begun = thread_live() - held;
+        let done = self.within_since(begun, work);
+        self.shrink_to(u64::try_from(thread_live() - begun).unwrap_or(0));
+        done
+    }
+}
+
+/// A grant is at most 2^62.
+fn signed(bytes: u64) -> i64 {
+    bytes as i64
+}
+
+thread_local! {
+    /// The grant of the work on this thread, and what the thread had allocated when the work began.
+    static CURRENT: RefCell<Option<(Grant, i64)>> = const { RefCell::new(None) };
+}
+
+/// Brings back the work around this one, also when this one panics.
+struct Restored {
+    outer: Option<Option<(Grant, i64)>>,
+}
+
+impl Drop for Restored {
+    fn drop(&mut self) {
+        let outer = self.outer.take().flatten();
+        CURRENT.with(|current| current.replace(outer));
+    }
+}
+
+/// Compares what the work on this thread has allocated with its grant, which grows where it is less.
+///
+/// # Errors
+/// When there is no room for more.
+pub fn check() -> Result<(), NoMemory> {
+    need(0)
+}
+
+/// Has the grant of the work on this thread grow where the work is about to allocate so many bytes more.
+/// Work without a grant is not limited.
+///
+/// # Errors
+/// When there is no room for more.
+pub fn need(bytes: u64) -> Result<(), NoMemory> {
+    CURRENT.with_borrow(|current| {
+        let Some((grant, begun)) = current else {
+            return Ok(());
+        };
+        let used = u64::try_from(thread_live() - begun).unwrap_or(0);
+        let needed = used.saturating_add(bytes);
+        let held = grant.bytes();
+        if needed <= held {
+            return Ok(());
+        }
+        let ample = needed.max(held + (held / 8).max(STEP_BYTES));
+        let grown = grant.grow_to(ample).or_else(|_| grant.grow_to(needed));
+        grown.inspect_err(|refusal| *grant.0.refused() = Some(*refusal))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn an_eighth_is_kept_for_small_work() {
+        let budget = Budget::new(64 * MIB);
+        assert_eq!(budget.bytes_max(), 56 * MIB);
+        let large = budget.try_take(56 * MIB).expect("all that is large");
+        let refused = budget.try_take(MIB + 1).expect_err("nothing large is left");
+        assert_eq!((refused.free, refused.is_final()), (0, false));
+        let small: Vec<_> = (0..8)
+            .map(|_| budget.try_take(MIB).expect("small"))
+            .collect();
+        assert!(budget.try_take(1).is_err());
+        assert_eq!((budget.taken(), budget.available()), (64 * MIB, 0));
+        drop((large, small));
+        assert_eq!((budget.taken(), budget.available()), (0, 56 * MIB));
+        assert!(budget.try_take(57 * MIB).expect_err("too large").is_final());
+    }
+
+    #[test]
+    fn a_grant_grows_with_what_is_allocated_or_the_work_is_told() {
+        let budget = Budget::new(64 * MIB);
+        let grant = budget.try_take(MIB).expect("room");
+        grant.within(|| {
+            let block = vec![1_u8; 5 << 20];
+            assert_eq!(check(), Ok(()));
+            assert!(grant.bytes() >= 5 * MIB);
+            assert!(need(60 * MIB).expect_err("too much").is_final());
+            assert_eq!(need(51 * MIB), Ok(()));
+            drop(block);
+        });
+        assert_eq!(grant.peak(), 5 * MIB);
+        let other = budget.try_take(MIB / 2).expect("small");
+        assert!(other.grow_to(2 * MIB).is_err());
+        drop(grant);
+        assert_eq!(other.grow_to(2 * MIB), Ok(()));
+        assert_eq!(budget.taken(), 2 * MIB);
+    }
+
+    #[test]
+    fn a_resettled_grant_follows_a_value_that_another_thread_has_made() {
+        let budget = Budget::new(64 * MIB);
+        let grant = budget.try_take(0).expect("room");
+        let (maker, before) = (grant.clone(), grant.clone());
+        let made = std::thread::spawn(move || maker.settled(|| vec![1_u8; 4 << 20]));
+        let mut value = made.join().expect("a value");
+        assert_eq!(grant.bytes(), 4 * MIB);
+        grant.resettled(|| {
+            let refusal = need(60 * MIB).expect_err("more than there is");
+            assert_eq!(grant.refused(), Some(refusal));
+            value.reserve_exact(8 << 20);
+        });
+        assert_eq!(before.bytes(), 12 * MIB);
+        grant.resettled(|| value.shrink_to_fit());
+        assert_eq!(grant.bytes(), 4 * MIB);
+    }
+
+    #[test]
+    fn a_settled_grant_is_what_is_left() {
+        let budget = Budget::new(64 * MIB);
+        let grant = budget.try_take(20 * MIB).expect("room");
+        let kept = grant.settled(|| {
+            let _gone = vec![1_u8; 8 << 20];
+            vec![1_u8; 4 << 20]
+        });
+        assert_eq!((grant.bytes(), grant.peak()), (4 * MIB, 12 * MIB));
+        drop(kept);
+    }
+
+    #[test]
+    fn work_without_a_grant_is_not_limited() {
+        assert_eq!(need(u64::MAX), Ok(()));
+    }
+}

@@ -1,0 +1,223 @@
+//! Maximum margins against optima found by hand, and their bound against perceptrons.
+
+use rand::{RngExt, SeedableRng};
+
+use crate::bits::{BitMatrix, BitVector};
+use crate::learners::catalogue;
+use crate::learners::data::{Data, Features, Labels, RealMatrix};
+use crate::learners::linear::Reading;
+use crate::learners::parameters::Parameters;
+use crate::learners::random::{Generator, Seed};
+use crate::learners::run::{Interrupt, Limits, Run};
+use crate::learners::task::{Input, Task};
+use crate::learners::train::train;
+use crate::separability::maximum_margin::{MaximumMargin, Outcome, RELATIVE_GAP_MAX, solve};
+use crate::separability::undecided::Undecided;
+
+use super::samples::{half_space, labelled, real};
+
+const AND: [(&str, bool); 4] = [("00", false), ("01", false), ("10", false), ("11", true)];
+
+#[track_caller]
+fn optimum(data: &Data, bias: bool, reading: Reading) -> MaximumMargin {
+    match solve(data, bias, reading, &Run::default()).unwrap() {
+        Outcome::Optimal(found) => found,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn assert_near(found: f64, expected: f64) {
+    assert!(
+        (found - expected).abs() <= 1e-6 * expected.abs().max(1.0),
+        "{found} {expected}"
+    );
+}
+
+#[test]
+fn the_optimum_of_a_conjunction() {
+    // x1 + x2 = 3/2 lies halfway between (1, 1) and the line through (0, 1) and (1, 0).
+    let found = optimum(&labelled(&AND), true, Reading::Unsigned);
+    assert_near(found.margin, 0.125_f64.sqrt());
+    assert_near(found.weights[0], 2.0);
+    assert_near(found.weights[1], 2.0);
+    assert_near(found.bias.unwrap(), -3.0);
+    assert_eq!(found.support, [1, 2, 3]);
+    assert!(found.relative_gap <= RELATIVE_GAP_MAX);
+    // With the bias in the norm: w1 = w2 = w, w + b <= -1, 2 w + b >= 1: w = 2, b = -3, which
+    // is least: |w|^2 = 17, R^2 = 3.
+    assert_near(found.bound.value, 51.0);
+    assert!(found.bound.value >= 51.0);
+    assert_near(found.bound.radius, 3.0_f64.sqrt());
+    assert_near(found.bound.margin, (1.0 / 17.0_f64).sqrt());
+    // The signed reading is the same picture twice as large.
+    let signed = optimum(&labelled(&AND), true, Reading::Signed);
+    assert_near(signed.margin, 0.5_f64.sqrt());
+    assert_near(signed.bias.unwrap(), -1.0);
+}
+
+#[test]
+fn the_optimum_of_points_in_the_plane() {
+    // (3, 4) against the origin: the margin is half of 5.
+    let two = real(&[(&[3.0, 4.0], true), (&[0.0, 0.0], false)]);
+    let found = optimum(&two, true, Reading::Signed);
+    assert_near(found.margin, 2.5);
+    assert_near(found.weights[0], 0.24);
+    assert_near(found.weights[1], 0.32);
+    assert_near(found.bias.unwrap(), -1.0);
+    assert_eq!(found.support, [0, 1]);
+    // Through the origin: the nearest of the hull of (1, 0), (0, 2) is (4/5, 2/5).
+    let origin = real(&[
+        (&[1.0, 0.0], true),
+        (&[0.0, -2.0], false),
+        (&[5.0, 5.0], true),
+    ]);
+    let found = optimum(&origin, false, Reading::Signed);
+    assert_near(found.margin, 0.8_f64.sqrt());
+    assert_eq!((found.support.as_slice(), found.bias), (&[0, 1][..], None));
+    assert_near(found.bound.value, 50.0 / 0.8);
+    assert_near(found.bound.margin, found.margin);
+}
+
+#[test]
+fn far_away_and_far_apart_examples_keep_their_margin() {
+    for (size, offset) in [(1e-6, 0.0), (1e6, 0.0), (1.0, 1e4)] {
+        let one = [offset + size, offset];
+        let other = [offset - size, offset];
+        let data = real(&[(&one, true), (&other, false)]);
+        let found = optimum(&data, true, Reading::Signed);
+        assert!((found.margin / size - 1.0).abs() < 1e-6, "{found:?}");
+    }
+}
+
+#[test]
+fn what_has_no_maximum_margin_is_told() {
+    let xor = labelled(&[("00", false), ("01", true), ("10", true), ("11", false)]);
+    let outcome = solve(&xor, true, Reading::Signed, &Run::default()).unwrap();
+    assert!(matches!(outcome, Outcome::NotSeparable(_)));
+    let positive = half_space(&["110", "011"]);
+    let outcome = solve(&positive, true, Reading::Unsigned, &Run::default()).unwrap();
+    // Both are at 4/3 along (1, 4/3, 1) ...: the nearest point of (1,1,0,1), (0,1,1,1) has square 5/2.
+    let Outcome::OneLabel(bound) = outcome else {
+        panic!("{outcome:?}");
+    };
+    assert_near(bound.value, 3.0 / 2.5);
+    let found = optimum(&positive, false, Reading::Unsigned);
+    assert_near(found.margin, 1.5_f64.sqrt());
+}
+
+#[test]
+fn a_raised_flag_leaves_the_margin_undecided() {
+    let run = Run::default();
+    run.stop.raise(Interrupt::Cancelled);
+    let outcome = solve(&labelled(&AND), true, Reading::Signed, &run);
+    assert_eq!(outcome, Ok(Outcome::Undecided(Undecided::Cancelled)));
+    run.stop.raise(Interrupt::Suspended);
+    let outcome = solve(&labelled(&AND), true, Reading::Signed, &run);
+    assert_eq!(outcome, Err(Interrupt::Suspended));
+}
+
+/// Mistakes of the perceptron from w = 0 until a clean pass.
+fn mistakes(data: &Data, bias: bool, reading: Reading) -> u64 {
+    let entry = catalogue::find("perceptron").unwrap();
+    let parameters = match data.features() {
+        Features::Boolean(_) => serde_json::json!({"reading": reading.name(), "bias": bias}),
+        Features::Real(_) => serde_json::json!({"bias": bias}),
+    };
+    let parameters = Parameters::from_json(entry.parameters, parameters.as_object().unwrap());
+    let task = Task {
+        parameters: parameters.unwrap(),
+        limits: Limits {
+            max_passes: Some(100_000),
+            ..Limits::default()
+        },
+        ..Task::of(entry, Seed(1))
+    };
+    let input = Input::Sample { data, assume: None };
+    let outcome = train(&task, input, &Run::default()).unwrap();
+    assert_eq!(outcome.training.unwrap().errors, 0);
+    outcome.counts.mistakes
+}
+
+/// A random sample labelled by a random hyperplane that touches none of it.
+fn separable(n: usize, rows: usize, bias: bool, is_real: bool, generator: &mut Generator) -> Data {
+    let draw = |generator: &mut Generator| f64::from(generator.random_range(-20..=20));
+    let weights: Vec<f64> = (0..n).map(|_| draw(generator)).collect();
+    let offset = if bias { draw(generator) } else { 0.0 };
+    let (mut values, mut labels) = (Vec::new(), Vec::new());
+    while labels.len() < rows {
+        let row: Vec<f64> = (0..n)
+            .map(|_| match is_real {
+                true => generator.random_range(-1.0..1.0),
+                false => f64::from(2 * generator.random_range(0..=1) - 1),
+            })
+            .collect();
+        let score = row.iter().zip(&weights).map(|(x, w)| x * w).sum::<f64>() + offset;
+        if score != 0.0 {
+            values.extend(row);
+            labels.push(score > 0.0);
+        } else if weights.iter().all(|w| *w == 0.0) {
+            labels.push(true);
+            values.extend(row);
+        }
+    }
+    let mut bits = BitVector::zeros(rows);
+    labels
+        .iter()
+        .enumerate()
+        .for_each(|(index, label)| bits.set(index, *label));
+    let features = if is_real {
+        Features::Real(RealMatrix::from_values(n, values))
+    } else {
+        let mut matrix = BitMatrix::new(n);
+        for row in values.chunks(n) {
+            let mut bits = BitVector::zeros(n);
+            (0..n).for_each(|j| bits.set(j, row[j] > 0.0));
+            matrix.push_row(bits.words());
+        }
+        Features::Boolean(matrix)
+    };
+    Data::new(features, Labels::Labelled(bits))
+}
+
+#[test]
+fn the_bound_is_never_below_the_mistakes_of_a_perceptron() {
+    let mut generator = Generator::seed_from_u64(3);
+    let (mut compared, mut made) = (0, 0);
+    for round in 0..300 {
+        let (bias, is_real) = (round % 2 == 0, round % 3 == 0);
+        let reading = match round % 4 {
+            0 | 1 => Reading::Signed,
+            _ => Reading::Unsigned,
+        };
+        let (n, rows) = (
+            generator.random_range(1..=8),
+            generator.random_range(2..=25),
+        );
+        let data = separable(n, rows, bias, is_real, &mut generator);
+        let value = match solve(&data, bias, reading, &Run::default()).unwrap() {
+            Outcome::Optimal(found) => {
+                // The bias can only help the geometric margin.
+                assert!(
+                    found.margin >= found.bound.margin * (1.0 - 1e-6),
+                    "{found:?}"
+                );
+                assert!(!found.support.is_empty());
+                found.bound.value
+            }
+            Outcome::OneLabel(bound) => bound.value,
+            Outcome::Approximate(found) => panic!("{found:?} {data:?}"),
+            // Separable as signed and without a bias need not be as unsigned.
+            Outcome::NotSeparable(_) => continue,
+            Outcome::Undecided(why) => panic!("{why} {data:?}"),
+        };
+        let mistakes = mistakes(&data, bias, reading);
+        assert!(
+            mistakes as f64 <= value,
+            "{mistakes} mistakes, bound {value}"
+        );
+        compared += 1;
+        made += mistakes;
+    }
+    assert!(compared > 200 && made > 1000, "{compared} {made}");
+}

@@ -1,0 +1,372 @@
+//! Decisions and their certificates.
+
+use num_bigint::BigInt;
+use num_traits::{ToPrimitive, Zero};
+use rand::{RngExt, SeedableRng};
+
+use crate::bits::BitVector;
+use crate::learners::data::{Data, Features, Labels, RealMatrix};
+use crate::learners::linear::Reading;
+use crate::learners::random::Generator;
+use crate::learners::run::{Interrupt, Run};
+use crate::separability::alternative::exclude_separators;
+use crate::separability::attempt::attempt;
+use crate::separability::duplicates::contradiction;
+use crate::separability::examples::SignedExamples;
+use crate::separability::nearest_point::nearest_point;
+use crate::separability::separability::{
+    Convention, Proposed, Question, Separator, Verdict, check, decide, lifted, propose, settle,
+};
+use crate::separability::undecided::Undecided;
+
+use super::fourier_motzkin::is_feasible;
+use super::samples::{half_space, labelled, random, real};
+
+const XOR: [(&str, bool); 4] = [("00", false), ("01", true), ("10", true), ("11", false)];
+
+fn question(bias: bool, reading: Reading, convention: Convention) -> Question {
+    Question {
+        bias,
+        reading,
+        convention,
+    }
+}
+
+fn all_questions() -> impl Iterator<Item = Question> {
+    [true, false].into_iter().flat_map(|bias| {
+        [Reading::Signed, Reading::Unsigned]
+            .into_iter()
+            .flat_map(move |reading| {
+                [Convention::Strict, Convention::Service]
+                    .map(|convention| question(bias, reading, convention))
+            })
+    })
+}
+
+/// y_i (x_i, 1) times 4, and whether the label is -1, read here anew.
+fn rows(data: &Data, question: &Question) -> Vec<(Vec<i128>, bool)> {
+    let row = |index: usize| {
+        let is_negative = matches!(data.labels(), Labels::Labelled(labels) if !labels.get(index));
+        let mut row: Vec<i128> = match data.features() {
+            Features::Boolean(matrix) => {
+                let bits: BitVector = matrix.row(index);
+                let value = |j| 4 * question.reading.value(bits.get(j)) as i128;
+                (0..bits.n()).map(value).collect()
+            }
+            Features::Real(matrix) => {
+                let values = matrix
+                    .row(index)
+                    .iter()
+                    .map(|x| (4.0 * x).to_i128().unwrap());
+                values.collect()
+            }
+        };
+        row.extend(question.bias.then_some(4));
+        if is_negative {
+            row.iter_mut().for_each(|x| *x = -*x);
+        }
+        (row, is_negative)
+    };
+    (0..data.examples()).map(row).collect()
+}
+
+/// Checks a certificate by itself; answers whether it is a separator.
+#[track_caller]
+fn certified(data: &Data, question: &Question, verdict: &Verdict) -> bool {
+    let rows = rows(data, question);
+    let is_strict = |negative| negative || question.convention == Convention::Strict;
+    match verdict {
+        Verdict::Separable(Separator { weights, bias }) => {
+            assert_eq!(bias.is_some(), question.bias);
+            let weights: Vec<&BigInt> = weights.iter().chain(bias).collect();
+            for (row, negative) in rows {
+                let product: BigInt = row.iter().zip(&weights).map(|(a, w)| *w * a).sum();
+                let least = i64::from(is_strict(negative));
+                assert!(product >= BigInt::from(least));
+            }
+            true
+        }
+        Verdict::NotSeparable(multipliers) => {
+            assert!(multipliers.iter().all(|m| m.weight > BigInt::zero()));
+            assert!(multipliers.iter().any(|m| is_strict(rows[m.example].1)));
+            for j in 0..rows[0].0.len() {
+                let products = multipliers.iter().map(|m| &m.weight * rows[m.example].0[j]);
+                assert!(products.sum::<BigInt>().is_zero());
+            }
+            false
+        }
+        Verdict::Undecided(why) => panic!("{why}"),
+    }
+}
+
+#[track_caller]
+fn decided(data: &Data, question: &Question) -> bool {
+    let verdict = decide(data, question, &Run::default()).unwrap();
+    certified(data, question, &verdict)
+}
+
+#[test]
+fn exclusive_or_is_not_separable() {
+    for question in all_questions() {
+        assert!(!decided(&labelled(&XOR), &question), "{question:?}");
+    }
+}
+
+#[test]
+fn conjunctions_are_separable_with_a_bias() {
+    let and = labelled(&[("00", false), ("01", false), ("10", false), ("11", true)]);
+    for question in all_questions() {
+        // Without a bias: unsigned, "00" scores 0, which is no strict answer and no negative one.
+        let expected = question.bias;
+        let signed = question.reading == Reading::Signed;
+        if signed && !question.bias {
+            // "01" and "10" are opposite and both negative.
+            assert!(!decided(&and, &question));
+        } else {
+            assert_eq!(decided(&and, &question), expected, "{question:?}");
+        }
+    }
+}
+
+#[test]
+fn random_samples_are_decided_as_by_elimination() {
+    let mut generator = Generator::seed_from_u64(20);
+    let (mut compared, mut separable) = (0, 0);
+    for round in 0..200 {
+        for question in all_questions() {
+            let n = generator.random_range(1..=4);
+            let examples = generator.random_range(1..=9);
+            let data = random(n, examples, round % 3 == 0, &mut generator);
+            let is_strict = |negative| negative || question.convention == Convention::Strict;
+            let expected = is_feasible(
+                rows(&data, &question)
+                    .into_iter()
+                    .map(|(row, negative)| (row, is_strict(negative))),
+            );
+            assert_eq!(decided(&data, &question), expected, "{data:?} {question:?}");
+            let has_strict = rows(&data, &question).iter().any(|row| is_strict(row.1));
+            if has_strict {
+                assert_eq!(
+                    by_each_step(&data, &question),
+                    [expected; 2],
+                    "{data:?} {question:?}"
+                );
+            }
+            compared += 1;
+            separable += u32::from(expected);
+        }
+    }
+    assert_eq!(compared, 1600);
+    assert!(separable > 300 && separable < 1300, "{separable}");
+}
+
+/// The later steps by themselves, which the perceptron leaves little to do on small samples: the
+/// quadratic program and what follows, and the exact simplex from nothing.
+#[track_caller]
+fn by_each_step(data: &Data, question: &Question) -> [bool; 2] {
+    let run = Run::default();
+    let examples = SignedExamples::new(data, question.reading, question.bias, &run).unwrap();
+    let convention = question.convention;
+    let exact = settle(&examples, convention, Vec::new(), &run).unwrap();
+    let proposed = match propose(&examples, convention, vec![0], &run).unwrap() {
+        Proposed::Separator(_) => true,
+        Proposed::Examples(support) => {
+            if let Some(multipliers) = lifted(&examples, convention, &support, &run).unwrap() {
+                let verdict = Verdict::NotSeparable(multipliers);
+                assert!(!certified(data, question, &verdict));
+            }
+            let verdict = settle(&examples, convention, support, &run).unwrap();
+            certified(data, question, &verdict)
+        }
+    };
+    [certified(data, question, &exact), proposed]
+}
+
+#[test]
+fn the_conventions_differ_without_a_bias_only() {
+    // x and -x, both positive: on the hyperplane, or nowhere.
+    let opposite = labelled(&[("01", true), ("10", true), ("11", false)]);
+    for (bias, convention, expected) in [
+        (false, Convention::Strict, false),
+        (false, Convention::Service, true),
+        (true, Convention::Strict, true),
+        (true, Convention::Service, true),
+    ] {
+        let question = question(bias, Reading::Signed, convention);
+        assert_eq!(decided(&opposite, &question), expected, "{question:?}");
+    }
+}
+
+#[test]
+fn contradictions_have_the_shortest_certificates() {
+    let twice = labelled(&[("011", true), ("110", true), ("011", false)]);
+    for question in all_questions() {
+        let verdict = decide(&twice, &question, &Run::default()).unwrap();
+        certified(&twice, &question, &verdict);
+        let Verdict::NotSeparable(multipliers) = verdict else {
+            panic!("separable");
+        };
+        assert_eq!(
+            multipliers.iter().map(|m| m.example).collect::<Vec<_>>(),
+            [0, 2]
+        );
+    }
+    let zero = real(&[(&[1.0, 0.5], true), (&[0.0, -0.0], true)]);
+    let strict = question(false, Reading::Signed, Convention::Strict);
+    let Verdict::NotSeparable(multipliers) = decide(&zero, &strict, &Run::default()).unwrap()
+    else {
+        panic!("separable");
+    };
+    assert_eq!(
+        multipliers.iter().map(|m| m.example).collect::<Vec<_>>(),
+        [1]
+    );
+    assert!(decided(
+        &zero,
+        &question(false, Reading::Signed, Convention::Service)
+    ));
+}
+
+#[test]
+fn half_space_examples_are_all_positive() {
+    let data = half_space(&["01", "10"]);
+    let strict = question(false, Reading::Signed, Convention::Strict);
+    assert!(!decided(&data, &strict));
+    let service = question(false, Reading::Signed, Convention::Service);
+    let verdict = decide(&data, &service, &Run::default()).unwrap();
+    let Verdict::Separable(separator) = verdict else {
+        panic!("not separable");
+    };
+    assert!(separator.weights.iter().all(Zero::is_zero));
+}
+
+/// Nested conditions: w must grow like the Fibonacci numbers, its relative margin shrinks
+/// exponentially, and f64 is of no help in the end.
+fn nested(n: usize) -> Data {
+    let rows: Vec<(String, bool)> = (0..n)
+        .map(|row| {
+            // 1s before `row`, alternately labelled: x_row decides against all before it.
+            let bits = (0..n).map(|j| if j <= row { '1' } else { '0' }).collect();
+            (bits, row % 2 == 0)
+        })
+        .collect();
+    let rows: Vec<(&str, bool)> = rows
+        .iter()
+        .map(|(bits, label)| (bits.as_str(), *label))
+        .collect();
+    labelled(&rows)
+}
+
+#[test]
+fn a_margin_below_what_f64_resolves_is_decided_exactly() {
+    // Example k is 2^k times (1, 1 + 2^-40 k): nearly one direction, and far apart in size.
+    let point = |k: i32, label: bool| {
+        let size = libm::exp2(f64::from(k * 20));
+        (
+            [size, size * (1.0 + libm::exp2(-50.0) * f64::from(k))],
+            label,
+        )
+    };
+    let points = [point(1, true), point(2, false), point(3, true)];
+    let refs: Vec<(&[f64], bool)> = points.iter().map(|(x, label)| (&x[..], *label)).collect();
+    let strict = question(false, Reading::Signed, Convention::Strict);
+    let not = real(&refs);
+    let verdict = decide(&not, &strict, &Run::default()).unwrap();
+    assert!(matches!(verdict, Verdict::NotSeparable(_)), "{verdict:?}");
+    let yes = real(&refs[..2]);
+    let verdict = decide(&yes, &strict, &Run::default()).unwrap();
+    assert!(matches!(verdict, Verdict::Separable(_)), "{verdict:?}");
+    for n in [10, 40] {
+        assert!(decided(&nested(n), &strict));
+    }
+}
+
+#[test]
+fn a_raised_flag_is_an_undecided_answer_that_says_so() {
+    let run = Run::default();
+    run.stop.raise(Interrupt::TimeLimit);
+    let strict = question(true, Reading::Signed, Convention::Strict);
+    let data = labelled(&XOR);
+    assert_eq!(
+        decide(&data, &strict, &run),
+        Ok(Verdict::Undecided(Undecided::TimeLimit))
+    );
+    run.stop.raise(Interrupt::Cancelled);
+    assert_eq!(
+        decide(&data, &strict, &run),
+        Ok(Verdict::Undecided(Undecided::Cancelled))
+    );
+    run.stop.raise(Interrupt::Suspended);
+    assert_eq!(decide(&data, &strict, &run), Err(Interrupt::Suspended));
+}
+
+#[test]
+fn every_step_stops_where_the_flag_is_raised() {
+    let data = labelled(&XOR);
+    let examples = SignedExamples::new(&data, Reading::Signed, true, &Run::default()).unwrap();
+    let run = Run::default();
+    run.stop.raise(Interrupt::Cancelled);
+    let rows = [(vec![1.0, 1.0], true), (vec![-1.0, 1.0], true)];
+    assert!(nearest_point(&rows, &run).is_err());
+    assert!(settle(&examples, Convention::Strict, vec![0, 1, 2, 3], &run).is_err());
+    assert!(contradiction(&examples, Convention::Strict, &run).is_err());
+    assert!(attempt(&examples, Convention::Strict, 10, &run).is_err());
+    // Raised while the products are formed: the rest of them is not.
+    let wide = random(3, 1000, false, &mut Generator::seed_from_u64(1));
+    let run = Run::default();
+    let examples = SignedExamples::new(&wide, Reading::Signed, false, &run).unwrap();
+    let mut visited = 0;
+    let weights = [1, 2, 3].map(BigInt::from);
+    let ended = examples.for_each_product(&weights, &run, |index, _| {
+        visited += 1;
+        if index == 100 {
+            run.stop.raise(Interrupt::TimeLimit);
+        }
+    });
+    assert_eq!((ended, visited), (Err(Interrupt::TimeLimit), 128));
+}
+
+/// Real values of full precision, with labels of no pattern, and more of them than can be
+/// separated: no cycle is to be expected, so the simplex must do it.
+#[test]
+fn noise_in_full_precision_is_decided_exactly() {
+    let mut generator = Generator::seed_from_u64(11);
+    for (n, rows) in [(3, 30), (6, 60)] {
+        let values = (0..n * rows)
+            .map(|_| generator.random_range(-1e3..1e-3))
+            .collect();
+        let mut labels = BitVector::zeros(rows);
+        (0..rows).for_each(|row| labels.set(row, generator.random_bool(0.5)));
+        let features = Features::Real(RealMatrix::from_values(n, values));
+        let data = Data::new(features, Labels::Labelled(labels));
+        let strict = question(true, Reading::Signed, Convention::Strict);
+        let verdict = decide(&data, &strict, &Run::default()).unwrap();
+        let Verdict::NotSeparable(multipliers) = &verdict else {
+            panic!("{verdict:?}");
+        };
+        assert!(multipliers.len() <= n + 2 && multipliers.iter().any(|m| m.weight.bits() > 60));
+        let examples = SignedExamples::new(&data, Reading::Signed, true, &Run::default()).unwrap();
+        assert_eq!(
+            exclude_separators(&examples, multipliers, Convention::Strict, &Run::default()),
+            Ok(true)
+        );
+        // The dependency that the simplex found is the one that lifting finds.
+        let support: Vec<usize> = multipliers.iter().map(|m| m.example).collect();
+        let again = lifted(&examples, Convention::Strict, &support, &Run::default());
+        assert_eq!(again, Ok(Some(multipliers.clone())));
+        let simplex = settle(&examples, Convention::Strict, support, &Run::default());
+        assert_eq!(simplex.as_ref(), Ok(&verdict));
+        let mut short = multipliers.clone();
+        short[0].weight += 1;
+        assert_eq!(
+            exclude_separators(&examples, &short, Convention::Strict, &Run::default()),
+            Ok(false)
+        );
+    }
+}
+
+#[test]
+fn unlabelled_examples_are_refused() {
+    let data = Data::new(labelled(&XOR).features().clone(), Labels::Unlabelled);
+    assert!(check(&data).is_err());
+}

@@ -1,0 +1,272 @@
+//! Errors of data from outside, with the place of the fault in the body.
+//!
+//! The module does not know HTTP. The HTTP layer maps [`FormatErrorKind`] to a status.
+
+use std::fmt;
+use std::io;
+
+use thiserror::Error;
+
+use halfspace_core::memory::NoMemory;
+
+/// A place in a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// A byte of a text. Line and column count from 1. The column counts bytes, without a byte order mark.
+    Line {
+        /// The line.
+        line: u64,
+        /// The byte in the line.
+        column: u64,
+    },
+    /// An RFC 6901 JSON pointer.
+    Pointer(String),
+    /// A byte of a binary body, counted from 0.
+    Byte(u64),
+    /// A value of a binary table. Row and column count from 1, and a label column counts too.
+    Cell {
+        /// The row.
+        row: u64,
+        /// The column.
+        column: u64,
+    },
+}
+
+impl Place {
+    /// Moves a JSON pointer into an outer document, which contains the inner one at `prefix`. Any other place
+    /// stays unchanged.
+    #[must_use]
+    pub fn under(self, prefix: &str) -> Self {
+        match self {
+            Self::Pointer(pointer) => Self::Pointer(format!("{prefix}{pointer}")),
+            other => other,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Line { line, column } => write!(f, "line {line}, column {column}"),
+            Self::Pointer(pointer) => f.write_str(pointer),
+            Self::Byte(offset) => write!(f, "byte {offset}"),
+            Self::Cell { row, column } => write!(f, "row {row}, column {column}"),
+        }
+    }
+}
+
+/// Kind of a fault in a body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FormatErrorKind {
+    /// The text does not follow the format's grammar.
+    Syntax,
+    /// JSON of the wrong shape: a field is unknown, missing, duplicate or of another type.
+    Schema,
+    /// A field of the right type has a value out of range.
+    OutOfRange,
+    /// Examples have different lengths.
+    UnequalLength,
+    /// A tensor does not match its shape.
+    WrongShape,
+    /// There is no example or no feature.
+    EmptyData,
+    /// A character of a bit string is not 0 or 1, or a padding bit is not 0.
+    BadBit,
+    /// A value is not a finite number, or its declared type does not allow the value.
+    BadValue,
+    /// A value makes the examples real although the request asks for Boolean ones.
+    NotBoolean,
+    /// A label is not 1, -1 or 0, or a class does not have two values.
+    BadLabel,
+    /// Labels 0 and -1 occur in one body.
+    MixedLabels,
+    /// Lines of different kinds occur in one body.
+    MixedLines,
+    /// A sparse index is not a number, or is out of range.
+    BadIndex,
+    /// Sparse indices do not ascend.
+    IndexOrder,
+    /// Base64 does not decode.
+    BadBase64,
+    /// The body uses an unsupported feature of the format.
+    Unsupported,
+    /// The format or this body cannot meet an option of the request.
+    BadOption,
+    /// A limit is exceeded.
+    TooLarge {
+        /// The limit's name.
+        limit: &'static str,
+        /// The limit's value.
+        value: u64,
+    },
+    /// JSON nests deeper than the limit.
+    TooDeep {
+        /// The deepest nesting that is allowed.
+        limit: usize,
+    },
+    /// The body ends too early.
+    Truncated,
+    /// The compressed body is damaged.
+    BadCoding,
+    /// The content coding is not supported.
+    UnknownCoding,
+    /// The source of the body failed.
+    Io,
+    /// The source has no more bytes for now but has not ended.
+    NotYet,
+    /// The stored form of the examples needs more bytes than could be reserved.
+    NotReserved,
+    /// The spool failed while the body was read.
+    Spool(io::ErrorKind),
+    /// There is no memory for the examples.
+    NoMemory(NoMemory),
+}
+
+impl FormatErrorKind {
+    /// Returns the stable name of the kind.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Syntax => "syntax",
+            Self::Schema => "schema",
+            Self::OutOfRange => "out-of-range",
+            Self::UnequalLength => "unequal-length",
+            Self::WrongShape => "wrong-shape",
+            Self::EmptyData => "empty-data",
+            Self::BadBit => "bad-bit",
+            Self::BadValue => "bad-value",
+            Self::NotBoolean => "wrong-data",
+            Self::BadLabel => "bad-label",
+            Self::MixedLabels => "mixed-labels",
+            Self::MixedLines => "mixed-lines",
+            Self::BadIndex => "bad-index",
+            Self::IndexOrder => "index-order",
+            Self::BadBase64 => "bad-base64",
+            Self::Unsupported => "unsupported",
+            Self::BadOption => "bad-option",
+            Self::TooLarge { .. } => "too-large",
+            Self::TooDeep { .. } => "too-deep",
+            Self::Truncated => "truncated",
+            Self::BadCoding => "bad-coding",
+            Self::UnknownCoding => "unknown-coding",
+            Self::Io => "io",
+            Self::NotYet => "not-yet",
+            Self::NotReserved => "too-many-bytes",
+            Self::Spool(_) => "spool",
+            Self::NoMemory(_) => "no-memory",
+        }
+    }
+}
+
+/// A body that cannot be read as data.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{}{detail}", place.as_ref().map(|place| format!("{place}: ")).unwrap_or_default())]
+pub struct FormatError {
+    /// Kind of the fault.
+    pub kind: FormatErrorKind,
+    /// Place of the fault, if the fault has one place.
+    pub place: Option<Place>,
+    /// A sentence on the fault and the expected form.
+    pub detail: String,
+}
+
+/// A fault without a place, which the caller adds.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{detail}")]
+pub(crate) struct Fault {
+    pub(crate) kind: FormatErrorKind,
+    pub(crate) detail: String,
+}
+
+impl Fault {
+    pub(crate) fn new(kind: FormatErrorKind, detail: impl Into<String>) -> Self {
+        Self {
+            kind,
+            detail: detail.into(),
+        }
+    }
+
+    /// Makes the fault of an exceeded limit. `what` is the first clause of the message.
+    pub(crate) fn too_large(what: &str, limit: &'static str, value: u64) -> Self {
+        let kind = FormatErrorKind::TooLarge { limit, value };
+        Self::new(kind, format!("{what}; the limit {limit} is {value}."))
+    }
+
+    /// Makes the fault of a character of a bit string other than 0 and 1.
+    pub(crate) fn bad_bit(text: &[u8], at: usize) -> Self {
+        let rest = String::from_utf8_lossy(&text[at..text.len().min(at + 4)]);
+        let shown = rest.chars().next().unwrap_or_default();
+        let detail = format!(
+            "`{}` is no bit; a bit string is made of 0 and 1.",
+            shown.escape_debug()
+        );
+        Self::new(FormatErrorKind::BadBit, detail)
+    }
+
+    /// Adds a line and a byte offset in that line, from 0.
+    pub(crate) fn at(self, line: u64, offset: usize) -> FormatError {
+        let column = offset as u64 + 1;
+        self.placed(Some(Place::Line { line, column }))
+    }
+
+    pub(crate) fn placed(self, place: Option<Place>) -> FormatError {
+        FormatError {
+            kind: self.kind,
+            place,
+            detail: self.detail,
+        }
+    }
+
+    /// Wraps the fault in an [`io::Error`], so that it passes through the `Read` of another crate.
+    pub(crate) fn into_io(self) -> io::Error {
+        io::Error::other(self)
+    }
+}
+
+impl From<NoMemory> for Fault {
+    fn from(full: NoMemory) -> Self {
+        Self::new(FormatErrorKind::NoMemory(full), full.to_string())
+    }
+}
+
+impl From<NoMemory> for FormatError {
+    fn from(full: NoMemory) -> Self {
+        Fault::from(full).into()
+    }
+}
+
+impl From<Fault> for FormatError {
+    fn from(fault: Fault) -> Self {
+        fault.placed(None)
+    }
+}
+
+impl From<io::Error> for FormatError {
+    /// Recovers a fault that a reader of this module raised, or a whole error that the caller's reader
+    /// raised. Any other error becomes [`FormatErrorKind::NotYet`] for `WouldBlock`, else
+    /// [`FormatErrorKind::Io`].
+    fn from(error: io::Error) -> Self {
+        let error = match error.downcast::<Self>() {
+            Ok(format_error) => return format_error,
+            Err(error) => error,
+        };
+        match error.downcast::<Fault>() {
+            Ok(fault) => fault.into(),
+            Err(error) => {
+                let kind = match error.kind() {
+                    io::ErrorKind::WouldBlock => FormatErrorKind::NotYet,
+                    _ => FormatErrorKind::Io,
+                };
+                Fault::new(kind, format!("The body could not be read: {error}.")).into()
+            }
+        }
+    }
+}
+
+/// Returns the first bytes of a text in quotes, escaped for a message.
+pub(crate) fn excerpt(text: &[u8]) -> String {
+    const SHOWN: usize = 24;
+    let shown = String::from_utf8_lossy(&text[..text.len().min(SHOWN)]);
+    let more = if text.len() > SHOWN { "..." } else { "" };
+    format!("`{}{more}`", shown.escape_debug())
+}

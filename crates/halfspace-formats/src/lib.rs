@@ -1,0 +1,413 @@
+//! Data formats: bytes in, data out, errors with their place in the body.
+//!
+//! This module owns the line formats (NDJSON, CSV, LIBSVM, ARFF), the JSON forms of data, the binary formats
+//! (`.npy`, octets, tensors), the content codings, the stored form with its digest, and the spool for rows
+//! beyond the memory budget.
+//!
+//! Every reader takes a synchronous `std::io::Read` as a stream. Memory holds the packed examples, one read
+//! buffer and one line or row, but not the whole body. Only the strings of the JSON form `packed` are held
+//! whole. With a [`Spool`] memory does not hold all examples either. Every reader passes its values to one
+//! `SampleBuilder`, which alone decides whether the data are Boolean or real. The module does not know the
+//! source of the bytes or the request that sent them.
+//!
+//! A new format takes one file with a function of the type `Parse`, one variant of [`Format`] and one line in
+//! `FORMATS`.
+
+mod arff;
+mod arff_header;
+mod arff_scanner;
+mod block_range;
+mod blocks;
+mod content_coding;
+mod csv;
+mod digest;
+mod error;
+mod extent;
+mod gathered;
+mod generated;
+pub mod json;
+mod json_data;
+mod json_depth;
+mod json_examples;
+mod json_scope;
+mod labels;
+mod layout;
+mod libsvm;
+mod line_steps;
+mod lines;
+mod ndjson;
+mod npy;
+mod npy_header;
+mod numbers;
+mod octets;
+mod packed;
+mod parts;
+mod read_at;
+mod row_reader;
+mod rows;
+mod sample_builder;
+mod spool;
+mod store;
+mod stored_examples;
+mod target;
+mod tensor;
+mod tensor_datatype;
+mod words;
+mod write_examples;
+
+use std::io::Read;
+
+pub use block_range::RowRange;
+pub use blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind, read_blocks, write_blocks};
+pub use content_coding::{ContentCoding, Decoder, decoder};
+pub use digest::digest;
+pub use error::{FormatError, FormatErrorKind, Place};
+pub use extent::{Extent, extent};
+pub use gathered::{Gathered, Stored};
+pub use generated::{GeneratedSpec, Sampling};
+pub use halfspace_core::learners::repetitions::{EXAMPLES_MAX, RepetitionCounts};
+pub use json_data::{Assume, DataForm};
+pub use layout::Layout;
+pub use line_steps::{LineStep, LineSteps};
+pub use ndjson::{NdjsonPortions, Portion, Supply};
+pub use packed::BitOrder;
+pub use read_at::ReadAt;
+pub use spool::{NotReserved, Spool, SpoolFile};
+pub use stored_examples::{Buffers, StoredExamples};
+pub use target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
+pub use tensor::{TensorList, read_tensor_octets};
+pub use tensor_datatype::Datatype;
+pub use write_examples::{TextFormat, write_examples};
+
+use error::Fault;
+use halfspace_core::learners::data::Data;
+
+/// Reads a whole body of one format. Examples beyond the memory budget go to the spool, if there is one.
+type Parse = fn(&mut dyn Read, &Options, Option<Spool>) -> Result<Parsed<Gathered>, FormatError>;
+
+/// Every format with its media type and its reader, in the order of [`Format`].
+const FORMATS: &[(Format, &str, Parse)] = &[
+    (Format::Ndjson, "application/x-ndjson", ndjson::parse),
+    (Format::Csv, "text/csv", csv::parse),
+    (Format::Libsvm, "text/x-libsvm", libsvm::parse),
+    (Format::Json, "application/json", json_data::parse),
+    (Format::Arff, "text/x-arff", arff::parse),
+    (Format::Npy, "application/x-npy", npy::parse),
+    (Format::Octets, "application/octet-stream", octets::parse),
+];
+
+const _: () = {
+    let mut index = 0;
+    while index < FORMATS.len() {
+        assert!(FORMATS[index].0 as usize == index, "the order of Format");
+        index += 1;
+    }
+};
+
+/// Format of a body with data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One JSON object or bit string per line.
+    Ndjson,
+    /// Comma-separated values.
+    Csv,
+    /// `label index:value ...`, indices from 1.
+    Libsvm,
+    /// One JSON document with a [`DataForm`].
+    Json,
+    /// Weka's attributes and rows. A nominal attribute becomes one feature per declared value.
+    Arff,
+    /// A two-dimensional NumPy array.
+    Npy,
+    /// Packed bits, each row padded to whole bytes.
+    Octets,
+}
+
+impl Format {
+    /// Returns the format of a Content-Type. Parameters such as `; charset=utf-8` are ignored.
+    pub fn from_media_type(content_type: &str) -> Option<Self> {
+        let essence = content_type.split(';').next().unwrap_or_default().trim();
+        let named =
+            |(_, media_type, _): &&(Self, &str, Parse)| media_type.eq_ignore_ascii_case(essence);
+        FORMATS.iter().find(named).map(|(format, _, _)| *format)
+    }
+
+    /// Returns the media type of the format.
+    pub fn media_type(self) -> &'static str {
+        self.entry().1
+    }
+
+    /// Whether a body writes out every feature, so that examples in memory take a small multiple of their
+    /// text. In ARFF one word can stand for a million features.
+    pub fn is_dense(self) -> bool {
+        !matches!(self, Self::Libsvm | Self::Arff)
+    }
+
+    /// Whether labels stand in a column that a body may lack. A prediction reads such labels only when the
+    /// request asks for them.
+    pub fn has_label_column(self) -> bool {
+        matches!(self, Self::Csv | Self::Arff | Self::Npy)
+    }
+
+    /// Whether the number of features per example does not follow from the body.
+    pub fn leaves_n_open(self) -> bool {
+        matches!(self, Self::Libsvm | Self::Octets)
+    }
+
+    /// Returns every accepted media type.
+    pub fn media_types() -> impl Iterator<Item = &'static str> {
+        FORMATS.iter().map(|(_, media_type, _)| *media_type)
+    }
+
+    fn entry(self) -> &'static (Self, &'static str, Parse) {
+        &FORMATS[self as usize]
+    }
+}
+
+/// Position of the label of an example.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelsColumn {
+    /// The first column.
+    First,
+    /// The last column.
+    Last,
+    /// No labels.
+    None,
+    /// One bit after the bits of each row.
+    Appended,
+    /// The column of this name.
+    Named(String),
+}
+
+/// Whether the first row of a table is a header of names.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Header {
+    /// The first row is a header if no field is a number or if one field names the label column.
+    #[default]
+    Auto,
+    /// The first row is a header.
+    True,
+    /// The first row is an example.
+    False,
+}
+
+/// Meaning of examples without labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum UnlabelledMeans {
+    /// Half-space examples: each is positive.
+    #[default]
+    HalfSpace,
+    /// Unlabelled data: the class of each example is unknown.
+    Nothing,
+}
+
+/// Limits on one body. An error names the exceeded limit by its field. The limits of the examples and of the
+/// body have configured names instead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Features per example.
+    pub n_max: usize,
+    /// Bytes per line.
+    pub line_bytes_max: usize,
+    /// Bytes that the examples may take, packed or as doubles. The limit counts bytes in memory, or stored
+    /// bytes if there is a spool.
+    pub state_bytes_max: u64,
+    /// Name of the setting behind `state_bytes_max`, for errors.
+    pub state_limit_name: &'static str,
+    /// Bytes of a body after decompression, counted by [`decoder`].
+    pub body_bytes_max: u64,
+    /// Name of the setting behind `body_bytes_max`, for errors.
+    pub body_limit_name: &'static str,
+    /// Decompressed bytes per compressed byte, on average.
+    pub decompression_ratio_max: u64,
+    /// Decompressed bytes up to which the ratio is not checked.
+    pub decompressed_bytes_free: u64,
+    /// Depth of nested arrays and objects in JSON.
+    pub json_depth_max: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            n_max: 1 << 20,
+            line_bytes_max: 32 << 20,
+            state_bytes_max: 1 << 30,
+            state_limit_name: "state_bytes_max",
+            body_bytes_max: 4 << 30,
+            body_limit_name: "body_bytes_max",
+            decompression_ratio_max: 1000,
+            decompressed_bytes_free: 16 << 20,
+            json_depth_max: 32,
+        }
+    }
+}
+
+/// Properties of a body that the request states beyond the media type.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Position of the labels. `None` is the default of the format: first in CSV and LIBSVM, last in ARFF and
+    /// `.npy`, no labels in octets.
+    pub labels: Option<LabelsColumn>,
+    /// Whether a CSV table begins with a row of names.
+    pub header: Header,
+    /// Features per example, if known. Dense examples must have exactly this number.
+    pub n: Option<usize>,
+    /// Required kind of the features. `None` lets the values decide. Octets and JSON ignore this option.
+    pub values: Option<RowsKind>,
+    /// First bit of an octet. `None` means the most significant bit.
+    pub bit_order: Option<BitOrder>,
+    /// Meaning of examples without labels. JSON ignores this option, since its forms state the meaning.
+    pub unlabelled: UnlabelledMeans,
+    /// Distribution that the sender declares for the examples.
+    pub assume: Option<Assume>,
+    /// Limits of the read.
+    pub limits: Limits,
+}
+
+impl Options {
+    /// Refuses the option `header` for a format without a header.
+    fn refuse_header(&self, format: &str) -> Result<(), Fault> {
+        if self.header == Header::Auto {
+            return Ok(());
+        }
+        let detail = format!("The option header is for CSV; {format} has no such header.");
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Refuses the option `labels` for a format that names its labels.
+    fn refuse_labels(&self, format: &str) -> Result<(), Fault> {
+        if self.labels.is_none() {
+            return Ok(());
+        }
+        let detail = format!("The option labels is for tables; {format} names its labels.");
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Refuses the option `bit_order` for a format without packed bytes.
+    fn refuse_bit_order(&self, format: &str) -> Result<(), Fault> {
+        if self.bit_order.is_none() {
+            return Ok(());
+        }
+        let detail =
+            format!("The option bit_order is for octets; {format} has no bits in bytes to order.");
+        Err(Fault::new(FormatErrorKind::BadOption, detail))
+    }
+
+    /// Checks the number of features per example against the requested n.
+    fn check_n(&self, features: usize) -> Result<(), Fault> {
+        match self.n.filter(|&n| n != features) {
+            None => Ok(()),
+            Some(n) => {
+                let detail =
+                    format!("The examples have {features} features, but the n asked for is {n}.");
+                Err(Fault::new(FormatErrorKind::UnequalLength, detail))
+            }
+        }
+    }
+}
+
+/// Content of a body: the examples, in memory or in a spool, and facts about their spelling.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed<D = Data> {
+    /// The examples.
+    pub data: D,
+    /// Place of the first value that made the data real instead of Boolean. Inside a [`DataForm`] the pointer
+    /// begins at the form: see [`Place::under`].
+    pub first_real: Option<Place>,
+    /// Value that a 0 bit of Boolean data had in the body: 0 or -1. A conversion of the bits to real numbers
+    /// must use this value.
+    pub zero_bit_value: f64,
+    /// Names of the features, if the body has names.
+    pub feature_names: Option<Vec<String>>,
+    /// Names of the labels -1 and +1, if the body has names for them.
+    pub class_names: Option<[String; 2]>,
+}
+
+impl Parsed {
+    /// Wraps data that no body was read for. Bits mean 0 and 1, and features and classes have no names.
+    pub fn of(data: Data) -> Self {
+        Self {
+            data,
+            first_real: None,
+            zero_bit_value: 0.0,
+            feature_names: None,
+            class_names: None,
+        }
+    }
+}
+
+impl Parsed<Gathered> {
+    /// Unwraps data that were read without a spool.
+    fn in_memory(self) -> Parsed {
+        self.with(|data| match data {
+            Gathered::Memory(data) => data,
+            Gathered::Spooled(_) => unreachable!("rows are spooled where there is a spool"),
+        })
+    }
+}
+
+impl From<Parsed> for Parsed<Gathered> {
+    fn from(parsed: Parsed) -> Self {
+        parsed.with(Gathered::Memory)
+    }
+}
+
+impl<D> Parsed<D> {
+    /// Converts the examples and keeps the other fields.
+    fn with<E>(self, keep: impl FnOnce(D) -> E) -> Parsed<E> {
+        Parsed {
+            data: keep(self.data),
+            first_real: self.first_real,
+            zero_bit_value: self.zero_bit_value,
+            feature_names: self.feature_names,
+            class_names: self.class_names,
+        }
+    }
+}
+
+/// Reads a body as data: examples or, in JSON, also a specification of generated data or the id of a dataset.
+///
+/// # Errors
+/// As for [`parse`].
+pub fn read(
+    format: Format,
+    mut reader: impl Read,
+    options: &Options,
+) -> Result<DataForm, FormatError> {
+    if format == Format::Json {
+        return json_data::read(&mut reader, options);
+    }
+    let parsed = parse(format, reader, options)?;
+    let assume = options.assume;
+    Ok(DataForm::Sample { parsed, assume })
+}
+
+/// Reads a body of examples into memory.
+///
+/// # Errors
+/// The fault of the body with its place, or [`FormatErrorKind::Io`] if the source fails.
+pub fn parse(
+    format: Format,
+    mut reader: impl Read,
+    options: &Options,
+) -> Result<Parsed, FormatError> {
+    let parsed = (format.entry().2)(&mut reader, options, None)?;
+    Ok(parsed.in_memory())
+}
+
+/// Reads a body of examples of any length. Examples beyond the memory budget go to the spool. Examples in
+/// JSON always stay in memory.
+///
+/// # Errors
+/// As for [`parse`], or [`FormatErrorKind::Spool`].
+pub fn gather(
+    format: Format,
+    mut reader: impl Read,
+    options: &Options,
+    spool: Spool,
+) -> Result<Parsed<Gathered>, FormatError> {
+    (format.entry().2)(&mut reader, options, Some(spool))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,208 @@
+//! Tests of the stored form and the digest.
+
+use super::*;
+use crate::blocks::BlockWriter;
+use crate::parts::for_each_part;
+use crate::{BlocksError, BlocksHeader, Layout, digest, read_blocks, write_blocks};
+
+fn stored(data: &Data) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write_blocks(data, &mut bytes).expect("memory");
+    bytes
+}
+
+fn labelled(rows: usize) -> Data {
+    let line = |row: usize| format!("{} {}:1\n", row % 2, row % 70 + 1);
+    let body: String = (0..rows).map(line).collect();
+    read(Format::Libsvm, &body).expect("good").data
+}
+
+fn real(rows: usize) -> Data {
+    let line = |row: usize| format!("{},{row}.5,-1\n", row % 2);
+    let body: String = (0..rows).map(line).collect();
+    read(Format::Csv, &body).expect("good").data
+}
+
+#[test]
+fn stored_data_are_read_back() {
+    let half_space = read(Format::Ndjson, "101\n011\n").expect("good").data;
+    let samples = [
+        half_space,
+        labelled(1),
+        labelled(64),
+        labelled(200),
+        real(1),
+        real(130),
+    ];
+    for data in samples {
+        let bytes = stored(&data);
+        assert_eq!(read_blocks(bytes.as_slice()).expect("own"), data);
+    }
+}
+
+#[test]
+fn blocks_stand_where_the_header_says() {
+    let data = labelled(200);
+    let bytes = stored(&data);
+    let layout = Layout::read(bytes.as_slice()).expect("own");
+    let header = layout.header();
+    assert_eq!((header.n, header.rows, header.blocks()), (70, 200, 4));
+    let Features::Boolean(matrix) = data.features() else {
+        panic!("Boolean");
+    };
+    let start = layout.block_offset(2).expect("small") as usize;
+    let size = layout.block_bytes().expect("small") as usize;
+    assert_eq!(size, (2 * 64 + 2) * 8);
+    let words: Vec<_> = bytes[start..start + size]
+        .chunks(8)
+        .map(|bytes| u64::from_le_bytes(bytes.try_into().expect("8 bytes")))
+        .collect();
+    assert_eq!(words[..128], *matrix.block(2).words());
+    let Labels::Labelled(labels) = data.labels() else {
+        panic!("labelled");
+    };
+    assert_eq!(words[128], labels.words()[2]);
+}
+
+/// Stored data in the form without checks. Only the structure reveals damage.
+fn unchecked(data: &Data) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let layout = Layout::unchecked(BlocksHeader::of(data));
+    let mut blocks = BlockWriter::of(layout, &mut bytes).expect("memory");
+    for_each_part(data, |part| blocks.push(&part)).expect("memory");
+    blocks.finish().expect("memory");
+    bytes
+}
+
+fn refusal(good: &[u8], at: usize, byte: u8) -> BlocksError {
+    let mut bytes = good.to_vec();
+    bytes[at] = byte;
+    read_blocks(bytes.as_slice()).expect_err("damaged")
+}
+
+#[test]
+fn damaged_headers_are_refused() {
+    for (good, head) in [(stored(&labelled(70)), 48), (unchecked(&labelled(70)), 40)] {
+        let changed = |at, byte| refusal(&good, at, byte);
+        assert!(matches!(changed(0, b'x'), BlocksError::Magic));
+        assert!(matches!(changed(8, 7), BlocksError::Version(7)));
+        for (at, byte) in [
+            (12, 9),
+            (13, 9),
+            (14, 1),
+            (16, 0),
+            (24, 0),
+            (32, 0),
+            (23, 0xff),
+        ] {
+            assert!(matches!(changed(at, byte), BlocksError::Header(_)), "{at}");
+        }
+        for length in [0, 7, 39, head, head + 1, good.len() - 1] {
+            let cut = read_blocks(&good[..length]).expect_err("cut off");
+            assert!(matches!(cut, BlocksError::Truncated), "{length}");
+        }
+        let longer = [good.as_slice(), &[0]].concat();
+        let error = read_blocks(longer.as_slice()).expect_err("longer");
+        assert!(matches!(error, BlocksError::Trailing));
+        // A header that promises absent bytes takes no memory.
+        assert!(matches!(
+            changed(30, 0x7f),
+            BlocksError::Header(_) | BlocksError::Truncated
+        ));
+    }
+}
+
+#[test]
+fn damaged_blocks_are_refused() {
+    let good = unchecked(&labelled(70));
+    // Bit 70 of the first row, where n is 70; then row 70, where there are 70 rows from 0.
+    let second_block = 40 + (2 * 64 + 1) * 8;
+    for (at, byte) in [
+        (40 + 64 * 8, 1 << 6),
+        (second_block + 6 * 8, 1),
+        (good.len() - 8, 1 << 6),
+    ] {
+        assert!(matches!(refusal(&good, at, byte), BlocksError::StrayBits));
+    }
+    let mut not_finite = unchecked(&real(1));
+    not_finite[40..48].copy_from_slice(&f64::NAN.to_le_bytes());
+    let error = read_blocks(not_finite.as_slice()).expect_err("nan");
+    assert!(matches!(error, BlocksError::NotFinite));
+}
+
+#[test]
+fn any_flipped_bit_is_found() {
+    for data in [labelled(70), real(3)] {
+        let mut bytes = stored(&data);
+        for bit in 0..8 * bytes.len() {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            assert!(read_blocks(bytes.as_slice()).is_err(), "bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+}
+
+#[test]
+fn the_digest_is_of_the_rows_and_not_of_their_text() {
+    let same = [
+        (
+            Format::Ndjson,
+            "{\"x\":\"101\",\"y\":1}\n{\"x\":\"010\",\"y\":0}\n",
+        ),
+        (
+            Format::Ndjson,
+            "{\"x\":[1,-1,1],\"y\":1}\n{\"x\":[-1,1,-1],\"y\":-1}\n",
+        ),
+        (Format::Csv, "1,1,0,1\n-1,0,1,0\n"),
+        (Format::Csv, "y,a,b,c\n1,1,-1,1\n0,-1,1,-1\n"),
+        (Format::Libsvm, "1 1:1 3:1\n-1 2:1\n"),
+        (Format::Libsvm, "1 1:1 2:-1 3:1\n0 2:1\n"),
+        (
+            Format::Json,
+            r#"{"labelled":{"examples":[{"x":"101","y":1},{"x":"010","y":-1}]}}"#,
+        ),
+        (
+            Format::Json,
+            r#"{"packed":{"n":3,"rows":"oEA=","labels":"gA=="}}"#,
+        ),
+    ];
+    let digests = same.map(|(format, body)| digest(&read(format, body).expect(body).data));
+    assert!(digests.iter().all(|digest| *digest == digests[0]));
+    let others = [
+        (Format::Libsvm, "1 1:1 3:1\n1 2:1\n"),
+        (Format::Libsvm, "1 1:1 3:1\n-1 2:1\n-1 2:1\n"),
+        (Format::Libsvm, "-1 2:1\n1 1:1 3:1\n"),
+        (Format::Libsvm, "1 1:1 3:1\n-1 2:1 4:0\n-1 4:1"),
+        (Format::Ndjson, "101\n010\n"),
+        (Format::Csv, "1,1,0,1\n-1,0,0.5,0\n"),
+    ];
+    let mut seen = vec![digests[0]];
+    for (format, body) in others {
+        let digest = digest(&read(format, body).expect(body).data);
+        assert!(!seen.contains(&digest), "{body}");
+        seen.push(digest);
+    }
+    let real = |body| digest(&read(Format::Csv, body).expect(body).data);
+    assert_eq!(real("1,-0.0,2\n"), real("1,0,2.0\n"));
+}
+
+#[test]
+fn the_digest_is_the_documented_one() {
+    use sha2::{Digest, Sha256};
+
+    let data = read(Format::Libsvm, "1 1:1 66:1\n-1 2:1\n")
+        .expect("good")
+        .data;
+    let mut bytes = b"halfspace-data-1".to_vec();
+    bytes.extend([0, 1]);
+    for long in [66, 2, 1, 2] {
+        bytes.extend(u64::to_le_bytes(long));
+    }
+    bytes.push(1);
+    for long in [2, 0] {
+        bytes.extend(u64::to_le_bytes(long));
+    }
+    bytes.push(0);
+    let expected: [u8; 32] = Sha256::digest(&bytes).into();
+    assert_eq!(digest(&data), expected);
+}

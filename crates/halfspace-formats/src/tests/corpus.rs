@@ -1,0 +1,127 @@
+//! Corpus of the fuzz targets: the bodies that the tests of the formats read.
+//!
+//! The tests write their bodies to the directory in `HALFSPACE_FUZZ_CORPUS` if this variable is set: see
+//! `scripts/fuzz`.
+
+use std::collections::HashMap;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use sha2::{Digest, Sha256};
+
+use super::{
+    BitOrder, Format, FormatError, Header, LabelsColumn, Limits, Options, Parsed, UnlabelledMeans,
+};
+use crate::RowsKind;
+
+#[path = "../../../../fuzz/src/input.rs"]
+mod input;
+
+use input::Input;
+
+/// Inputs per test and format, since a property test reads hundreds of similar bodies.
+const INPUTS_MAX: u32 = 50;
+
+/// Bytes of the longest body in the corpus.
+const BODY_BYTES_MAX: usize = 4000;
+
+/// Reads a body as data, and keeps the bytes that were read for the corpus.
+pub fn parse(format: Format, reader: impl Read, options: &Options) -> Result<Parsed, FormatError> {
+    if std::env::var_os("HALFSPACE_FUZZ_CORPUS").is_none() {
+        return crate::parse(format, reader, options);
+    }
+    let body = Vec::new();
+    let mut kept = Kept { reader, body };
+    let parsed = crate::parse(format, &mut kept, options);
+    keep(format, options, &kept.body);
+    parsed
+}
+
+struct Kept<R> {
+    reader: R,
+    body: Vec<u8>,
+}
+
+impl<R: Read> Read for Kept<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        self.body.extend_from_slice(&buffer[..read]);
+        Ok(read)
+    }
+}
+
+/// Writes a body and its options to the corpus.
+pub fn keep(format: Format, options: &Options, body: &[u8]) {
+    static KEPT: Mutex<Option<HashMap<String, u32>>> = Mutex::new(None);
+    let Some(corpus) = std::env::var_os("HALFSPACE_FUZZ_CORPUS") else {
+        return;
+    };
+    if body.len() > BODY_BYTES_MAX {
+        return;
+    }
+    // Each test has its own thread, which has the name of the test.
+    let test = format!("{:?} {format:?}", std::thread::current().name());
+    let mut kept = KEPT.lock().unwrap();
+    let count = kept.get_or_insert_default().entry(test).or_default();
+    *count += 1;
+    if *count > INPUTS_MAX {
+        return;
+    }
+    let input = Input::to_bytes(options, body);
+    let name: String = Sha256::digest(&input)[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let directory = PathBuf::from(corpus).join(format!("{format:?}").to_lowercase());
+    std::fs::create_dir_all(&directory).unwrap();
+    std::fs::write(directory.join(name), input).unwrap();
+}
+
+#[test]
+fn an_input_of_a_fuzz_target_tells_how_its_body_is_read() {
+    let named = || Some(LabelsColumn::Named("y".to_owned()));
+    for labels in [
+        None,
+        Some(LabelsColumn::First),
+        Some(LabelsColumn::Appended),
+        named(),
+    ] {
+        for (header, bit_order, values, unlabelled, n) in [
+            (Header::Auto, None, None, UnlabelledMeans::HalfSpace, None),
+            (
+                Header::False,
+                Some(BitOrder::Little),
+                Some(RowsKind::Real),
+                UnlabelledMeans::Nothing,
+                Some(255),
+            ),
+        ] {
+            let options = Options {
+                labels: labels.clone(),
+                header,
+                bit_order,
+                values,
+                unlabelled,
+                n,
+                ..Options::default()
+            };
+            let bytes = Input::to_bytes(&options, b"body");
+            let input = Input::from_bytes(&bytes).expect("a prefix");
+            let limits = Limits::default();
+            assert!(input.options.limits.n_max < limits.n_max);
+            assert_eq!(
+                Options {
+                    limits,
+                    ..input.options
+                },
+                options
+            );
+            assert_eq!(
+                (input.body, input.piece, input.memory_bytes_max),
+                (&b"body"[..], 7, 144)
+            );
+        }
+    }
+    assert!(Input::from_bytes(b"short").is_none());
+}

@@ -1,0 +1,121 @@
+//! Tests of every rule and every bad input, with the exact place of each fault.
+
+mod arff;
+mod binary;
+mod blocks;
+mod coding;
+mod corpus;
+mod json;
+mod lines;
+mod portions;
+mod properties;
+mod spool;
+
+use halfspace_core::learners::data::{Data, Features, Labels};
+
+use super::{
+    BitOrder, Format, FormatError, FormatErrorKind, Header, LabelsColumn, Limits, Options, Parsed,
+    Place, UnlabelledMeans,
+};
+use corpus::parse;
+
+fn read(format: Format, body: &str) -> Result<Parsed, FormatError> {
+    parse(format, body.as_bytes(), &Options::default())
+}
+
+/// Rows as bit strings, or as lists of numbers.
+fn rows(data: &Data) -> Vec<String> {
+    match data.features() {
+        Features::Boolean(matrix) => {
+            let row = |row| matrix.row(row).to_bit_string();
+            (0..matrix.rows()).map(row).collect()
+        }
+        Features::Real(matrix) => {
+            let row = |row| format!("{:?}", matrix.row(row));
+            (0..matrix.rows()).map(row).collect()
+        }
+    }
+}
+
+/// Labels as a bit string, or the kind of data without labels.
+fn labels(data: &Data) -> String {
+    match data.labels() {
+        Labels::Labelled(bits) => bits.to_bit_string(),
+        Labels::HalfSpace => "half-space".to_owned(),
+        Labels::Unlabelled => "unlabelled".to_owned(),
+    }
+}
+
+fn at(line: u64, column: u64) -> Place {
+    Place::Line { line, column }
+}
+
+#[test]
+fn media_types_name_formats() {
+    let cases = [
+        ("application/x-ndjson", Some(Format::Ndjson)),
+        ("text/csv; charset=utf-8", Some(Format::Csv)),
+        ("Text/X-LibSVM", Some(Format::Libsvm)),
+        ("application/json;charset=utf-8", Some(Format::Json)),
+        ("text/x-arff", Some(Format::Arff)),
+        ("application/x-npy", Some(Format::Npy)),
+        ("application/octet-stream", Some(Format::Octets)),
+        ("text/plain", None),
+        ("", None),
+    ];
+    for (media_type, format) in cases {
+        assert_eq!(Format::from_media_type(media_type), format, "{media_type}");
+    }
+    for media_type in Format::media_types() {
+        let format = Format::from_media_type(media_type).expect("its own name");
+        assert_eq!(format.media_type(), media_type);
+    }
+}
+
+#[test]
+fn places_move_under_a_prefix() {
+    let pointer = Place::Pointer("/labelled/examples/3".to_owned());
+    let moved = Place::Pointer("/train/data/labelled/examples/3".to_owned());
+    assert_eq!(pointer.under("/train/data"), moved);
+    for other in [at(1, 2), Place::Byte(3), Place::Cell { row: 1, column: 2 }] {
+        assert_eq!(other.clone().under("/train"), other);
+    }
+}
+
+#[test]
+fn kinds_have_distinct_codes() {
+    let kinds = [
+        FormatErrorKind::Syntax,
+        FormatErrorKind::Schema,
+        FormatErrorKind::OutOfRange,
+        FormatErrorKind::UnequalLength,
+        FormatErrorKind::EmptyData,
+        FormatErrorKind::BadBit,
+        FormatErrorKind::BadValue,
+        FormatErrorKind::BadLabel,
+        FormatErrorKind::MixedLabels,
+        FormatErrorKind::MixedLines,
+        FormatErrorKind::BadIndex,
+        FormatErrorKind::IndexOrder,
+        FormatErrorKind::BadBase64,
+        FormatErrorKind::Unsupported,
+        FormatErrorKind::BadOption,
+        FormatErrorKind::TooLarge {
+            limit: "x",
+            value: 1,
+        },
+        FormatErrorKind::TooDeep { limit: 1 },
+        FormatErrorKind::Truncated,
+        FormatErrorKind::BadCoding,
+        FormatErrorKind::UnknownCoding,
+        FormatErrorKind::Io,
+        FormatErrorKind::NotYet,
+        FormatErrorKind::NotBoolean,
+        FormatErrorKind::NotReserved,
+        FormatErrorKind::Spool(std::io::ErrorKind::StorageFull),
+    ];
+    let mut codes: Vec<_> = kinds.iter().map(|kind| kind.code()).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    assert_eq!(codes.len(), kinds.len());
+}

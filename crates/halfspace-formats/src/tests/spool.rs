@@ -1,0 +1,352 @@
+//! Tests of the spool: spooled rows have the same stored form, bit by bit, as rows in memory.
+
+use std::io::{self, Cursor, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use super::properties::{arff, csv, libsvm, ndjson, npy, octets, sparse_arff, with_n};
+use super::*;
+use crate::rows::real_bytes;
+use crate::{Gathered, NotReserved, Spool, Stored, gather};
+
+/// Makes a spool in memory for rows beyond `memory_bytes_max` bytes.
+fn spool(memory_bytes_max: u64) -> Spool {
+    Spool::new(memory_bytes_max, || Ok(Cursor::new(Vec::new())))
+}
+
+/// Returns the stored form of a body and all facts about the body.
+fn stored(mut parsed: Parsed<Gathered>) -> (Vec<u8>, Stored, Parsed<()>) {
+    let mut bytes = Vec::new();
+    let stored = parsed.data.store(&mut bytes, 1_000).expect("memory");
+    (bytes, stored, parsed.with(|_| ()))
+}
+
+fn is_spooled(parsed: &Parsed<Gathered>) -> bool {
+    matches!(parsed.data, Gathered::Spooled(_))
+}
+
+/// Reads a body through a spool and compares the result with a read into memory. Returns whether the spool
+/// was used.
+fn check(format: Format, body: &[u8], options: &Options, memory_bytes_max: u64) -> bool {
+    let expected = parse(format, body, options).expect("good").into();
+    let gathered = gather(format, body, options, spool(memory_bytes_max)).expect("good");
+    let spooled = is_spooled(&gathered);
+    let (gathered, expected) = (stored(gathered), stored(expected));
+    assert!(gathered == expected, "{format:?}, {memory_bytes_max} bytes");
+    spooled
+}
+
+/// Returns `rows` copies of one row, followed by other rows.
+fn after_rows(rows: usize, row: &str, others: &str) -> Vec<u8> {
+    (row.repeat(rows) + others).into_bytes()
+}
+
+#[test]
+fn few_rows_stay_in_memory_and_no_file_is_made() {
+    let opened = Arc::new(AtomicUsize::new(0));
+    let body = after_rows(640, "1 1:1 3:1\n", "0 2:1\n");
+    let read = |memory_bytes_max| {
+        let opened = Arc::clone(&opened);
+        let spool = Spool::new(memory_bytes_max, move || {
+            opened.fetch_add(1, Ordering::SeqCst);
+            Ok(Cursor::new(Vec::new()))
+        });
+        let gathered = gather(Format::Libsvm, body.as_slice(), &Options::default(), spool);
+        is_spooled(&gathered.expect("good"))
+    };
+    // 640 rows of a word each are ten blocks.
+    assert!(!read(11 * 512));
+    assert_eq!(opened.load(Ordering::SeqCst), 0);
+    assert!(read(9 * 512));
+    assert_eq!(opened.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn data_that_turn_out_real_late_are_spooled_packed() {
+    let options = Options::default();
+    for memory_bytes_max in [0, 600, 5_000, 100_000] {
+        // In dense data a 0 bit is 0, or -1 after the first -1.
+        for row in ["1,0,1\n", "1,-1,1\n", "1,1,1\n"] {
+            for rows in [1, 64, 700, 720] {
+                let body = after_rows(rows, row, "0,0.5,1\n1,1,0\n");
+                let spooled = check(Format::Csv, &body, &options, memory_bytes_max);
+                // Doubles take more than bits.
+                assert_eq!(spooled, real_bytes(rows + 2, 3) > memory_bytes_max);
+            }
+        }
+        // In sparse data an absent value is 0, and -1 has a plane of its own.
+        for row in ["1 1:1 70:1\n", "-1 1:1 2:-1 5:1\n", "1\n"] {
+            let body = after_rows(700, row, "1 2:0.5\n-1 90:1 100:2\n1 2:-1\n");
+            check(Format::Libsvm, &body, &options, memory_bytes_max);
+        }
+    }
+}
+
+#[test]
+fn rows_that_become_wider_late_are_spooled_narrow() {
+    let options = Options::default();
+    for memory_bytes_max in [0, 600, 5_000, 100_000] {
+        for row in ["1 1:1 3:1\n", "-1 1:1 2:-1\n", "1 2:1.5\n"] {
+            for rows in [1, 63, 64, 700] {
+                let wider = "1 300:1\n".to_owned() + &"-1 3:1 2000:1\n".repeat(70);
+                let body = after_rows(rows, row, &wider);
+                let spooled = check(Format::Libsvm, &body, &options, memory_bytes_max);
+                assert!(spooled || memory_bytes_max == 100_000);
+            }
+        }
+    }
+}
+
+/// Sparse real rows keep their own length in the spool, and several may share a piece.
+#[test]
+fn real_rows_of_all_lengths_are_spooled() {
+    let row = |row: usize| match row % 7 {
+        0 => format!("1 {}:0.5\n", 1 + row * 37 % 3_000),
+        1 => "-1\n".to_owned(),
+        short => format!("-1 {short}:{row}.25\n"),
+    };
+    let body: String = (0..500).map(row).collect();
+    let options = Options::default();
+    for memory_bytes_max in [0, 10_000, 200_000] {
+        assert!(check(
+            Format::Libsvm,
+            body.as_bytes(),
+            &options,
+            memory_bytes_max
+        ));
+    }
+}
+
+/// The last row determines the length of all short rows before it.
+#[test]
+fn few_values_that_stand_for_many_are_spooled() {
+    let options = Options::default();
+    let body = after_rows(200, "1 1:0.5\n", "1 1000:1\n");
+    assert!(check(Format::Libsvm, &body, &options, 100_000));
+    assert!(!check(Format::Libsvm, &body, &options, 2_000_000));
+}
+
+#[test]
+fn a_fault_after_spooled_rows_has_its_place() {
+    let body = after_rows(10_000, "1 1:1 3:1\n", "1 3:1 2:1\n");
+    let error = gather(
+        Format::Libsvm,
+        body.as_slice(),
+        &Options::default(),
+        spool(600),
+    );
+    let error = error.err().expect("indices that do not ascend");
+    assert_eq!(error.kind, FormatErrorKind::IndexOrder);
+    assert_eq!(error.place, Some(at(10_001, 7)));
+}
+
+/// With a spool the limit counts stored bytes, and the error uses the configured name of the limit.
+#[test]
+fn the_limit_counts_stored_bytes() {
+    let mut options = Options::default();
+    options.limits.state_bytes_max = 10 * 512;
+    options.limits.state_limit_name = "dataset_bytes_max";
+    let read = |rows| {
+        let body = after_rows(rows, "1 1:1 2:-1\n", "");
+        gather(Format::Libsvm, body.as_slice(), &options, spool(600)).map(|_| ())
+    };
+    assert_eq!(read(640), Ok(()));
+    let error = read(641).expect_err("a block more");
+    let kind = FormatErrorKind::TooLarge {
+        limit: "dataset_bytes_max",
+        value: 10 * 512,
+    };
+    assert_eq!((error.kind, error.place), (kind, Some(at(641, 1))));
+}
+
+/// A file on a disk that is full after a number of bytes.
+struct Full(Cursor<Vec<u8>>, usize);
+
+impl Read for Full {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Seek for Full {
+    fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
+        self.0.seek(place)
+    }
+}
+
+impl Write for Full {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let room = self.1 - self.0.get_ref().len();
+        match room.min(bytes.len()) {
+            0 => Err(ErrorKind::StorageFull.into()),
+            taken => self.0.write(&bytes[..taken]),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_full_disk_is_told_from_a_bad_body() {
+    let full = FormatErrorKind::Spool(ErrorKind::StorageFull);
+    // Wide rows fill the write buffer early, and narrow rows are written at the end.
+    for (n, room) in [(3, 100), (70_000, 100_000)] {
+        let body = after_rows(300, &format!("{}\n", "1".repeat(n)), "");
+        let spool = Spool::new(600, move || Ok(Full(Cursor::new(Vec::new()), room)));
+        let error = gather(Format::Ndjson, body.as_slice(), &Options::default(), spool);
+        assert_eq!(error.err().map(|error| error.kind), Some(full));
+    }
+    let spool = Spool::new(600, || {
+        Err::<Cursor<Vec<u8>>, _>(ErrorKind::StorageFull.into())
+    });
+    let body = after_rows(300, "101\n", "");
+    let error = gather(Format::Ndjson, body.as_slice(), &Options::default(), spool);
+    assert_eq!(error.err().map(|error| error.kind), Some(full));
+}
+
+/// Labelled rows of bits or signs, all of one length. A late row may be real.
+fn rows() -> impl Strategy<Value = Vec<(bool, Vec<i32>)>> {
+    let values = prop_oneof![Just([0, 1]), Just([-1, 1])];
+    let sizes = (1_usize..90, 1_usize..300);
+    let rows = (values, sizes).prop_flat_map(|(values, (n, rows))| {
+        let value = proptest::sample::select(values.to_vec());
+        vec((any::<bool>(), vec(value, n)), rows)
+    });
+    let late = proptest::option::of((any::<prop::sample::Index>(), -3..4));
+    (rows, late).prop_map(|(mut rows, late)| {
+        if let Some((at, value)) = late {
+            let at = at.index(rows.len());
+            rows[at].1[0] = value;
+        }
+        rows
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn spooled_rows_are_stored_as_rows_in_memory(rows in rows(), memory_bytes_max in 0_u64..20_000) {
+        let options = with_n(rows[0].1.len());
+        for (format, body) in [
+            (Format::Libsvm, libsvm(&rows).into_bytes()),
+            (Format::Csv, csv(&rows).into_bytes()),
+            (Format::Ndjson, ndjson(&rows).into_bytes()),
+            (Format::Arff, arff(&rows).into_bytes()),
+            (Format::Arff, sparse_arff(&rows).into_bytes()),
+            (Format::Npy, npy(&rows)),
+        ] {
+            check(format, &body, &options, memory_bytes_max);
+        }
+        check(Format::Libsvm, libsvm(&rows).as_bytes(), &Options::default(), memory_bytes_max);
+        let options = Options { labels: Some(LabelsColumn::Appended), ..options };
+        let body = octets(&rows, BitOrder::Big);
+        check(Format::Octets, &body, &options, memory_bytes_max);
+    }
+
+    #[test]
+    fn rows_are_read_as_far_as_bytes_are_reserved(
+        rows in rows(),
+        memory_bytes_max in 0_u64..20_000,
+        share in 0.1_f64..1.5,
+    ) {
+        let options = with_n(rows[0].1.len());
+        for (format, body) in [
+            (Format::Libsvm, libsvm(&rows).into_bytes()),
+            (Format::Csv, csv(&rows).into_bytes()),
+            (Format::Arff, sparse_arff(&rows).into_bytes()),
+            (Format::Npy, npy(&rows)),
+        ] {
+            let (read, needed, _) = gather_reserving(format, &body, &options, memory_bytes_max, u64::MAX);
+            let stored = read.expect("good").data.header().stored_bytes().expect("few");
+            // The stored form also contains the header, the labels of each block and the check of each unit.
+            let beside = 48 + 16 * rows.len().div_ceil(64) as u64 + 8 * rows.len() as u64;
+            let found = needed.max(memory_bytes_max / 2) + beside;
+            prop_assert!(found >= stored, "{found} {stored} {needed} {}", rows.len());
+            let room = (needed as f64 * share) as u64;
+            let (read, _, written) = gather_reserving(format, &body, &options, memory_bytes_max, room);
+            match read {
+                Ok(_) => prop_assert!(needed <= room),
+                Err(error) => {
+                    prop_assert!(needed > room);
+                    prop_assert_eq!(error.kind, FormatErrorKind::NotReserved);
+                }
+            }
+            // Each piece of up to 64 rows has three extra words, and signs take a second plane.
+            prop_assert!(written <= 2 * room + 24 * rows.len() as u64, "{} {}", written, room);
+        }
+    }
+}
+
+/// A spool in memory that publishes its length.
+struct Counted(Cursor<Vec<u8>>, Arc<AtomicU64>);
+
+impl Read for Counted {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl Seek for Counted {
+    fn seek(&mut self, place: SeekFrom) -> io::Result<u64> {
+        self.0.seek(place)
+    }
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.1.fetch_add(bytes.len() as u64, Ordering::SeqCst);
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads a body while at most `room` bytes can be reserved. Returns the result, the largest reservation that
+/// was requested, and the number of spooled bytes.
+fn gather_reserving(
+    format: Format,
+    body: &[u8],
+    options: &Options,
+    memory_bytes_max: u64,
+    room: u64,
+) -> (Result<Parsed<Gathered>, FormatError>, u64, u64) {
+    let (asked, written) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let (most, spooled) = (Arc::clone(&asked), Arc::clone(&written));
+    let open = move || Ok(Counted(Cursor::new(Vec::new()), Arc::clone(&spooled)));
+    let spool = Spool::new(memory_bytes_max, open).reserving(move |bytes| {
+        let before = most.swap(bytes, Ordering::SeqCst);
+        assert!(bytes > before, "{bytes} are asked for after {before}");
+        match bytes <= room {
+            true => Ok(bytes),
+            false => Err(NotReserved),
+        }
+    });
+    let read = gather(format, body, options, spool);
+    let load = |count: &AtomicU64| count.load(Ordering::SeqCst);
+    (read, load(&asked), load(&written))
+}
+
+#[test]
+fn rows_that_are_reserved_in_steps_ask_seldom() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let times = Arc::clone(&asked);
+    let spool = spool(1_000).reserving(move |bytes| {
+        times.fetch_add(1, Ordering::SeqCst);
+        Ok(bytes.next_multiple_of(64 << 10))
+    });
+    let body = after_rows(64 * 300, "1 1:1 3:1\n", "");
+    let read = gather(Format::Libsvm, body.as_slice(), &Options::default(), spool);
+    assert!(is_spooled(&read.expect("good")));
+    assert_eq!(
+        asked.load(Ordering::SeqCst),
+        (300_usize * 512).div_ceil(64 << 10)
+    );
+}

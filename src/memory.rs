@@ -1,0 +1,178 @@
+//! The memory of the process: the allocator, and the limit of the machine or of a control group around the
+//! process. [`halfspace_core::memory`] divides the memory among requests and jobs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use halfspace_core::memory::Counted;
+use mimalloc::MiMalloc;
+
+#[global_allocator]
+static ALLOCATOR: Counted<MiMalloc> = Counted(MiMalloc);
+
+/// Memory that no work takes: connections, caches, the store, the program itself.
+pub const BASE_BYTES: u64 = 64 << 20;
+
+/// The least memory of a process. Half of this memory is for work: the bits of one block of the widest
+/// examples, their packed and their real form, and the buffers of a request.
+pub const LIMIT_BYTES_MIN: u64 = 2 * BASE_BYTES;
+
+/// Delay after which free pages return to the system.
+const PURGE_DELAY_MS: i64 = 10;
+
+/// The option of mimalloc 3 for that delay: `mi_option_purge_delay`.
+const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
+
+/// Shortens the delay after which free memory returns to the system. The program calls this at its start.
+pub fn return_free_memory() {
+    // SAFETY: the option exists, and the call only stores a number.
+    unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, PURGE_DELAY_MS) };
+}
+
+/// A limit of version 1 from which on there is none.
+const NO_LIMIT: u64 = 1 << 60;
+
+/// Hundredths of the memory of the machine or of the control group that the process takes by default. The
+/// rest is for memory that is not counted: stacks, pages of files, other processes.
+const DEFAULT_HUNDREDTHS: u64 = 70;
+
+/// The files that tell how much memory this process may have.
+#[derive(Clone, Debug)]
+pub struct Machine {
+    proc: PathBuf,
+    cgroup: PathBuf,
+}
+
+impl Default for Machine {
+    fn default() -> Self {
+        Self {
+            proc: PathBuf::from("/proc"),
+            cgroup: PathBuf::from("/sys/fs/cgroup"),
+        }
+    }
+}
+
+impl Machine {
+    /// Bytes of the machine, or of a control group on the way to its root.
+    pub fn bytes(&self) -> Option<u64> {
+        let groups = fs::read_to_string(self.proc.join("self/cgroup")).unwrap_or_default();
+        let limits = groups.lines().flat_map(|line| self.of_group(line));
+        limits.chain(self.of_machine()).min()
+    }
+
+    /// Bytes of memory that the machine has.
+    fn of_machine(&self) -> Option<u64> {
+        let told = fs::read_to_string(self.proc.join("meminfo")).ok()?;
+        let line = told
+            .lines()
+            .find_map(|line| line.strip_prefix("MemTotal:"))?;
+        let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+        Some(kibibytes * 1024)
+    }
+
+    /// The limits of a line of `/proc/self/cgroup`: a number, the controllers, and the path.
+    fn of_group(&self, line: &str) -> Vec<u64> {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+            return Vec::new();
+        };
+        let path = Path::new(path.trim_start_matches('/'));
+        if controllers.is_empty() {
+            let names = ["memory.max", "memory.high"];
+            let read = |name: &str| numbers_up(&self.cgroup, path, name);
+            return names.iter().flat_map(|name| read(name)).collect();
+        }
+        if !controllers.split(',').any(|name| name == "memory") {
+            return Vec::new();
+        }
+        // In a container the path may be that of the host, which is not seen here.
+        let mount = self.cgroup.join("memory");
+        let own = mount.join(path);
+        let told = [own, mount].into_iter().find_map(|directory| {
+            let stat = fs::read_to_string(directory.join("memory.stat")).ok()?;
+            let mut lines = stat.lines();
+            let limit = lines.find_map(|line| line.strip_prefix("hierarchical_memory_limit "));
+            limit?.trim().parse().ok()
+        });
+        told.into_iter().filter(|&limit| limit < NO_LIMIT).collect()
+    }
+}
+
+/// The numbers in the files of that name, from the directory at `path` up to `root`. The word `max` is
+/// no number.
+fn numbers_up(root: &Path, path: &Path, name: &str) -> Vec<u64> {
+    let directories = path.ancestors().map(|directory| root.join(directory));
+    let read = |directory: PathBuf| fs::read_to_string(directory.join(name)).ok();
+    let texts = directories.filter_map(read);
+    texts.filter_map(|text| text.trim().parse().ok()).collect()
+}
+
+/// The memory that the process takes when nobody says how much, of so much that there is.
+pub fn default_bytes(there_is: u64) -> u64 {
+    there_is / 100 * DEFAULT_HUNDREDTHS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A machine with these files.
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Machine) {
+        let directory = tempfile::tempdir().expect("a directory");
+        for (path, text) in files {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+            fs::write(path, text).expect("a file");
+        }
+        let machine = Machine {
+            proc: directory.path().join("proc"),
+            cgroup: directory.path().join("cgroup"),
+        };
+        (directory, machine)
+    }
+
+    const MEMINFO: (&str, &str) = ("proc/meminfo", "MemTotal:       1000 kB\nMemFree: 1 kB\n");
+
+    #[test]
+    fn the_least_limit_up_the_path_holds() {
+        let group = ("proc/self/cgroup", "0::/a/b\n");
+        let (_kept, bare) = machine(&[MEMINFO, group]);
+        assert_eq!(bare.bytes(), Some(1_024_000));
+        for (file, text, expected) in [
+            ("cgroup/a/b/memory.max", "500000\n", 500_000),
+            ("cgroup/a/memory.high", "400000\n", 400_000),
+            ("cgroup/memory.max", "300000\n", 300_000),
+            ("cgroup/a/b/memory.max", "max\n", 1_024_000),
+            ("cgroup/c/memory.max", "1\n", 1_024_000),
+        ] {
+            let (_kept, limited) = machine(&[MEMINFO, group, (file, text)]);
+            assert_eq!(limited.bytes(), Some(expected), "{file}");
+        }
+    }
+
+    #[test]
+    fn groups_of_version_1_tell_the_limit_of_all_above_them() {
+        let group = ("proc/self/cgroup", "5:cpu:/x\n4:freezer,memory:/x/y\n");
+        for (file, limit, expected) in [
+            ("cgroup/memory/x/y/memory.stat", 600_000, 600_000),
+            ("cgroup/memory/memory.stat", 700_000, 700_000),
+            ("cgroup/memory/memory.stat", 1_u64 << 60, 1_024_000),
+            (
+                "cgroup/memory/memory.stat",
+                9_223_372_036_854_771_712,
+                1_024_000,
+            ),
+        ] {
+            let text = format!("cache 1\nhierarchical_memory_limit {limit}\nrss 2\n");
+            let (_kept, limited) = machine(&[MEMINFO, group, (file, &text)]);
+            assert_eq!(limited.bytes(), Some(expected), "{file} {limit}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_known_where_nothing_is_told() {
+        let (_kept, nowhere) = machine(&[]);
+        assert_eq!(nowhere.bytes(), None);
+        assert!(Machine::default().bytes().is_none_or(|bytes| bytes > 0));
+    }
+}

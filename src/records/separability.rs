@@ -1,0 +1,222 @@
+//! Requests and results of three questions about a sample: separability, maximum margin and version space.
+
+use num_bigint::BigInt;
+use serde::{Deserialize, Serialize};
+use serde_json::{Number, Value};
+use utoipa::ToSchema;
+
+use halfspace_core::learners::random::SEED_MAX;
+use halfspace_core::separability::version_space::LIST_MAX;
+
+use super::hypothesis::{HypothesisDocument, ReadingName};
+use super::id::ModelId;
+use super::train::{BoundDocument, Seconds};
+
+/// The question whether a hyperplane separates the examples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SeparabilitySpec {
+    /// Whether the hyperplane may miss the origin.
+    pub bias: bool,
+    /// The values of the bits; signed when absent.
+    pub reading: Option<ReadingName>,
+    /// The scores that count as the right side.
+    pub convention: ConventionName,
+    /// Time limit in seconds of computing.
+    pub max_seconds: Option<Seconds>,
+}
+
+/// The scores that count as the right side of a hyperplane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ConventionName {
+    /// Positive examples have positive scores, and negative examples have negative scores.
+    #[default]
+    Strict,
+    /// The same as in predictions: a positive example may have score 0.
+    Service,
+}
+
+/// The search for the hyperplane with the largest margin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct MaximumMarginSpec {
+    /// Whether the hyperplane may miss the origin.
+    pub bias: bool,
+    /// The values of the bits; signed when absent.
+    pub reading: Option<ReadingName>,
+    /// Time limit in seconds of computing.
+    pub max_seconds: Option<Seconds>,
+}
+
+/// The parameters that a model of the maximum margin keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MaximumMarginParams {
+    /// Whether the hyperplane may miss the origin.
+    pub bias: bool,
+    /// The values of the bits; signed when absent.
+    pub reading: Option<ReadingName>,
+}
+
+/// The search for all binary weights that agree with the examples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct VersionSpaceSpec {
+    /// Number of weight vectors to list.
+    pub list: ListLength,
+    /// Time limit in seconds of computing.
+    pub max_seconds: Option<Seconds>,
+}
+
+/// Number of hypotheses to list, at most 10,000.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "u32")]
+pub struct ListLength(u32);
+
+impl ListLength {
+    /// The number.
+    pub fn get(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl Default for ListLength {
+    fn default() -> Self {
+        Self(100)
+    }
+}
+
+impl TryFrom<u32> for ListLength {
+    type Error = String;
+
+    fn try_from(length: u32) -> Result<Self, String> {
+        if length as usize <= LIST_MAX {
+            Ok(Self(length))
+        } else {
+            Err(format!("{length} is no whole number from 0 to {LIST_MAX}"))
+        }
+    }
+}
+
+/// Whether a hyperplane separates the examples. The certificate was checked in integers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct SeparabilityResult {
+    /// Null if a limit ended the computation.
+    pub separable: Option<bool>,
+    /// The proof; null if undecided.
+    pub certificate: Option<CertificateDocument>,
+    /// The convention of the request.
+    pub convention: ConventionName,
+    /// The reason why the question is undecided, or the basis of the proof.
+    pub detail: Option<String>,
+    /// Seconds of computing.
+    pub seconds: f64,
+}
+
+/// A proof that a sample is separable or that it is not.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum CertificateDocument {
+    /// A hyperplane with every example on the right side.
+    Separator {
+        /// One integer per feature, as a decimal string from 2^53 on.
+        #[schema(value_type = Vec<WholeNumber>)]
+        weights: Vec<Value>,
+        /// The bias; null if the request asked for none.
+        #[schema(value_type = Option<WholeNumber>)]
+        bias: Option<Value>,
+    },
+    /// Positive multipliers with sum lambda_i y_i x_i = 0. No strict separator exists (Gordan).
+    Gordan {
+        /// The multipliers that are not 0.
+        multipliers: Vec<MultiplierDocument>,
+    },
+    /// The same sum with a positive multiplier on a negative example. No separator exists in the service's
+    /// convention (Motzkin).
+    Motzkin {
+        /// The multipliers that are not 0.
+        multipliers: Vec<MultiplierDocument>,
+    },
+}
+
+/// The multiplier of one example.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MultiplierDocument {
+    /// Index of the example, from 0.
+    pub example: u64,
+    /// A positive integer in decimal.
+    pub weight: String,
+}
+
+/// The hyperplane with the largest margin.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct MaximumMarginResult {
+    /// Null if a limit ended the computation.
+    pub separable: Option<bool>,
+    /// The proof that no hyperplane separates the examples; null otherwise.
+    pub certificate: Option<CertificateDocument>,
+    /// The stored model; null without a hyperplane.
+    pub model: Option<ModelId>,
+    /// The hyperplane. Null if there is none or if it is longer than 256 KiB; then fetch the model.
+    pub hypothesis: Option<HypothesisDocument>,
+    /// The proved distance of the nearest examples from the hyperplane.
+    pub margin: Option<f64>,
+    /// An upper bound on the margin of every hyperplane.
+    pub margin_at_most: Option<f64>,
+    /// The indices of the examples at the margin, from 0.
+    pub support: Option<Vec<u64>>,
+    /// Novikoff's bound from the optimal margin.
+    pub bound: Option<BoundDocument>,
+    /// The reason why there is no hyperplane, or the basis of the figures.
+    pub detail: Option<String>,
+    /// Seconds of computing.
+    pub seconds: f64,
+}
+
+/// All binary weights that agree with the examples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct VersionSpaceResult {
+    /// The number of weight vectors, in decimal; null if a limit ended the computation.
+    pub count: Option<String>,
+    /// Whether there is exactly one weight vector; null if a limit ended the computation.
+    pub unique: Option<bool>,
+    /// The first weight vectors in ascending order, one bit per weight.
+    pub hypotheses: Vec<String>,
+    /// The reason why the count is unknown.
+    pub detail: Option<String>,
+    /// Seconds of computing.
+    pub seconds: f64,
+}
+
+/// An integer. A decimal string replaces a JSON number that readers would round.
+#[derive(ToSchema)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "the schema of what whole_number makes")]
+pub enum WholeNumber {
+    /// At most 2^53 - 1 in magnitude.
+    Number(i64),
+    /// Larger in magnitude.
+    Text(String),
+}
+
+/// Writes an integer as JSON: a number if every reader can represent it exactly, otherwise a decimal string.
+pub fn whole_number(number: &BigInt) -> Value {
+    let safe = i64::try_from(number)
+        .ok()
+        .filter(|small| small.unsigned_abs() <= SEED_MAX);
+    match safe {
+        Some(small) => Value::Number(Number::from(small)),
+        None => Value::String(number.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_readers_would_round_is_text() {
+        let limit = BigInt::from(1_u64 << 53);
+        assert_eq!(whole_number(&(&limit - 1)), 9_007_199_254_740_991_i64);
+        assert_eq!(whole_number(&limit), "9007199254740992");
+        assert_eq!(whole_number(&-limit), "-9007199254740992");
+    }
+}

@@ -1,10 +1,12 @@
-//! The memory of the process: what is allocated, how much there may be, and who has taken how much.
+//! The memory of the process: counted allocations, the memory limit, and the budget that work shares.
 //!
-//! The process has one [`Budget`]. Work takes a [`Grant`] from it before the work starts, an upper bound
-//! of its memory, and runs inside [`Grant::within`]. The [allocator] counts the bytes that each thread
-//! holds. Work compares them with its grant: by [`check`] where it reads or looks at a flag, by [`need`]
-//! before it allocates much. A grant that is too small grows, or the work ends with [`NoMemory`]. No work
-//! waits while it holds a grant.
+//! The process has one [`Budget`]. Before a piece of work starts, it takes a [`Grant`] from the budget, an
+//! upper bound of its memory. The work then runs inside [`Grant::within`]. The [allocator] counts the bytes
+//! that each thread holds. Work compares these bytes with its grant: [`check`] does so wherever the work
+//! reads data or polls a flag, and [`need`] before a large allocation. A grant that is too small grows, or
+//! the work ends with [`NoMemory`]. Work never waits while it holds a grant.
+//!
+//! This module does not know the kinds of work.
 
 pub mod allocator;
 mod budget;
@@ -14,9 +16,9 @@ pub use allocator::foreign;
 pub use budget::{Budget, Grant, NoMemory, SMALL_BYTES_MAX, check, need};
 pub use limit::{Machine, default_bytes};
 
-/// Memory that is taken by no work: connections, caches, the store, the program itself.
+/// Memory outside of any grant: connections, caches, the store and the program itself.
 pub const BASE_BYTES: u64 = 64 << 20;
 
-/// The least memory of a process. Half of it is for work: the bits of one block of the widest examples,
-/// their packed and their real form, and the buffers of a request.
+/// Smallest memory limit of a process. Half of the limit is for work. That half holds one block of the widest
+/// examples in packed and in real form, and the buffers of a request.
 pub const LIMIT_BYTES_MIN: u64 = 2 * BASE_BYTES;

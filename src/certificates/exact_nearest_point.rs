@@ -1,9 +1,10 @@
-//! Exact nearest point to 0 in the convex hull of a sample, in integers. It gives the maximum margin when f64
-//! is not precise enough.
+//! Exact nearest point to 0 in the convex hull of a sample, in integers. This point gives the maximum margin
+//! if f64 is not precise enough.
 //!
 //! P. Wolfe, "Finding the nearest point in a polytope" (1976). If the norm includes the bias, the nearest
 //! point of the hull of the vectors a_i is the hyperplane of largest margin. If the norm excludes the bias,
-//! the hull is that of the differences between a positive and a negative example, which cancel the bias.
+//! the vertices of the hull are the differences between a positive and a negative example. The bias cancels
+//! in these differences.
 //!
 //! The method keeps a few vertices and the nearest point of the flat through them. The lowest vertex in the
 //! direction of this point enters. Vertices leave if the next nearest point would give them a negative

@@ -1,11 +1,11 @@
 //! Proposals of a convex program in floating point on a few examples.
 //!
 //! The program minimises |w|^2 / 2 - t subject to a_i.w >= t on the examples that need a.w > 0, and a_i.w >=
-//! 0 on the others. The dual is the point nearest to 0 in the convex hull of the first kind plus the cone of
-//! the second kind. This point is w, and the multipliers are its coordinates. If a separating hyperplane
-//! exists, w is the one of largest margin. Otherwise w is 0, and the multipliers name the examples that
-//! exclude every separator. The program is feasible and bounded in both cases. This property matters because
-//! interior-point solvers are weakest on infeasible input.
+//! 0 on the others. The dual program seeks the point nearest to 0 in the convex hull of the first kind plus
+//! the cone of the second kind. This point is w, and the multipliers are its coordinates. If a separating
+//! hyperplane exists, w is the one of largest margin. Otherwise w is 0, and the multipliers name the examples
+//! that exclude every separator. The program is feasible and bounded in both cases. This property matters
+//! because interior-point solvers are weakest on infeasible input.
 //!
 //! The solver is `clarabel`, which polls the stop flag between its iterations.
 

@@ -69,7 +69,7 @@ pub struct Question {
     pub convention: Convention,
 }
 
-/// A proved answer, or the limit that prevented it.
+/// A proved answer, or the limit that came first.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// This hyperplane separates the examples.

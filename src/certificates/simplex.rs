@@ -116,8 +116,8 @@ impl ExactSimplex {
         Ok(prices)
     }
 
-    /// Returns an entry that would reduce the infeasibility. Candidates are tried in the order of their f64
-    /// gains. If the exact gain of no such candidate is positive, all entries are tried.
+    /// Returns an entry that would reduce the infeasibility. Entries with a positive f64 gain are tried
+    /// first, in descending order. If the exact gain is positive for none of them, all entries are tried.
     fn entering(&self, prices: &[BigInt], run: &Run) -> Result<Option<usize>, Interrupt> {
         let approximate = approximations(prices);
         let (last, weights) = approximate.split_last().expect("the row of the sum");

@@ -1,8 +1,8 @@
 //! Units in which the solver of the maximum margin receives real values.
 //!
-//! The tolerances of the solver are partly absolute. Values are therefore scaled by a power of two to at most
-//! 1. If the norm excludes the bias, they are also moved to be centred at 0. Proofs do not depend on these
-//! units, because all proofs use the sample itself.
+//! The tolerances of the solver are partly absolute. A power of two therefore scales the values to at most 1
+//! in magnitude. If the norm excludes the bias, the values are also centred at 0. Proofs do not depend on
+//! these units, because all proofs use the sample itself.
 
 use crate::learners::data::Features;
 

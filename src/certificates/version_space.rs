@@ -4,7 +4,7 @@
 //! last nine coordinates of w are processed together. An example allows some of their 512 settings. The
 //! allowed settings depend on the example's own bits there and on the number of earlier coordinates in which
 //! w differs. A table holds them as bit sets. For each setting of the earlier coordinates, the enumeration
-//! intersects the sets of the examples until no setting remains.
+//! intersects the sets of the examples, and stops early if no setting remains.
 //!
 //! Half-space examples follow [`half_space_limits`]: negative examples are reflected, and a tie is a mistake
 //! on them.

@@ -22,8 +22,8 @@
 //! pair is promoted until its three conjunctions reach theta together. One feature from each pair then
 //! suffices to reach theta.
 //!
-//! The paper does not state the base of its logarithms. Here they are binary, and each is the smallest
-//! integer whose power suffices, computed in integers.
+//! The paper leaves the base of some logarithms open. These logarithms are binary here. Every logarithm is
+//! rounded up to the smallest integer whose power suffices, computed in integers.
 
 use num_bigint::BigUint;
 

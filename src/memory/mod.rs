@@ -1,10 +1,10 @@
 //! The memory of the process: counted allocations, the memory limit, and the budget that work shares.
 //!
-//! The process has one [`Budget`]. Before a piece of work starts, it takes a [`Grant`] from the budget, an
-//! upper bound of its memory. The work then runs inside [`Grant::within`]. The [allocator] counts the bytes
-//! that each thread holds. Work compares these bytes with its grant: [`check`] does so wherever the work
-//! reads data or polls a flag, and [`need`] before a large allocation. A grant that is too small grows, or
-//! the work ends with [`NoMemory`]. Work never waits while it holds a grant.
+//! The process has one [`Budget`]. Before a piece of work starts, it takes a [`Grant`] from the budget. The
+//! grant is an upper bound of the memory of this work, which runs inside [`Grant::within`]. The [allocator]
+//! counts the bytes that each thread holds. Work compares these bytes with its grant: [`check`] does so
+//! wherever the work reads data or polls a flag, and [`need`] before a large allocation. A grant that is too
+//! small grows, or the work ends with [`NoMemory`]. Work never waits while it holds a grant.
 //!
 //! This module does not know the kinds of work.
 

@@ -242,7 +242,7 @@ fn half_space_examples_are_all_positive() {
 }
 
 /// Prefixes of ones with alternating labels. Consecutive prefixes differ in one coordinate, so the signs of
-/// the weights must alternate.
+/// all weights after the first must alternate.
 fn nested(n: usize) -> Data {
     let rows: Vec<(String, bool)> = (0..n)
         .map(|row| {

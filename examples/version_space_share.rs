@@ -6,11 +6,11 @@
 //!
 //! `cargo run --release --example version_space_share`
 
-use halfspace::certificates::version_space::{Enumeration, enumerate};
 use halfspace_core::learners::generate::{Generated, Plan};
 use halfspace_core::learners::random::Seed;
 use halfspace_core::learners::run::Run;
 use halfspace_core::learners::stopping::Sampling;
+use halfspace_core::separability::version_space::{Enumeration, enumerate};
 
 const SEEDS: u64 = 200;
 

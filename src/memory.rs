@@ -1,5 +1,7 @@
-//! The memory of the process: the allocator, and the limit of the machine or of a control group around the
-//! process. [`halfspace_core::memory`] divides the memory among requests and jobs.
+//! The memory of the process: the allocator, and the limit of the machine or of a control group.
+//!
+//! The limits come from `/proc` and from control groups of versions 1 and 2. [`halfspace_core::memory`] divides
+//! the memory among requests and jobs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,33 +12,33 @@ use mimalloc::MiMalloc;
 #[global_allocator]
 static ALLOCATOR: Counted<MiMalloc> = Counted(MiMalloc);
 
-/// Memory that no work takes: connections, caches, the store, the program itself.
+/// Memory outside of any grant: connections, caches, the store and the program itself.
 pub const BASE_BYTES: u64 = 64 << 20;
 
-/// The least memory of a process. Half of this memory is for work: the bits of one block of the widest
-/// examples, their packed and their real form, and the buffers of a request.
+/// Smallest memory limit of a process. Half of the limit is for work. That half holds one block of the widest
+/// examples in packed and in real form, and the buffers of a request.
 pub const LIMIT_BYTES_MIN: u64 = 2 * BASE_BYTES;
 
-/// Delay after which free pages return to the system.
+/// Milliseconds until mimalloc returns free pages to the system.
 const PURGE_DELAY_MS: i64 = 10;
 
-/// The option of mimalloc 3 for that delay: `mi_option_purge_delay`.
+/// The option `mi_option_purge_delay` of mimalloc 3.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
-/// Shortens the delay after which free memory returns to the system. The program calls this at its start.
+/// Makes mimalloc return free memory to the system soon. The program calls this function at start.
 pub fn return_free_memory() {
     // SAFETY: the option exists, and the call only stores a number.
     unsafe { libmimalloc_sys::mi_option_set(PURGE_DELAY, PURGE_DELAY_MS) };
 }
 
-/// A limit of version 1 from which on there is none.
+/// Values of version 1 from which on a group has no limit.
 const NO_LIMIT: u64 = 1 << 60;
 
-/// Hundredths of the memory of the machine or of the control group that the process takes by default. The
-/// rest is for memory that is not counted: stacks, pages of files, other processes.
+/// Default share of the memory limit, in hundredths. The rest is for memory that the counters miss: stacks,
+/// pages of files and other processes.
 const DEFAULT_HUNDREDTHS: u64 = 70;
 
-/// The files that tell how much memory this process may have.
+/// The directories with the memory limits of this process.
 #[derive(Clone, Debug)]
 pub struct Machine {
     proc: PathBuf,
@@ -53,14 +55,15 @@ impl Default for Machine {
 }
 
 impl Machine {
-    /// Bytes of the machine, or of a control group on the way to its root.
+    /// Returns the smallest limit in bytes among the machine and the control groups up to the root. Returns
+    /// `None` if there is no readable limit.
     pub fn bytes(&self) -> Option<u64> {
         let groups = fs::read_to_string(self.proc.join("self/cgroup")).unwrap_or_default();
         let limits = groups.lines().flat_map(|line| self.of_group(line));
         limits.chain(self.of_machine()).min()
     }
 
-    /// Bytes of memory that the machine has.
+    /// Returns the bytes of memory of the machine.
     fn of_machine(&self) -> Option<u64> {
         let told = fs::read_to_string(self.proc.join("meminfo")).ok()?;
         let line = told
@@ -70,7 +73,7 @@ impl Machine {
         Some(kibibytes * 1024)
     }
 
-    /// The limits of a line of `/proc/self/cgroup`: a number, the controllers, and the path.
+    /// Returns the limits for a line of `/proc/self/cgroup`, which has a number, the controllers and a path.
     fn of_group(&self, line: &str) -> Vec<u64> {
         let mut fields = line.splitn(3, ':').skip(1);
         let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
@@ -85,7 +88,7 @@ impl Machine {
         if !controllers.split(',').any(|name| name == "memory") {
             return Vec::new();
         }
-        // In a container the path may be that of the host, which is not seen here.
+        // In a container the path may be that of the host, which the container cannot see.
         let mount = self.cgroup.join("memory");
         let own = mount.join(path);
         let told = [own, mount].into_iter().find_map(|directory| {
@@ -98,8 +101,8 @@ impl Machine {
     }
 }
 
-/// The numbers in the files of that name, from the directory at `path` up to `root`. The word `max` is
-/// no number.
+/// Reads the numbers in the files `name` from the directory at `path` up to `root`. The word `max` means no
+/// limit and is skipped.
 fn numbers_up(root: &Path, path: &Path, name: &str) -> Vec<u64> {
     let directories = path.ancestors().map(|directory| root.join(directory));
     let read = |directory: PathBuf| fs::read_to_string(directory.join(name)).ok();
@@ -107,7 +110,7 @@ fn numbers_up(root: &Path, path: &Path, name: &str) -> Vec<u64> {
     texts.filter_map(|text| text.trim().parse().ok()).collect()
 }
 
-/// The memory that the process takes when nobody says how much, of so much that there is.
+/// Returns the default memory of the process when the limit of the machine is `there_is` bytes.
 pub fn default_bytes(there_is: u64) -> u64 {
     there_is / 100 * DEFAULT_HUNDREDTHS
 }
@@ -116,7 +119,7 @@ pub fn default_bytes(there_is: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// A machine with these files.
+    /// Creates a machine with these files.
     fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Machine) {
         let directory = tempfile::tempdir().expect("a directory");
         for (path, text) in files {

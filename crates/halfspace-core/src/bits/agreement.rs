@@ -1,16 +1,16 @@
-//! In how many coordinates the rows of a block differ from a vector, and which rows differ in
-//! more than a limit.
+//! Hamming distances between the rows of a block and a vector, and the search for rows whose distance exceeds
+//! a limit.
 
 use std::ops::Range;
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::{BLOCK_ROWS, BitBlock, BitMatrix, scalar};
 
-/// Writes the Hamming distance of each row to `vector`; the agreement is `n` minus that.
-/// Places of rows that the block does not hold are set to 0.
+/// Writes the Hamming distance between each row and `vector` to `out`. The agreement of a row is `n` minus
+/// this distance. Entries past the last row of the block are set to 0.
 ///
 /// # Panics
-/// When `vector` has not as many words as a row.
+/// Panics if the length of `vector` is not the number of words per row.
 pub fn disagreements(block: BitBlock, vector: &[u64], out: &mut [u32; BLOCK_ROWS]) {
     assert_eq!(vector.len(), block.words_per_row(), "words a row");
     match kernels() {
@@ -20,10 +20,11 @@ pub fn disagreements(block: BitBlock, vector: &[u64], out: &mut [u32; BLOCK_ROWS
     out[block.rows()..].fill(0);
 }
 
-/// [`disagreements`] of every row of a matrix, in the order of the rows.
+/// Applies [`disagreements`] to every row of a matrix, in row order.
 ///
 /// # Panics
-/// When `vector` has not as many words as a row, or `out` not as many places as rows.
+/// Panics if the length of `vector` is not the number of words per row, or the length of `out` is not the
+/// number of rows.
 pub fn disagreements_all(matrix: &BitMatrix, vector: &[u64], out: &mut [u32]) {
     assert_eq!(vector.len(), matrix.words_per_row(), "words a row");
     assert_eq!(out.len(), matrix.rows(), "rows");
@@ -39,11 +40,11 @@ pub fn disagreements_all(matrix: &BitMatrix, vector: &[u64], out: &mut [u32]) {
     }
 }
 
-/// The mask of the rows r with `distance(r, vector) + bit r of extra > limit`; bits of rows that
-/// the block does not hold are 0.
+/// Returns the mask of the rows r with `distance(r, vector) + bit r of extra > limit`. Bits past the last row
+/// of the block are 0.
 ///
 /// # Panics
-/// When `vector` has not as many words as a row.
+/// Panics if the length of `vector` is not the number of words per row.
 pub fn rows_over(block: BitBlock, vector: &[u64], limit: u32, extra: u64) -> u64 {
     assert_eq!(vector.len(), block.words_per_row(), "words a row");
     let mask = match kernels() {
@@ -56,10 +57,11 @@ pub fn rows_over(block: BitBlock, vector: &[u64], limit: u32, extra: u64) -> u64
     }
 }
 
-/// The first row r within `rows` with `distance(r, vector) + bit r of extra > limit`.
+/// Finds the first row r within `rows` with `distance(r, vector) + bit r of extra > limit`.
 ///
 /// # Panics
-/// When `vector` has not as many words as a row, or the block does not hold all of `rows`.
+/// Panics if the length of `vector` is not the number of words per row, or `rows` extends past the last row
+/// of the block.
 #[inline]
 pub fn first_over(
     block: BitBlock,
@@ -132,7 +134,7 @@ multiversioned! {
 }
 
 multiversioned! {
-    /// The first row, or a number not below `end`.
+    /// Returns the first row over the limit, or a number of at least `end` if there is none.
     fn first_over_detected(
         words: &[u64],
         start: usize,
@@ -146,11 +148,12 @@ multiversioned! {
                 use super::avx512::{GROUP_ROWS, distances_of_group, mask_over};
                 let mut row = start;
                 while row < end {
-                    // Rows before the start and past the end are computed and thrown away: that
-                    // costs less than a loop whose length the processor cannot foresee.
+                    // The group may contain rows before the start and past the end. Computing and masking
+                    // these rows costs less than a loop whose length the processor cannot predict.
                     let base = row.min(BLOCK_ROWS - GROUP_ROWS);
                     let distances = match vector {
-                        // Without a loop over words, which costs as much as the rows do.
+                        // One word per row needs no loop over words. This loop would cost as much as the rows
+                        // themselves.
                         [_] => distances_of_group(&words[..BLOCK_ROWS], base, &vector[..1]),
                         _ => distances_of_group(words, base, vector),
                     };
@@ -168,12 +171,12 @@ multiversioned! {
     }
 }
 
-/// The same by loops that any instruction set can run.
+/// The same kernels as plain loops for every instruction set.
 mod plain {
     use super::BLOCK_ROWS;
 
-    /// Rows that [`first_over`] counts together when they have several words: enough to hide the
-    /// latency of a count, few enough that a hit among the first wastes little.
+    /// Rows that [`first_over`] counts together when a row has several words. Four rows hide the latency of a
+    /// population count. They waste little work when one of the first rows is a hit.
     const GROUP_ROWS: usize = 4;
 
     #[inline(always)]
@@ -248,7 +251,7 @@ mod tests {
             words in prop::collection::vec(any::<u64>(), words_for(n) * BLOCK_ROWS),
             vector in prop::collection::vec(any::<u64>(), words_for(n)),
             n in Just(n), rows in Just(rows), ends in (0..=rows, 0..=rows), extra in any::<u64>(),
-            // Random rows differ in about half the bits: a limit near that splits them.
+            // Random rows differ in about half the bits, so a limit near n / 2 separates them.
             limit in prop_oneof![
                 (0..=n as u32),
                 (n as u32 / 2).saturating_sub(3)..=n as u32 / 2 + 3,

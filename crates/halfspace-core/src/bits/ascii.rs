@@ -1,16 +1,17 @@
-//! Bits written as the ASCII characters `0` and `1`.
+//! Packing of bits written as the ASCII characters `0` and `1`.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::{WORD_BITS, scalar, words_for};
 
-/// Packs ASCII `0` and `1` into words: the first character is bit 0 of the first word. Bits past
-/// the text are zero.
+/// Packs ASCII `0` and `1` into words. The first character becomes bit 0 of the first word. Bits past the end
+/// of the text are zero.
 ///
 /// # Errors
-/// The position, from 0, of the first byte that is neither; the words are then of no meaning.
+/// Returns the position, from 0, of the first byte that is neither `0` nor `1`. The contents of `words` are
+/// then unspecified.
 ///
 /// # Panics
-/// When `words` is not exactly the length that the text needs.
+/// Panics if the length of `words` is not `words_for(text.len())`.
 pub fn pack_ascii(text: &[u8], words: &mut [u64]) -> Result<(), usize> {
     assert_eq!(words.len(), words_for(text.len()), "words of the text");
     match kernels() {
@@ -22,7 +23,8 @@ pub fn pack_ascii(text: &[u8], words: &mut [u64]) -> Result<(), usize> {
     }
 }
 
-/// The position of the first byte that is no bit; the whole length when there is none.
+/// Returns the position of the first byte that is neither `0` nor `1`, or the length of the text if there is
+/// none.
 #[cold]
 fn first_stranger(text: &[u8]) -> usize {
     let stranger = |byte: &u8| !matches!(byte, b'0' | b'1');
@@ -31,13 +33,14 @@ fn first_stranger(text: &[u8]) -> usize {
 
 /// Eight characters `0`.
 const ZEROS: u64 = u64::from_le_bytes([b'0'; 8]);
-/// The bits that are 0 in each byte once `0` and `1` have become 0 and 1.
+/// The bits that must be 0 in each byte after the exclusive or with [`ZEROS`].
 const STRANGE: u64 = u64::from_le_bytes([0xfe; 8]);
-/// Moves bit 0 of byte k to bit 56 + k, without a carry between any two.
+/// The multiplier that moves bit 0 of byte k to bit 56 + k. No two of these products share a bit, so there is
+/// no carry.
 const GATHER: u64 = 0x0102_0408_1020_4080;
 
 multiversioned! {
-    /// Whether every byte was a bit.
+    /// Returns whether every byte is `0` or `1`.
     fn pack_ascii_detected(text: &[u8], words: &mut [u64]) -> bool {
         let (whole, rest) = text.as_chunks::<WORD_BITS>();
         let mut strange = 0;
@@ -60,7 +63,7 @@ fn pack_tail(text: &[u8], rest: &[u8], strange: &mut u64) -> u64 {
         word |= pack_eight(eight, strange) << (8 * place);
     }
     let last = match text.last_chunk() {
-        // The last eight characters, of which those before the rest are put out of the way.
+        // This reads the last eight characters of the text. The shift drops those that were packed before.
         Some(&eight) if !rest.is_empty() => {
             let seen = u64::from_le_bytes(eight) ^ ZEROS;
             gather_bits(seen >> (8 * (8 - rest.len())), strange)
@@ -90,7 +93,7 @@ fn pack_eight(characters: [u8; 8], strange: &mut u64) -> u64 {
     gather_bits(u64::from_le_bytes(characters) ^ ZEROS, strange)
 }
 
-/// One bit of each byte; `strange` collects whatever else the bytes hold.
+/// Gathers bit 0 of each byte. `strange` accumulates the bytes for the later check against [`STRANGE`].
 #[inline(always)]
 fn gather_bits(bytes: u64, strange: &mut u64) -> u64 {
     *strange |= bytes;

@@ -1,11 +1,11 @@
-//! The steps that the compiler does not get from plain loops on AVX-512: Hamming distances and
-//! intersections of eight rows, a mask from eight comparisons, and eight integer weights under a
-//! mask.
+//! AVX-512 code for the steps that the compiler cannot derive from plain loops. These steps are Hamming
+//! distances and intersections of eight rows, a mask from eight comparisons, and masked arithmetic on eight
+//! integer weights.
 //!
-//! The loop over eight rows and many words is vectorised across the words, with gathers, and
-//! loses a factor of four; from comparisons the compiler finds no way to a mask, nor from bits to
-//! one. So these are spelt out, without `unsafe`: reading or writing an array of eight element
-//! by element compiles to one load or store of 64 bytes.
+//! The compiler vectorises the loop over eight rows and many words across the words, with gathers. That build
+//! is four times slower. The compiler also cannot turn comparisons or bits into a mask register. The
+//! intrinsics need no `unsafe`: reading or writing an array of eight elements one by one compiles to one load
+//! or store of 64 bytes.
 
 use std::arch::x86_64::{
     __m512i, _mm256_extract_epi32, _mm256_extract_epi64, _mm512_add_epi64, _mm512_and_si512,
@@ -19,7 +19,7 @@ use super::BLOCK_ROWS;
 use super::WORD_BITS;
 use super::weights::plain;
 
-/// Rows in a register.
+/// Rows per register.
 pub const GROUP_ROWS: usize = 8;
 
 #[target_feature(enable = "avx512f")]
@@ -35,7 +35,7 @@ fn load(values: &[i64; 8]) -> __m512i {
     _mm512_set_epi64(h, g, f, e, d, c, b, a)
 }
 
-/// Distances of the eight rows from `base` on, at most 56.
+/// Returns the distances of the eight rows from `base` on. `base` is at most 56.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 #[inline]
 pub fn distances_of_group(words: &[u64], base: usize, vector: &[u64]) -> __m512i {
@@ -50,10 +50,11 @@ pub fn distances_of_group(words: &[u64], base: usize, vector: &[u64]) -> __m512i
     distances
 }
 
-/// Calls `take` with each group of eight rows and what they have with the vector, all found in one
-/// pass over the words: the ones in common if `COMMON`, else the distances. It takes a closure so
-/// that each caller has its own copy, which the compiler inlines: distances returned through memory
-/// cost as much as to find them.
+/// Calls `take` with each group of eight rows and the counts of these rows. The counts are intersections with
+/// the vector if `COMMON`, else Hamming distances. One pass over the words computes all of them.
+///
+/// `take` is a closure so that the compiler inlines a copy into each caller. Returning the counts through
+/// memory would cost as much as computing them.
 #[target_feature(enable = "avx512f,avx512vpopcntdq")]
 #[inline]
 pub fn for_each_group<const COMMON: bool>(
@@ -80,10 +81,10 @@ pub fn for_each_group<const COMMON: bool>(
     }
 }
 
-/// The mask of the `wanted` rows of a group with `distance + extra bit > limit`.
+/// Returns the mask of the `wanted` rows of a group with `distance + extra bit > limit`.
 ///
-/// What the extra bits and the wanted rows do to it is settled before the distances are known: a
-/// learner waits for this mask between any two rows.
+/// A learner waits for this mask between any two rows. The extra bits and the wanted rows are therefore
+/// applied to operands that are ready before the distances.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub fn mask_over(distances: __m512i, limit: u32, extra: u64, wanted: u8) -> u64 {
@@ -92,7 +93,7 @@ pub fn mask_over(distances: __m512i, limit: u32, extra: u64, wanted: u8) -> u64 
     u64::from(_mm512_mask_cmpgt_epi64_mask(wanted, distances, limits))
 }
 
-/// The distances as 32-bit counts.
+/// Converts the distances to 32-bit counts.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub fn narrow(distances: __m512i) -> [u32; GROUP_ROWS] {
@@ -110,8 +111,9 @@ pub fn narrow(distances: __m512i) -> [u32; GROUP_ROWS] {
     .map(i32::cast_unsigned)
 }
 
-/// The bit of each weight of each of the eight groups of a word: with these, one test of the word
-/// gives the mask of a group, where shifting the word and moving it to a mask takes twice as long.
+/// For each of the eight groups of a word, the bit of each weight of the group. With these constants, one
+/// test of the word yields the mask of a group. Shifting the word and moving it to a mask register takes
+/// twice as long.
 const BITS: [[i64; 8]; 8] = {
     let mut bits = [[0; 8]; 8];
     let mut j = 0;
@@ -122,12 +124,12 @@ const BITS: [[i64; 8]; 8] = {
     bits
 };
 
-/// The sum of the weights whose bit in `row` is 1.
+/// Returns the sum of the weights whose bit in `row` is 1.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
     let (words, rest) = weights.as_chunks::<WORD_BITS>();
-    // Two sums, since an addition waits for the one before it.
+    // Each addition waits for the previous one, so two independent sums run in parallel.
     let mut sums = [_mm512_setzero_si512(); 2];
     for (weights, &word) in words.iter().zip(row) {
         let word = _mm512_set1_epi64(word.cast_signed());
@@ -144,7 +146,7 @@ pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
         }
         let word = last >> (8 * groups.len() % WORD_BITS);
         match weights.last_chunk() {
-            // The last eight weights, of which the bits of those before the rest are left 0.
+            // This group is the last eight weights. The bits of those that were summed before stay 0.
             Some(eight) => {
                 let word = _mm512_set1_epi64((word << (8 - rest.len())).cast_signed());
                 let word = if rest.is_empty() {
@@ -160,7 +162,8 @@ pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
     _mm512_reduce_add_epi64(_mm512_add_epi64(sums[0], sums[1])).wrapping_add(few)
 }
 
-/// Adds `amount` to the weights whose bit in `row` is 1 and, if signed, takes it from the others.
+/// Adds `amount` to the weights whose bit in `row` is 1. If `SIGNED`, also subtracts `amount` from the other
+/// weights.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub fn add<const SIGNED: bool>(weights: &mut [i64], row: &[u64], amount: i64) {
@@ -178,8 +181,8 @@ pub fn add<const SIGNED: bool>(weights: &mut [i64], row: &[u64], amount: i64) {
         for (bits, group) in BITS.iter().zip(groups) {
             change::<SIGNED>(group, word, bits, amount);
         }
-        // One by one: the last eight taken as a group would be loaded across stores just made,
-        // for which the processor must wait.
+        // The last weights are changed one by one. A group of the last eight weights would load values that
+        // were just stored, and the processor would stall.
         if SIGNED {
             plain::add_signed(rest, &[last >> shift], amount);
         } else {

@@ -1,5 +1,6 @@
-//! The products of [`super::products`] on AVX-512, sixteen table look-ups an instruction, spelt out
-//! as in [`super::avx512`] and for the same reasons, without `unsafe`.
+//! AVX-512 code for the products of [`super::products`], with sixteen table look-ups per instruction.
+//!
+//! The intrinsics are needed for the same reasons as in [`super::avx512`], and they need no `unsafe` either.
 
 use std::arch::x86_64::{
     __m512i, _mm256_extract_epi32, _mm512_add_epi32, _mm512_castsi512_si256,
@@ -12,7 +13,7 @@ use super::avx512::load_rows;
 use super::products::{SignedSums, WORD_TABLES};
 use super::{BLOCK_ROWS, WORD_BITS};
 
-/// Rows whose halves of a word fill a register.
+/// Rows per register of 32-bit sums.
 const LANES: usize = 16;
 
 #[target_feature(enable = "avx512f")]
@@ -22,7 +23,7 @@ fn load_table(table: &SignedSums) -> __m512i {
     _mm512_set_epi32(p, o, n, m, l, k, j, i, h, g, f, e, d, c, b, a)
 }
 
-/// Of sixteen words in two registers the low halves; of the odd places, the high ones.
+/// Permutation that takes the low halves of sixteen words in two registers. [`odds`] takes the high halves.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn evens() -> __m512i {
@@ -38,7 +39,7 @@ fn odds() -> __m512i {
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn add_looked_up(sums: __m512i, bits: __m512i, table: __m512i) -> __m512i {
-    // Of the bits, the instruction looks at the lowest four.
+    // The instruction uses only the lowest four bits of each index.
     _mm512_add_epi32(sums, _mm512_permutexvar_epi32(bits, table))
 }
 
@@ -72,12 +73,14 @@ pub fn row_sums(words: &[u64], tables: &[[SignedSums; WORD_TABLES]], out: &mut [
     }
 }
 
-/// For each column of a word of 64 rows, the signed sum of the rows' weights, by their tables.
+/// Returns, for each column of a word of 64 rows, the signed sum of the row weights. `tables` holds the
+/// signed sums of these weights.
 ///
-/// Let a bit be numbered by its row, of which the register gives the upper and the lane the lower
-/// three binary digits, and by its column, the place in the lane. Exchanging the lane's digits with
-/// the lowest three of the place leaves, in each lane of 32 bits, eight fours of bits, each of one
-/// column and of the four rows that a table is for.
+/// Each bit has a row number and a column number of six binary digits each. The register gives the upper
+/// three digits of the row, and the 64-bit lane gives the lower three. The place in the lane gives the
+/// column. The exchange swaps the three digits of the lane with the lowest three digits of the place. Each
+/// lane of 32 bits then holds eight groups of four bits. Each group belongs to one column and to the four
+/// rows of one table.
 #[target_feature(enable = "avx512f")]
 #[inline]
 pub fn sums_of_columns(
@@ -96,7 +99,7 @@ pub fn sums_of_columns(
             bits = _mm512_srli_epi32::<4>(bits);
         }
     }
-    // Sum s holds the columns 8 s .. 8 s + 7 in its even lanes, and those 32 further in its odd.
+    // Sum s holds columns 8 s to 8 s + 7 in the even lanes, and the columns 32 further in the odd lanes.
     let mut out = [0; WORD_BITS];
     let places = out.as_chunks_mut::<LANES>().0;
     for (pair, sums) in sums.as_chunks::<2>().0.iter().enumerate() {
@@ -106,8 +109,8 @@ pub fn sums_of_columns(
     out
 }
 
-/// Exchanges, for the numbers of the bits of eight words, the three digits of the word with the
-/// lowest three of the place in it: 8 by 8 bits transposed, eight times.
+/// Exchanges the three digits of the word number with the lowest three digits of the place. This transposes
+/// eight matrices of 8 by 8 bits.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn exchange(words: __m512i) -> __m512i {
@@ -115,8 +118,8 @@ fn exchange(words: __m512i) -> __m512i {
     const TWOS: i64 = 0x3333_3333_3333_3333;
     const ONES: i64 = 0x5555_5555_5555_5555;
     let set = |[a, b, c, d, e, f, g, h]: [i64; 8]| _mm512_set_epi64(h, g, f, e, d, c, b, a);
-    // A word whose digit is 0 keeps the places whose digit is 0, and takes its partner's of these
-    // for the others: they move up by 4, 2 or 1. Its partner does the opposite.
+    // A word whose digit is 0 keeps the places whose digit is 0. The same places of its partner, moved up by
+    // 4, 2 or 1, replace the others. A word whose digit is 1 does the opposite.
     let kept = set([FOURS, FOURS, FOURS, FOURS, !FOURS, !FOURS, !FOURS, !FOURS]);
     let moved = set([4, 4, 4, 4, 60, 60, 60, 60]);
     let words = merge(
@@ -143,11 +146,11 @@ fn exchange(words: __m512i) -> __m512i {
     )
 }
 
-/// The kept bits of each word, and the others from its partner, rotated.
+/// Combines the kept bits of each word with the rotated bits of its partner.
 #[target_feature(enable = "avx512f")]
 #[inline]
 fn merge(words: __m512i, partners: __m512i, kept: __m512i, moved: __m512i) -> __m512i {
-    // Where the first is 1 the second, else the third.
+    // Selects the second operand where the first is 1, else the third.
     const CHOOSE: i32 = 0xca;
     _mm512_ternarylogic_epi64::<CHOOSE>(kept, words, _mm512_rolv_epi64(partners, moved))
 }

@@ -1,5 +1,6 @@
-//! One block of rows that is owned and rewritten: rows gathered from a matrix, or drawn at random
-//! and then reflected or sifted against a target.
+//! An owned block of rows that is refilled in place: with rows copied from a matrix, or with random rows.
+//!
+//! Random rows can then be reflected or filtered, for example against a target.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::{BLOCK_ROWS, BitBlock, Lanes, last_word_mask, scalar, words_for};
@@ -15,7 +16,7 @@ pub struct BlockBuffer {
 }
 
 impl BlockBuffer {
-    /// A buffer without rows.
+    /// Creates a buffer without rows.
     pub fn new(n: usize) -> Self {
         Self {
             n,
@@ -24,26 +25,26 @@ impl BlockBuffer {
         }
     }
 
-    /// Bits a row.
+    /// Returns the number of bits per row.
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// The number of rows, at most 64.
+    /// Returns the number of rows, at most 64.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// The rows as the kernels read them.
+    /// Returns the rows in the form that the kernels read.
     pub fn as_block(&self) -> BitBlock<'_> {
         BitBlock::new(&self.words, self.rows)
     }
 
-    /// Draws `rows` rows of independent fair bits in the place of those held. The words drawn are
-    /// those of a whole block, in its layout, whatever the number of rows.
+    /// Replaces the contents by `rows` rows of independent fair bits. The number of words drawn from `lanes`
+    /// is that of a whole block even for fewer rows.
     ///
     /// # Panics
-    /// When `rows` exceeds 64.
+    /// Panics if `rows` exceeds 64.
     pub fn draw(&mut self, rows: usize, lanes: &mut Lanes) {
         assert!(rows <= BLOCK_ROWS);
         lanes.fill(&mut self.words);
@@ -51,16 +52,16 @@ impl BlockBuffer {
         self.clean();
     }
 
-    /// Draws `rows` rows of independent bits that are 1 with probability `density / 2^32` in the
-    /// place of those held.
+    /// Replaces the contents by `rows` rows of independent bits. Each bit is 1 with probability `density /
+    /// 2^32`.
     ///
     /// # Panics
-    /// When `rows` exceeds 64.
+    /// Panics if `rows` exceeds 64.
     pub fn draw_biased(&mut self, rows: usize, density: u32, lanes: &mut Lanes) {
         assert!(rows <= BLOCK_ROWS);
         let mut fresh = vec![0; self.words.len()];
         self.words.fill(0);
-        // The binary places of the density from the last to the first: each halves the
+        // The loop runs from the last binary place of the density to the first. Each place halves the
         // probability so far and adds a half where the place is 1.
         for place in 0..u32::BITS {
             lanes.fill(&mut fresh);
@@ -73,26 +74,26 @@ impl BlockBuffer {
         self.clean();
     }
 
-    /// Takes a copy of a block of as many bits a row.
+    /// Replaces the contents by a copy of `block`.
     ///
     /// # Panics
-    /// When the block's rows have another number of words.
+    /// Panics if the number of words per row differs.
     pub fn copy_block(&mut self, block: BitBlock<'_>) {
         self.words.copy_from_slice(block.words());
         self.rows = block.rows();
     }
 
-    /// Lets go of all rows.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         self.words.fill(0);
         self.rows = 0;
     }
 
-    /// Appends row `row` of a block of as many bits a row. Only memory is at work here, so that one
-    /// build does for all machines.
+    /// Appends row `row` of `block`. Memory access dominates this copy, so one build serves all machines.
     ///
     /// # Panics
-    /// When 64 rows are held, the block has no such row, or its rows have another number of words.
+    /// Panics if the buffer holds 64 rows, the block has no row `row`, or the number of words per row
+    /// differs.
     pub fn push_row(&mut self, block: BitBlock<'_>, row: usize) {
         assert!(self.rows < BLOCK_ROWS && row < block.rows());
         assert_eq!(block.words().len(), self.words.len(), "words a row");
@@ -104,7 +105,7 @@ impl BlockBuffer {
         self.rows += 1;
     }
 
-    /// Inverts all bits of the rows in `mask`; bits of rows that are not held are ignored.
+    /// Inverts all bits of the rows in `mask`. Bits past the last row are ignored.
     pub fn reflect_rows(&mut self, mask: u64) {
         let mask = mask & self.held();
         let last_word = last_word_mask(self.n);
@@ -114,7 +115,7 @@ impl BlockBuffer {
         }
     }
 
-    /// Keeps the rows in `mask`, in their order, and moves them together.
+    /// Keeps the rows in `mask` in their order and closes the gaps.
     pub fn retain_rows(&mut self, mask: u64) {
         let mask = mask & self.held();
         if mask == self.held() {
@@ -122,7 +123,8 @@ impl BlockBuffer {
         }
         for column in self.words.as_chunks_mut::<BLOCK_ROWS>().0 {
             let mut kept = 0;
-            // Each row is copied, kept or not, and overwritten by the next if not: no branch.
+            // Every row is copied without a branch. The next row overwrites the copy of a row that is not
+            // kept.
             for row in 0..BLOCK_ROWS {
                 column[kept] = column[row];
                 kept += (mask >> row & 1) as usize;
@@ -132,7 +134,7 @@ impl BlockBuffer {
         self.rows = mask.count_ones() as usize;
     }
 
-    /// The mask of the rows held.
+    /// Returns the mask of all rows of the buffer.
     fn held(&self) -> u64 {
         match self.rows {
             BLOCK_ROWS => u64::MAX,

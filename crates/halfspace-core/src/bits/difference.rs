@@ -1,18 +1,20 @@
-//! One coordinate drawn from those in which a vector differs from a row of a block.
+//! Random choice of one coordinate among those in which a vector differs from a row of a block.
 //!
-//! Source of the draw: D. Lemire, "Fast random integer generation in an interval", ACM
-//! Transactions on Modeling and Computer Simulation 29(1), 2019.
+//! Source of the unbiased draw: D. Lemire, "Fast random integer generation in an interval", ACM Transactions
+//! on Modeling and Computer Simulation 29(1), 2019.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::select::select_in_word;
 use super::{BLOCK_ROWS, BitBlock, BitVector, scalar};
 
-/// Inverts in `vector` one of the coordinates in which it differs from row `row`, each with the
-/// same probability when `draw` is a uniform word. `false`, and nothing inverted, for the fewer
-/// than n in 2^64 words that would favour some of them: draw again then.
+/// Inverts one coordinate of `vector` among those in which it differs from row `row`. Each of these
+/// coordinates has the same probability if `draw` is a uniform word.
+///
+/// Returns `false` and changes nothing if `draw` is one of the fewer than n in 2^64 words that would bias the
+/// choice. The caller must then draw again.
 ///
 /// # Panics
-/// When they do not differ, the row has another number of words, or the block does not hold it.
+/// Panics if the vector equals the row, the number of words differs, or the block has no row `row`.
 #[inline]
 #[must_use]
 pub fn flip_difference(vector: &mut BitVector, block: BitBlock, row: usize, draw: u64) -> bool {
@@ -24,23 +26,23 @@ pub fn flip_difference(vector: &mut BitVector, block: BitBlock, row: usize, draw
     }
 }
 
-/// The number below `count` that a uniform word draws; none for a word that is one too many for an
-/// even share.
+/// Maps a uniform word to a uniform number below `count`. Returns `None` for the words in excess of an equal
+/// share per number.
 ///
 /// # Panics
-/// When `count` is 0.
+/// Panics if `count` is 0.
 #[inline(always)]
 pub(super) fn drawn_below(count: u64, draw: u64) -> Option<u64> {
     assert!(count > 0, "nothing to draw from");
     let product = u128::from(draw) * u128::from(count);
-    // The remainder is a division, which few draws need.
+    // The remainder needs a division. Few draws reach it.
     let low = product as u64;
     (low >= count || low >= count.wrapping_neg() % count).then_some((product >> 64) as u64)
 }
 
 multiversioned! {
-    /// A learner waits for this between any two rows that it gets wrong, so what matters is how
-    /// long the steps from the old words to the new take one after the other.
+    /// A learner waits for this function between any two rows that it misclassifies. The cost is therefore
+    /// the latency from the old words to the new words.
     fn flip_detected(vector: &mut [u64], words: &[u64], row: usize, draw: u64) -> bool {
         let differing = |index: usize, word: u64| words[index * BLOCK_ROWS + row] ^ word;
         let counts = vector.iter().enumerate().map(|(i, &word)| differing(i, word).count_ones());
@@ -52,8 +54,8 @@ multiversioned! {
             let count = u64::from(differing.count_ones());
             if rank < count {
                 *word ^= multiversion::target::match_target! {
-                    // Only here: what has AVX-512 deposits bits in a few cycles, some older
-                    // machines in hundreds.
+                    // Processors with AVX-512 deposit bits in a few cycles. Some older processors need
+                    // hundreds, so they use the other arm.
                     "x86_64+avx512f+bmi2" => std::arch::x86_64::_pdep_u64(1 << rank, differing),
                     _ => select_in_word(differing, rank).map_or(0, |place| 1 << place),
                 };
@@ -103,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Enumerated with words of 8 bits in the place of 64, by the same arithmetic.
+    /// The test enumerates words of 8 bits instead of 64, with the same arithmetic.
     #[test]
     fn every_number_is_drawn_by_as_many_words() {
         for count in 1..=255_u64 {
@@ -116,7 +118,7 @@ mod tests {
             }
             assert!(drawn.iter().all(|&times| times == 256 / count), "{count}");
         }
-        // Of three numbers each has (2^64 - 1) / 3 words, and one word is left over.
+        // Each of three numbers has (2^64 - 1) / 3 words, and one word is left over.
         assert_eq!(drawn_below(3, 0), None);
         assert_eq!(drawn_below(3, 1), Some(0));
         assert_eq!(drawn_below(3, u64::MAX / 3), Some(0));

@@ -1,8 +1,8 @@
-//! Random words, eight generators side by side.
+//! Random words from eight interleaved generators.
 //!
-//! Source of the generator: D. Blackman, S. Vigna, "Scrambled linear pseudorandom number
-//! generators", ACM Transactions on Mathematical Software 47(4), 2021 (xoshiro256++, its jump
-//! polynomial, and seeding by SplitMix64).
+//! Source of the generator: D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators", ACM
+//! Transactions on Mathematical Software 47(4), 2021. The paper gives xoshiro256++, its jump polynomial, and
+//! seeding by SplitMix64.
 
 use std::array::from_fn;
 
@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::scalar;
 
-/// How many generators stand side by side.
+/// The number of interleaved generators.
 pub const LANES: usize = 8;
 
-/// Eight interleaved xoshiro256++ generators. Lane `k` is the generator seeded with the seed and
-/// jumped `k` times, so that each lane draws 2^128 words before it meets the next.
+/// Eight interleaved xoshiro256++ generators. Lane `k` is the seeded generator after `k` jumps, so each lane
+/// draws 2^128 words before it repeats those of the next lane.
 ///
-/// Serialised as its state, it resumes after deserialisation where it was.
+/// The serialised form is the state. A deserialised value resumes at the same position.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Lanes {
@@ -25,7 +25,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Lane 0 is `Xoshiro256PlusPlus::seed_from_u64(seed)` of the crate `rand_xoshiro`.
+    /// Seeds the lanes. Lane 0 equals `Xoshiro256PlusPlus::seed_from_u64(seed)` of the crate `rand_xoshiro`.
     pub fn from_seed(seed: u64) -> Self {
         let mut generator = split_mix(seed);
         let lanes: [_; LANES] = from_fn(|_| {
@@ -37,22 +37,22 @@ impl Lanes {
         Self { state }
     }
 
-    /// Resumes from a state read by [`Self::state`]; `None` when a lane is all zeros, which no
-    /// generator ever reaches and none leaves.
+    /// Resumes from a state that [`Self::state`] returned. Returns `None` if a lane is all zeros: no seeded
+    /// generator reaches this state, and no generator leaves it.
     pub fn from_state(state: [[u64; LANES]; 4]) -> Option<Self> {
         let alive = (0..LANES).all(|lane| state.iter().any(|part| part[lane] != 0));
         alive.then_some(Self { state })
     }
 
-    /// The state: the four words of each generator, a lane a column.
+    /// Returns the state: four words per generator, with one column per lane.
     pub fn state(&self) -> &[[u64; LANES]; 4] {
         &self.state
     }
 
-    /// Draws every word: `words[i]` from lane `i % 8`.
+    /// Draws every word. `words[i]` comes from lane `i % 8`.
     ///
     /// # Panics
-    /// When the number of words is no multiple of 8.
+    /// Panics if the number of words is not a multiple of 8.
     pub fn fill(&mut self, words: &mut [u64]) {
         assert!(words.len().is_multiple_of(LANES), "whole rounds of lanes");
         match kernels() {
@@ -62,7 +62,7 @@ impl Lanes {
     }
 }
 
-/// Rounds drawn at a stretch.
+/// Rounds per call of [`draw`] while enough words are left. A round draws one word from each lane.
 const STRETCH: usize = 8;
 
 multiversioned! {
@@ -77,9 +77,9 @@ multiversioned! {
     }
 }
 
-/// Draws `ROUNDS` rounds, lane by lane. Written round by round, the compiler unrolls the lanes
-/// and finds no vectors in what is left; a stretch of rounds a lane is too much to unroll, and
-/// the loop over lanes becomes one over vectors.
+/// Draws `ROUNDS` rounds, lane by lane. With the loops in the other order, the compiler unrolls the lanes and
+/// does not vectorise the rest. Several rounds per lane are too long to unroll, so the compiler turns the
+/// loop over lanes into vector instructions.
 #[inline(always)]
 fn draw<const ROUNDS: usize>(state: &mut [[u64; LANES]; 4], words: &mut [u64]) {
     let [mut a, mut b, mut c, mut d] = *state;
@@ -93,7 +93,7 @@ fn draw<const ROUNDS: usize>(state: &mut [[u64; LANES]; 4], words: &mut [u64]) {
     *state = [a, b, c, d];
 }
 
-/// Four words of SplitMix64, from which a generator starts.
+/// Returns four words of SplitMix64, the initial state of a generator.
 fn split_mix(mut seed: u64) -> [u64; 4] {
     [(); 4].map(|()| {
         seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -103,7 +103,7 @@ fn split_mix(mut seed: u64) -> [u64; 4] {
     })
 }
 
-/// Moves a generator 2^128 steps ahead.
+/// Advances a generator by 2^128 steps.
 fn jump(state: &mut [u64; 4]) {
     const POLYNOMIAL: [u64; 4] = [
         0x180e_c6d3_3cfd_0aba,

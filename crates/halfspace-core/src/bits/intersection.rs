@@ -1,20 +1,20 @@
-//! How many ones the rows of a block have in common with a vector.
+//! Intersections: the number of coordinates in which both a row of a block and a vector are 1.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::{BLOCK_ROWS, BitBlock, scalar};
 
-/// Writes for each row in how many coordinates both it and `vector` are 1. Places of rows that the
-/// block does not hold are set to 0.
+/// Writes for each row the number of coordinates in which the row and `vector` are both 1. Entries past the
+/// last row of the block are set to 0.
 ///
 /// # Panics
-/// When `vector` has not as many words as a row.
+/// Panics if the length of `vector` is not the number of words per row.
 pub fn intersections(block: BitBlock, vector: &[u64], out: &mut [u32; BLOCK_ROWS]) {
     assert_eq!(vector.len(), block.words_per_row(), "words a row");
     match kernels() {
         Kernels::Detected => intersections_detected(block.words(), vector, out),
         Kernels::Scalar => return scalar::intersections(block, vector, out),
     }
-    // Rows that are not held are zero, by the layout; only a caller's own words need not be.
+    // The layout guarantees zeros past the last row, but the words of a caller may break this rule.
     out[block.rows()..].fill(0);
 }
 
@@ -31,7 +31,7 @@ multiversioned! {
     }
 }
 
-/// The same by loops that any instruction set can run.
+/// The same kernel as a plain loop for every instruction set.
 #[inline(always)]
 fn plain(words: &[u64], vector: &[u64], out: &mut [u32; BLOCK_ROWS]) {
     out.fill(0);

@@ -1,25 +1,25 @@
-//! Which build of a kernel runs: the process-wide switch, and the list of instruction sets.
+//! The process-wide choice between kernel builds, and the list of instruction sets to compile for.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// The builds of the kernels that a process may run on. Results are the same on both.
+/// The builds of the kernels that a process can use. Both builds give the same results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kernels {
-    /// The build for the best instruction set that the machine was found to have.
+    /// The build for the best instruction set that the machine has.
     #[default]
     Detected,
-    /// The plain twins that specify the kernels.
+    /// The scalar twins that specify the kernels.
     Scalar,
 }
 
 static IN_USE: AtomicU8 = AtomicU8::new(Kernels::Detected as u8);
 
-/// Puts every kernel of this process, in all threads, on one kind of build.
+/// Switches every kernel of this process, in all threads, to one kind of build.
 pub fn use_kernels(kernels: Kernels) {
     IN_USE.store(kernels as u8, Ordering::Relaxed);
 }
 
-/// The kind of build in use.
+/// Returns the kind of build in use.
 #[inline]
 pub fn kernels() -> Kernels {
     if IN_USE.load(Ordering::Relaxed) == Kernels::Scalar as u8 {
@@ -29,10 +29,10 @@ pub fn kernels() -> Kernels {
     }
 }
 
-/// Compiles a function for each instruction set and picks one when the program runs.
+/// Compiles a function for each instruction set and selects one at run time.
 ///
-/// The baseline of x86-64 lacks even a population count, so that a kernel without this is several
-/// times slower. Baselines (and with them NEON, which aarch64 always has) need no line.
+/// The baseline of x86-64 lacks even a population count, so a kernel without this macro is several times
+/// slower. The macro adds the baseline build itself. On aarch64 this baseline includes NEON.
 macro_rules! multiversioned {
     ($function:item) => {
         #[multiversion::multiversion(targets(
@@ -45,7 +45,7 @@ macro_rules! multiversioned {
 
 pub(super) use multiversioned;
 
-/// Held by a test that turns the switch, so that another does not turn it back meanwhile.
+/// Tests that change the kernel switch hold this lock, so that no other test changes the switch meanwhile.
 #[cfg(test)]
 pub(crate) static SWITCH: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
@@ -58,7 +58,7 @@ mod tests {
         intersections, pack_ascii, row_sums, rows_over, select_bit, selected_sum,
     };
 
-    /// What every public kernel makes of one random block.
+    /// Returns the results of every public kernel on one random block.
     fn results(n: usize, rows: usize) -> Vec<u64> {
         let mut buffer = BlockBuffer::new(n);
         buffer.draw(rows, &mut Lanes::from_seed(5));

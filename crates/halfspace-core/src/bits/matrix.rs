@@ -1,11 +1,12 @@
-//! Many packed rows in the one layout that every kernel reads: blocks of 64 rows, word-major
-//! inside a block, so that word `w` of the 64 rows stands in 64 consecutive machine words.
+//! Packed rows in the one layout that every kernel reads: blocks of 64 rows.
+//!
+//! A block is word-major: word `w` of its 64 rows occupies 64 consecutive machine words.
 
 use std::borrow::Cow;
 
 use super::vector::{BitVector, last_word_mask, words_for};
 
-/// Rows in a block.
+/// Rows per block.
 pub const BLOCK_ROWS: usize = 64;
 
 /// `rows` vectors of `n` bits in blocks.
@@ -15,13 +16,13 @@ pub const BLOCK_ROWS: usize = 64;
 pub struct BitMatrix {
     n: usize,
     rows: usize,
-    /// Words for which a row has room, at least those it has. Spare ones are zero.
+    /// Capacity of a row in words, at least the words in use. Spare words are zero.
     room: usize,
     words: Vec<u64>,
 }
 
 impl BitMatrix {
-    /// A matrix without rows, to be filled by [`Self::push_row`].
+    /// Creates a matrix without rows, to be filled by [`Self::push_row`].
     pub fn new(n: usize) -> Self {
         Self {
             n,
@@ -31,10 +32,10 @@ impl BitMatrix {
         }
     }
 
-    /// Takes words in the block layout.
+    /// Creates a matrix from words in the block layout.
     ///
     /// # Errors
-    /// `None` when the length does not fit `rows` rows of `n` bits, or a bit out of range is set.
+    /// Returns `None` if the length does not fit `rows` rows of `n` bits, or a bit out of range is set.
     pub fn from_block_words(n: usize, rows: usize, words: Vec<u64>) -> Option<Self> {
         let room = words_for(n);
         let expected = room
@@ -53,23 +54,23 @@ impl BitMatrix {
         clean.then_some(matrix)
     }
 
-    /// Bits a row.
+    /// Returns the number of bits per row.
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// The number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Words a row.
+    /// Returns the number of words per row, without spare words.
     pub fn words_per_row(&self) -> usize {
         words_for(self.n)
     }
 
-    /// All words in the block layout; copied only when [`Self::resize_bits`] left room, which
-    /// [`Self::shrink_to_fit`] gives back.
+    /// Returns all words in the block layout. The words are copied only if [`Self::resize_bits`] left spare
+    /// words. [`Self::shrink_to_fit`] frees these spare words.
     pub fn words(&self) -> Cow<'_, [u64]> {
         if self.room == self.words_per_row() {
             Cow::Borrowed(&self.words)
@@ -81,10 +82,10 @@ impl BitMatrix {
         }
     }
 
-    /// Appends a row given as packed words whose bits past `n` are zero.
+    /// Appends a row of packed words. Its bits past `n` must be zero.
     ///
     /// # Panics
-    /// When `row` has not the words of a row.
+    /// Panics if the length of `row` is not the number of words per row.
     pub fn push_row(&mut self, row: &[u64]) {
         assert_eq!(row.len(), self.words_per_row(), "words a row");
         debug_assert!(
@@ -103,10 +104,10 @@ impl BitMatrix {
         self.rows += 1;
     }
 
-    /// Appends the rows of a block, in its order.
+    /// Appends the rows of a block in their order.
     ///
     /// # Panics
-    /// When the rows have another number of words.
+    /// Panics if the number of words per row differs.
     pub fn push_block(&mut self, block: BitBlock) {
         assert_eq!(block.words_per_row(), self.words_per_row(), "words a row");
         debug_assert!(block.is_clean(self.n));
@@ -127,13 +128,13 @@ impl BitMatrix {
         }
     }
 
-    /// Widens (or narrows) every row to `n` bits. New bits are zero.
+    /// Changes the width of every row to `n` bits. New bits are zero.
     ///
-    /// Widening leaves room to widen further, so that a matrix that grows by a word again and
-    /// again is copied a logarithmic number of times.
+    /// Widening at least doubles the capacity of a row. A matrix that repeatedly grows by one word is
+    /// therefore copied only a logarithmic number of times.
     ///
     /// # Panics
-    /// When narrowing would drop a set bit.
+    /// Panics if narrowing would drop a set bit.
     pub fn resize_bits(&mut self, n: usize) {
         let new = words_for(n);
         if self.rows == 0 {
@@ -146,7 +147,7 @@ impl BitMatrix {
         self.n = n;
     }
 
-    /// Gives back the room that [`Self::resize_bits`] left.
+    /// Frees the spare words that [`Self::resize_bits`] left.
     pub fn shrink_to_fit(&mut self) {
         if self.room != self.words_per_row() {
             self.change_room(self.words_per_row());
@@ -159,7 +160,7 @@ impl BitMatrix {
             .resize(self.words.len() + self.room * BLOCK_ROWS, 0);
     }
 
-    /// Lays the rows out anew with room for `room` words each, at least those they have.
+    /// Copies the rows to a layout with a capacity of `room` words per row, at least the words in use.
     fn change_room(&mut self, room: usize) {
         let mut words = vec![0; self.rows.div_ceil(BLOCK_ROWS) * room * BLOCK_ROWS];
         for (index, block) in self.blocks().enumerate() {
@@ -170,7 +171,7 @@ impl BitMatrix {
         self.room = room;
     }
 
-    /// Whether coordinate `n` and all after it are 0 in every row.
+    /// Returns whether coordinate `n` and all later coordinates are 0 in every row.
     fn is_clear_from(&self, n: usize) -> bool {
         let (kept, past) = (words_for(n), !last_word_mask(n));
         self.blocks().all(|block| {
@@ -182,19 +183,19 @@ impl BitMatrix {
         })
     }
 
-    /// The blocks in order; the last may hold fewer than 64 rows.
+    /// Returns the blocks in order. The last block may hold fewer than 64 rows.
     pub fn blocks(&self) -> impl ExactSizeIterator<Item = BitBlock<'_>> {
         (0..self.rows.div_ceil(BLOCK_ROWS)).map(|index| self.block(index))
     }
 
-    /// Block `index`, holding rows `64 * index` and on.
+    /// Returns block `index`, which starts at row `64 * index`.
     pub fn block(&self, index: usize) -> BitBlock<'_> {
         let (room, size) = (self.room * BLOCK_ROWS, self.words_per_row() * BLOCK_ROWS);
         let rows = (self.rows - index * BLOCK_ROWS).min(BLOCK_ROWS);
         BitBlock::new(&self.words[index * room..][..size], rows)
     }
 
-    /// Row `row` as a vector of its own.
+    /// Returns row `row` as an owned vector.
     pub fn row(&self, row: usize) -> BitVector {
         assert!(row < self.rows);
         let block = self.block(row / BLOCK_ROWS);
@@ -205,7 +206,7 @@ impl BitMatrix {
 }
 
 impl PartialEq for BitMatrix {
-    /// Room does not count.
+    /// Compares the rows and ignores spare capacity.
     fn eq(&self, other: &Self) -> bool {
         let same = |(a, b): (BitBlock, BitBlock)| a.words() == b.words();
         (self.n, self.rows) == (other.n, other.rows) && self.blocks().zip(other.blocks()).all(same)
@@ -214,7 +215,7 @@ impl PartialEq for BitMatrix {
 
 impl Eq for BitMatrix {}
 
-/// Up to 64 rows, word-major: word `w` of row `r` is `words[64 * w + r]`.
+/// Up to 64 rows in word-major order: word `w` of row `r` is `words[64 * w + r]`.
 #[derive(Clone, Copy, Debug)]
 pub struct BitBlock<'a> {
     words: &'a [u64],
@@ -225,36 +226,36 @@ impl<'a> BitBlock<'a> {
     /// Wraps words in the block layout.
     ///
     /// # Panics
-    /// When `words` is no multiple of 64 long or `rows` exceeds 64.
+    /// Panics if the length of `words` is not a multiple of 64, or `rows` exceeds 64.
     pub fn new(words: &'a [u64], rows: usize) -> Self {
         assert!(words.len().is_multiple_of(BLOCK_ROWS) && rows <= BLOCK_ROWS);
         Self { words, rows }
     }
 
-    /// The number of rows in use, at most 64.
+    /// Returns the number of rows in use, at most 64.
     #[inline]
     pub fn rows(&self) -> usize {
         self.rows
     }
 
-    /// Words a row.
+    /// Returns the number of words per row.
     #[inline]
     pub fn words_per_row(&self) -> usize {
         self.words.len() / BLOCK_ROWS
     }
 
-    /// All words, word-major.
+    /// Returns all words in word-major order.
     #[inline]
     pub fn words(&self) -> &'a [u64] {
         self.words
     }
 
-    /// Word `word` of row `row`.
+    /// Returns word `word` of row `row`.
     pub fn word(&self, word: usize, row: usize) -> u64 {
         self.words[word * BLOCK_ROWS + row]
     }
 
-    /// Copies one row out, `words_per_row` words.
+    /// Copies one row of `words_per_row` words to `out`.
     pub fn copy_row(&self, row: usize, out: &mut [u64]) {
         assert!(row < self.rows && out.len() == self.words_per_row());
         for (word, out) in out.iter_mut().enumerate() {
@@ -262,7 +263,7 @@ impl<'a> BitBlock<'a> {
         }
     }
 
-    /// Whether bits past `n` and rows past the last are zero.
+    /// Returns whether bits past `n` and rows past the last are zero.
     pub(super) fn is_clean(&self, n: usize) -> bool {
         let Some(last) = self.words_per_row().checked_sub(1) else {
             return true;

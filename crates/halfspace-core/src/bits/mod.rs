@@ -1,10 +1,14 @@
-//! The shared bit-vector core: packed vectors, the blocked matrix, and the kernels over them.
+//! The shared bit-vector core: packed vectors, matrices in blocks of 64 rows, and the kernels over them.
 //!
-//! Bit 1 stands for +1 (or 1), bit 0 for -1 (or 0). Rows lie in blocks of 64, word-major inside a
-//! block ([`BitBlock`]), so that one instruction treats the same word of several rows. Each
-//! kernel is written once and compiled for several instruction sets, the best of which is chosen
-//! when the program runs; each has a plain twin in `scalar` that is its specification, and
-//! [`use_kernels`] puts a whole process on the twins. Nothing here knows what a learner is.
+//! Bit 1 stands for +1 (or 1) and bit 0 for -1 (or 0). The rows of a matrix lie in blocks of 64 rows
+//! ([`BitBlock`]). A block is word-major, so one instruction processes the same word of several rows.
+//!
+//! The kernels compute Hamming distances, intersections, positional counts, signed sums and random words.
+//! Each kernel is written once and compiled for several instruction sets. The process selects the best build
+//! for the machine at run time. Each kernel also has a twin in `scalar`, which is the kernel's specification.
+//! [`use_kernels`] switches a whole process to these twins.
+//!
+//! This module does not know the learners.
 
 mod agreement;
 mod ascii;

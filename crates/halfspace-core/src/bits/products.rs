@@ -1,29 +1,30 @@
-//! Matrix-vector products over packed bits in the signed reading: for every row the sum of the
-//! columns' weights, each taken as it is where the bit is 1 and negated where it is 0; and for
-//! every column the same sum of the rows' weights.
+//! Matrix-vector products over packed bits in the signed reading, where bit 1 is +1 and bit 0 is -1.
 //!
-//! Weights are whole numbers, so that sums are exact and one in every build, whatever the order in
-//! which it adds. Four bits are looked up at a time: of the weights of four columns (or rows) there
-//! are only sixteen signed sums, and sixteen numbers of 32 bits are one register of AVX-512, from
-//! which one instruction takes the right one for each of sixteen rows. For the product over rows the
-//! bits of four rows must first be brought together for each column; exchanging three of the bits
-//! that number the rows with three that number the columns does that, and is a third of the work.
+//! [`row_sums`] computes the signed sum of the column weights for every row. [`add_column_sums`] computes the
+//! signed sum of the row weights for every column. Weights are integers, so the sums are exact and equal in
+//! every build.
+//!
+//! The kernels look up four bits at a time. The weights of four columns (or rows) have only sixteen signed
+//! sums. On AVX-512, sixteen numbers of 32 bits fill one register, and one instruction looks up the sums of
+//! sixteen rows. For the column sums, the bits of four rows must first be brought together for each column.
+//! This exchange of three digits of the row number with three digits of the column number takes a third of
+//! the work.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::{BLOCK_ROWS, BitBlock, WORD_BITS, scalar, words_for};
 
-/// Weights of a block's rows may not exceed this: a sum over 64 rows then fits 31 bits.
+/// Largest magnitude of a row weight. The sum of 64 such weights stays within 2^30 and fits an `i32`.
 pub const ROW_WEIGHT_MAX: i32 = 1 << 24;
 
-/// Columns (or rows) whose signed sums stand in one table.
+/// Columns (or rows) per table of signed sums.
 pub(super) const GROUP: usize = 4;
-/// Tables of the columns of one word, or of the rows of one block.
+/// Tables per word of columns, or per block of rows.
 pub(super) const WORD_TABLES: usize = WORD_BITS / GROUP;
 
-/// The signed sums of four weights, by the four bits that give the signs.
+/// The signed sums of four weights, indexed by the four bits that give the signs.
 pub(super) type SignedSums = [i32; 1 << GROUP];
 
-/// One weight a column, laid out for [`row_sums`]: 20 bytes a column.
+/// One weight per column in the layout of [`row_sums`]. The layout takes 20 bytes per column.
 #[derive(Clone, Debug)]
 pub struct ColumnWeights {
     weights: Vec<i32>,
@@ -31,7 +32,7 @@ pub struct ColumnWeights {
 }
 
 impl ColumnWeights {
-    /// Weights of 0 for `n` columns.
+    /// Creates weights of 0 for `n` columns.
     pub fn new(n: usize) -> Self {
         Self {
             weights: vec![0; n],
@@ -39,11 +40,11 @@ impl ColumnWeights {
         }
     }
 
-    /// Puts one weight a column in the place of those held. Sums of all of them, signs as may be,
-    /// should fit an `i32`: sums wrap.
+    /// Replaces all weights. The sums wrap at 32 bits, so every signed sum of all weights should fit an
+    /// `i32`.
     ///
     /// # Panics
-    /// When they are not one a column.
+    /// Panics if the number of weights is not the number of columns.
     pub fn assign(&mut self, weights: &[i32]) {
         self.weights.copy_from_slice(weights);
         for (tables, weights) in self.tables.iter_mut().zip(weights.chunks(WORD_BITS)) {
@@ -56,7 +57,7 @@ impl ColumnWeights {
     }
 }
 
-/// The table of four weights.
+/// Returns the table of four weights.
 fn signed_sums(weights: &[i32; GROUP]) -> SignedSums {
     let mut sums = [0_i32; 1 << GROUP];
     for (bits, sum) in sums.iter_mut().enumerate() {
@@ -72,11 +73,11 @@ fn signed_sums(weights: &[i32; GROUP]) -> SignedSums {
     sums
 }
 
-/// For each row of a block the sum of the columns' weights, negated where its bit is 0. Places of
-/// rows that the block does not hold are set to 0.
+/// Writes for each row of a block the sum of the column weights, each negated where the bit of the row is 0.
+/// Entries past the last row of the block are set to 0.
 ///
 /// # Panics
-/// When there are weights for another number of words.
+/// Panics if the weights belong to another number of words per row.
 pub fn row_sums(block: BitBlock, weights: &ColumnWeights, out: &mut [i32; BLOCK_ROWS]) {
     assert_eq!(weights.tables.len(), block.words_per_row(), "words a row");
     match kernels() {
@@ -86,12 +87,12 @@ pub fn row_sums(block: BitBlock, weights: &ColumnWeights, out: &mut [i32; BLOCK_
     out[block.rows()..].fill(0);
 }
 
-/// Adds to each column's sum the weights of the rows of a block, negated where the row's bit is 0.
-/// Weights of rows that the block does not hold are not looked at.
+/// Adds the weights of the rows of a block to the sum of each column. A weight is negated where the bit of
+/// the row is 0. Weights past the last row of the block are ignored.
 ///
 /// # Panics
-/// When the sums are not as many as bits fit the words of a row, or a weight exceeds
-/// [`ROW_WEIGHT_MAX`] either way.
+/// Panics if the number of sums does not fit the number of words per row, or a weight exceeds
+/// [`ROW_WEIGHT_MAX`] in magnitude.
 pub fn add_column_sums(block: BitBlock, weights: &[i32; BLOCK_ROWS], sums: &mut [i64]) {
     assert_eq!(words_for(sums.len()), block.words_per_row(), "words a row");
     let mut held = [0; BLOCK_ROWS];
@@ -145,7 +146,7 @@ fn add_each(sums: &mut [i64], found: &[i32; WORD_BITS]) {
     }
 }
 
-/// The same by loops that any instruction set can run.
+/// The same kernels as plain loops for every instruction set.
 mod plain {
     use super::{BLOCK_ROWS, GROUP, SignedSums, WORD_BITS, WORD_TABLES};
 
@@ -181,7 +182,7 @@ mod plain {
                 }
             }
         }
-        // Twice the selected less all of them.
+        // The signed sum is twice the sum of the selected weights minus the sum of all weights.
         sums.map(|sum| 2 * sum - all)
     }
 }

@@ -1,5 +1,7 @@
-//! The plain twins: what each kernel computes, said in the shortest way. They are the
-//! specification that the property tests hold the kernels to, and a build of their own.
+//! The scalar twins: each kernel in its shortest form.
+//!
+//! The twins specify the kernels, and property tests compare both. The twins are also a build that a process
+//! can run on.
 
 use std::ops::Range;
 
@@ -73,7 +75,7 @@ pub fn tally(block: BitBlock, rows: Range<usize>, counts: &mut [u32]) {
     }
 }
 
-/// How the counts of one word compare with a number; counts that there are not are 0.
+/// Compares the counts of one word with a number. Missing counts are 0.
 pub fn compare(counts: Option<&[u32]>, number: u32) -> Comparison {
     let count = |j| {
         counts
@@ -90,7 +92,7 @@ pub fn compare(counts: Option<&[u32]>, number: u32) -> Comparison {
     }
 }
 
-/// One step of xoshiro256++.
+/// Performs one step of xoshiro256++.
 #[inline(always)]
 pub fn xoshiro(state: &mut [u64; 4]) -> u64 {
     let drawn = state[0]

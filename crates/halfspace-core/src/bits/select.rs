@@ -1,14 +1,14 @@
-//! The place of the k-th set bit.
+//! Position of the k-th set bit of a sequence of words.
 //!
 //! Source: S. Vigna, "Broadword implementation of rank/select queries", WEA 2008.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::{WORD_BITS, scalar};
 
-/// The index of set bit number `k`, from 0, over the words in order.
+/// Returns the index of set bit number `k`, from 0, over the words in order.
 ///
 /// # Panics
-/// When no more than `k` bits are set.
+/// Panics if at most `k` bits are set.
 #[inline]
 pub fn select_bit(words: &[u64], k: u64) -> usize {
     let found = match (kernels(), words) {
@@ -22,16 +22,17 @@ pub fn select_bit(words: &[u64], k: u64) -> usize {
     }
 }
 
-/// A 1 in each byte, and so by multiplication the running sums of bytes.
+/// A 1 in each byte. Multiplication by this constant yields the running sums of the bytes.
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 const HIGHS: u64 = ONES << 7;
-/// The lower half of each pair, nibble and byte.
+/// The lower half of each pair of bits. `NIBBLES` and `BYTES` hold the lower half of each nibble and byte.
 const PAIRS: u64 = ONES * 0x55;
 const NIBBLES: u64 = ONES * 0x33;
 const BYTES: u64 = ONES * 0x0f;
 
-/// Branch-free, in some thirty instructions that every machine has: a loop over the bits would
-/// mispredict its end, and to call the build with a population count costs as much as it saves.
+/// This function has no branch but the range check, and its thirty or so instructions exist on every machine.
+/// A loop over the bits would mispredict its end. Calling a build with a population count costs as much as
+/// that build saves.
 #[inline]
 pub(super) fn select_in_word(word: u64, k: u64) -> Option<usize> {
     let pairs = word - ((word >> 1) & PAIRS);
@@ -43,13 +44,13 @@ pub(super) fn select_in_word(word: u64, k: u64) -> Option<usize> {
     }
     let place = 8 * bytes_at_most(sums, k);
     let rank = k - (sums << 8 >> place & 0xff);
-    // One bit of the byte in each byte: bit j in byte j.
+    // Byte j keeps only bit j of the selected byte.
     let spread = (word >> place & 0xff).wrapping_mul(ONES) & 0x8040_2010_0804_0201;
     let set = (spread + (HIGHS - ONES)) >> 7 & ONES;
     Some((place + bytes_at_most(set.wrapping_mul(ONES), rank)) as usize)
 }
 
-/// How many bytes of `sums` are at most `k`, all being below 128.
+/// Returns the number of bytes of `sums` that are at most `k`. All bytes and `k` are below 128.
 #[inline]
 fn bytes_at_most(sums: u64, k: u64) -> u64 {
     let at_most = ((((k * ONES) | HIGHS) - sums) >> 7) & ONES;

@@ -1,14 +1,15 @@
-//! The positional tally: for each coordinate, in how many rows its bit is 1.
+//! The positional tally: for each coordinate, the number of rows whose bit is 1.
 //!
-//! Rows are added by carry-save adders. Of each word of the rows stand eight lanes of bit planes:
-//! bit j of plane p of a lane is digit p of the count of coordinate j over the rows of that
-//! lane. A block of 64 rows is eight rows a lane; seven adders reduce those and the planes of
-//! 1, 2 and 4 to one plane of 8, and the planes of 8, 16, .. take these up as a binary
-//! counter, so that on average one further adder a block is at work. Only when the counts are
-//! asked for are the planes drained; how counts compare with one number is read off the planes.
+//! Carry-save adders add the rows to bit planes. Each word of a row has eight lanes of bit planes. Bit j of
+//! plane p of a lane is digit p of the count of coordinate j over the rows of this lane.
 //!
-//! Source of the adder tree: W. Mula, N. Kurz, D. Lemire, "Faster population counts using AVX2
-//! instructions", The Computer Journal 61(1), 2018, there for whole words (Harley and Seal).
+//! A block of 64 rows gives each lane eight rows. Seven adders reduce these rows and the planes of 1, 2 and 4
+//! to one plane of 8. The planes of 8, 16, .. take up the results like a binary counter, so a block needs one
+//! further adder on average. The planes are drained into counts only when a caller reads the counts. A
+//! comparison of the counts with one number reads the planes directly.
+//!
+//! Source of the adder tree: W. Mula, N. Kurz, D. Lemire, "Faster population counts using AVX2 instructions",
+//! The Computer Journal 61(1), 2018. The paper counts whole words (Harley and Seal).
 
 use std::array::from_fn;
 use std::mem::swap;
@@ -17,47 +18,48 @@ use std::ops::Range;
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::{BLOCK_ROWS, BitBlock, WORD_BITS, scalar, words_for};
 
-/// Words of one plane of one word of the rows.
+/// Lanes per word of a row, which is also the number of words per plane.
 const LANES: usize = 8;
 type Plane = [u64; LANES];
 
-/// For each of `n` coordinates the number of rows added whose bit is 1.
+/// For each of `n` coordinates, the number of added rows whose bit is 1.
 #[derive(Clone, Debug)]
 pub struct Tally {
     rows: u32,
-    /// What has been drained, or was added by the plain twin.
+    /// Counts that were drained from the planes or added by the scalar twin.
     counts: Vec<u32>,
-    /// Whether that is anything.
+    /// Whether `counts` includes any rows.
     is_drained: bool,
-    /// Blocks in the planes.
+    /// Blocks that the planes include.
     blocks: u32,
     /// The planes of 1, 2 and 4 of each word.
     low: Vec<[Plane; 3]>,
-    /// The planes of 8, 16, .., a level each.
+    /// The planes of 8, 16, .., one level each.
     levels: Vec<Level>,
-    /// The planes carried from one level to the next; room only.
+    /// Scratch space for the planes that one level carries to the next.
     carries: Vec<Plane>,
 }
 
-/// How the counts of the 64 coordinates of a word compare with a number: a bit each.
+/// Comparison of the counts of the 64 coordinates of a word with a number, one bit per coordinate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comparison {
-    /// Where the count is the number, or more.
+    /// Bits of the coordinates whose count is at least the number.
     pub at_least: u64,
-    /// Where the count is the number.
+    /// Bits of the coordinates whose count equals the number.
     pub equal: u64,
 }
 
-/// The planes of 2^(3 + level), one for each word.
+/// The planes of 2^(3 + level), one per word.
 #[derive(Clone, Debug)]
 struct Level {
     sums: Vec<Plane>,
-    /// Planes that wait for a partner: in use when bit `level` of the number of blocks is 1.
+    /// Planes that wait for a second plane of the same value. They are in use if bit `level` of the number of
+    /// blocks is 1.
     waiting: Vec<Plane>,
 }
 
 impl Tally {
-    /// The tally of no rows of `n` bits.
+    /// Creates the tally of no rows of `n` bits.
     pub fn new(n: usize) -> Self {
         Self::from_counts(0, vec![0; n])
     }
@@ -65,7 +67,7 @@ impl Tally {
     /// Resumes from the counts of `rows` rows.
     ///
     /// # Panics
-    /// When a count exceeds `rows`.
+    /// Panics if a count exceeds `rows`.
     pub fn from_counts(rows: u32, counts: Vec<u32>) -> Self {
         assert!(counts.iter().all(|&count| count <= rows));
         let words = words_for(counts.len());
@@ -80,21 +82,21 @@ impl Tally {
         }
     }
 
-    /// The number of coordinates.
+    /// Returns the number of coordinates.
     pub fn n(&self) -> usize {
         self.counts.len()
     }
 
-    /// How many rows have been added.
+    /// Returns the number of rows added.
     pub fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// Adds the rows of a block that stand in `rows`.
+    /// Adds the rows `rows` of a block.
     ///
     /// # Panics
-    /// When the rows have another number of words, the block does not hold all of `rows`, or
-    /// more than `u32::MAX` rows would have been added.
+    /// Panics if the number of words per row differs, `rows` extends past the last row of the block, or the
+    /// total would exceed `u32::MAX` rows.
     pub fn add(&mut self, block: BitBlock, rows: Range<usize>) {
         assert_eq!(block.words_per_row(), self.low.len(), "words a row");
         assert!(rows.end <= block.rows());
@@ -140,14 +142,13 @@ impl Tally {
         self.blocks += 1;
     }
 
-    /// The counts of the coordinates, in order. What has been added is drained into them.
+    /// Returns the counts of the coordinates in order. This call drains the planes into the counts.
     pub fn counts(&mut self) -> &[u32] {
         self.drain();
         &self.counts
     }
 
-    /// How the counts compare with `number`, the coordinates of one word after the other. The bits of
-    /// coordinates past the last are those of a count of 0.
+    /// Compares the counts with `number`, word by word. Coordinates past the last compare like a count of 0.
     pub fn compare(&mut self, number: u32) -> impl Iterator<Item = Comparison> {
         if self.is_drained {
             self.drain();
@@ -162,7 +163,7 @@ impl Tally {
         })
     }
 
-    /// Back to no rows.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         self.rows = 0;
         if self.is_drained {
@@ -219,8 +220,9 @@ struct Planes<'t> {
 }
 
 impl Planes<'_> {
-    /// Calls `take` with each digit of the 64 counts, of 1, 2, 4, .., a bit for each coordinate: what
-    /// was summed, and what waits to be, over all lanes. Returns how many digits there are.
+    /// Calls `take` with each digit of the 64 counts, from the lowest, and returns the number of digits. A
+    /// digit has one bit per coordinate. The counts are those of all lanes, with the summed and the waiting
+    /// planes.
     #[inline(always)]
     fn for_each_digit(self, mut take: impl FnMut(usize, u64)) -> usize {
         const NONE: Plane = [0; LANES];
@@ -243,7 +245,7 @@ impl Planes<'_> {
             );
             place += 1;
         }
-        // What the last of each of the four additions carried.
+        // Each of the four additions of the last digit left a carry.
         for _ in 0..carries.len() {
             take(place, add_lanes(&mut carries, &NONE, &NONE));
             place += 1;
@@ -252,10 +254,12 @@ impl Planes<'_> {
     }
 }
 
-/// One digit of a plane, of what waits, and of what the digit before carried. Half of the lanes are
-/// added to the other half, three times; the lanes are kept eight, since a part of what was just
-/// written is slow to read. A function that is always inlined, and not a closure: as one it was
-/// compiled without the instruction set of its caller.
+/// Computes one digit from a plane, the waiting plane and the carries of the previous digit. Three steps add
+/// one half of the lanes to the other half. All eight lanes are kept because reading a part of a vector that
+/// was just written is slow.
+///
+/// This is an `inline(always)` function because a closure was compiled without the instruction set of its
+/// caller.
 #[inline(always)]
 fn add_lanes(carries: &mut [Plane; 4], plane: &Plane, waiting: &Plane) -> u64 {
     let [last, four, two, one] = carries;
@@ -266,7 +270,7 @@ fn add_lanes(carries: &mut [Plane; 4], plane: &Plane, waiting: &Plane) -> u64 {
     sum[0]
 }
 
-/// The lanes from lane `BY` on, and then those before it.
+/// Rotates the lanes so that lane `BY` comes first.
 #[inline(always)]
 fn turned<const BY: usize>(plane: &Plane) -> Plane {
     let mut turned = [0; LANES];
@@ -276,7 +280,7 @@ fn turned<const BY: usize>(plane: &Plane) -> Plane {
     turned
 }
 
-/// The sum of three planes, the carry in the place of the third.
+/// Returns the sum of three planes and leaves the carry in the third.
 #[inline(always)]
 fn add_three_planes(a: &Plane, b: &Plane, c: &mut Plane) -> Plane {
     let mut sum = [0; LANES];
@@ -286,17 +290,17 @@ fn add_three_planes(a: &Plane, b: &Plane, c: &mut Plane) -> Plane {
     sum
 }
 
-/// More digits than there are: three, 32 levels, and what four additions carry.
+/// Upper bound of the number of digits: three low planes, 32 levels and four carries.
 const DIGITS_MAX: usize = 3 + 32 + 4;
 
-/// Sum and carry of three planes.
+/// Returns the sum and the carry of three words.
 #[inline(always)]
 fn add_three(a: u64, b: u64, c: u64) -> (u64, u64) {
     let differing = a ^ b;
     (differing ^ c, a & b | differing & c)
 }
 
-/// Adds eight rows a lane to the planes of 1, 2 and 4 and leaves the plane of 8.
+/// Adds eight rows per lane to the planes of 1, 2 and 4 and writes the plane of 8 to `carry`.
 #[inline(always)]
 fn add_column(column: &[u64; BLOCK_ROWS], low: &mut [Plane; 3], carry: &mut Plane) {
     let [mut ones, mut twos, mut fours] = *low;
@@ -340,7 +344,7 @@ multiversioned! {
 }
 
 multiversioned! {
-    /// Adds what waits and what is carried to the sums, and leaves what is carried on.
+    /// Adds the waiting and the carried planes to the sums, and leaves the new carries in `carries`.
     fn add_planes(sums: &mut [Plane], waiting: &[Plane], carries: &mut [Plane]) {
         let (sums, waiting) = (sums.as_flattened_mut(), waiting.as_flattened());
         for ((sum, &waiting), carry) in sums.iter_mut().zip(waiting).zip(carries.as_flattened_mut()) {
@@ -350,12 +354,12 @@ multiversioned! {
 }
 
 multiversioned! {
-    /// The 64 counts of one word.
+    /// Computes the 64 counts of one word.
     fn expand_digits(planes: Planes<'_>, counts: &mut [u32; WORD_BITS]) {
         let mut digits = [0; DIGITS_MAX];
         let used = planes.for_each_digit(|place, digit| digits[place] = digit);
-        // From the highest digit down, so that each step doubles what is there. Digits past the
-        // 32nd are zero, since no more than `u32::MAX` rows are in.
+        // The loop runs from the highest digit down, so each step doubles the counts so far. Digits past the
+        // 32nd are zero because the tally holds at most `u32::MAX` rows.
         let (low, high) = counts.split_at_mut(32);
         for &digit in digits[..used].iter().rev() {
             let (bits_low, bits_high) = (digit as u32, (digit >> 32) as u32);
@@ -368,11 +372,12 @@ multiversioned! {
 }
 
 multiversioned! {
-    /// How the 64 counts of one word compare with `number`.
+    /// Compares the 64 counts of one word with `number`.
     fn compare_digits(planes: Planes<'_>, number: u32) -> Comparison {
         let number = u64::from(number);
         let (mut at_least, mut equal) = (u64::MAX, u64::MAX);
-        // From the lowest digit up: a higher one decides, unless both have the same.
+        // The loop runs from the lowest digit up, because a higher digit decides unless both numbers have the
+        // same.
         let used = planes.for_each_digit(|place, digit| {
             let other = (number >> place & 1).wrapping_neg();
             at_least = digit & !other | !(digit ^ other) & at_least;

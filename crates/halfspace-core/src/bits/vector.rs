@@ -1,14 +1,15 @@
-//! A packed vector of bits.
+//! A packed vector of bits, and the arithmetic of its words.
 
-/// Bits in a machine word of the packed layout.
+/// Bits per machine word of the packed layout.
 pub const WORD_BITS: usize = 64;
 
-/// How many words hold `n` bits.
+/// Returns the number of words that hold `n` bits.
 pub const fn words_for(n: usize) -> usize {
     n.div_ceil(WORD_BITS)
 }
 
-/// The mask of the bits in use in the last word of `n` bits (all ones when `n` fills it).
+/// Returns the mask of the bits in use in the last word of `n` bits. The mask is all ones if `n` is a
+/// multiple of 64.
 pub const fn last_word_mask(n: usize) -> u64 {
     match n % WORD_BITS {
         0 => u64::MAX,
@@ -16,7 +17,7 @@ pub const fn last_word_mask(n: usize) -> u64 {
     }
 }
 
-/// `n` bits; coordinate `j` (from 0) is bit `j % 64` of word `j / 64`.
+/// A vector of `n` bits. Coordinate `j` (from 0) is bit `j % 64` of word `j / 64`.
 ///
 /// Invariant: the unused high bits of the last word are zero, so equal vectors have equal words.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +27,7 @@ pub struct BitVector {
 }
 
 impl BitVector {
-    /// `n` zero bits.
+    /// Creates a vector of `n` zero bits.
     pub fn zeros(n: usize) -> Self {
         Self {
             n,
@@ -34,10 +35,10 @@ impl BitVector {
         }
     }
 
-    /// Takes packed words; bits past `n` are cleared.
+    /// Takes packed words and clears the bits past `n`.
     ///
     /// # Panics
-    /// When `words` is not exactly the length that `n` bits need.
+    /// Panics if the length of `words` is not `words_for(n)`.
     pub fn from_words(n: usize, mut words: Vec<u64>) -> Self {
         assert_eq!(words.len(), words_for(n), "words for {n} bits");
         if let Some(last) = words.last_mut() {
@@ -46,10 +47,10 @@ impl BitVector {
         Self { n, words }
     }
 
-    /// Reads a string of `0` and `1`, the leftmost character being coordinate 1.
+    /// Parses a string of `0` and `1`. The leftmost character is the first coordinate.
     ///
     /// # Errors
-    /// The position (from 0) of the first byte that is neither.
+    /// Returns the position (from 0) of the first byte that is neither `0` nor `1`.
     pub fn from_bit_string(text: &[u8]) -> Result<Self, usize> {
         let mut words = vec![0; words_for(text.len())];
         super::pack_ascii(text, &mut words)?;
@@ -59,35 +60,35 @@ impl BitVector {
         })
     }
 
-    /// The string of `0` and `1` that [`Self::from_bit_string`] reads back.
+    /// Returns the string of `0` and `1` that [`Self::from_bit_string`] parses.
     pub fn to_bit_string(&self) -> String {
         (0..self.n)
             .map(|j| if self.get(j) { '1' } else { '0' })
             .collect()
     }
 
-    /// The number of coordinates.
+    /// Returns the number of coordinates.
     pub fn n(&self) -> usize {
         self.n
     }
 
-    /// The packed words, `words_for(n)` of them.
+    /// Returns the packed words, `words_for(n)` in number.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// The packed words, for a kernel that leaves the unused bits zero.
+    /// Returns the packed words for a kernel, which must leave the unused bits zero.
     pub(super) fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
     }
 
-    /// Coordinate `j`, from 0.
+    /// Returns coordinate `j`, from 0.
     pub fn get(&self, j: usize) -> bool {
         assert!(j < self.n);
         self.words[j / WORD_BITS] >> (j % WORD_BITS) & 1 == 1
     }
 
-    /// Writes coordinate `j`, from 0.
+    /// Sets coordinate `j`, from 0.
     pub fn set(&mut self, j: usize, bit: bool) {
         assert!(j < self.n);
         let mask = 1 << (j % WORD_BITS);
@@ -104,17 +105,17 @@ impl BitVector {
         self.words[j / WORD_BITS] ^= 1 << (j % WORD_BITS);
     }
 
-    /// Inverts the coordinates from `64 word` on whose bit of `mask` is 1.
+    /// Inverts the coordinates of word `word` whose bit of `mask` is 1.
     ///
     /// # Panics
-    /// When there is no such word, or no such coordinate.
+    /// Panics if there is no such word or no such coordinate.
     pub fn flip_masked(&mut self, word: usize, mask: u64) {
         let last = self.words.len() - 1;
         assert!(word < last || mask & !last_word_mask(self.n) == 0);
         self.words[word] ^= mask;
     }
 
-    /// The number of coordinates in which two vectors of one length differ.
+    /// Returns the number of coordinates in which two vectors of the same length differ.
     pub fn hamming_distance(&self, other: &Self) -> usize {
         assert_eq!(self.n, other.n);
         let differing = |(a, b): (&u64, &u64)| (a ^ b).count_ones() as usize;

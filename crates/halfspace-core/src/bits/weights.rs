@@ -1,14 +1,14 @@
-//! Integer weights under the bits of a row: sums over the selected ones, and updates.
+//! Integer weights selected by the bits of a row: sums of the selected weights, and updates.
 //!
-//! All arithmetic wraps at 64 bits; callers keep weights small enough that it never does.
+//! All arithmetic wraps at 64 bits. Callers keep the weights small enough that no sum wraps.
 
 use super::kernels::{Kernels, kernels, multiversioned};
 use super::{WORD_BITS, scalar, words_for};
 
-/// The sum of the weights whose bit in `row` is 1.
+/// Returns the sum of the weights whose bit in `row` is 1.
 ///
 /// # Panics
-/// When `row` has not the words of one bit a weight.
+/// Panics if the length of `row` does not fit one bit per weight.
 pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
     assert_eq!(row.len(), words_for(weights.len()), "words a row");
     match kernels() {
@@ -20,7 +20,7 @@ pub fn selected_sum(weights: &[i64], row: &[u64]) -> i64 {
 /// Adds `amount` to the weights whose bit in `row` is 1.
 ///
 /// # Panics
-/// When `row` has not the words of one bit a weight.
+/// Panics if the length of `row` does not fit one bit per weight.
 pub fn add_selected(weights: &mut [i64], row: &[u64], amount: i64) {
     assert_eq!(row.len(), words_for(weights.len()), "words a row");
     match kernels() {
@@ -29,10 +29,10 @@ pub fn add_selected(weights: &mut [i64], row: &[u64], amount: i64) {
     }
 }
 
-/// Adds `amount` to the weights whose bit in `row` is 1 and takes it from the others.
+/// Adds `amount` to the weights whose bit in `row` is 1 and subtracts `amount` from the others.
 ///
 /// # Panics
-/// When `row` has not the words of one bit a weight.
+/// Panics if the length of `row` does not fit one bit per weight.
 pub fn add_signed(weights: &mut [i64], row: &[u64], amount: i64) {
     assert_eq!(row.len(), words_for(weights.len()), "words a row");
     match kernels() {
@@ -68,16 +68,16 @@ multiversioned! {
     }
 }
 
-/// The same by loops that any instruction set can run; AVX-512, which treats eight weights in two
-/// instructions, uses them for the last few weights only.
+/// The same kernels as plain loops for every instruction set. The AVX-512 build uses these loops only for the
+/// last few weights, because AVX-512 processes eight weights in two instructions.
 ///
-/// Each weight is treated under a mask, selected or not. On dense rows that is three times faster
-/// than to find the set bits one by one. On AVX2, at one bit in six, it is up to twice slower; to
-/// choose by the number of bits in a word was tried, and gained nothing.
+/// Each weight is processed under a mask, whether selected or not. On dense rows the mask is three times
+/// faster than a search for the set bits. On AVX2 the mask is up to twice slower at one set bit in six.
+/// Choosing the method by the number of bits in a word was tried and gained nothing.
 pub(super) mod plain {
     use super::WORD_BITS;
 
-    /// All ones where bit `place` of `word` is 1, else 0.
+    /// Returns all ones if bit `place` of `word` is 1, else 0.
     #[inline(always)]
     fn selected(word: u64, place: usize) -> i64 {
         -((word >> place) & 1).cast_signed()
@@ -105,7 +105,7 @@ pub(super) mod plain {
 
     #[inline(always)]
     pub fn add_signed(weights: &mut [i64], row: &[u64], amount: i64) {
-        // Without a branch: -a where the bit is 0, and 2a - a where it is 1.
+        // Without a branch, the change is -a where the bit is 0 and 2a - a where the bit is 1.
         let twice = amount.wrapping_mul(2);
         for (weights, &word) in weights.chunks_mut(WORD_BITS).zip(row) {
             for (place, weight) in weights.iter_mut().enumerate() {

@@ -1,15 +1,16 @@
-//! Examples of one conjunction on which the kernel perceptron errs every time.
+//! A sequence of examples of one conjunction on which the kernel perceptron makes a mistake on every example.
 //!
-//! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for
-//! on-line learning algorithms" (2005), Theorem 4 and Lemma 6. The target is the conjunction of
-//! all n variables. The sequence is 0^n, negative; 1^n, positive; then a set S of negative
-//! examples, each of n/20 ones, any two of which have at most n/80 in common. Under the monotone
-//! kernel, example i of S is a mistake iff 2^(n/20) - 1 >= sum over j < i of 2^|x_i and x_j|. The
-//! theorem speaks of large n; here every sequence made is checked to do it, by its size:
-//! (|S| - 1) 2^floor(n/80) must not exceed 2^(n/20) - 1.
+//! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for on-line
+//! learning algorithms" (2005), Theorem 4 and Lemma 6. The target is the conjunction of all n variables. The
+//! sequence starts with the negative example 0^n and the positive example 1^n. A set S of negative examples
+//! follows. Each member of S has n/20 ones, and any two members have at most n/80 ones in common.
 //!
-//! S is found greedily: a random vector joins it unless it has too much in common with one that
-//! did before.
+//! Under the monotone kernel, example i of S is a mistake iff 2^(n/20) - 1 >= sum over j < i of 2^|x_i and
+//! x_j|. The theorem holds for large n. This module instead checks the size of every sequence: (|S| - 1)
+//! 2^floor(n/80) must not exceed 2^(n/20) - 1.
+//!
+//! A greedy search builds S. A random vector joins S unless it has too many ones in common with an earlier
+//! member.
 
 use rand::RngExt;
 
@@ -18,45 +19,46 @@ use crate::learners::data::{Data, Features, Labels};
 use crate::learners::random::{Generator, Purpose, Seed};
 use crate::learners::run::{Interrupt, Run};
 
-/// Bits of the largest sequence.
+/// Largest number of bits of a sequence.
 pub const BITS_MAX: u64 = 1 << 33;
 
-/// Random vectors tried, for each that is wanted.
+/// Random vectors to try per member of the set.
 const DRAWS_EACH: u64 = 100;
 
-/// Words compared between two looks at the stop flag.
+/// Words to compare between two polls of the stop flag.
 const WORDS_BETWEEN_LOOKS: usize = 1 << 20;
 
-/// Why there is no such sequence.
+/// Errors of [`build`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AdversaryError {
-    /// n does not divide into twentieths.
+    /// n is not a positive multiple of 20.
     #[error("n is {n}, but must be a positive multiple of 20")]
     WrongN { n: usize },
     /// The set is empty.
     #[error("size is 0, but the set has at least 1 member")]
     Empty,
-    /// The last examples of so large a set need not be mistakes.
+    /// The set is so large that the last examples may not be mistakes.
     #[error("a set of {size} is too large for n = {n}: at most {most} are sure to be mistakes")]
     TooMany { n: usize, size: u64, most: u64 },
-    /// The sequence would not fit in memory.
+    /// The sequence exceeds [`BITS_MAX`].
     #[error("{size} examples of {n} bits are more than {BITS_MAX} bits in all")]
     TooLarge { n: usize, size: u64 },
-    /// The search gave up.
+    /// The search ended without enough vectors.
     #[error(
         "of {size} vectors only {found} were found in {draws} draws: a smaller size, a larger \
              n or another seed may do"
     )]
     NotFound { size: u64, found: u64, draws: u64 },
-    /// Somebody asked for the end.
+    /// The stop flag was raised.
     #[error("the search was told to stop")]
     Interrupted(Interrupt),
 }
 
-/// The sequence for a set S of `size` examples of `n` bits: `size` + 2 labelled examples.
+/// Builds the sequence for a set S of `size` examples of `n` bits. The result has `size` + 2 labelled
+/// examples.
 ///
 /// # Errors
-/// Parameters that make no such sequence, a search without success, or `run`'s flag.
+/// Returns an error if no such sequence exists, the search fails, or the stop flag of `run` is raised.
 pub fn build(n: usize, size: u64, seed: u64, run: &Run) -> Result<Data, AdversaryError> {
     check(n, size)?;
     let mut random = Seed(seed).generator(Purpose::Examples);
@@ -75,10 +77,10 @@ pub fn build(n: usize, size: u64, seed: u64, run: &Run) -> Result<Data, Adversar
     ))
 }
 
-/// Whether there is such a sequence, as far as the numbers tell.
+/// Checks the parameters without a search.
 ///
 /// # Errors
-/// Parameters that make no such sequence.
+/// Returns an error if the parameters allow no such sequence.
 pub fn check(n: usize, size: u64) -> Result<(), AdversaryError> {
     if n == 0 || !n.is_multiple_of(20) {
         return Err(AdversaryError::WrongN { n });
@@ -86,7 +88,7 @@ pub fn check(n: usize, size: u64) -> Result<(), AdversaryError> {
     if size == 0 {
         return Err(AdversaryError::Empty);
     }
-    // (size - 1) 2^b <= 2^a - 1 is size <= 2^(a - b), as b <= a.
+    // (size - 1) 2^b <= 2^a - 1 is equivalent to size <= 2^(a - b), because b <= a.
     let most = 1_u64.checked_shl((n / 20 - n / 80) as u32);
     if let Some(most) = most.filter(|&most| size > most) {
         return Err(AdversaryError::TooMany { n, size, most });
@@ -97,7 +99,7 @@ pub fn check(n: usize, size: u64) -> Result<(), AdversaryError> {
     Ok(())
 }
 
-/// `size` vectors of n/20 ones, any two with at most n/80 in common.
+/// Finds `size` vectors of n/20 ones, any two with at most n/80 ones in common.
 fn find(
     n: usize,
     size: u64,
@@ -123,10 +125,11 @@ fn find(
     })
 }
 
-/// Draws n/20 of n places, any so many with the same probability.
+/// Draws a uniform subset of n/20 of the n places.
 fn draw(n: usize, vector: &mut [u64], random: &mut Generator) {
     vector.fill(0);
-    // R. W. Floyd's: of the places up to `last` one is drawn; if it is taken, `last` is not.
+    // R. W. Floyd's method: draw one of the places up to `last`. If this place is already taken, take `last`,
+    // which is still free.
     for last in n - n / 20..n {
         let place = random.random_range(0..=last as u64) as usize;
         let is_taken = vector[place / WORD_BITS] >> (place % WORD_BITS) & 1 == 1;
@@ -135,7 +138,7 @@ fn draw(n: usize, vector: &mut [u64], random: &mut Generator) {
     }
 }
 
-/// Whether no member of the set has more than `limit` ones in common with a vector.
+/// Returns whether every member of the set has at most `limit` ones in common with the vector.
 fn is_apart(
     set: &BitMatrix,
     vector: &[u64],
@@ -168,7 +171,7 @@ mod tests {
     use crate::learners::train::train;
     use serde_json::json;
 
-    /// The mistakes of the monotone kernel perceptron in one pass.
+    /// Returns the mistakes of the monotone kernel perceptron in one pass.
     fn mistakes(data: &Data) -> u64 {
         let entry = catalogue::find("kernel-perceptron").expect("a learner");
         let params = json!({"kernel": {"conjunctions": "monotone"}});
@@ -250,7 +253,7 @@ mod tests {
     #[test]
     fn a_search_ends() {
         let (mut random, run) = (Seed(1).generator(Purpose::Examples), Run::default());
-        // Sixty places hold no more than twenty triples that are apart.
+        // Sixty places have room for at most twenty disjoint triples.
         let found = find(60, 21, 5_000, &mut random, &run);
         let Err(AdversaryError::NotFound { size, found, draws }) = found else {
             panic!("{found:?}");

@@ -1,23 +1,23 @@
-//! A monotone CNF with exactly as many satisfying assignments as wanted.
+//! A monotone CNF with a given number of satisfying assignments.
 //!
-//! Lemma 8 of R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean
-//! kernels for on-line learning algorithms". With one more variable x, `x and F` has as many
-//! satisfying assignments as F, and `x or F` (x joined to each clause) has 2^l more, for F over l
-//! variables. So the binary digits of the number wanted, read from the lowest one that is 1, say
-//! how each further variable joins. At most one clause a variable comes of it.
+//! Lemma 8 of R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for
+//! on-line learning algorithms". Let F be a formula over l variables, and x a further variable. `x and F` has
+//! as many satisfying assignments as F. `x or F`, where x joins each clause, has 2^l more. The binary digits
+//! of the wanted number, from the lowest 1 upwards, therefore determine how each further variable joins. The
+//! formula has at most one clause per variable.
 
 use num_bigint::BigUint;
 
-/// The most variables.
+/// Largest number of variables.
 pub const VARIABLES_MAX: u32 = 1024;
 
-/// Why there is no such formula.
+/// Errors of [`build`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CnfError {
-    /// There must be a variable, and not too many.
+    /// The number of variables is not from 1 to [`VARIABLES_MAX`].
     #[error("{0} variables; there are from 1 to {VARIABLES_MAX}")]
     Variables(u32),
-    /// No monotone formula with a clause is satisfied by none or by all assignments.
+    /// The number of satisfying assignments is 0, or not below 2^variables.
     #[error(
         "a monotone CNF over {variables} variables with a clause is satisfied by at least 1 of the \
          2^{variables} assignments, and not by all: ask for 1 to 2^{variables} - 1"
@@ -25,12 +25,12 @@ pub enum CnfError {
     Satisfying { variables: u32 },
 }
 
-/// The clauses of a monotone CNF over `variables` that exactly `satisfying` of the 2^variables
-/// assignments satisfy. A clause lists its variables, from 1, ascending; there is at least one
-/// clause and at most one a variable.
+/// Builds the clauses of a monotone CNF over `variables` variables with exactly `satisfying` satisfying
+/// assignments among the 2^variables assignments. A clause lists its variables, numbered from 1, in ascending
+/// order. The formula has at least one clause and at most one per variable.
 ///
 /// # Errors
-/// When there is no such formula, or too many variables.
+/// Returns an error if no such formula exists or there are too many variables.
 pub fn build(variables: u32, satisfying: &BigUint) -> Result<Vec<Vec<u32>>, CnfError> {
     if !(1..=VARIABLES_MAX).contains(&variables) {
         return Err(CnfError::Variables(variables));
@@ -39,8 +39,7 @@ pub fn build(variables: u32, satisfying: &BigUint) -> Result<Vec<Vec<u32>>, CnfE
         Some(lowest) if satisfying.bits() <= u64::from(variables) => lowest as u32,
         _ => return Err(CnfError::Satisfying { variables }),
     };
-    // Over as many variables as the lowest 1 stands high, and one more, x1 alone is satisfied by
-    // the number that this 1 is worth.
+    // If the lowest 1 is digit d, the clause x1 over d + 1 variables has 2^d satisfying assignments.
     let mut clauses = vec![vec![1]];
     for variable in lowest + 2..=variables {
         if satisfying.bit(u64::from(variable - 1)) {

@@ -1,27 +1,29 @@
-//! Counting by training: a sequence of examples after which kernel Winnow's prediction on one
-//! further example says whether a monotone 2-CNF has at least K satisfying assignments.
+//! Counting by training: examples for kernel Winnow whose final prediction compares the number of satisfying
+//! assignments of a monotone 2-CNF with K.
 //!
-//! Theorem 7 of R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean
-//! kernels for on-line learning algorithms", section 4.2; alpha is a whole number here, and theta
-//! is 2^m, the default of the learner. Every example is a mistake.
+//! Theorem 7 of R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for
+//! on-line learning algorithms", section 4.2. Here alpha is an integer, and theta is 2^m, the default of the
+//! learner. Every example is a mistake.
 //!
-//! The m features are A (one a variable of the formula), B (U of them) and slack. The query has
-//! all of A and B and no slack, so what decides are the conjunctions of A, of B and of both.
-//! A conjunction of A stands for the assignment in which its variables are true.
+//! The m features are A (one per variable of the formula), B (U features) and slack. The query has all
+//! features of A and B and no slack. The conjunctions of A, of B and of both therefore decide the prediction.
+//! A conjunction of A represents the assignment in which its variables are true.
 //!
-//! 1. For each clause the conjunctions that have none of its variables are demoted V times: of A,
-//!    those that satisfy the formula keep weight 1, and the rest comes to less than 1/2.
-//! 2. All of A is promoted q times, so far that the sum is just below theta.
-//! 3. Demotions like those of stage 1, by a formula over B with exactly p satisfying assignments
-//!    ([`super::monotone_cnf`]), leave B a sum of p and less than 1/4.
-//! 4. All of B is promoted, so that B, and what A and B share, come to theta - alpha^q K and less
-//!    than half of alpha^q: the query reaches theta iff A's count is at least K.
+//! 1. For each clause, V demotions reduce the conjunctions without a variable of this clause. The
+//!    conjunctions of A that satisfy the formula keep weight 1. The others have a sum of less than 1/2.
+//! 2. All of A is promoted q times, until the sum is just below theta.
+//! 3. The same kind of demotions uses a formula over B with exactly p satisfying assignments
+//!    ([`super::monotone_cnf`]). The conjunctions of B then have a sum between p and p + 1/4.
+//! 4. All of B is promoted. The conjunctions of B alone and those shared by A and B then sum to at least
+//!    theta - alpha^q K, with an excess below half of alpha^q. The query reaches theta iff the count of A is
+//!    at least K.
 //!
-//! Slack makes Winnow err where it is to be demoted: three pairs of features, each promoted until
-//! its three conjunctions reach theta, so that one feature of each pair together reach it.
+//! A demotion needs a mistake on a negative example. Three pairs of slack features cause this mistake. Each
+//! pair is promoted until its three conjunctions reach theta together. One feature from each pair then
+//! suffices to reach theta.
 //!
-//! Where the paper is silent: logarithms without a base are binary, and each is the smallest whole
-//! number whose power suffices, found in integers.
+//! The paper leaves the base of some logarithms open. These logarithms are binary here. Every logarithm is
+//! rounded up to the smallest integer whose power suffices, computed in integers.
 
 use num_bigint::BigUint;
 
@@ -31,57 +33,57 @@ use crate::learners::run::{Interrupt, Run};
 
 use super::monotone_cnf;
 
-/// The most variables of a formula.
+/// Largest number of variables of a formula.
 pub const VARIABLES_MAX: u32 = 8;
 
-/// The largest alpha.
+/// Largest alpha.
 pub const ALPHA_MAX: u64 = 1 << 32;
 
-/// A question: has the formula at least so many satisfying assignments?
+/// A question: does the formula have at least `at_least` satisfying assignments?
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Variables of the formula.
+    /// Number of variables of the formula.
     pub variables: u32,
-    /// Its clauses, each of two variables, from 1, that need not differ.
+    /// Clauses of the formula. A clause has two variables, numbered from 1, which may be equal.
     pub clauses: Vec<[u32; 2]>,
-    /// How many satisfying assignments are asked for: K.
+    /// Number K of satisfying assignments to compare with.
     pub at_least: u64,
-    /// The factor of the Winnow that is to answer.
+    /// Promotion factor alpha of the kernel Winnow that answers the question.
     pub alpha: u64,
 }
 
-/// Why a question cannot be put.
+/// Errors of [`Plan::new`].
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuestionError {
-    /// The formula has too many variables, or none.
+    /// The formula has too many variables or none.
     #[error("{0} variables; there are from 1 to {VARIABLES_MAX}")]
     Variables(u32),
-    /// Without a clause there is nothing to demote.
+    /// The formula has no clause, so the construction has nothing to demote.
     #[error("the formula has no clause; it needs one")]
     NoClause,
-    /// A clause names no variable of the formula.
+    /// A clause names a variable that the formula does not have.
     #[error("clause {clause} (from 0) has the variable {variable}; there are 1 to {variables}")]
     Clause {
         clause: usize,
         variable: u32,
         variables: u32,
     },
-    /// There are from 1 to 2^variables assignments to ask for.
+    /// The number of assignments is not from 1 to 2^variables.
     #[error("at least {at_least} satisfying assignments; ask for 1 to {most}")]
     AtLeast { at_least: u64, most: u64 },
-    /// Alpha is out of its range.
+    /// Alpha is not from 2 to [`ALPHA_MAX`].
     #[error("alpha is {0}; it is a whole number from 2 to 4294967296")]
     Alpha(u64),
 }
 
-/// The numbers of the construction, as the paper names them.
+/// The numbers of the construction, named as in the paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Numbers {
     /// Features of B.
     pub u: u32,
-    /// Demotions a clause of the formula.
+    /// Demotions per clause of the formula.
     pub v: u32,
-    /// Demotions a clause of the formula over B.
+    /// Demotions per clause of the formula over B.
     pub w: u32,
     /// All features.
     pub m: u32,
@@ -91,25 +93,25 @@ pub struct Numbers {
     pub p: BigUint,
 }
 
-/// A question that has been put in numbers, not yet in examples.
+/// A checked question with the numbers of its construction, without examples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     question: Question,
     numbers: Numbers,
-    /// Promotions that bring a pair of slack features to theta.
+    /// Promotions that raise a pair of slack features to theta.
     slack_promotions: u32,
-    /// The clauses over B, whose variables count from 1.
+    /// The clauses over B. The variables of B count from 1.
     b_clauses: Vec<Vec<u32>>,
-    /// Promotions of B with the last slack feature but one, and with the last.
+    /// Promotions of B with the second-to-last slack feature and with the last.
     last_promotions: [u32; 2],
 }
 
-/// The question in examples.
+/// The examples of a question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counting {
-    /// The labelled examples, in order: each is a mistake of kernel Winnow.
+    /// The labelled examples in order. Each example is a mistake of kernel Winnow.
     pub data: Data,
-    /// The example whose prediction answers: +1 iff the formula has so many assignments.
+    /// The query. The prediction is +1 iff the formula has at least the requested number of assignments.
     pub query: BitVector,
 }
 
@@ -117,10 +119,10 @@ impl Plan {
     /// Checks a question and computes its numbers.
     ///
     /// # Errors
-    /// What is wrong with the question and what would be right.
+    /// Describes the wrong value of the question and the valid range.
     pub fn new(mut question: Question) -> Result<Self, QuestionError> {
         check(&question)?;
-        // A clause given twice is the same formula.
+        // A repeated clause does not change the formula.
         question
             .clauses
             .iter_mut()
@@ -135,14 +137,14 @@ impl Plan {
         let w = powers_to(alpha, &two_to(u + 2)) + 1;
         let m = n + u + 6 * v * n * n + 6 * u * w + 3;
         let q = powers_to(alpha, &two_to(m - n - 1)) - 1;
-        // What B is to come to, D, and the smallest p with p alpha^(q-c) >= D.
+        // The wanted sum D of B, and the smallest p with p alpha^(q-c) >= D.
         let shared = (two_to(n) - 1_u32) * (two_to(u) - 1_u32);
         let wanted = two_to(m) - shared - big(alpha).pow(q) * question.at_least;
         let unit = big(alpha).pow(q - quarter);
         let p = (wanted + &unit - 1_u32) / unit;
         let gap = powers_to(alpha, &two_to(u - n));
         Ok(Self {
-            // Three conjunctions a pair: alpha^t >= theta / 3.
+            // A pair has three conjunctions, so alpha^t >= theta / 3.
             slack_promotions: powers_to(alpha, &(two_to(m) / 3_u32 + 1_u32)),
             b_clauses: monotone_cnf::build(u, &p).expect("1 < p < 2^U - 2, as the paper shows"),
             numbers: Numbers { u, v, w, m, q, p },
@@ -151,17 +153,17 @@ impl Plan {
         })
     }
 
-    /// The numbers of the construction.
+    /// Returns the numbers of the construction.
     pub fn numbers(&self) -> &Numbers {
         &self.numbers
     }
 
-    /// The threshold for which the examples are made: 2^m.
+    /// Returns the threshold theta = 2^m of the kernel Winnow that the examples assume.
     pub fn theta(&self) -> BigUint {
         two_to(self.numbers.m)
     }
 
-    /// How many examples there will be.
+    /// Returns the number of examples.
     pub fn examples(&self) -> u64 {
         let Numbers { v, w, q, .. } = self.numbers;
         let demotions = u64::from(v) * self.question.clauses.len() as u64
@@ -170,25 +172,25 @@ impl Plan {
         demotions * (3 * u64::from(self.slack_promotions) + 1) + u64::from(q + first + last)
     }
 
-    /// The most features that are active in an example or the query. What trains on them needs a
-    /// `max_active` as large; it grows with alpha.
+    /// Returns the largest number of active features in an example or the query. Training needs a
+    /// `max_active` of at least this number, which grows with alpha.
     pub fn active(&self) -> u32 {
         let (n, u) = (self.question.variables, self.numbers.u);
         (n + u).max(u + 2).max(n + 3)
     }
 
-    /// About how many bytes the examples will take in memory.
+    /// Estimates the bytes of memory that the examples take.
     pub fn bytes(&self) -> u64 {
         let row_bytes = 8 * words_for(self.numbers.m as usize) as u64;
         let rows = self.examples().next_multiple_of(BLOCK_ROWS as u64);
-        // While they are made, the room of a growing vector.
+        // The factor 2 covers the spare capacity of a growing vector.
         2 * rows * row_bytes + rows / 8
     }
 
     /// Builds the examples.
     ///
     /// # Errors
-    /// When the run is told to stop meanwhile.
+    /// Returns an error if the stop flag of `run` is raised.
     pub fn build(&self, run: &Run) -> Result<Counting, Interrupt> {
         let Numbers { u, v, w, m, q, .. } = self.numbers;
         let n = self.question.variables;
@@ -260,7 +262,7 @@ fn two_to(power: u32) -> BigUint {
     BigUint::from(1_u32) << power
 }
 
-/// The smallest t with base^t >= x.
+/// Returns the smallest t with base^t >= x.
 fn powers_to(base: u64, x: &BigUint) -> u32 {
     let mut power = BigUint::from(1_u32);
     let mut t = 0;
@@ -271,13 +273,13 @@ fn powers_to(base: u64, x: &BigUint) -> u32 {
     t
 }
 
-/// Examples as they are appended.
+/// Examples in the order of training, with the slack features used so far.
 struct Sequence<'r> {
     run: &'r Run,
     m: usize,
     matrix: BitMatrix,
     labels: Vec<bool>,
-    /// The first slack feature that is not used yet.
+    /// The first unused slack feature.
     next_slack: u32,
     slack_promotions: u32,
 }
@@ -288,7 +290,7 @@ impl Sequence<'_> {
         self.next_slack - 1
     }
 
-    /// The same positive example `times` over.
+    /// Appends the same positive example `times` times.
     fn promote(
         &mut self,
         features: impl Iterator<Item = u32>,
@@ -297,7 +299,8 @@ impl Sequence<'_> {
         self.push(features, true, times)
     }
 
-    /// `times` over: slack is brought to theta, and then a negative example with it demotes.
+    /// Repeats `times` times: promotes slack features to theta, then appends a negative example that contains
+    /// them.
     fn demote(&mut self, features: &[u32], times: u32) -> Result<(), Interrupt> {
         for _ in 0..times {
             let mut firsts = [0; 3];
@@ -404,7 +407,7 @@ mod tests {
         answer
     }
 
-    /// Trains, sees that every example was a mistake, and asks.
+    /// Trains, checks that every example was a mistake, and predicts the query.
     fn answer(plan: &Plan) -> bool {
         let counting = plan.build(&Run::default()).expect("nobody stops it");
         assert_eq!(counting.data.examples() as u64, plan.examples());
@@ -440,7 +443,7 @@ mod tests {
         assert_eq!(three.examples(), 52_860);
     }
 
-    /// Every monotone 2-CNF over two variables, against enumeration.
+    /// Compares every monotone 2-CNF over two variables with an enumeration.
     #[test]
     fn kernel_winnow_counts_the_assignments_of_every_formula_over_two_variables() {
         let all = [[1, 1], [1, 2], [2, 2]];
@@ -465,7 +468,7 @@ mod tests {
 
     #[test]
     fn it_counts_over_three_variables() {
-        // y1 or y2, and y3: three of eight assignments.
+        // Three of the eight assignments satisfy y1 or y2, and y3.
         let clauses = [[1, 2], [3, 3]];
         assert!(answer(&plan(3, &clauses, 3, 2)));
         assert!(!answer(&plan(3, &clauses, 4, 2)));
@@ -499,7 +502,7 @@ mod tests {
                 .map(|at| matrix.row(at))
                 .chain([counting.query]);
             let most = rows.map(|row| row.hamming_distance(&zeros)).max();
-            // A formula over B whose clauses are all long has fewer.
+            // A formula over B with only long clauses has fewer active features.
             let told = plan.active() as usize;
             assert!(
                 most <= Some(told) && most >= Some(told - 1),

@@ -1,15 +1,16 @@
-//! An allocator that counts.
+//! An allocator that counts the allocated bytes per process and per thread.
 //!
-//! Counting costs an addition to a counter of the thread and one to a counter that few threads share.
+//! Counting adds to one counter of the thread and to one counter
+//! that a few threads share.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 
-/// Counters of all threads together; each thread adds to one of them.
+/// Number of counters for the whole process. Each thread adds to one of them.
 const SHARDS: usize = 16;
 
-/// On a cache line of its own.
+/// A counter on a cache line of its own.
 #[repr(align(64))]
 struct Shard(AtomicI64);
 
@@ -17,7 +18,8 @@ static LIVE: [Shard; SHARDS] = [const { Shard(AtomicI64::new(0)) }; SHARDS];
 
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// The bytes that one thread has allocated and not freed. Negative where a thread frees blocks of others.
+/// The bytes that one thread has allocated and not freed. The number is negative if the thread frees blocks
+/// of other threads.
 struct Thread {
     live: Cell<i64>,
     peak: Cell<i64>,
@@ -26,7 +28,7 @@ struct Thread {
 }
 
 thread_local! {
-    // Neither lazy nor dropped, so that the allocator may use it at any time.
+    // A constant without a destructor, so that the allocator can use it at any time.
     static THREAD: Thread = const {
         Thread {
             live: Cell::new(0),
@@ -41,36 +43,36 @@ thread_local! {
 #[derive(Debug)]
 pub struct Counted<A>(pub A);
 
-// SAFETY: every call goes to the other allocator unchanged, and the counters allocate nothing.
+// SAFETY: every call goes to the other allocator unchanged, and the counters allocate no memory.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Counted<A> {
-    // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+    // SAFETY: the caller observes the contract of `GlobalAlloc`.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
         let pointer = unsafe { self.0.alloc(layout) };
         grown(pointer, layout.size())
     }
 
-    // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+    // SAFETY: the caller observes the contract of `GlobalAlloc`.
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         // SAFETY: as above.
         let pointer = unsafe { self.0.alloc_zeroed(layout) };
         grown(pointer, layout.size())
     }
 
-    // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+    // SAFETY: the caller observes the contract of `GlobalAlloc`.
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         // SAFETY: as above.
         unsafe { self.0.dealloc(pointer, layout) };
         count(-signed(layout.size()));
     }
 
-    // SAFETY: the caller keeps to the contract of `GlobalAlloc`.
+    // SAFETY: the caller observes the contract of `GlobalAlloc`.
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         // SAFETY: as above.
         let moved = unsafe { self.0.realloc(pointer, layout, size) };
         let grown = grown(moved, size);
         if !grown.is_null() {
-            // After the new size: while a block is moved, both are there.
+            // The old size is subtracted last because both blocks exist during the move.
             count(-signed(layout.size()));
         }
         grown
@@ -84,7 +86,7 @@ fn grown(pointer: *mut u8, size: usize) -> *mut u8 {
     pointer
 }
 
-/// A layout is at most `isize::MAX`.
+/// Converts a size. A layout has at most `isize::MAX` bytes, so the value fits.
 fn signed(size: usize) -> i64 {
     size as i64
 }
@@ -106,7 +108,7 @@ fn count(change: i64) {
     });
 }
 
-/// Frees a block of another thread, and does not count the block as freed by this thread.
+/// Runs `free`, which frees a block of another thread. Only the counter of the process records the change.
 pub fn foreign<T>(free: impl FnOnce() -> T) -> T {
     let was = THREAD.with(|thread| thread.is_foreign.replace(true));
     let freed = free();
@@ -114,7 +116,7 @@ pub fn foreign<T>(free: impl FnOnce() -> T) -> T {
     freed
 }
 
-/// Bytes that the process has allocated and not freed.
+/// Returns the bytes that the process has allocated and not freed.
 pub fn live_bytes() -> u64 {
     let live: i64 = LIVE
         .iter()
@@ -123,17 +125,17 @@ pub fn live_bytes() -> u64 {
     u64::try_from(live).unwrap_or(0)
 }
 
-/// Bytes that this thread has allocated and not freed.
+/// Returns the bytes that this thread has allocated and not freed.
 pub(super) fn thread_live() -> i64 {
     THREAD.with(|thread| thread.live.get())
 }
 
-/// The most of [`thread_live`] since [`reset_peak`].
+/// Returns the maximum of [`thread_live`] since [`reset_peak`].
 pub(super) fn thread_peak() -> i64 {
     THREAD.with(|thread| thread.peak.get())
 }
 
-/// Begins to look for a peak.
+/// Resets the peak of this thread to its current bytes.
 pub(super) fn reset_peak() {
     THREAD.with(|thread| thread.peak.set(thread.live.get()));
 }

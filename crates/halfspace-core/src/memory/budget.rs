@@ -1,4 +1,6 @@
-//! The budget of a process, and the grants that work takes from it.
+//! The memory budget of a process, and the grants that work takes from the budget.
+//!
+//! An eighth of the budget serves only small grants, so large work never takes the memory of small work.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,19 +8,19 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::allocator::{reset_peak, thread_live, thread_peak};
 
-/// A grant of at most this comes from the part of the budget that is kept for small work, an eighth.
+/// Largest grant in bytes that comes from the eighth of the budget for small work.
 pub const SMALL_BYTES_MAX: u64 = 1 << 20;
 
-/// A grant that is too small grows by an eighth of itself at least, and by this at least.
+/// Smallest step in bytes by which a grant grows. A grant also grows by at least an eighth of its size.
 const STEP_BYTES: u64 = 256 << 10;
 
-/// The memory for the work of a process. A clone is the same budget.
+/// The memory for the work of a process. Clones share the same budget.
 #[derive(Clone, Debug)]
 pub struct Budget(Arc<Pools>);
 
 #[derive(Debug)]
 struct Pools {
-    /// Bytes of the two parts.
+    /// Bytes of the parts for small and for large grants.
     small: u64,
     large: u64,
     taken: Mutex<Taken>,
@@ -30,27 +32,28 @@ struct Taken {
     large: u64,
 }
 
-/// There is no room in the budget.
+/// The budget has too little free memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{asked} bytes of memory are needed, {free} of the {max} bytes for work are free")]
 pub struct NoMemory {
-    /// Bytes that the work needs in all.
+    /// Total bytes that the work needs.
     pub asked: u64,
-    /// Bytes that are free.
+    /// Free bytes.
     pub free: u64,
-    /// Bytes that one piece of work may have.
+    /// Largest number of bytes for one piece of work.
     pub max: u64,
 }
 
 impl NoMemory {
-    /// Whether there is no room even while nothing else runs.
+    /// Returns whether the work needs more memory than the budget can give to one piece of work, so a retry
+    /// cannot succeed.
     pub fn is_final(&self) -> bool {
         self.asked > self.max
     }
 }
 
 impl Budget {
-    /// So many bytes for work.
+    /// Creates a budget of `bytes` bytes.
     pub fn new(bytes: u64) -> Self {
         let small = bytes / 8;
         Self(Arc::new(Pools {
@@ -60,33 +63,33 @@ impl Budget {
         }))
     }
 
-    /// More than there is.
+    /// Creates a budget beyond the memory of any machine.
     pub fn unlimited() -> Self {
         Self::new(1 << 62)
     }
 
-    /// The most that one piece of work may take.
+    /// Returns the largest grant in bytes.
     pub fn bytes_max(&self) -> u64 {
         self.0.large
     }
 
-    /// The most that can be taken now.
+    /// Returns the largest number of bytes that a new grant can have now.
     pub fn available(&self) -> u64 {
         let taken = *self.0.taken();
         let small = (self.0.small - taken.small).min(SMALL_BYTES_MAX);
         (self.0.large - taken.large).max(small)
     }
 
-    /// Bytes that are taken.
+    /// Returns the bytes of all grants.
     pub fn taken(&self) -> u64 {
         let taken = *self.0.taken();
         taken.small + taken.large
     }
 
-    /// Takes memory for one piece of work.
+    /// Takes a grant of `bytes` bytes.
     ///
     /// # Errors
-    /// When there is no room.
+    /// Returns an error if the budget has too little free memory.
     pub fn try_take(&self, bytes: u64) -> Result<Grant, NoMemory> {
         let grant = Grant(Arc::new(Account {
             budget: self.clone(),
@@ -104,7 +107,7 @@ impl Pools {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Replaces one grant by another.
+    /// Replaces a grant of `from` bytes by one of `to` bytes.
     fn exchange(&self, from: u64, to: u64) -> Result<(), NoMemory> {
         let mut taken = self.taken();
         let mut after = *taken;
@@ -132,7 +135,8 @@ impl Taken {
     }
 }
 
-/// Memory that a piece of work has taken. A clone is the same grant, which goes back with the last one.
+/// Memory that a piece of work has taken. Clones share the same grant, and the last clone returns the memory
+/// to the budget when it is dropped.
 #[derive(Clone, Debug)]
 pub struct Grant(Arc<Account>);
 
@@ -152,32 +156,32 @@ impl Account {
 
 impl Drop for Account {
     fn drop(&mut self) {
-        // Less is always to be had.
+        // A smaller grant of 0 bytes always succeeds.
         let _ = self.budget.0.exchange(*self.bytes.get_mut(), 0);
     }
 }
 
 impl Grant {
-    /// Bytes taken.
+    /// Returns the bytes of the grant.
     pub fn bytes(&self) -> u64 {
         self.0.bytes.load(Ordering::Relaxed)
     }
 
-    /// The most that the work has allocated inside [`Self::within`].
+    /// Returns the peak of the bytes that the work allocated inside [`Self::within`].
     pub fn peak(&self) -> u64 {
         self.0.peak.load(Ordering::Relaxed)
     }
 
-    /// The last refusal of [`check`] or [`need`] inside [`Self::within`], for work that hears of the refusal
-    /// by its stop flag.
+    /// Returns the last refusal of [`check`] or [`need`] inside [`Self::within`]. Work that ends because of its
+    /// stop flag finds the reason here.
     pub fn refused(&self) -> Option<NoMemory> {
         *self.0.refused()
     }
 
-    /// Takes more, where this is less than `bytes`.
+    /// Grows the grant to `bytes` bytes if it is smaller.
     ///
     /// # Errors
-    /// When there is no room; then the grant stays as it is.
+    /// Returns an error if the budget has too little free memory. The grant then keeps its size.
     pub fn grow_to(&self, bytes: u64) -> Result<(), NoMemory> {
         let held = self.bytes();
         if bytes > held {
@@ -187,8 +191,8 @@ impl Grant {
         Ok(())
     }
 
-    /// Returns what is more than `bytes`. A small grant returns to the part for small work only where
-    /// there is room.
+    /// Shrinks the grant to `bytes` bytes if it is larger. A grant keeps its size if it would become small
+    /// while the part for small grants is full.
     pub fn shrink_to(&self, bytes: u64) {
         let held = self.bytes();
         if bytes < held && self.0.budget.0.exchange(held, bytes).is_ok() {
@@ -196,8 +200,7 @@ impl Grant {
         }
     }
 
-    /// Does work on this thread that allocates within the grant. In it [`check`] and [`need`] let the
-    /// grant grow.
+    /// Runs work on this thread under the grant. [`check`] and [`need`] grow this grant meanwhile.
     pub fn within<T>(&self, work: impl FnOnce() -> T) -> T {
         self.within_since(thread_live(), work)
     }
@@ -213,7 +216,8 @@ impl Grant {
         done
     }
 
-    /// As [`Self::within`]; afterwards the grant is what the work has left allocated.
+    /// Runs work as [`Self::within`] does, and then shrinks the grant to the bytes that the work has left
+    /// allocated.
     pub fn settled<T>(&self, work: impl FnOnce() -> T) -> T {
         self.settled_upon(0, work)
     }
@@ -238,11 +242,11 @@ fn signed(bytes: u64) -> i64 {
 }
 
 thread_local! {
-    /// The grant of the work on this thread, and what the thread had allocated when the work began.
+    /// The grant of the work on this thread, and the allocated bytes of the thread when the work began.
     static CURRENT: RefCell<Option<(Grant, i64)>> = const { RefCell::new(None) };
 }
 
-/// Brings back the work around this one, also when this one panics.
+/// Restores the grant of the enclosing work, even after a panic.
 struct Restored {
     outer: Option<Option<(Grant, i64)>>,
 }
@@ -254,19 +258,19 @@ impl Drop for Restored {
     }
 }
 
-/// Compares what the work on this thread has allocated with its grant, which grows where it is less.
+/// Compares the allocated bytes of the work on this thread with its grant. A grant that is too small grows.
 ///
 /// # Errors
-/// When there is no room for more.
+/// Returns an error if the budget has too little free memory.
 pub fn check() -> Result<(), NoMemory> {
     need(0)
 }
 
-/// Has the grant of the work on this thread grow where the work is about to allocate so many bytes more.
-/// Work without a grant is not limited.
+/// Grows the grant of the work on this thread if `bytes` more bytes would exceed it. Work without a grant has
+/// no limit.
 ///
 /// # Errors
-/// When there is no room for more.
+/// Returns an error if the budget has too little free memory.
 pub fn need(bytes: u64) -> Result<(), NoMemory> {
     CURRENT.with_borrow(|current| {
         let Some((grant, begun)) = current else {

@@ -1,11 +1,11 @@
-//! The two sides of the alternative, checked exactly: a separator, or multipliers that exclude
-//! every separator.
+//! Exact checks of the two alternatives: a separator, or multipliers that exclude every separator.
 //!
-//! P. Gordan, "Ueber die Auflösung linearer Gleichungen mit reellen Coefficienten" (1873): either
-//! some w has a_i.w > 0 for all i, or some lambda >= 0, not all 0, has sum lambda_i a_i = 0.
-//! T. S. Motzkin, "Beiträge zur Theorie der linearen Ungleichungen" (1936): either some w has
-//! a_i.w >= 0 on the positive and a_i.w > 0 on the negative examples, or there is such a lambda
-//! with a positive multiplier on a negative example.
+//! P. Gordan, "Ueber die Auflösung linearer Gleichungen mit reellen Coefficienten" (1873): either some w has
+//! a_i.w > 0 for all i, or some lambda >= 0 other than 0 has sum lambda_i a_i = 0.
+//!
+//! T. S. Motzkin, "Beiträge zur Theorie der linearen Ungleichungen" (1936): either some w has a_i.w >= 0 on
+//! the positive and a_i.w > 0 on the negative examples, or such a lambda exists with a positive multiplier on
+//! a negative example.
 
 use num_bigint::{BigInt, Sign};
 use num_traits::{One, Zero};
@@ -14,17 +14,18 @@ use crate::learners::run::{Interrupt, Run};
 
 use super::examples::{SignedExamples, look};
 
-/// What "on its side" means.
+/// Convention for the score of a correctly classified example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Convention {
     /// y (w.x + b) > 0 for every example.
     Strict,
-    /// The service's own, sgn(0) = +1: w.x + b >= 0 for positive examples, < 0 for negative ones.
+    /// The convention of the service, sgn(0) = +1: w.x + b >= 0 for positive examples and < 0 for negative
+    /// ones.
     Service,
 }
 
 impl Convention {
-    /// The name in requests and answers.
+    /// Returns the name in requests and responses.
     pub fn name(self) -> &'static str {
         match self {
             Self::Strict => "strict",
@@ -32,7 +33,7 @@ impl Convention {
         }
     }
 
-    /// The name of the certificate that no separator exists.
+    /// Returns the name of the certificate that no separator exists.
     pub fn alternative(self) -> &'static str {
         match self {
             Self::Strict => "gordan",
@@ -40,13 +41,13 @@ impl Convention {
         }
     }
 
-    /// Whether a.w = 0 is wrong on an example: then a multiplier on it alone excludes a separator
-    /// when the sum of all is 0.
+    /// Returns whether a.w = 0 is wrong on an example. Multipliers with sum 0 exclude every separator only if
+    /// one of them belongs to such an example.
     pub fn is_strict_on(self, is_negative: bool) -> bool {
         self == Self::Strict || is_negative
     }
 
-    /// Whether the product a.w of an example has the right sign.
+    /// Returns whether the product a.w of an example has the right sign.
     pub fn is_right(self, product: &BigInt, is_negative: bool) -> bool {
         match product.sign() {
             Sign::Plus => true,
@@ -56,20 +57,20 @@ impl Convention {
     }
 }
 
-/// A positive whole multiplier of one example.
+/// A positive integer multiplier of one example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Multiplier {
-    /// The index of the example, from 0.
+    /// Index of the example, from 0.
     pub example: usize,
-    /// Its multiplier, above 0.
+    /// The multiplier, above 0.
     pub weight: BigInt,
 }
 
-/// The examples of least product a.w among those that `counts`, at most `most` of them, least
-/// first.
+/// Returns the examples with the least products a.w, in ascending order and at most `most` of them. Only
+/// examples that pass the filter `counts` take part.
 ///
 /// # Errors
-/// The interrupt that cut it short.
+/// Returns the interrupt if the run stops.
 pub fn least_products(
     examples: &SignedExamples<'_>,
     weights: &[BigInt],
@@ -92,11 +93,11 @@ pub fn least_products(
     Ok(kept)
 }
 
-/// The examples that `weights` get wrong, at most `most` of them, the worst first. None at all:
-/// the weights are a separator.
+/// Returns the examples that `weights` misclassify, the worst first and at most `most` of them. The weights
+/// are a separator if the result is empty.
 ///
 /// # Errors
-/// The interrupt that cut it short.
+/// Returns the interrupt if the run stops.
 pub fn wrong_examples(
     examples: &SignedExamples<'_>,
     weights: &[BigInt],
@@ -109,10 +110,10 @@ pub fn wrong_examples(
     Ok(wrong.into_iter().map(|(_, index)| index).collect())
 }
 
-/// Whether multipliers exclude every separator, by the sum itself.
+/// Computes the sum of the multiplied examples and returns whether it excludes every separator.
 ///
 /// # Errors
-/// The interrupt that cut it short.
+/// Returns the interrupt if the run stops.
 pub fn exclude_separators(
     examples: &SignedExamples<'_>,
     multipliers: &[Multiplier],
@@ -133,7 +134,7 @@ pub fn exclude_separators(
     Ok(has_strict && sum.iter().all(Zero::is_zero))
 }
 
-/// Multipliers of 1 on the examples given.
+/// Returns multipliers of 1 for the given examples.
 pub fn units(examples: impl IntoIterator<Item = usize>) -> Vec<Multiplier> {
     let unit = |example| Multiplier {
         example,

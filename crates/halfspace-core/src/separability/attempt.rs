@@ -1,9 +1,9 @@
-//! The cheap attempt: a perceptron that also learns from products of 0 where they are wrong.
+//! The first and cheapest attempt: a bounded perceptron run that also updates on products of 0 where the
+//! convention makes them mistakes.
 //!
-//! It may end clean, and then has found a separator. It may come back, after a pass, to weights
-//! that it had before: then the updates between the two add up to 0, and their counts are
-//! multipliers. Either is a proposal, to be checked by the caller. If neither happens, it still
-//! says which examples are hard.
+//! A pass without mistakes yields a separator. If the weights after a pass equal earlier weights, the updates
+//! in between sum to 0, and their counts are multipliers. The caller must check both kinds of result. Without
+//! either result, the attempt reports the examples with the most updates.
 
 use num_bigint::BigInt;
 
@@ -16,20 +16,20 @@ use crate::learners::source::{Presentation, Presented, Stream};
 use super::alternative::{Convention, Multiplier};
 use super::examples::{SignedExamples, look, whole, whole_shift};
 
-/// How an attempt ended.
+/// Result of an attempt.
 pub enum Ending {
-    /// A pass without a mistake: these weights, the bias last.
+    /// The weights of a pass without mistakes, the bias last.
     Clean(Vec<BigInt>),
-    /// The same weights twice: the counts of the updates in between.
+    /// The counts of the updates between two passes with the same weights.
     Cycle(Vec<Multiplier>),
-    /// Neither: the examples that were updated on, those with most updates first.
+    /// The examples with updates, the most frequent first.
     Unfinished(Vec<usize>),
 }
 
-/// Runs up to `passes_max` passes in the data's own order, from w = 0.
+/// Runs up to `passes_max` passes in the order of the data, from w = 0.
 ///
 /// # Errors
-/// The interrupt that cut it short.
+/// Returns the interrupt if the run stops.
 pub fn attempt(
     examples: &SignedExamples<'_>,
     convention: Convention,
@@ -40,7 +40,7 @@ pub fn attempt(
     let mut weights = first_weights(examples);
     let mut scratch = weights.scratch();
     let mut stream = Presented::new(data, Presentation::Labelled);
-    // Brent's way to find a cycle: what was is kept at the passes 1, 2, 4, 8 ...
+    // Brent's cycle detection keeps the weights of passes 1, 2, 4, 8, ...
     let mut kept = weights.clone();
     let mut updates_since = vec![0_u32; examples.count()];
     for pass in 1..=passes_max {
@@ -108,7 +108,7 @@ fn is_right(
     }
 }
 
-/// Integer weights as they are; real ones times the power of two that makes them whole.
+/// Returns integer weights unchanged, and real weights times the power of two that makes them integers.
 fn whole_weights(weights: &LinearWeights) -> Vec<BigInt> {
     match weights {
         LinearWeights::Integer(weights) => {

@@ -1,9 +1,9 @@
-//! Examples that no hyperplane can get right: a pair with the same features and both labels, and,
-//! without a bias, an example whose features are all 0.
+//! Search for examples that contradict every hyperplane.
 //!
-//! Found exactly: rows are sorted by a hash, and rows of one hash are compared. A sweep holds the
-//! hashes of at most 2^22 rows; larger samples take several sweeps over as many parts of the
-//! hashes.
+//! Such examples are a pair with the same features and both labels. Without a bias, a single example whose
+//! features are all 0 can also contradict every hyperplane. The search is exact: rows are sorted by a hash,
+//! and rows with the same hash are compared. One sweep holds the hashes of about 2^22 rows. Larger samples
+//! take several sweeps, each over one part of the hashes.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -15,13 +15,14 @@ use crate::learners::run::{Interrupt, Run};
 use super::alternative::{Convention, Multiplier, units};
 use super::examples::{SignedExamples, look};
 
-/// Hashes held at once, give or take the unevenness of hashing: 64 MiB.
+/// Hashes held at once, about 64 MiB. Uneven hashing can exceed this number slightly.
 const HASHES_MAX: usize = 1 << 22;
 
-/// Multipliers that exclude every separator by one example or two; none when there are no such.
+/// Returns multipliers on one or two examples that exclude every separator, or `None` if there are no such
+/// examples.
 ///
 /// # Errors
-/// The interrupt that cut it short.
+/// Returns the interrupt if the run stops.
 pub fn contradiction(
     examples: &SignedExamples<'_>,
     convention: Convention,
@@ -60,7 +61,7 @@ fn contradiction_in_parts(
     Ok(None)
 }
 
-/// The first example with a = 0 that would need a.w > 0.
+/// Returns the first example with a = 0 on which the convention requires a.w > 0.
 fn strict_zero(
     examples: &SignedExamples<'_>,
     convention: Convention,
@@ -85,7 +86,7 @@ fn strict_zero(
     Ok(None)
 }
 
-/// A positive and a negative example among `rows` that have the same features.
+/// Returns a positive and a negative example among `rows` with the same features.
 fn opposite_pair(
     examples: &SignedExamples<'_>,
     mut rows: Vec<usize>,
@@ -114,12 +115,12 @@ fn are_equal(examples: &SignedExamples<'_>, one: usize, other: usize) -> bool {
 }
 
 fn hash(examples: &SignedExamples<'_>, index: usize) -> u64 {
-    // Its keys are fixed, so that the same data give the same pair.
+    // The keys of this hasher are fixed, so the same data yield the same pair.
     let mut hasher = DefaultHasher::new();
     match examples.data().features() {
         Features::Boolean(matrix) => matrix.row(index).words().hash(&mut hasher),
         Features::Real(matrix) => {
-            // -0 equals 0, and becomes it here.
+            // Adding 0 turns -0 into 0, because the two are equal.
             let bits = matrix
                 .row(index)
                 .iter()
@@ -136,7 +137,7 @@ mod tests {
     use crate::bits::{BitMatrix, BitVector};
     use crate::learners::data::{Data, Labels};
 
-    /// Twelve distinct rows twice over; the second copy of `opposite` has the other label.
+    /// Returns two copies of twelve distinct rows. The second copy of row `opposite` has the opposite label.
     fn copies(opposite: Option<usize>) -> Data {
         let (mut matrix, mut labels) = (BitMatrix::new(5), BitVector::zeros(24));
         for index in 0..24 {

@@ -1,13 +1,15 @@
-//! The point of a sample's hull nearest to 0, in whole numbers: the margin where f64 does not
-//! reach it.
+//! Exact nearest point to 0 in the convex hull of a sample, in integers. This point gives the maximum margin
+//! if f64 is not precise enough.
 //!
-//! P. Wolfe, "Finding the nearest point in a polytope" (1976). The hull of the vectors a_i has the
-//! hyperplane of largest margin, bias in the norm, for its nearest point; where the bias is not in
-//! the norm, it is the hull of the differences of a positive and a negative example, which forget
-//! the bias. The method keeps a few vertices and the nearest point of the flat through them; the
-//! vertex lowest in the direction of that point enters, and those leave that the next nearest
-//! point would need a negative weight for. In exact arithmetic the distance falls with every
-//! vertex that enters, the vertices kept are affinely independent, and so it ends.
+//! P. Wolfe, "Finding the nearest point in a polytope" (1976). If the norm includes the bias, the nearest
+//! point of the hull of the vectors a_i is the hyperplane of largest margin. If the norm excludes the bias,
+//! the vertices of the hull are the differences between a positive and a negative example. The bias cancels
+//! in these differences.
+//!
+//! The method keeps a few vertices and the nearest point of the flat through them. The lowest vertex in the
+//! direction of this point enters. Vertices leave if the next nearest point would give them a negative
+//! weight. In exact arithmetic the distance decreases with every vertex that enters, and the kept vertices
+//! are affinely independent. The method therefore terminates.
 
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
@@ -18,35 +20,36 @@ use super::examples::{SignedExamples, look};
 use super::proved_margin::Norm;
 use super::rounding::reduce;
 
-/// Products of machine words in systems of equations, roughly, after which no vertex enters: seconds.
+/// Approximate limit on word products in the systems of equations. After this limit, which takes seconds, no
+/// vertex enters.
 const WORK_MAX: u64 = 1 << 29;
 
-/// Vertices that enter, at most.
+/// Largest number of vertices that enter.
 const ENTRIES_MAX: usize = 2000;
 
-/// Coordinates of which vertices enter: numbers grow with every one.
+/// Largest number of coordinates for which vertices enter. The integers grow with every coordinate.
 const COORDINATES_MAX: usize = 64;
 
-/// A point is near enough when no vertex is lower than it by one part in 2 to this.
+/// A point is near enough if no vertex is lower than the point by more than a fraction 2^-33.
 const NEAR_ENOUGH_BITS: u32 = 33;
 
-/// A point of the hull, in units of 2 to minus the shift of the examples.
+/// A point of the hull, in units of 2^-shift of the examples.
 pub struct HullPoint {
     /// The point times `total`.
     pub point: Vec<BigInt>,
-    /// Above 0.
+    /// Positive common denominator of the point.
     pub total: BigInt,
-    /// The point itself, or the separator where that is not one yet.
+    /// The point itself if it separates the sample, else the given separator.
     pub direction: Vec<BigInt>,
     /// The least inner product of `direction` with a vertex, above 0.
     pub least_product: BigInt,
 }
 
-/// The point of the hull nearest to 0, or near it when the method was cut short, for a sample that
-/// `separator` separates.
+/// Returns the point of the hull nearest to 0 for a sample that `separator` separates. The point is only near
+/// the optimum if the method reaches one of its limits.
 ///
 /// # Errors
-/// The interrupt that cut it short.
+/// Returns the interrupt if the run stops.
 pub fn nearest_hull_point(
     examples: &SignedExamples<'_>,
     separator: &[BigInt],
@@ -88,7 +91,7 @@ pub fn nearest_hull_point(
     }
 }
 
-/// The vertex of least inner product with `direction`, and that product.
+/// Returns the least inner product of a vertex with `direction`, and that vertex.
 fn lowest_vertex(
     examples: &SignedExamples<'_>,
     direction: &[BigInt],
@@ -120,16 +123,17 @@ fn lowest_vertex(
     Ok((least, vertex))
 }
 
-/// Affinely independent vertices with whole weights, above 0 but for one that enters.
+/// Affinely independent vertices with integer weights. All weights are positive except that of an entering
+/// vertex.
 struct Kept {
     vertices: Vec<Vec<BigInt>>,
     weights: Vec<BigInt>,
-    /// Products of words so far, roughly.
+    /// Approximate number of word products so far.
     work: u64,
 }
 
 impl Kept {
-    /// The weighted sum of the vertices, and the sum of the weights.
+    /// Returns the weighted sum of the vertices, and the sum of the weights.
     fn point(&self) -> (Vec<BigInt>, BigInt) {
         let mut point = vec![BigInt::zero(); self.vertices[0].len()];
         for (vertex, weight) in self.vertices.iter().zip(&self.weights) {
@@ -140,7 +144,7 @@ impl Kept {
         (point, self.weights.iter().sum())
     }
 
-    /// Lets a vertex in, and moves to the nearest point of a flat in whose simplex it lies.
+    /// Adds a vertex and moves to the nearest point of a flat whose simplex contains that point.
     fn enter(&mut self, vertex: Vec<BigInt>, run: &Run) -> Result<(), Interrupt> {
         self.vertices.push(vertex);
         self.weights.push(BigInt::zero());
@@ -159,11 +163,12 @@ impl Kept {
         }
     }
 
-    /// Moves towards the weights wanted as far as none falls below 0, and lets those at 0 go.
+    /// Moves towards the weights `wanted` until the first weight reaches 0, and removes the vertices of
+    /// weight 0.
     fn move_towards(&mut self, wanted: &[BigInt]) {
         let (own_total, wanted_total): (BigInt, BigInt) =
             (self.weights.iter().sum(), wanted.iter().sum());
-        // The share of the way is own / (own - wanted) of the vertex that reaches 0 first.
+        // The share of the way is own / (own - wanted) for the vertex that reaches 0 first.
         let mut share: Option<(BigInt, BigInt)> = None;
         for (own, wanted) in self.weights.iter().zip(wanted) {
             if !wanted.is_positive() {
@@ -191,15 +196,15 @@ impl Kept {
     }
 }
 
-/// The weights, of any sign and with a sum above 0, of the point nearest to 0 on the flat through
-/// affinely independent vertices.
+/// Returns the weights of the point nearest to 0 on the flat through affinely independent vertices. Weights
+/// may be negative. Their sum is positive.
 fn nearest_of_flat(vertices: &[Vec<BigInt>], run: &Run) -> Result<Vec<BigInt>, Interrupt> {
     let first = &vertices[0];
     let difference = |vertex: &Vec<BigInt>| -> Vec<BigInt> {
         vertex.iter().zip(first).map(|(v, f)| v - f).collect()
     };
     let edges: Vec<Vec<BigInt>> = vertices[1..].iter().map(difference).collect();
-    // The point is at right angles to every edge: Gram's matrix, beside its right side.
+    // The point is orthogonal to every edge. Each row holds a row of the Gram matrix and the right side.
     let mut rows = Vec::with_capacity(edges.len());
     for edge in &edges {
         look(run)?;
@@ -207,8 +212,8 @@ fn nearest_of_flat(vertices: &[Vec<BigInt>], run: &Run) -> Result<Vec<BigInt>, I
         let row: Vec<BigInt> = products.chain([-dot(edge, first)]).collect();
         rows.push(row);
     }
-    // Pivots without fractions (E. H. Bareiss, 1968). They are leading minors of a positive
-    // definite matrix, and so above 0.
+    // Fraction-free pivots (E. H. Bareiss, 1968). The pivots are leading minors of a positive definite matrix
+    // and therefore positive.
     let mut determinant = BigInt::one();
     for pivot in 0..rows.len() {
         let base = rows[pivot].clone();

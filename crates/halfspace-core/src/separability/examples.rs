@@ -1,8 +1,8 @@
-//! Examples as vectors a = y (x, 1), the bias coordinate last, in exact integers.
+//! Labelled examples as exact integer vectors a = y (x, 1), with the bias coordinate last.
 //!
-//! A hyperplane w is right on an example when a.w > 0. Real values are f64 and so multiples of
-//! some power of two: all are multiplied by one such power, which changes no sign and no sum that
-//! is zero.
+//! A hyperplane w is right on an example if a.w > 0. A real value is an f64 and therefore a multiple of some
+//! power of two. All values are multiplied by one common power of two to make them integers. This scaling
+//! preserves every sign and every sum that is zero.
 
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::Zero;
@@ -17,24 +17,25 @@ pub struct SignedExamples<'a> {
     data: &'a Data,
     reading: Reading,
     has_bias: bool,
-    /// Every coordinate times 2^shift is a whole number.
+    /// Every coordinate times 2^shift is an integer.
     shift: u32,
 }
 
-/// One example in whole numbers.
+/// One example as an integer vector.
 #[derive(Clone, Debug)]
 pub enum Column {
-    /// Coordinates in {-1, 0, 1}: where it is 1, and where -1.
+    /// Coordinates in {-1, 0, 1}: the indices of the 1s and of the -1s.
     Signs { plus: Vec<u32>, minus: Vec<u32> },
-    /// Any whole numbers, one a coordinate.
+    /// Arbitrary integers, one per coordinate.
     Whole(Vec<BigInt>),
 }
 
 impl<'a> SignedExamples<'a> {
-    /// The examples of `data`, Boolean ones in `reading`, with a coordinate 1 if `has_bias`.
+    /// Wraps the examples of `data`. `reading` applies to Boolean examples. If `has_bias`, each example has a
+    /// last coordinate of 1.
     ///
     /// # Errors
-    /// The interrupt that came while real values were read for their power of two.
+    /// Returns the interrupt if the run stops during the pass over the real values.
     pub fn new(
         data: &'a Data,
         reading: Reading,
@@ -57,42 +58,42 @@ impl<'a> SignedExamples<'a> {
         })
     }
 
-    /// The sample itself.
+    /// Returns the sample.
     pub fn data(&self) -> &'a Data {
         self.data
     }
 
-    /// Whether the last coordinate is the bias.
+    /// Returns whether the last coordinate is the bias.
     pub fn has_bias(&self) -> bool {
         self.has_bias
     }
 
-    /// How Boolean examples are read.
+    /// Returns the reading of Boolean examples.
     pub fn reading(&self) -> Reading {
         self.reading
     }
 
-    /// Coordinates of a vector, the bias included.
+    /// Returns the number of coordinates, including the bias.
     pub fn coordinates(&self) -> usize {
         self.data.n() + usize::from(self.has_bias)
     }
 
-    /// The number of examples.
+    /// Returns the number of examples.
     pub fn count(&self) -> usize {
         self.data.examples()
     }
 
-    /// Coordinates are whole multiples of 2 to the minus this.
+    /// Returns the shift. Coordinates are integer multiples of 2^-shift.
     pub fn shift(&self) -> u32 {
         self.shift
     }
 
-    /// Whether example `index` is labelled -1.
+    /// Returns whether example `index` has the label -1.
     pub fn is_negative(&self, index: usize) -> bool {
         matches!(self.data.labels(), Labels::Labelled(labels) if !labels.get(index))
     }
 
-    /// The vector of example `index`, unscaled, written over `out`.
+    /// Replaces the contents of `out` by the unscaled vector of example `index`.
     pub fn values(&self, index: usize, out: &mut Vec<f64>) {
         out.clear();
         match self.data.features() {
@@ -110,7 +111,7 @@ impl<'a> SignedExamples<'a> {
         }
     }
 
-    /// The vector of example `index` times 2^shift, exactly.
+    /// Returns the exact vector of example `index` times 2^shift.
     pub fn column(&self, index: usize) -> Column {
         let is_negative = self.is_negative(index);
         match self.data.features() {
@@ -139,10 +140,10 @@ impl<'a> SignedExamples<'a> {
         }
     }
 
-    /// Calls `visit` with the index and 2^shift a.w of every example, in order.
+    /// Calls `visit` with the index and the product 2^shift a.w of every example in order.
     ///
     /// # Errors
-    /// The interrupt that cut it short.
+    /// Returns the interrupt if the run stops.
     pub fn for_each_product(
         &self,
         weights: &[BigInt],
@@ -174,7 +175,7 @@ impl<'a> SignedExamples<'a> {
         Ok(())
     }
 
-    /// The bits and the weights in machine integers, where no score can overflow them.
+    /// Returns the bits and the weights as machine integers, if no score can overflow.
     fn machine_weights(
         &self,
         weights: &[BigInt],
@@ -192,10 +193,10 @@ impl<'a> SignedExamples<'a> {
         Some((matrix, IntegerWeights::new(self.reading, weights, bias)))
     }
 
-    /// The largest |a|^2, times 4^shift.
+    /// Returns the largest |a|^2 times 4^shift.
     ///
     /// # Errors
-    /// The interrupt that cut it short.
+    /// Returns the interrupt if the run stops.
     pub fn radius_squared(&self, run: &Run) -> Result<BigUint, Interrupt> {
         let mut largest = BigUint::zero();
         for index in 0..self.count() {
@@ -207,7 +208,7 @@ impl<'a> SignedExamples<'a> {
 }
 
 impl Column {
-    /// The inner product with `weights`.
+    /// Returns the inner product with `weights`.
     pub fn dot(&self, weights: &[BigInt]) -> BigInt {
         match self {
             Self::Signs { plus, minus } => {
@@ -244,19 +245,19 @@ impl Column {
     }
 }
 
-/// Whether the run may go on.
+/// Polls the stop flag.
 ///
 /// # Errors
-/// The interrupt that was raised.
+/// Returns the interrupt if one was raised.
 pub fn look(run: &Run) -> Result<(), Interrupt> {
     run.stop.raised().map_or(Ok(()), Err)
 }
 
-/// A finite value, not 0, as an odd whole number times a power of two; the sign left out.
+/// Splits a finite value other than 0 into an odd integer and a power of two. The sign is dropped.
 fn parts(value: f64) -> (u64, i32) {
     let bits = value.to_bits();
     let (field, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
-    // A subnormal number has no implied bit, and the exponent of the smallest normal one.
+    // A subnormal number has no implied bit. Its exponent is that of the smallest normal number.
     let (mantissa, exponent) = match field {
         0 => (fraction, -1074),
         _ => (fraction | 1 << 52, field - 1075),
@@ -265,7 +266,7 @@ fn parts(value: f64) -> (u64, i32) {
     (mantissa >> zeros, exponent + zeros as i32)
 }
 
-/// A finite value times 2^shift, where that is whole.
+/// Returns a finite value times 2^shift, which must be an integer.
 pub fn whole(value: f64, shift: u32) -> BigInt {
     if value == 0.0 {
         return BigInt::zero();
@@ -277,7 +278,7 @@ pub fn whole(value: f64, shift: u32) -> BigInt {
     BigInt::from_biguint(sign, BigUint::from(odd) << places)
 }
 
-/// The least shift that makes every value whole.
+/// Returns the least shift that makes every value an integer.
 pub fn whole_shift(values: &[f64]) -> u32 {
     let exponents = values.iter().filter(|value| **value != 0.0);
     let lowest = exponents.fold(0, |lowest, &value| lowest.min(parts(value).1));

@@ -1,9 +1,9 @@
-//! The one dependency among whole vectors, exactly, by p-adic lifting.
+//! Exact coefficients of a linear dependency among integer vectors, by p-adic lifting.
 //!
-//! J. D. Dixon, "Exact solution of linear equations using p-adic expansions" (1982): invert the
-//! system once modulo a prime, then gain a digit of the solution to the base of that prime with
-//! every product by the inverse, until fractions of bounded size are determined. A hundred times
-//! quicker than exact pivots where a solver already knows which vectors take part.
+//! J. D. Dixon, "Exact solution of linear equations using p-adic expansions" (1982). The method inverts the
+//! system once modulo a prime. Each product with this inverse yields one more digit of the solution to the
+//! base of the prime. The digits determine fractions of bounded size after enough steps. The method is a
+//! hundred times faster than exact pivots if a solver has already found the vectors that take part.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -13,15 +13,15 @@ use crate::learners::run::{Interrupt, Run};
 
 use super::examples::look;
 
-/// A Mersenne prime: products fit in 128 bits, and it divides hardly any determinant.
+/// A Mersenne prime. Products fit in 128 bits, and the prime rarely divides a determinant.
 const PRIME: u64 = (1 << 61) - 1;
 
-/// Whole coefficients, one a column, with which the columns add up to 0. The first column that
-/// depends on those before it has one above 0, and those after it have 0. None when there is no
-/// such column, or the prime is an unlucky one.
+/// Returns integer coefficients, one per column, with which the columns sum to 0. The first column that
+/// depends on the previous ones has a positive coefficient, and all later columns have 0. Returns `None` if
+/// the columns are independent or the prime is unlucky.
 ///
 /// # Errors
-/// The interrupt that cut it short.
+/// Returns the interrupt if the run stops.
 pub fn dependency(columns: &[Vec<BigInt>], run: &Run) -> Result<Option<Vec<BigInt>>, Interrupt> {
     let Some(rows) = independent_rows(columns, run)? else {
         return Ok(None);
@@ -42,10 +42,11 @@ pub fn dependency(columns: &[Vec<BigInt>], run: &Run) -> Result<Option<Vec<BigIn
     }))
 }
 
-/// As many rows as columns stand before the first that depends on those before it, on which these
-/// are independent.
+/// Selects rows on which the columns before the first dependent column are independent. The number of rows
+/// equals the number of these columns.
 fn independent_rows(columns: &[Vec<BigInt>], run: &Run) -> Result<Option<Vec<usize>>, Interrupt> {
-    // Each column is reduced by those before it; what is left is 1 in its row, and 0 in theirs.
+    // Each column is reduced by the previous ones. The remainder is 1 in the column's own row and 0 in the
+    // rows of the previous columns.
     let mut reduced: Vec<(usize, Vec<u64>)> = Vec::new();
     for column in columns {
         look(run)?;
@@ -64,7 +65,7 @@ fn independent_rows(columns: &[Vec<BigInt>], run: &Run) -> Result<Option<Vec<usi
     Ok(None)
 }
 
-/// The inverse of a square system, given by columns, modulo the prime, by rows.
+/// Returns the inverse of a square system modulo the prime, row by row. The system is given by columns.
 fn inverse(system: &[Vec<BigInt>], run: &Run) -> Result<Option<Vec<Vec<u64>>>, Interrupt> {
     let size = system.len();
     let row = |i: usize| {
@@ -95,7 +96,7 @@ fn inverse(system: &[Vec<BigInt>], run: &Run) -> Result<Option<Vec<Vec<u64>>>, I
     ))
 }
 
-/// Numerators of the solution, and last their common denominator.
+/// Returns the numerators of the solution, and their common denominator last.
 fn lift(
     system: &[Vec<BigInt>],
     inverse: &[Vec<u64>],
@@ -103,7 +104,7 @@ fn lift(
     run: &Run,
 ) -> Result<Option<Vec<BigInt>>, Interrupt> {
     let size = system.len();
-    // Hadamard: no determinant of these columns has more bits.
+    // By Hadamard's bound, no determinant of these columns has more bits.
     let norm_bits = |column: &Vec<BigInt>| {
         let squares: BigInt = column.iter().map(|x| x * x).sum();
         squares.bits() / 2 + 1
@@ -130,7 +131,7 @@ fn lift(
             }
         }
         for (residual, sum) in residual.iter_mut().zip(&sums) {
-            // What is left is a multiple of the prime, by the choice of x.
+            // The choice of x makes the remainder a multiple of the prime.
             *residual = (&*residual - sum) / &prime;
         }
         modulus *= &prime;
@@ -146,7 +147,7 @@ fn lift(
     Ok(None)
 }
 
-/// Small fractions that the residues stand for: numerators, then the common denominator.
+/// Returns the small fractions that the residues represent: the numerators, then the common denominator.
 fn fractions(residues: &[BigInt], modulus: &BigInt) -> Option<Vec<BigInt>> {
     let most = (modulus / 2_u32).sqrt();
     let mut denominator = BigInt::one();
@@ -171,7 +172,7 @@ fn fractions(residues: &[BigInt], modulus: &BigInt) -> Option<Vec<BigInt>> {
     })
 }
 
-/// The fraction of least terms that a residue stands for, by Euclid's algorithm.
+/// Returns the fraction in lowest terms that a residue represents, by Euclid's algorithm.
 fn fraction(residue: BigInt, modulus: &BigInt, most: &BigInt) -> Option<(BigInt, BigInt)> {
     let (mut before, mut rest) = (modulus.clone(), residue);
     let (mut factor_before, mut factor) = (BigInt::zero(), BigInt::one());
@@ -188,7 +189,7 @@ fn fraction(residue: BigInt, modulus: &BigInt, most: &BigInt) -> Option<(BigInt,
     (!factor.is_zero() && factor <= *most).then_some((rest, factor))
 }
 
-/// Whether numerators over a denominator solve the system, exactly.
+/// Returns whether the numerators over their denominator solve the system exactly.
 fn solves(
     system: &[Vec<BigInt>],
     fractions: &[BigInt],
@@ -207,7 +208,7 @@ fn solves(
     Ok(true)
 }
 
-/// A whole number modulo the prime.
+/// Returns an integer modulo the prime.
 fn residue(number: &BigInt) -> u64 {
     let residue = number.mod_floor(&BigInt::from(PRIME)).to_u64();
     residue.expect("a residue is below the prime")
@@ -215,7 +216,7 @@ fn residue(number: &BigInt) -> u64 {
 
 fn product(one: u64, other: u64) -> u64 {
     let product = u128::from(one) * u128::from(other);
-    // 2^61 is 1: the high digits are added to the low ones.
+    // 2^61 is 1 modulo the prime, so the high digits are added to the low ones.
     let folded = (product as u64 & PRIME) + (product >> 61) as u64;
     if folded >= PRIME {
         folded - PRIME
@@ -234,7 +235,7 @@ fn subtract(left: &mut [u64], base: &[u64], factor: u64) {
     }
 }
 
-/// The inverse of a residue that is not 0, by Fermat.
+/// Returns the inverse of a residue other than 0, by Fermat's little theorem.
 fn inverse_of(residue: u64) -> u64 {
     let (mut power, mut base, mut exponent) = (1, residue, PRIME - 2);
     while exponent > 0 {

@@ -1,17 +1,18 @@
-//! The quadratic program of the maximum margin, solved on a growing set of examples, and what of
-//! its solution is proved.
+//! The quadratic program of the maximum margin on a growing set of examples, with proved bounds.
 //!
-//! Minimise |w|^2 / 2 subject to a_i.w >= 1. Most examples never matter, so the solver is given
-//! those nearest to the hyperplane, and then those that its answer gets nearest. Where its answer
-//! is too far from the optimum, the exact method has its turn ([`super::exact_nearest_point`]), and
-//! only the rounding of the weights to f64 is left between the two. Lower and upper
-//! bounds on the margin are fractions of whole numbers:
+//! The program minimises |w|^2 / 2 subject to a_i.w >= 1. Most examples are irrelevant to the optimum. The
+//! solver therefore starts with the examples nearest to the given hyperplane, and each round adds the
+//! examples nearest to the solver's hyperplane. If the result is too far from the optimum, the exact method
+//! follows ([`super::exact_nearest_point`]). Only the rounding of the weights to f64 then separates the
+//! result from the optimum.
 //!
-//! - *lower*: min a_i.w / |w| over the whole sample, with w the answer taken as the fractions that
-//!   f64 are;
-//! - *upper*: for any lambda >= 0, the margin of any w is at most |sum lambda_i a_i| / sum
-//!   lambda_i. Where the bias is not in the norm, each label's lambda is first scaled to sum 1, so
-//!   that the bias falls out, and the margin is at most half the distance of the two points.
+//! The lower and upper bounds on the margin are fractions of integers:
+//!
+//! - *lower*: min a_i.w / |w| over the whole sample. The f64 weights w count as the exact fractions that they
+//!   represent.
+//! - *upper*: for any lambda >= 0, the margin of any w is at most |sum lambda_i a_i| / sum lambda_i. If the
+//!   norm excludes the bias, the lambda of each label are first scaled to sum 1, which cancels the bias. The
+//!   margin is then at most half the distance between the two points.
 
 use std::collections::HashSet;
 
@@ -29,31 +30,31 @@ use super::separability::SOLVER_COORDINATES_MAX;
 use super::solver_units::SolverUnits;
 use super::undecided::Undecided;
 
-/// Rounds of the program.
+/// Largest number of rounds of the program.
 const ROUNDS_MAX: usize = 60;
 
-/// Examples in the program.
+/// Largest number of examples in the program.
 const PROGRAM_EXAMPLES_MAX: usize = 8192;
 
-/// Lengths of the exact optimum that are rounded, from 1 to 2, until one is near enough: the last
-/// place of f64 falls differently in each.
+/// Number of scales, from 1 to 2, at which the exact optimum is rounded until one result is near enough. Each
+/// scale rounds the last place of f64 differently.
 const ROUNDINGS_MAX: u32 = 16;
 
-/// A gap that more rounds are not worth the time for.
+/// Relative gap at which further rounds are not worth their time.
 const RELATIVE_GAP_GOOD: f64 = 1e-9;
 
-/// How the program ended.
+/// Result of the program.
 pub enum Solved {
-    /// A hyperplane, and how near it is to the optimum at least, proved.
+    /// A hyperplane with a proved bound on the distance to the optimum.
     Margin(Margin),
-    /// None at all.
+    /// The program found no hyperplane.
     Undecided(Undecided),
 }
 
-/// The hyperplane of largest margin, given one of any margin.
+/// Finds the hyperplane of largest margin. `separator` is any separating hyperplane.
 ///
 /// # Errors
-/// The interrupt that cut it short.
+/// Returns the interrupt if the run stops.
 pub fn largest_margin(
     examples: &SignedExamples<'_>,
     separator: &[BigInt],
@@ -74,7 +75,7 @@ pub fn largest_margin(
     Ok(best.map_or(Solved::Undecided(Undecided::NoMargin), Solved::Margin))
 }
 
-/// The best of the solver's hyperplanes.
+/// Returns the best hyperplane of the f64 solver.
 fn solved_in_f64(
     examples: &SignedExamples<'_>,
     separator: &[BigInt],
@@ -119,7 +120,8 @@ fn solved_in_f64(
     Ok(best)
 }
 
-/// The optimum in whole numbers, or what was reached of it, rounded.
+/// Returns the rounded optimum of the exact method. If the method reaches a limit, the result is the best
+/// point so far.
 fn solved_exactly(
     examples: &SignedExamples<'_>,
     separator: &[BigInt],
@@ -127,7 +129,7 @@ fn solved_exactly(
     run: &Run,
 ) -> Result<Option<Margin>, Interrupt> {
     let nearest = nearest_hull_point(examples, separator, norm, run)?;
-    // A vertex is an example, at 1, or the sum of two.
+    // A vertex is one example or the sum of two, and each example has a product of 1 with the scaled optimum.
     let ones: u32 = match norm {
         Norm::WithBias => 1,
         Norm::WithoutBias => 2,
@@ -160,7 +162,7 @@ fn solved_exactly(
     Ok(best)
 }
 
-/// The examples nearest to a separator, of both labels where there are two.
+/// Returns the examples nearest to a separator, from each label.
 fn first_examples(
     examples: &SignedExamples<'_>,
     separator: &[BigInt],
@@ -176,8 +178,11 @@ fn first_examples(
     Ok(indices)
 }
 
-/// The square of an upper bound on every margin, times 4^shift, from multipliers of the examples
-/// at hand; none when they say nothing.
+/// Returns the square of an upper bound on every margin, times 4^shift. The multipliers of the working
+/// examples give this bound. Returns `None` if the multipliers give no bound.
+///
+/// # Errors
+/// Returns the interrupt if the run stops.
 fn upper_bound(
     examples: &SignedExamples<'_>,
     working: &[usize],
@@ -190,7 +195,7 @@ fn upper_bound(
         .fold(0.0_f64, |largest, &x| largest.max(x));
     let step = largest * libm::exp2(-52.0);
     let coordinates = examples.coordinates();
-    // Of positive examples first, then of negative ones.
+    // The point of the positive examples, then that of the negative ones.
     let mut points = [
         vec![BigInt::zero(); coordinates],
         vec![BigInt::zero(); coordinates],
@@ -198,7 +203,7 @@ fn upper_bound(
     let mut sums = [BigInt::zero(), BigInt::zero()];
     for (&index, &multiplier) in working.iter().zip(multipliers) {
         look(run)?;
-        // Any weights at least 0 will do, so these are rounded.
+        // Any multipliers of at least 0 give a valid bound, so rounding is allowed.
         let amount = BigInt::from(libm::round(multiplier.max(0.0) / step) as u64);
         if !amount.is_zero() {
             let label = usize::from(examples.is_negative(index));

@@ -1,22 +1,22 @@
-//! The separating hyperplane of maximum margin, and the best bound that Novikoff's theorem gives.
+//! The separating hyperplane of maximum margin, and the best bound of Novikoff's theorem.
 //!
-//! V. Vapnik and A. Lerner (1963); C. Cortes and V. Vapnik, "Support-vector networks" (1995), the
-//! case without errors. Two margins are in use, and they differ when there is a bias:
+//! V. Vapnik and A. Lerner (1963); C. Cortes and V. Vapnik, "Support-vector networks" (1995), the case
+//! without errors. Two margins are in use. They differ if there is a bias:
 //!
-//! - The *margin* of the answer is the geometric one, the distance from the hyperplane to the
-//!   nearest example, min y (w.x + b) / |w|. The bias is not in the norm: moving all examples
-//!   together changes nothing.
-//! - *Novikoff's bound* is about a perceptron that learns the bias as the weight of a constant
-//!   coordinate. There both the norm and the radius include that coordinate, so the best bound
-//!   R^2/gamma^2 belongs to another hyperplane: the one of maximum margin among vectors (w, b). It
-//!   is sought by itself, and its margin is reported beside the bound.
+//! - The *margin* of the result is the geometric margin min y (w.x + b) / |w|, the distance from the
+//!   hyperplane to the nearest example. The norm excludes the bias, so moving all examples together does not
+//!   change this margin.
+//! - *Novikoff's bound* applies to a perceptron that learns the bias as the weight of a constant coordinate.
+//!   Both the norm and the radius include this coordinate. The best bound R^2/gamma^2 therefore belongs to
+//!   another hyperplane, the one of maximum margin among the vectors (w, b). A separate search finds this
+//!   hyperplane, and its margin is reported with the bound.
 //!
-//! Without a bias the two are one. First the sample is decided by [`super::separability`], so that
-//! a refusal is proved. Then a solver in f64 proposes; the weights that are reported are taken as
-//! the fractions they are and their margin is computed over all examples in whole numbers, and so
-//! is an upper bound on any margin, from the solver's multipliers. Only what is within
-//! [`RELATIVE_GAP_MAX`] of it is called optimal, and Novikoff's bound uses the margin that was
-//! reached, rounded up: it holds in any case.
+//! Without a bias the two margins are equal. First [`super::separability`] decides the sample, so that a
+//! negative answer is proved. Then a solver in f64 proposes weights. The reported weights count as exact
+//! fractions, and their margin over all examples is computed in integers. The solver's multipliers yield an
+//! upper bound on every margin, also in integers. The result is optimal only if its margin is within
+//! [`RELATIVE_GAP_MAX`] of this upper bound. Novikoff's bound uses the reached margin and is rounded up, so
+//! the bound is valid in any case.
 
 use num_bigint::{BigInt, BigUint};
 use num_traits::One;
@@ -32,65 +32,65 @@ use super::proved_margin::{Margin, Norm, root};
 use super::separability::{Convention, Question, Verdict, check, decide};
 use super::undecided::Undecided;
 
-/// The relative distance between a reported margin and a proved upper bound on every margin.
+/// Largest relative gap between the margin of an optimal result and the proved upper bound on every margin.
 pub const RELATIVE_GAP_MAX: f64 = 1e-6;
 
-/// What is known of the maximum margin.
+/// Result of the search for the maximum margin.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
     /// The optimal hyperplane.
     Optimal(MaximumMargin),
-    /// A separating hyperplane, where it or the one of Novikoff's bound may be farther from the
-    /// optimum than [`RELATIVE_GAP_MAX`]: both say how far.
+    /// A separating hyperplane. This hyperplane or that of Novikoff's bound may be farther from the optimum
+    /// than [`RELATIVE_GAP_MAX`]. Both state their relative gap.
     Approximate(MaximumMargin),
-    /// All examples have one label and there is a bias: hyperplanes without end lie ever farther
-    /// from them. Novikoff's bound exists all the same.
+    /// All examples have one label and there is a bias, so the margin is unbounded. Novikoff's bound exists
+    /// nevertheless.
     OneLabel(NovikoffBound),
-    /// No hyperplane separates, as these multipliers prove.
+    /// No hyperplane separates the examples. These multipliers are the proof.
     NotSeparable(Vec<Multiplier>),
-    /// A limit came first.
+    /// A limit came before the answer.
     Undecided(Undecided),
 }
 
-/// The hyperplane of largest margin that was found, scaled so that the least y (w.x + b) is 1 or
-/// nearly so: between 1 and 2 where f64 can hardly write it.
+/// The hyperplane of largest margin that was found. The scale makes the least y (w.x + b) approximately 1.
+/// The least value lies between 1 and 2 if f64 can hardly represent the optimum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaximumMargin {
-    /// One weight a feature.
+    /// One weight per feature.
     pub weights: Vec<f64>,
-    /// The bias, if one was asked for.
+    /// The bias, if the question allows one.
     pub bias: Option<f64>,
-    /// min y (w.x + b) / |w|, of these very weights.
+    /// min y (w.x + b) / |w| for exactly these weights.
     pub margin: f64,
-    /// By how much, at most, the largest margin exceeds it, relatively.
+    /// Upper bound on the relative excess of the largest margin over `margin`.
     pub relative_gap: f64,
-    /// The indices of the examples at that distance from the hyperplane, to 1e-6.
+    /// Indices of the examples at this distance from the hyperplane, with a relative tolerance of 1e-6.
     pub support: Vec<usize>,
-    /// The least bound of Novikoff's theorem.
+    /// The best bound of Novikoff's theorem.
     pub bound: NovikoffBound,
 }
 
-/// R^2/gamma^2 of perceptrons from w = 0, the bias coordinate included in both.
+/// R^2/gamma^2 for perceptrons from w = 0. R and gamma include the bias coordinate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NovikoffBound {
-    /// At least R^2/gamma^2, with the margin below for gamma: an upper bound on the mistakes.
+    /// Upper bound on the mistakes: R^2/gamma^2 rounded up, with `margin` as gamma.
     pub value: f64,
-    /// R, the greatest norm of an example.
+    /// R, the largest norm of an example.
     pub radius: f64,
-    /// gamma, the greatest margin of a hyperplane through the origin of that space.
+    /// gamma, the largest margin that was found for a hyperplane through the origin of this space.
     pub margin: f64,
-    /// By how much, at most, the greatest margin exceeds it, relatively: at most
-    /// [`RELATIVE_GAP_MAX`] beside an optimum.
+    /// Upper bound on the relative excess of the largest margin over `margin`. The bound is at most
+    /// [`RELATIVE_GAP_MAX`] in an optimal result.
     pub relative_gap: f64,
 }
 
 /// Finds the separating hyperplane of maximum margin. Half-space examples are all positive.
 ///
 /// # Errors
-/// [`Interrupt::Suspended`] when the run was given up.
+/// Returns the interrupt if the run was suspended, the examples were unreadable, or memory ran out.
 ///
 /// # Panics
-/// When [`check`] would refuse the sample.
+/// Panics if [`check`] rejects the sample.
 pub fn solve(data: &Data, bias: bool, reading: Reading, run: &Run) -> Result<Outcome, Interrupt> {
     assert!(check(data).is_ok(), "a checked sample");
     let question = Question {

@@ -1,8 +1,11 @@
-//! Certificates: whether a sample is separable, its maximum margin, and every binary hypothesis
-//! that it leaves, each with a proof that was checked in exact arithmetic before it is reported.
+//! Certificates for samples: separability, maximum margin and version space.
 //!
-//! A method in floating point may propose here, but never decides. What nobody could prove before
-//! a limit is *undecided*, and says which limit. Pure functions of data and a
+//! The module decides whether a hyperplane separates a sample, finds the separating hyperplane of maximum
+//! margin, and enumerates the binary hypotheses that are consistent with a sample. Every answer has a proof
+//! that was checked in exact arithmetic.
+//!
+//! Floating point proposes here and never decides. An answer that was not proved before a limit is
+//! *undecided* and names the limit. All functions are pure functions of data and a
 //! [`Run`](crate::learners::run::Run).
 
 mod alternative;

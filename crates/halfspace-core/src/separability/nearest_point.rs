@@ -1,13 +1,13 @@
-//! What a quadratic program in floating point proposes on a few examples.
+//! Proposals of a convex program in floating point on a few examples.
 //!
-//! Minimise |w|^2 / 2 - t subject to a_i.w >= t on the examples that need a.w > 0 and a_i.w >= 0
-//! on the others. Its dual seeks the point nearest to 0 in the convex hull of the first kind plus
-//! the cone of the second: w is that point, and the multipliers its coordinates. If a hyperplane
-//! exists, w is the one of greatest margin; if none does, w is 0 and the multipliers say which
-//! examples exclude it. The program is feasible and bounded either way, which is why it is this
-//! one: interior-point solvers are at their weakest on infeasible input.
+//! The program minimises |w|^2 / 2 - t subject to a_i.w >= t on the examples that need a.w > 0, and a_i.w >=
+//! 0 on the others. The dual program seeks the point nearest to 0 in the convex hull of the first kind plus
+//! the cone of the second kind. This point is w, and the multipliers are its coordinates. If a separating
+//! hyperplane exists, w is the one of largest margin. Otherwise w is 0, and the multipliers name the examples
+//! that exclude every separator. The program is feasible and bounded in both cases. This property matters
+//! because interior-point solvers are weakest on infeasible input.
 //!
-//! Solved by `clarabel`, which looks at the stop flag between its iterations.
+//! The solver is `clarabel`, which polls the stop flag between its iterations.
 
 use clarabel::algebra::CscMatrix;
 use clarabel::solver::{
@@ -18,11 +18,11 @@ use crate::learners::run::{Interrupt, Run};
 
 use super::examples::look;
 
-/// What the solver found, without any promise.
+/// An unchecked result of the solver.
 pub struct Proposal {
     /// The variables of the program.
     pub variables: Vec<f64>,
-    /// One multiplier a constraint, at least 0 or nearly so.
+    /// One multiplier per constraint, at least 0 up to rounding.
     pub multipliers: Vec<f64>,
 }
 
@@ -32,11 +32,11 @@ pub struct Constraint {
     pub least: f64,
 }
 
-/// Proposes a hyperplane and multipliers for rows a_i, each with whether it needs a.w > 0; at
-/// least one of them must. None when the solver has nothing to say.
+/// Proposes a hyperplane and multipliers for the rows a_i. The flag of a row tells whether it needs a.w > 0,
+/// and at least one row must. Returns `None` if the solver has no usable result.
 ///
 /// # Errors
-/// The interrupt that cut it short.
+/// Returns the interrupt if the run stops.
 pub fn nearest_point(rows: &[(Vec<f64>, bool)], run: &Run) -> Result<Option<Proposal>, Interrupt> {
     let coordinates = rows[0].0.len();
     let constraints: Vec<Constraint> = rows.iter().map(|row| constraint(row, 0.0)).collect();
@@ -47,13 +47,14 @@ pub fn nearest_point(rows: &[(Vec<f64>, bool)], run: &Run) -> Result<Option<Prop
     }))
 }
 
-/// Proposes multipliers for rows that exclude every separator, few of them above 0: maximise t
-/// subject to a_i.w >= t + c_i (or c_i) with c_i from 0 to 1, a linear program. Whatever excludes
-/// separators is feasible in its dual, and as the c_i have nothing in common, the best of it is
-/// one vertex, with no more multipliers than coordinates and one.
+/// Proposes multipliers for rows that exclude every separator, with few of them positive.
+///
+/// The linear program maximises t subject to a_i.w >= t + c_i (or c_i), with c_i between 0 and 1. All
+/// multipliers that exclude separators are feasible in its dual. The c_i are in general position, so the
+/// optimum is a single vertex. A vertex has at most one more positive multiplier than coordinates.
 ///
 /// # Errors
-/// The interrupt that cut it short.
+/// Returns the interrupt if the run stops.
 pub fn vertex(rows: &[(Vec<f64>, bool)], run: &Run) -> Result<Option<Proposal>, Interrupt> {
     const GOLDEN: f64 = 0.618_033_988_749_894_9;
     let coordinates = rows[0].0.len();
@@ -65,9 +66,9 @@ pub fn vertex(rows: &[(Vec<f64>, bool)], run: &Run) -> Result<Option<Proposal>, 
     minimise(0, &raise_t(coordinates), &constraints, run)
 }
 
-/// a.w >= t + least, or a.w >= least; the last variable is t.
+/// Returns the constraint a.w >= t + least, or a.w >= least. The last variable is t.
 fn constraint((values, is_strict): &(Vec<f64>, bool), least: f64) -> Constraint {
-    // The direction of a row is all that counts.
+    // Only the direction of a row matters.
     let norm = libm::sqrt(values.iter().map(|x| x * x).sum());
     let has_direction = norm > 0.0 && norm.is_finite();
     let scale = if has_direction { norm } else { 1.0 };
@@ -76,18 +77,18 @@ fn constraint((values, is_strict): &(Vec<f64>, bool), least: f64) -> Constraint 
     Constraint { values, least }
 }
 
-/// The objective: t as large as can be.
+/// Returns the objective that maximises t.
 fn raise_t(coordinates: usize) -> Vec<f64> {
     let mut linear = vec![0.0; coordinates];
     linear.push(-1.0);
     linear
 }
 
-/// Minimises half the sum of squares of the first `squared` variables plus a linear term, subject
-/// to constraints. Whatever the solver ends with is answered, if it is finite: the caller judges.
+/// Minimises half the sum of squares of the first `squared` variables plus a linear term, subject to the
+/// constraints. The final values of the solver are returned if they are finite, and the caller checks them.
 ///
 /// # Errors
-/// The interrupt that cut it short.
+/// Returns the interrupt if the run stops.
 pub fn minimise(
     squared: usize,
     linear: &[f64],
@@ -137,7 +138,7 @@ pub fn minimise(
     }))
 }
 
-/// The constraints as the solver wants them: minus the values, column by column.
+/// Returns the constraints in the form of the solver: negated values, column by column.
 fn negated(constraints: &[Constraint], variables: usize) -> CscMatrix<f64> {
     let (mut starts, mut rows, mut values) = (vec![0], Vec::new(), Vec::new());
     for variable in 0..variables {

@@ -1,5 +1,5 @@
-//! Weights in f64, and the margin that they have over the whole sample beside an upper bound on
-//! every margin, in fractions of whole numbers.
+//! Exact margin of f64 weights over the whole sample, compared with an upper bound on every margin. All
+//! comparisons use fractions of integers.
 
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::{One, ToPrimitive};
@@ -11,61 +11,62 @@ use super::alternative::least_products;
 use super::examples::{SignedExamples, whole, whole_shift};
 use super::maximum_margin::RELATIVE_GAP_MAX;
 
-/// Bits of the largest weight over Boolean examples, so that their scores are machine integers.
+/// Bits of the largest weight on Boolean examples, so that the scores are machine integers.
 const WEIGHT_BITS: i32 = 39;
 
-/// Support: examples farther than the nearest by at most one part in so many.
+/// Support examples are farther than the nearest example by at most one part in this number.
 const SUPPORT_PARTS: u32 = 1_000_000;
 
-/// Whether the bias is part of |w|.
+/// Whether |w| includes the bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Norm {
-    /// All coordinates of the vector count.
+    /// The norm includes all coordinates of the vector.
     WithBias,
-    /// The last coordinate, the bias, does not.
+    /// The norm excludes the last coordinate, the bias.
     WithoutBias,
 }
 
 impl Norm {
-    /// How many coordinates of a vector count, the bias being its last.
+    /// Returns the number of coordinates that the norm includes. The bias is the last coordinate of the
+    /// vector.
     pub fn squared(self, coordinates: usize) -> usize {
         coordinates - usize::from(self == Self::WithoutBias)
     }
 }
 
-/// A hyperplane that separates, and how near its margin is to the largest.
+/// A separating hyperplane, and the gap between its margin and the largest margin.
 pub struct Margin {
     /// The weights, the bias last.
     pub weights: Vec<f64>,
-    /// The margin that they have.
+    /// The margin of the weights.
     pub value: f64,
-    /// By how much the largest margin may exceed it, relatively.
+    /// Upper bound on the relative excess of the largest margin over `value`.
     pub relative_gap: f64,
-    /// The same weights as whole numbers, times some power of two.
+    /// The same weights as integers, times some power of two.
     whole: Vec<BigInt>,
-    /// min a.w, in whole numbers.
+    /// min a.w in integers.
     least_product: BigInt,
-    /// |w|^2, in whole numbers.
+    /// |w|^2 in integers.
     norm_squared: BigUint,
 }
 
 impl Margin {
-    /// Whether it is near enough to the largest to be called so.
+    /// Returns whether the margin is near enough to the largest to be called optimal.
     pub fn is_optimal(&self) -> bool {
         self.relative_gap <= RELATIVE_GAP_MAX
     }
 
-    /// A number over the square of the margin, both times 4^shift, rounded up.
+    /// Divides a number by the square of the margin and rounds up. Both are given times 4^shift.
     pub fn ratio_above(&self, numerator: &BigUint) -> f64 {
         let product = self.least_product.magnitude();
         let ratio = quotient(&(numerator * &self.norm_squared), &product.pow(2));
         ratio.next_up()
     }
 
-    /// The examples whose distance is the margin, to one part in [`SUPPORT_PARTS`].
+    /// Returns the examples whose distance is the margin, with a tolerance of one part in [`SUPPORT_PARTS`].
     ///
     /// # Errors
-    /// The interrupt that cut it short.
+    /// Returns the interrupt if the run stops.
     pub fn support(
         &self,
         examples: &SignedExamples<'_>,
@@ -82,7 +83,7 @@ impl Margin {
     }
 }
 
-/// The margin of the lesser gap.
+/// Returns the margin with the smaller gap.
 pub fn nearer(one: Option<Margin>, other: Option<Margin>) -> Option<Margin> {
     match (one, other) {
         (Some(one), Some(other)) if other.relative_gap < one.relative_gap => Some(other),
@@ -90,25 +91,25 @@ pub fn nearer(one: Option<Margin>, other: Option<Margin>) -> Option<Margin> {
     }
 }
 
-/// A fraction of whole numbers.
+/// A fraction of integers.
 pub struct Fraction {
     pub numerator: BigUint,
     pub denominator: BigUint,
 }
 
-/// What is proved of some weights.
+/// Proved facts about some weights.
 pub struct Proved {
-    /// Their margin over the whole sample, if they separate it.
+    /// The margin over the whole sample, if the weights separate it.
     pub margin: Option<Margin>,
-    /// The examples nearest to their hyperplane.
+    /// The examples nearest to the hyperplane.
     pub nearest: Vec<usize>,
 }
 
-/// The margin of weights over the whole sample, and the examples nearest to their hyperplane, at
-/// most `most`. None when they are not numbers.
+/// Computes the margin of weights over the whole sample, and at most `most` examples nearest to their
+/// hyperplane. Returns `None` if all weights are 0 or the largest is not finite.
 ///
 /// # Errors
-/// The interrupt that cut it short.
+/// Returns the interrupt if the run stops.
 pub fn proved(
     examples: &SignedExamples<'_>,
     mut values: Vec<f64>,
@@ -135,7 +136,8 @@ pub fn proved(
     Ok(Some(Proved { margin, nearest }))
 }
 
-/// The margin of weights with a least product above 0, beside an upper bound on all margins.
+/// Computes the margin of weights with a positive least product, and the gap to an upper bound on all
+/// margins.
 fn margin(
     examples: &SignedExamples<'_>,
     weights: Vec<f64>,
@@ -148,7 +150,7 @@ fn margin(
     let squares = whole[..squared].iter().map(|w| w.magnitude().pow(2));
     let norm_squared: BigUint = squares.sum();
     let product_squared = least_product.magnitude().pow(2);
-    // (lower / upper)^2; the powers of two in both cancel.
+    // (lower / upper)^2. The powers of two cancel.
     let ratio = quotient(
         &(&product_squared * &upper.denominator),
         &(&norm_squared * &upper.numerator),
@@ -163,8 +165,8 @@ fn margin(
     }
 }
 
-/// Weights as f64 and, times one power of two, as the same whole numbers. Over Boolean examples
-/// they are rounded a little first.
+/// Returns the weights as f64 and, times one power of two, as the same integers. On Boolean examples the
+/// weights are rounded slightly first.
 fn fractions(examples: &SignedExamples<'_>, values: &[f64]) -> Option<(Vec<f64>, Vec<BigInt>)> {
     let largest = values
         .iter()
@@ -187,8 +189,8 @@ fn fractions(examples: &SignedExamples<'_>, values: &[f64]) -> Option<(Vec<f64>,
     Some((weights, numbers))
 }
 
-/// The bias, given the other weights, that is as far from one label's examples as from the other's:
-/// over real values it is worth another pass, as a bias rounded apart from them may miss the middle.
+/// Chooses the bias with equal distances to the examples of both labels. On real values this needs a further
+/// pass, because a bias that was rounded separately may miss the middle.
 fn centre_bias(
     examples: &SignedExamples<'_>,
     weights: &mut [f64],
@@ -221,13 +223,14 @@ fn centre_bias(
     Ok(())
 }
 
-/// The quotient of two whole numbers, to the precision of f64 and never less than it by more.
+/// Returns the quotient of two integers. The result is smaller than the exact quotient by at most the
+/// precision of f64.
 pub fn quotient(numerator: &BigUint, denominator: &BigUint) -> f64 {
     let (digits, places) = leading_digits(numerator, denominator);
     libm::scalbn(digits, places)
 }
 
-/// The square root of a quotient of whole numbers, over 2^shift.
+/// Returns the square root of a quotient of integers, divided by 2^shift.
 pub fn root(numerator: &BigUint, denominator: &BigUint, shift: u32) -> f64 {
     let (digits, places) = leading_digits(numerator, denominator);
     let odd = places.rem_euclid(2);
@@ -235,7 +238,7 @@ pub fn root(numerator: &BigUint, denominator: &BigUint, shift: u32) -> f64 {
     libm::scalbn(root, (places - odd) / 2 - shift as i32)
 }
 
-/// A quotient as its first 66 binary digits or so, and the power of two that they count.
+/// Returns about 66 leading binary digits of a quotient, and the power of two of the last digit.
 fn leading_digits(numerator: &BigUint, denominator: &BigUint) -> (f64, i32) {
     let places = 66 + denominator.bits() as i64 - numerator.bits() as i64;
     let digits = match u64::try_from(places) {

@@ -1,6 +1,7 @@
-//! From a solver's f64 to whole numbers: the coarsest roundings first, since small weights are
-//! easier to read, and the values themselves last, since every f64 is a fraction over a power of
-//! two.
+//! Conversion of a solver's f64 weights to integers.
+//!
+//! The coarsest roundings come first, because small weights are easier to read. The exact values come last,
+//! because every f64 is an integer over a power of two.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -8,10 +9,11 @@ use num_traits::{One, Signed, Zero};
 
 use super::examples::{whole, whole_shift};
 
-/// Bits of the largest weight of each rounding. The last stays within machine integers.
+/// Bits of the largest weight in each rounding. The last rounding stays within machine integers.
 const PRECISIONS: [i32; 7] = [3, 6, 10, 16, 24, 32, 39];
 
-/// Whole vectors in the direction of `values`, coarse to exact; none for what is not finite.
+/// Returns integer vectors in the direction of `values`, from coarse to exact. The iterator is empty if the
+/// values are all 0 or not finite.
 pub fn roundings(values: &[f64]) -> impl Iterator<Item = Vec<BigInt>> {
     let largest = values
         .iter()
@@ -32,7 +34,7 @@ pub fn roundings(values: &[f64]) -> impl Iterator<Item = Vec<BigInt>> {
         .chain(exact)
 }
 
-/// Divides whole numbers by what divides them all.
+/// Divides the integers by their greatest common divisor.
 pub fn reduce(numbers: &mut [BigInt]) {
     let divisor = numbers
         .iter()

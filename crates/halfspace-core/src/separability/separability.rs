@@ -1,24 +1,26 @@
-//! Whether a hyperplane separates the examples, with a proof either way.
+//! Decides whether a hyperplane separates the examples, with a proof of either answer.
 //!
-//! The seeds end on "we cannot tell slow from not separable". Here the question is decided:
+//! The mistakes of a perceptron cannot distinguish slow convergence from a sample that is not separable. This
+//! module decides the question in five steps:
 //!
-//! 1. contradictory examples, found by hashing (`duplicates`);
-//! 2. a bounded run of the perceptron: clean, or in a cycle (`attempt`);
-//! 3. a quadratic program on a growing set of examples, in f64 (`nearest_point`): its
-//!    hyperplane, rounded to whole numbers, may be right on all, or its multipliers say which
-//!    examples may exclude every hyperplane;
-//! 4. the coefficients of a dependency among these, exactly (`lifting`), if none is
-//!    below 0;
-//! 5. else the simplex method in exact integers (`simplex`), with every example that its
-//!    hyperplanes get wrong added, until one is right on all, or multipliers are found.
+//! 1. A search by hashing finds contradictory examples (`duplicates`).
+//! 2. A bounded run of the perceptron ends with a pass without mistakes or in a cycle (`attempt`).
+//! 3. A quadratic program in f64 runs on a growing set of examples (`nearest_point`). Its hyperplane, rounded
+//!    to integers, may be right on all examples. Otherwise its multipliers name examples that may exclude
+//!    every hyperplane.
+//! 4. The exact coefficients of a linear dependency among these examples are computed (`lifting`). They are a
+//!    proof if all coefficients are at least 0.
+//! 5. Otherwise the simplex method in exact integers decides (`simplex`). Each example that its hyperplane
+//!    misclassifies is added, until a hyperplane is right on all examples or the multipliers exclude every
+//!    hyperplane.
 //!
-//! What any step proposes is checked on the sample itself in whole numbers of unlimited size
-//! (`alternative`); only what passed is reported. Step 5 always comes to an end, so
-//! `Undecided` means that a limit came first: time, a cancel, or [`SOLVER_COORDINATES_MAX`].
+//! The result of each step is checked on the sample itself in integers of unlimited size (`alternative`).
+//! Only checked results are reported. Step 5 always terminates, so `Undecided` means that a limit came first:
+//! time, a cancellation or [`SOLVER_COORDINATES_MAX`].
 //!
-//! With a bias the two conventions have the same answer (move the hyperplane a little towards the
-//! negative examples); without, they differ. Where no example is negative, w = 0 is a separator
-//! in the service's convention, and is what is answered: it says nothing of the data.
+//! With a bias both conventions have the same answer, because a small move of the hyperplane towards the
+//! negative examples removes ties. Without a bias the answers can differ. If no example is negative, w = 0 is
+//! a separator in the service's convention. This answer carries no information about the data.
 
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
@@ -39,68 +41,68 @@ use super::rounding::{reduce, roundings};
 use super::simplex::{Entry, ExactSimplex, Solution};
 use super::undecided::Undecided;
 
-/// Coordinates, the bias included, up to which the solver and the exact methods are asked: about a
-/// second then passes between two looks at the stop flag, in an iteration of the solver, and an
-/// exact inverse has the square of them in whole numbers of thousands of bits. Wider samples are
-/// the perceptron's alone.
+/// Largest number of coordinates, including the bias, for the solver and the exact methods. At this size one
+/// iteration of the solver takes about a second without polling the stop flag. An exact inverse has the
+/// square of this number of entries, integers of thousands of bits. Wider samples are left to the perceptron.
 pub const SOLVER_COORDINATES_MAX: usize = 512;
 
-/// Examples that the perceptron may read before the solver is asked, beyond its first passes.
+/// Examples that the perceptron may read before the solver starts, beyond its first passes.
 const ATTEMPT_EXAMPLES: u64 = 1 << 24;
 
 /// Passes of the perceptron on samples that are too wide for the solver.
 const WIDE_PASSES: u64 = 10_000;
 
-/// Rounds of the quadratic program.
+/// Largest number of rounds of the quadratic program.
 const ROUNDS_MAX: usize = 40;
 
-/// Examples in the quadratic program.
+/// Largest number of examples in the quadratic program.
 const PROGRAM_EXAMPLES_MAX: usize = 4096;
 
-/// What is asked.
+/// A question about the separability of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Question {
     /// Whether the hyperplane may miss the origin.
     pub bias: bool,
-    /// How Boolean examples are read; real ones are as they are.
+    /// The reading of Boolean examples. Real examples are used as they are.
     pub reading: Reading,
-    /// What "on its side" means.
+    /// The convention for examples on the hyperplane.
     pub convention: Convention,
 }
 
-/// The answer, proved.
+/// A proved answer, or the limit that came first.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// There is a separator: this one.
+    /// This hyperplane separates the examples.
     Separable(Separator),
-    /// There is none: sum lambda_i y_i x_i = 0 (with y_i for the bias), lambda > 0 as given, by
-    /// example; in the service's convention one multiplier at least is on a negative example.
+    /// No hyperplane separates the examples, because sum lambda_i y_i x_i = 0 and, with a bias, sum lambda_i
+    /// y_i = 0. All given lambda_i are positive. In the service's convention at least one of them belongs to
+    /// a negative example.
     NotSeparable(Vec<Multiplier>),
-    /// A limit came first.
+    /// A limit came before the answer.
     Undecided(Undecided),
 }
 
-/// A hyperplane in whole numbers, right on every example.
+/// A hyperplane with integer coefficients that is right on every example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Separator {
-    /// One weight a feature.
+    /// One weight per feature.
     pub weights: Vec<BigInt>,
-    /// The bias, if one was asked for.
+    /// The bias, if the question allows one.
     pub bias: Option<BigInt>,
 }
 
-/// Why a question about a sample makes no sense.
+/// Errors of [`check`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SampleError {
-    /// Nothing to separate.
+    /// The examples have no labels.
     #[error("unlabelled examples: labels or half-space examples are needed")]
     Unlabelled,
 }
 
-/// Checks what can be known before [`decide`].
+/// Checks that the sample is valid for [`decide`].
 ///
 /// # Errors
-/// What is wrong with the sample.
+/// Returns an error if the examples are unlabelled.
 pub fn check(examples: &dyn Examples) -> Result<(), SampleError> {
     match examples.shape().labels {
         LabelKind::Unlabelled => Err(SampleError::Unlabelled),
@@ -111,10 +113,10 @@ pub fn check(examples: &dyn Examples) -> Result<(), SampleError> {
 /// Decides whether a hyperplane separates the examples. Half-space examples are all positive.
 ///
 /// # Errors
-/// [`Interrupt::Suspended`] when the run was given up.
+/// Returns the interrupt if the run was suspended, the examples were unreadable, or memory ran out.
 ///
 /// # Panics
-/// When [`check`] would refuse the sample.
+/// Panics if [`check`] rejects the sample.
 pub fn decide(data: &Data, question: &Question, run: &Run) -> Result<Verdict, Interrupt> {
     assert!(check(data).is_ok(), "a checked sample");
     let verdict = SignedExamples::new(data, question.reading, question.bias, run)
@@ -192,15 +194,16 @@ fn separable(examples: &SignedExamples<'_>, mut weights: Vec<BigInt>) -> Verdict
     Verdict::Separable(Separator { weights, bias })
 }
 
-/// What the quadratic program came to.
+/// Result of the quadratic program.
 pub(super) enum Proposed {
-    /// Right on every example, checked.
+    /// Checked weights that are right on every example.
     Separator(Vec<BigInt>),
     /// Examples that may exclude every separator.
     Examples(Vec<usize>),
 }
 
-/// The quadratic program on `hardest`, with the examples added that its hyperplanes get wrong.
+/// Runs the quadratic program, starting with the examples `hardest`. Each round adds examples that the
+/// hyperplane misclassifies.
 pub(super) fn propose(
     examples: &SignedExamples<'_>,
     convention: Convention,
@@ -232,7 +235,7 @@ pub(super) fn propose(
         if wrong.is_empty() {
             return Ok(Proposed::Separator(weights));
         }
-        // They are new: the weights are right on all that were there.
+        // These examples are new, because the weights are right on all previous ones.
         working.extend(wrong);
         if working.len() > PROGRAM_EXAMPLES_MAX {
             break;
@@ -241,8 +244,8 @@ pub(super) fn propose(
     Ok(Proposed::Examples(working))
 }
 
-/// Fewer of the examples that seem to exclude every separator, where fewer may do: the exact
-/// simplex has the less to try.
+/// Reduces the set of examples that seem to exclude every separator. A smaller set makes the exact simplex
+/// faster.
 fn thinned(
     examples: &SignedExamples<'_>,
     convention: Convention,
@@ -259,7 +262,7 @@ fn thinned(
     })
 }
 
-/// Vectors in f64, each with whether a.w must be above 0.
+/// Returns the vectors in f64, each with a flag that tells whether a.w must be positive.
 fn rows(
     examples: &SignedExamples<'_>,
     convention: Convention,
@@ -277,7 +280,7 @@ fn is_strict(examples: &SignedExamples<'_>, convention: Convention, index: usize
     convention.is_strict_on(examples.is_negative(index))
 }
 
-/// The coarsest rounding of `values` that is right on the examples of `working`.
+/// Returns the coarsest rounding of `values` that is right on the examples of `working`.
 fn right_on(
     examples: &SignedExamples<'_>,
     convention: Convention,
@@ -302,7 +305,7 @@ fn right_on(
     Ok(None)
 }
 
-/// The examples whose multipliers are not nearly 0, the largest first.
+/// Returns the examples whose multipliers are not nearly 0, the largest multiplier first.
 fn support(working: &[usize], multipliers: &[f64]) -> Vec<usize> {
     let largest = multipliers
         .iter()
@@ -314,8 +317,7 @@ fn support(working: &[usize], multipliers: &[f64]) -> Vec<usize> {
     order.into_iter().map(|at| working[at]).collect()
 }
 
-/// The multipliers that the first dependency among `proposed` gives, if they exclude every
-/// separator.
+/// Returns the multipliers of the first linear dependency among `proposed`, if they exclude every separator.
 pub(super) fn lifted(
     examples: &SignedExamples<'_>,
     convention: Convention,
@@ -328,7 +330,7 @@ pub(super) fn lifted(
         column.add_to(&mut vector, &BigInt::one());
         vector
     };
-    // One more than coordinates are dependent in any case.
+    // Any set of more vectors than coordinates is linearly dependent.
     let most = proposed.len().min(examples.coordinates() + 1);
     let columns: Vec<Vec<BigInt>> = proposed[..most].iter().map(whole).collect();
     let Some(mut weights) = dependency(&columns, run)? else {
@@ -345,7 +347,8 @@ pub(super) fn lifted(
     Ok(excluded.then_some(multipliers))
 }
 
-/// The exact simplex on `proposed`, with the examples added that its hyperplanes get wrong.
+/// Runs the exact simplex, starting with the examples `proposed`. Each round adds examples that the
+/// hyperplane misclassifies.
 pub(super) fn settle(
     examples: &SignedExamples<'_>,
     convention: Convention,

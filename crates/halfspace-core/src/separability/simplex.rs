@@ -1,14 +1,14 @@
-//! The simplex method in exact integers, over a growing set of examples.
+//! The simplex method in exact integers over a growing set of examples.
 //!
-//! Phase one of: lambda >= 0, sum lambda_i a_i = 0, sum of the lambda_i of the examples that need
-//! a.w > 0 equal to 1. If it can be solved, the lambda exclude every separator; if it cannot, the
-//! prices of its rows are a separator of the examples at hand. So it never fails, and a limit
-//! alone can leave a question open.
+//! The program is phase one of these constraints: lambda >= 0, sum lambda_i a_i = 0, and the lambda_i of the
+//! examples that need a.w > 0 sum to 1. If a solution exists, the lambda exclude every separator. Otherwise
+//! the prices of the rows are a separator of the present examples. The method therefore always gives an
+//! answer unless a limit interrupts it.
 //!
-//! The inverse of the basis is kept as whole numbers over its determinant (J. Edmonds, "Systems of
-//! distinct representatives and linear algebra", 1967; E. H. Bareiss, 1968): each pivot divides
-//! exactly. The lexicographic rule of G. B. Dantzig, A. Orden and P. Wolfe (1955) chooses the row
-//! that leaves, so no basis comes twice, whichever column enters.
+//! The inverse of the basis is stored as integers over its determinant (J. Edmonds, "Systems of distinct
+//! representatives and linear algebra", 1967; E. H. Bareiss, 1968), so each pivot divides exactly. The
+//! lexicographic rule of G. B. Dantzig, A. Orden and P. Wolfe (1955) chooses the leaving row. No basis then
+//! repeats for any choice of the entering column.
 
 use std::cmp::Ordering;
 
@@ -23,19 +23,20 @@ use super::rounding::reduce;
 
 /// An example as a column of the program.
 pub struct Entry {
-    /// Its index in the sample.
+    /// Index of the example in the sample.
     pub example: usize,
-    /// Its vector in whole numbers.
+    /// The vector of the example in integers.
     pub column: Column,
-    /// Its vector in f64, at any scale above 0: to choose by, not to decide by.
+    /// The vector of the example in f64, at any positive scale. These values guide the choice of a column and
+    /// never decide.
     pub values: Vec<f64>,
-    /// Whether it needs a.w > 0.
+    /// Whether the example needs a.w > 0.
     pub is_strict: bool,
 }
 
-/// What the examples at hand allow.
+/// Solution of the program for the present examples.
 pub enum Solution {
-    /// A hyperplane with every one of them on its side.
+    /// A hyperplane that is right on all present examples.
     Separator(Vec<BigInt>),
     /// Multipliers whose sum is 0.
     Multipliers(Vec<Multiplier>),
@@ -44,16 +45,16 @@ pub enum Solution {
 /// The program and its present basis.
 pub struct ExactSimplex {
     entries: Vec<Entry>,
-    /// The entry in each row of the basis; none for the artificial variable it began with.
+    /// The entry in each row of the basis, or `None` for the artificial variable of the start.
     basis: Vec<Option<usize>>,
     /// The inverse of the basis times `determinant`, row by row.
     inverse: Vec<Vec<BigInt>>,
-    /// Above 0.
+    /// Determinant of the basis, above 0.
     determinant: BigInt,
 }
 
 impl ExactSimplex {
-    /// A program without examples, for vectors of `coordinates`.
+    /// Creates a program without examples for vectors of `coordinates` coordinates.
     pub fn new(coordinates: usize) -> Self {
         let rows = coordinates + 1;
         let unit = |row: usize| {
@@ -79,10 +80,10 @@ impl ExactSimplex {
         self.entries.push(entry);
     }
 
-    /// Solves the program over the examples at hand, from the basis at hand.
+    /// Solves the program over the present examples, starting from the present basis.
     ///
     /// # Errors
-    /// The interrupt that cut it short.
+    /// Returns the interrupt if the run stops.
     pub fn solve(&mut self, run: &Run) -> Result<Solution, Interrupt> {
         loop {
             let prices = self.prices(run)?;
@@ -99,8 +100,8 @@ impl ExactSimplex {
         }
     }
 
-    /// The prices of the rows, times the determinant: the sum of the rows that still hold an
-    /// artificial variable. The last is what is left of the infeasibility.
+    /// Returns the prices of the rows times the determinant. They are the sum of the rows that still hold an
+    /// artificial variable. The last price is the remaining infeasibility.
     fn prices(&self, run: &Run) -> Result<Vec<BigInt>, Interrupt> {
         let mut prices = vec![BigInt::zero(); self.basis.len()];
         for (row, held) in self.inverse.iter().zip(&self.basis) {
@@ -115,8 +116,8 @@ impl ExactSimplex {
         Ok(prices)
     }
 
-    /// An entry that would make the infeasibility less: the one that f64 thinks best, if it is one
-    /// indeed, else any.
+    /// Returns an entry that would reduce the infeasibility. Entries with a positive f64 gain are tried
+    /// first, in descending order. If the exact gain is positive for none of them, all entries are tried.
     fn entering(&self, prices: &[BigInt], run: &Run) -> Result<Option<usize>, Interrupt> {
         let approximate = approximations(prices);
         let (last, weights) = approximate.split_last().expect("the row of the sum");
@@ -136,7 +137,7 @@ impl ExactSimplex {
         Ok(None)
     }
 
-    /// How fast an entry makes the infeasibility less, times the determinant.
+    /// Returns the rate at which an entry reduces the infeasibility, times the determinant.
     fn gain(&self, index: usize, prices: &[BigInt]) -> BigInt {
         let entry = &self.entries[index];
         let gain = entry.column.dot(prices);
@@ -156,7 +157,7 @@ impl ExactSimplex {
         let pivot = direction[leaving].clone();
         let pivot_row = self.inverse[leaving].clone();
         for (row, factor) in self.inverse.iter_mut().zip(&direction) {
-            // The interrupt may leave the inverse half done: the simplex is not used again.
+            // An interrupt may leave the inverse half updated. The simplex is not used again in this case.
             look(run)?;
             for (entry, base) in row.iter_mut().zip(&pivot_row) {
                 if entry.is_zero() && (factor.is_zero() || base.is_zero()) {
@@ -175,8 +176,7 @@ impl ExactSimplex {
         Ok(())
     }
 
-    /// The row whose variable reaches 0 first, ties broken lexicographically by the rows of the
-    /// inverse.
+    /// Returns the row whose variable reaches 0 first. The rows of the inverse break ties lexicographically.
     fn leaving(&self, direction: &[BigInt]) -> usize {
         let last = direction.len() - 1;
         let mut rows: Vec<usize> = (0..=last)
@@ -201,7 +201,7 @@ impl ExactSimplex {
         *rows.first().expect("a row that leaves")
     }
 
-    /// The values of the basic variables, reduced.
+    /// Returns the values of the basic variables, divided by their common divisor.
     fn multipliers(&self) -> Vec<Multiplier> {
         let values = self
             .basis
@@ -220,7 +220,7 @@ impl ExactSimplex {
     }
 }
 
-/// Numbers as f64, all divided by one power of two so that the largest fits.
+/// Returns the numbers as f64, all divided by one power of two so that the largest fits.
 fn approximations(numbers: &[BigInt]) -> Vec<f64> {
     let bits = numbers.iter().map(BigInt::bits).max().unwrap_or(0);
     let excess = bits.saturating_sub(1000);

@@ -1,8 +1,8 @@
-//! The units in which the solver of the maximum margin sees real values.
+//! Units in which the solver of the maximum margin receives real values.
 //!
-//! Its tolerances are absolute in part, so values are scaled by a power of two to 1 at most, and
-//! moved to their middle where the bias is not in the norm. Neither is remembered by what is
-//! proved: that is computed on the sample itself.
+//! The tolerances of the solver are partly absolute. A power of two therefore scales the values to at most 1
+//! in magnitude. If the norm excludes the bias, the values are also centred at 0. Proofs do not depend on
+//! these units, because all proofs use the sample itself.
 
 use crate::learners::data::Features;
 
@@ -10,16 +10,16 @@ use super::examples::SignedExamples;
 use super::nearest_point::Constraint;
 use super::proved_margin::Norm;
 
-/// A translation, then a division by a power of two.
+/// A translation followed by a division by a power of two.
 pub struct SolverUnits {
-    /// Taken from the features, and empty where nothing is.
+    /// Subtracted from the features. Empty if there is no translation.
     centre: Vec<f64>,
-    /// The power of two.
+    /// Exponent of the power of two.
     exponent: i32,
 }
 
 impl SolverUnits {
-    /// The units for the examples at hand; Boolean ones are as they should be.
+    /// Chooses the units for the working examples. Boolean examples keep their units.
     pub fn new(examples: &SignedExamples<'_>, working: &[usize], norm: Norm) -> Self {
         let Features::Real(matrix) = examples.data().features() else {
             return Self {
@@ -55,7 +55,7 @@ impl SolverUnits {
         Self { centre, exponent }
     }
 
-    /// a.w >= 1 for example `index`, in these units.
+    /// Returns the constraint a.w >= 1 for example `index` in these units.
     pub fn constraint(&self, examples: &SignedExamples<'_>, index: usize) -> Constraint {
         let mut values = Vec::new();
         examples.values(index, &mut values);
@@ -69,7 +69,7 @@ impl SolverUnits {
         }
         let scaled = match self.centre.is_empty() {
             true => values.len(),
-            // A bias that is not in the norm may have any unit.
+            // A bias outside the norm may have any unit.
             false => self.centre.len(),
         };
         for value in &mut values[..scaled] {
@@ -78,8 +78,8 @@ impl SolverUnits {
         Constraint { values, least: 1.0 }
     }
 
-    /// Weights in the units of the sample, but for the bias of moved examples: that is to be
-    /// chosen anew.
+    /// Converts weights to the units of the sample. The bias of translated examples is not converted, and the
+    /// caller must choose a new one.
     pub fn undo(&self, variables: &[f64]) -> Vec<f64> {
         let scaled = variables.iter();
         scaled.map(|w| libm::scalbn(*w, -self.exponent)).collect()

@@ -1,4 +1,4 @@
-//! The certificates against independent methods, on small samples made at random or by hand.
+//! Compares the certificates with independent methods on small random and hand-made samples.
 
 mod fourier_motzkin;
 mod margin_scales;

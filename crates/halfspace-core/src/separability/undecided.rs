@@ -1,17 +1,17 @@
-//! Which limit came before an answer.
+//! The limits that can prevent an answer.
 
 use crate::learners::run::Interrupt;
 
-/// Why a question was left open. Nothing is claimed then, either way.
+/// Limit that left a question open. An undecided result claims neither answer.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Undecided {
-    /// The time allowed.
+    /// The time limit ended the run.
     #[error("the time limit came before the answer")]
     TimeLimit,
-    /// The client.
+    /// The client cancelled the run.
     #[error("cancelled before the answer")]
     Cancelled,
-    /// Too wide for the exact methods, and the perceptron found nothing.
+    /// The sample is too wide for the exact methods, and the perceptron found no certificate.
     #[error(
         "the perceptron found no certificate, and {coordinates} coordinates are too many for the \
          exact methods, which take at most {coordinates_max}"
@@ -20,7 +20,7 @@ pub enum Undecided {
         coordinates: usize,
         coordinates_max: usize,
     },
-    /// Too wide for the solver of the maximum margin, though separable.
+    /// The sample is separable, but too wide for the solver of the maximum margin.
     #[error(
         "the sample is separable, but {coordinates} coordinates are too many for its maximum \
          margin, which is sought for at most {coordinates_max}"
@@ -29,7 +29,7 @@ pub enum Undecided {
         coordinates: usize,
         coordinates_max: usize,
     },
-    /// No weights in f64 that separate were found.
+    /// No separating weights in f64 were found.
     #[error("the sample is separable, but by no weights that were found and that f64 can write")]
     NoMargin,
 }
@@ -37,7 +37,8 @@ pub enum Undecided {
 impl TryFrom<Interrupt> for Undecided {
     type Error = Interrupt;
 
-    /// The limit that an interrupt stands for; [`Interrupt::Suspended`] is none.
+    /// Converts an interrupt to the limit. Returns the interrupt unchanged if it is not a limit but ends the
+    /// whole run.
     fn try_from(interrupt: Interrupt) -> Result<Self, Interrupt> {
         match interrupt {
             Interrupt::TimeLimit => Ok(Self::TimeLimit),

@@ -1,12 +1,13 @@
-//! The version space: every w in {-1, +1}^n that is consistent with a sample, counted by
-//! enumeration.
+//! The version space: every w in {-1, +1}^n that is consistent with a sample, counted by enumeration.
 //!
-//! To find one such w is NP-complete in general (L. Pitt and L. G. Valiant, 1988), so n is small
-//! here. The last nine coordinates of w are treated together: which of their 512 settings an
-//! example allows depends on its own bits there and on how often w differs from it before, and
-//! stands in a table of bit sets. For each setting of the coordinates before, the sets of the
-//! examples are intersected until none is left. Half-space examples are as in
-//! [`half_space_limits`]: negative ones are reflected, and a tie is a mistake on them.
+//! Finding one such w is NP-complete in general (L. Pitt and L. G. Valiant, 1988), so n is limited to 32. The
+//! last nine coordinates of w are processed together. An example allows some of their 512 settings. The
+//! allowed settings depend on the example's own bits there and on the number of earlier coordinates in which
+//! w differs. A table holds them as bit sets. For each setting of the earlier coordinates, the enumeration
+//! intersects the sets of the examples, and stops early if no setting remains.
+//!
+//! Half-space examples follow [`half_space_limits`]: negative examples are reflected, and a tie is a mistake
+//! on them.
 
 use crate::bits::BitVector;
 use crate::learners::data::{Data, Features, Labels};
@@ -17,67 +18,67 @@ use crate::learners::run::{Interrupt, Run};
 use super::examples::look;
 use super::undecided::Undecided;
 
-/// The largest n that is enumerated.
+/// Largest n for an enumeration.
 pub const N_MAX: usize = 32;
 
-/// The most hypotheses that are listed.
+/// Largest number of hypotheses in a list.
 pub const LIST_MAX: usize = 10_000;
 
-/// Coordinates that are treated together.
+/// Coordinates that are processed together.
 const LOW_BITS: usize = 9;
 
-/// Intersections between two looks at the stop flag, eight words each.
+/// Intersections of eight words each between two polls of the stop flag.
 const STEPS_BETWEEN_LOOKS: usize = 1 << 18;
 
 /// A set of settings of the low coordinates.
 type Settings = [u64; (1 << LOW_BITS) / 64];
 
-/// Why there is no version space to count.
+/// Errors of [`check`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionSpaceError {
-    /// Nothing to be consistent with.
+    /// The examples have no labels.
     #[error("unlabelled examples: labels or half-space examples are needed")]
     Unlabelled,
-    /// The hypotheses are over bits.
+    /// The examples are real, but the hypotheses are over bits.
     #[error("the version space is over Boolean examples: values all 0/1 or all -1/1")]
     Real,
-    /// Enumeration would not end.
+    /// n exceeds [`N_MAX`], so the enumeration would take too long.
     #[error("n = {n} is too large: the version space is enumerated for n up to {N_MAX}")]
     TooWide { n: usize },
-    /// The answer would be too long.
+    /// The list exceeds [`LIST_MAX`] hypotheses.
     #[error("at most {LIST_MAX} hypotheses are listed, not {list}")]
     ListTooLong { list: usize },
 }
 
-/// What is consistent with a sample.
+/// The hypotheses that are consistent with a sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionSpace {
-    /// How many hypotheses.
+    /// Number of consistent hypotheses.
     pub count: u64,
-    /// The first of them, in the order of their bit strings.
+    /// The first hypotheses in the order of their bit strings.
     pub hypotheses: Vec<BitVector>,
 }
 
 impl VersionSpace {
-    /// Whether the sample leaves exactly one hypothesis.
+    /// Returns whether exactly one hypothesis is consistent with the sample.
     pub fn is_unique(&self) -> bool {
         self.count == 1
     }
 }
 
-/// The outcome of an enumeration.
+/// Result of an enumeration.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Enumeration {
-    /// It came to its end.
+    /// The enumeration is complete.
     Complete(VersionSpace),
-    /// A limit came first; a count so far would say nothing.
+    /// A limit came first. No partial count is reported.
     Undecided(Undecided),
 }
 
-/// Checks what can be known before [`enumerate`].
+/// Checks that the arguments are valid for [`enumerate`].
 ///
 /// # Errors
-/// What is wrong with the sample or with `list`, the number of hypotheses to list.
+/// Returns an error for an unsuitable sample, or if `list`, the number of hypotheses to list, is too large.
 pub fn check(examples: &dyn Examples, list: usize) -> Result<(), VersionSpaceError> {
     let shape = examples.shape();
     if shape.labels == LabelKind::Unlabelled {
@@ -96,13 +97,13 @@ pub fn check(examples: &dyn Examples, list: usize) -> Result<(), VersionSpaceErr
     Ok(())
 }
 
-/// Counts the consistent hypotheses and lists the first `list`.
+/// Counts the consistent hypotheses and lists the first `list` of them.
 ///
 /// # Errors
-/// [`Interrupt::Suspended`] when the run was given up.
+/// Returns the interrupt if the run was suspended, the examples were unreadable, or memory ran out.
 ///
 /// # Panics
-/// When [`check`] would refuse the sample.
+/// Panics if [`check`] rejects the sample.
 pub fn enumerate(data: &Data, list: usize, run: &Run) -> Result<Enumeration, Interrupt> {
     assert_eq!(check(data, list), Ok(()), "a checked sample");
     let found = constraints(data, run).and_then(|constraints| {
@@ -115,15 +116,15 @@ pub fn enumerate(data: &Data, list: usize, run: &Run) -> Result<Enumeration, Int
     }
 }
 
-/// An example as a number, coordinate 1 its highest bit: w is right iff it differs from `code` in
-/// at most `allowed` coordinates.
+/// An example as a number with coordinate 1 as the highest bit. A hypothesis w is right iff it differs from
+/// `code` in at most `allowed` coordinates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Constraint {
     code: u32,
     allowed: u32,
 }
 
-/// The distinct constraints of a sample.
+/// Returns the distinct constraints of a sample.
 fn constraints(data: &Data, run: &Run) -> Result<Vec<Constraint>, Interrupt> {
     let Features::Boolean(matrix) = data.features() else {
         unreachable!("a checked sample is Boolean")
@@ -141,8 +142,8 @@ fn constraints(data: &Data, run: &Run) -> Result<Vec<Constraint>, Interrupt> {
             allowed: limit - ties as u32,
         });
     }
-    // Of two with one code the stricter comes first and stays. Then neighbours are torn apart:
-    // examples that have little in common leave nothing sooner.
+    // The stricter of two constraints with the same code comes first and is kept. The last sort then
+    // separates similar codes, because examples with little in common empty the intersection sooner.
     constraints.sort_unstable();
     constraints.dedup_by_key(|constraint| constraint.code);
     constraints.sort_unstable_by_key(|constraint| constraint.code.wrapping_mul(0x9e37_79b1));
@@ -196,7 +197,7 @@ fn count(
 }
 
 impl VersionSpace {
-    /// Counts the settings that are alive after the coordinates of `high`, and lists the first.
+    /// Counts the remaining settings after the coordinates of `high`, and lists the first of them.
     fn take(&mut self, n: usize, high: u64, alive: &Settings, list: usize) {
         for (word, &alive) in (0..).zip(alive) {
             self.count += u64::from(alive.count_ones());
@@ -211,8 +212,8 @@ impl VersionSpace {
     }
 }
 
-/// For each setting of an example's own low bits and each slack below `low_bits`, the settings of
-/// w that differ from it in no more coordinates than that.
+/// Returns, for each setting of an example's own low bits and each slack below `low_bits`, the settings of w
+/// that differ in at most `slack` coordinates.
 fn table(low_bits: usize) -> Vec<Settings> {
     let mut table = vec![Settings::default(); low_bits << low_bits];
     for own in 0..1_usize << low_bits {

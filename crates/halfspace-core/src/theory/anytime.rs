@@ -1,50 +1,52 @@
-//! How often the rule `anytime` ends a run of Directed Drift (algorithm D) at a wrong hypothesis.
+//! False stops of the rule `anytime`: the probability that the rule ends a run of Directed Drift (algorithm
+//! D) at a wrong hypothesis.
 //!
-//! Its run length T_k grows with the number k of the hypothesis, so there is no closed recurrence as
-//! for a fixed one: the probabilities of beginning run k at each distance are carried forward over
-//! k. Beyond n = 20 or so that would take for ever, since D itself does; but what is still to come
-//! can be bounded, and then it is not worth waiting for.
+//! The run length T_k of this rule grows with the number k of the hypothesis. A closed recurrence, as for a
+//! fixed run length, therefore does not exist. Instead this module computes the probability of each distance
+//! at the start of run k, for one k after the other. Algorithm D takes too long to follow to the end beyond
+//! about n = 20, so the module bounds the false stops still to come and ends early.
 //!
-//! Let pi be the measure with pi_d bad_d = pi_(d+1) good_(d+1). A step, which also loses what stops
-//! and what reaches the target, never raises anything above it; so if the probabilities at some k
-//! are at most C pi, those of every later k are. At distance d a run is accepted with probability
-//! (1 - e_d)^T_j <= delta_j^rho, where rho = ln(1 - e_d) / ln(1 - e_1) >= 1 and delta_j =
-//! delta / (j (j + 1)). The sum over j > k is at most delta^rho k^(1 - 2 rho) / (2 rho - 1).
+//! Let pi be the measure with pi_d bad_d = pi_(d+1) good_(d+1). A step preserves this measure, except for the
+//! runs that stop or reach the target. If the probabilities at some k are at most C pi, those of every later
+//! k therefore are as well. At distance d a run is accepted with probability (1 - e_d)^T_j <= delta_j^rho,
+//! where rho = ln(1 - e_d) / ln(1 - e_1) >= 1 and delta_j = delta / (j (j + 1)). The sum over j > k is at
+//! most delta^rho k^(1 - 2 rho) / (2 rho - 1).
 
 use crate::learners::drift_chain::DriftChain;
 use crate::learners::stopping::anytime_run_length;
 
-/// The chain is followed until what is to come is at most this much,
+/// Largest bound on the false stops to come at which the computation may end.
 const UNCERTAINTY_MAX: f64 = 1e-13;
 
-/// and at most this share of the figure,
+/// Largest ratio of this bound to the false stops so far at which the computation may end.
 const UNCERTAINTY_SHARE_MAX: f64 = 1e-3;
 
-/// or until so many distances times hypotheses were gone through: a few hundredths of a second.
+/// Limit of the product of distances and hypotheses, at which the computation ends in any case. This limit
+/// takes a few hundredths of a second.
 const DISTANCES_VISITED_MAX: u64 = 1 << 23;
 
-/// Hypotheses from one look at what is to come until the next, which costs as much as some of them.
+/// Hypotheses between two evaluations of the bound. An evaluation costs as much as several hypotheses.
 const HYPOTHESES_BETWEEN_LOOKS: u64 = 256;
 
-/// What is known of `anytime` for D from a random start.
+/// The rule `anytime` for algorithm D from a random start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AnytimeRule {
     /// The run length that accepts the first hypothesis.
     pub run_length: u64,
-    /// The probability that it ends a run at a wrong hypothesis: at least this,
+    /// Lower bound of the probability that the rule ends a run at a wrong hypothesis.
     pub false_stop_probability: f64,
-    /// and more by at most this.
+    /// The probability exceeds the lower bound by at most this amount.
     pub uncertainty: f64,
 }
 
-/// Follows the chain from `starts`, the probabilities of the distances 0 to n of the first
-/// hypothesis.
+/// Computes the false stops of the rule. `starts` holds the probabilities of the distances 0 to n of the
+/// first hypothesis.
 pub fn anytime(chain: &DriftChain, starts: &[f64], delta: f64) -> AnytimeRule {
     let n = chain.n();
     let ln_delta = libm::log(delta);
     let run_length = |k| anytime_run_length(ln_delta, chain.steps()[1].ln_survival, k);
     let rest = Rest::new(chain, delta);
-    // An entry more at the far end, which stays 0, spares the ends a case of their own.
+    // The extra entry at the far end stays 0 and saves a special case.
     let mut here = [starts, &[0.0]].concat();
     let mut next = here.clone();
     let mut moves = Moves::new(chain, run_length(1));
@@ -59,7 +61,7 @@ pub fn anytime(chain: &DriftChain, starts: &[f64], delta: f64) -> AnytimeRule {
         if length != moves.run_length {
             moves = Moves::new(chain, length);
         }
-        here[0] = 0.0; // The target is never left, and is accepted rightly.
+        here[0] = 0.0; // The target accepts every example, so a stop there is correct.
         rule.false_stop_probability += moves.step(&here, &mut next);
         std::mem::swap(&mut here, &mut next);
         visited += n as u64;
@@ -75,14 +77,15 @@ pub fn anytime(chain: &DriftChain, starts: &[f64], delta: f64) -> AnytimeRule {
     rule
 }
 
-/// What becomes of a hypothesis at each distance, 0 to n, under one run length.
+/// The outcomes of a hypothesis at each distance from 0 to n under one run length.
 struct Moves {
     run_length: u64,
-    /// It is accepted.
+    /// Probability that the rule accepts the hypothesis.
     stop: Vec<f64>,
-    /// It makes a mistake, and goes one away from the target.
+    /// Probability of a mistake that moves the hypothesis one coordinate away from the target.
     out: Vec<f64>,
-    /// It makes a mistake, and goes one towards it; one entry more, which nothing comes from.
+    /// Probability of a mistake that moves the hypothesis one coordinate towards the target. An extra last
+    /// entry is 0.
     back: Vec<f64>,
 }
 
@@ -104,7 +107,8 @@ impl Moves {
         moves
     }
 
-    /// One hypothesis on: the probabilities of the wrong distances, and of a false stop.
+    /// Advances by one hypothesis. Writes the probabilities of the wrong distances to `next` and returns the
+    /// probability of a false stop.
     fn step(&self, here: &[f64], next: &mut [f64]) -> f64 {
         let mut stopped = 0.0;
         for d in 1..self.stop.len() {
@@ -115,10 +119,10 @@ impl Moves {
     }
 }
 
-/// What bounds the false stops to come.
+/// Bound on the false stops to come.
 struct Rest {
     delta: f64,
-    /// pi and rho by distance, from 1.
+    /// pi and rho for each distance from 1.
     distances: Vec<(f64, f64)>,
 }
 
@@ -128,7 +132,7 @@ impl Rest {
         let mut measure = 1.0;
         let mut distances = Vec::with_capacity(wrong.len());
         for (at, step) in wrong.iter().enumerate() {
-            // At n = 1 both logarithms are infinite: no run is accepted, and any rho will do.
+            // At n = 1 both logarithms are infinite. No run is then accepted, so any rho is valid.
             let rho = (step.ln_survival / wrong[0].ln_survival).max(1.0);
             distances.push((measure, rho));
             if let Some(farther) = wrong.get(at + 1) {
@@ -138,8 +142,8 @@ impl Rest {
         Self { delta, distances }
     }
 
-    /// The most that the false stops after run k can add up to, when the next run begins at the
-    /// distances 1 to n with the probabilities `here`.
+    /// Returns the upper bound on the sum of the false stops after run k. `here` holds the probabilities of
+    /// the distances 1 to n at the start of the next run.
     fn after(&self, k: u64, here: &[f64]) -> f64 {
         let ratios = here.iter().zip(&self.distances);
         let ratio = ratios
@@ -187,7 +191,7 @@ mod tests {
         }
     }
 
-    /// The bound holds wherever one looks: what then comes is no more than it said.
+    /// After every run, the false stops that follow stay within the bound.
     #[test]
     fn what_comes_is_no_more_than_was_said() {
         for n in [2, 5, 8, 11] {

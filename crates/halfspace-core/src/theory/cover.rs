@@ -1,10 +1,9 @@
-//! Cover's theorem: how many dichotomies of points in general position a hyperplane can make.
+//! Cover's theorem: the number of dichotomies of points in general position that hyperplanes realise.
 //!
-//! T. M. Cover, "Geometrical and statistical properties of systems of linear inequalities with
-//! applications in pattern recognition" (1965), as in H. Sompolinsky's lecture on the capacity of
-//! the perceptron: of the 2^P ways to label P points in general position in N dimensions,
-//! hyperplanes through the origin make `C(P, N) = 2 sum over k < N of C(P - 1, k)`. All of them
-//! when P <= N, exactly half at P = 2 N.
+//! T. M. Cover, "Geometrical and statistical properties of systems of linear inequalities with applications
+//! in pattern recognition" (1965), as in H. Sompolinsky's lecture on the capacity of the perceptron. P points
+//! in general position in N dimensions have 2^P labellings. Hyperplanes through the origin realise `C(P, N) =
+//! 2 sum over k < N of C(P - 1, k)` of these. The fraction is 1 for P <= N and exactly one half at P = 2 N.
 
 use num_bigint::BigUint;
 
@@ -12,27 +11,27 @@ use crate::learners::bound::leading;
 
 use super::{OutOfRange, check_whole};
 
-/// The largest number of points, and of dimensions: an answer has some 3,000 digits.
+/// Largest number of points and of dimensions. The count then has about 3,000 digits.
 pub const DICHOTOMIES_MAX: u64 = 10_000;
 
-/// How many dichotomies there are, exactly, and what that is in proportion.
+/// The exact number of dichotomies, and its share of all labellings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dichotomies {
     /// C(P, N).
     pub count: BigUint,
-    /// The binary logarithm of the count.
+    /// Binary logarithm of `count`.
     pub log2: f64,
-    /// C(P, N) / 2^P rounded to f64: 0 when it is below about 2^-1075.
+    /// C(P, N) / 2^P rounded to f64. The value is 0 if the fraction is below about 2^-1075.
     pub fraction: f64,
-    /// The binary logarithm of that fraction.
+    /// Binary logarithm of the exact fraction.
     pub log2_fraction: f64,
 }
 
-/// The linearly separable dichotomies of `points` points in general position in `dimension`
-/// dimensions, by hyperplanes through the origin.
+/// Counts the linearly separable dichotomies of `points` points in general position in `dimension`
+/// dimensions. The hyperplanes pass through the origin.
 ///
 /// # Errors
-/// A parameter that is not from 1 to [`DICHOTOMIES_MAX`].
+/// Returns an error if a parameter is not from 1 to [`DICHOTOMIES_MAX`].
 pub fn dichotomies(points: u64, dimension: u64) -> Result<Dichotomies, OutOfRange> {
     let limit = ("dichotomies_max", DICHOTOMIES_MAX);
     check_whole("points", points, limit)?;
@@ -53,7 +52,7 @@ fn count(points: u64, dimension: u64) -> BigUint {
     if dimension > others {
         return BigUint::from(1_u8) << points;
     }
-    // The binomials are symmetric, and together 2^(P - 1): the shorter end is summed.
+    // The binomials are symmetric and sum to 2^(P - 1), so the shorter end is summed.
     if dimension > points / 2 {
         let missing = binomial_sum(others, points - dimension);
         return ((BigUint::from(1_u8) << others) - missing) << 1_u8;
@@ -61,8 +60,8 @@ fn count(points: u64, dimension: u64) -> BigUint {
     binomial_sum(others, dimension) << 1_u8
 }
 
-/// The sum of C(m, k) over k below `terms`. Each binomial comes from the one before by a small
-/// factor and a small divisor, so the whole is some `terms` passes over a number of m bits.
+/// Returns the sum of C(m, k) over k below `terms`. Each binomial follows from the previous one by a small
+/// factor and a small divisor. The cost is therefore about `terms` passes over a number of m bits.
 fn binomial_sum(m: u64, terms: u64) -> BigUint {
     let mut binomial = BigUint::from(1_u8);
     let mut sum = BigUint::ZERO;
@@ -81,7 +80,7 @@ mod tests {
         dichotomies(points, dimension).expect("in range")
     }
 
-    /// The definition, in other words: a recurrence over the points.
+    /// This recurrence over the points is independent of the formula in use.
     #[test]
     fn small_counts_obey_the_recurrence_by_which_cover_proved_them() {
         for points in 2..40 {

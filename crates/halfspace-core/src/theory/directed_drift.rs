@@ -1,12 +1,14 @@
-//! The exact analysis of Directed Drift (algorithm D) on fresh uniform-positive examples, without a
-//! simulation: expected counts, the probability that a stopping rule ends a run at a wrong
-//! hypothesis, and Theorem 1 of Fang and Venkatesh beside them.
+//! Exact analysis of Directed Drift (algorithm D) on fresh uniform-positive examples, without a simulation.
 //!
-//! All of it follows from the birth-death chain of `learners::drift_chain`. With r the probability
-//! that a flip at distance d is bad, the expected mistakes from d to d - 1 are
-//! h_d = (1 + r h_(d+1)) / (1 - r); with 1 / e_d, the examples up to a mistake, in place of the 1
-//! they are the expected examples. From d to the target it is the sum of h_1 to h_d, and a random
-//! start has a binomial distance.
+//! The analysis gives the expected mistakes and examples, and the probability that a stopping rule ends a run
+//! at a wrong hypothesis. It compares the expected mistakes with the bounds of Theorem 1 of Fang and
+//! Venkatesh.
+//!
+//! All figures follow from the birth-death chain of `learners::drift_chain`. Let r be the probability that a
+//! flip at distance d is bad. The expected mistakes from d to d - 1 are h_d = (1 + r h_(d+1)) / (1 - r). The
+//! recurrence gives expected examples if 1 / e_d, the examples up to a mistake, replaces the 1. The
+//! expectation from distance d to the target is h_1 + .. + h_d. The distance of a random start has a binomial
+//! distribution.
 
 use crate::learners::drift_chain::{DriftChain, N_MAX, scaled_binomials};
 use crate::learners::stopping::{Sampling, StopRule, per_hypothesis_run_length, smallest_error};
@@ -14,49 +16,49 @@ use crate::learners::stopping::{Sampling, StopRule, per_hypothesis_run_length, s
 use super::anytime::{AnytimeRule, anytime};
 use super::{OutOfRange, check_probability, check_whole};
 
-/// The constants of Theorem 1's lower bound, alpha e^(beta n), as printed.
+/// The constants of Theorem 1's lower bound alpha e^(beta n), as printed.
 const ALPHA: f64 = 1.771_866_547;
 const BETA: f64 = 0.139_232_271;
 
-/// What is known of Directed Drift for one n and one allowed error.
+/// Analysis of Directed Drift for one n and one allowed error.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
     /// Mistakes until the hypothesis is the target.
     pub expected_mistakes: ByStart,
-    /// Examples up to and including the last of those mistakes.
+    /// Examples up to and including the last of these mistakes.
     pub expected_examples: ByStart,
     /// The smallest error of a wrong hypothesis on uniform-positive examples.
     pub min_error_uniform_positive: f64,
-    /// The same on reflected ones, unlabelled.
+    /// The smallest error of a wrong hypothesis on reflected examples, which have no labels.
     pub min_error_reflected: f64,
-    /// The paper's bounds.
+    /// The bounds of Theorem 1.
     pub theorem_1: TheoremOne,
-    /// The rule of the paper.
+    /// The stopping rule of the paper.
     pub per_hypothesis: FixedRule,
-    /// The rule `exact`.
+    /// The stopping rule `exact`.
     pub exact: FixedRule,
-    /// The rule `anytime`.
+    /// The stopping rule `anytime`.
     pub anytime: AnytimeRule,
 }
 
-/// A figure by where a run starts.
+/// A figure by the start of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ByStart {
-    /// From a hypothesis drawn uniformly.
+    /// The figure for a hypothesis drawn uniformly.
     pub random_start: f64,
-    /// From a hypothesis at distance 0 to n.
+    /// The figures for the distances 0 to n.
     pub by_distance: Vec<f64>,
 }
 
-/// Theorem 1's bounds on the expected mistakes from any wrong hypothesis, without their O terms,
-/// and whether they hold so.
+/// Theorem 1's bounds on the expected mistakes from any wrong hypothesis. The bounds omit the O terms, so
+/// they can fail for small n.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TheoremOne {
     /// alpha e^(beta n).
     pub lower: f64,
-    /// n^n / 2^n; none past f64.
+    /// n^n / 2^n, or `None` if the value exceeds the range of f64.
     pub upper: Option<f64>,
-    /// The binary logarithm of the upper bound.
+    /// Binary logarithm of the upper bound.
     pub log2_upper: f64,
     /// Whether the lower bound is at most the expected mistakes from distance 1.
     pub lower_holds: bool,
@@ -67,9 +69,9 @@ pub struct TheoremOne {
 /// A rule that ends a run after a fixed number of consecutive consistent examples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FixedRule {
-    /// That number.
+    /// Consecutive consistent examples that end a run.
     pub run_length: u64,
-    /// The probability that it ends a run at a wrong hypothesis.
+    /// The probability that the rule ends a run at a wrong hypothesis.
     pub false_stop: ByStart,
 }
 
@@ -81,16 +83,16 @@ impl FixedRule {
         }
     }
 
-    /// The probability of a false stop from the worst start, the target's complement.
+    /// Returns the probability of a false stop from the worst start, the complement of the target.
     pub fn worst_start(&self) -> f64 {
         self.false_stop.by_distance.last().copied().unwrap_or(0.0)
     }
 }
 
-/// Everything about D for `n` from 1 to [`N_MAX`] and an allowed error `delta` in (0, 1).
+/// Analyses algorithm D for `n` from 1 to [`N_MAX`] and an allowed error `delta` in (0, 1).
 ///
 /// # Errors
-/// The parameter that is out of range.
+/// Names the parameter that is out of range.
 pub fn analyse(n: u64, delta: f64) -> Result<Analysis, OutOfRange> {
     check_whole("n", n, ("exact_analysis_n_max", N_MAX as u64))?;
     check_probability("delta", delta)?;
@@ -111,8 +113,8 @@ pub fn analyse(n: u64, delta: f64) -> Result<Analysis, OutOfRange> {
     })
 }
 
-/// The expected mistakes of D from a random start until its hypothesis is the target, where the chain
-/// reaches: for `n` from 1 to [`N_MAX`].
+/// Returns the expected mistakes of D from a random start until the hypothesis is the target. Returns `None`
+/// if `n` is not from 1 to [`N_MAX`].
 pub fn expected_mistakes(n: usize) -> Option<f64> {
     if !(1..=N_MAX).contains(&n) {
         return None;
@@ -121,18 +123,18 @@ pub fn expected_mistakes(n: usize) -> Option<f64> {
     Some(expected(&DriftChain::new(n), &starts, |_| 1.0).random_start)
 }
 
-/// Theorem 1's bounds on the expected mistakes of D, as printed and without their O terms: the lower,
-/// and the upper, which may be infinite.
+/// Returns the lower and the upper bound of Theorem 1 on the expected mistakes of D, as printed and without
+/// the O terms. The upper bound may be infinite.
 pub fn theorem_1(n: usize) -> (f64, f64) {
     let n = n as f64;
     (ALPHA * libm::exp(BETA * n), libm::pow(n / 2.0, n))
 }
 
-/// The probability that a run of D from a random start, under a rule that is allowed the error
-/// `delta`, ends at a wrong hypothesis; of `anytime` at least.
+/// Returns the probability that a run of D from a random start ends at a wrong hypothesis. `delta` is the
+/// allowed error of the stopping rule. For the rule `anytime` the result is a lower bound.
 ///
 /// # Errors
-/// The parameter that is out of range, as for [`analyse`].
+/// Names the parameter that is out of range, as for [`analyse`].
 pub fn false_stop_probability(n: u64, delta: f64, rule: StopRule) -> Result<f64, OutOfRange> {
     check_whole("n", n, ("exact_analysis_n_max", N_MAX as u64))?;
     check_probability("delta", delta)?;
@@ -149,8 +151,8 @@ pub fn false_stop_probability(n: u64, delta: f64, rule: StopRule) -> Result<f64,
         .random_start)
 }
 
-/// The binary logarithm of the expected examples of D from a random start, up to and including its
-/// last mistake, where the chain reaches: for `n` from 1 to [`N_MAX`].
+/// Returns the binary logarithm of the expected examples of D from a random start, up to and including the
+/// last mistake. Returns `None` if `n` is not from 1 to [`N_MAX`].
 pub fn expected_examples_log2(n: usize) -> Option<f64> {
     if !(1..=N_MAX).contains(&n) {
         return None;
@@ -164,7 +166,8 @@ fn expected_examples(chain: &DriftChain, starts: &[f64]) -> ByStart {
     expected(chain, starts, |error| 1.0 / error)
 }
 
-/// What a mistake at some error costs, added up until the target is reached.
+/// Returns the expected total cost of the mistakes until the hypothesis is the target. `cost` maps the error
+/// of a hypothesis to the cost of a mistake.
 fn expected(chain: &DriftChain, starts: &[f64], cost: impl Fn(f64) -> f64) -> ByStart {
     let mut one_nearer = 0.0;
     let mut costs = Vec::with_capacity(starts.len());
@@ -192,7 +195,7 @@ impl ByStart {
 }
 
 impl TheoremOne {
-    /// What the paper's statement leaves open.
+    /// States that the bounds are asymptotic and can fail for small n.
     pub const DETAIL: &str = "The bounds are asymptotic, and are given here without their O \
         terms. So the upper one fails for n <= 3 (at n = 3 it is 3.375, and from distance 1 it \
         takes 3.4 mistakes), the lower one at n = 1.";

@@ -1,7 +1,9 @@
-//! What is proved, as numbers: figures that follow from a few parameters, without data or seed.
+//! Proved results as numbers: figures that follow from a few parameters, without data or seed.
 //!
-//! Each file is a theorem or a family of them. What a learner or a stopping rule needs as well has
-//! its formula in `learners` and is presented here. Nothing here is random, and nothing runs long.
+//! Each file covers a theorem or a family of theorems: Cover's theorem, Theorem 1 on Directed Drift,
+//! Novikoff's theorem, the stopping rules, and Winnow's mistake bound. A formula that a learner or a stopping
+//! rule also needs is in `learners`, and the file here checks its parameters. No computation here is random
+//! or slow.
 
 mod anytime;
 pub mod cover;
@@ -10,22 +12,22 @@ pub mod novikoff;
 pub mod stopping;
 pub mod winnow;
 
-/// A parameter outside the range for which a figure is defined, or is worked out here.
+/// A parameter outside the range for which the figure is defined or computed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{parameter}: {detail}")]
 pub struct OutOfRange {
-    /// The parameter's name.
+    /// Name of the parameter.
     pub parameter: &'static str,
-    /// What is wrong and what would be right.
+    /// Description of the wrong value and the valid range.
     pub detail: String,
 }
 
 /// A bound on the number of mistakes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MistakeBound {
-    /// The bound; none when it leaves the range of f64.
+    /// The bound, or `None` if the value exceeds the range of f64.
     pub value: Option<f64>,
-    /// Its binary logarithm.
+    /// Binary logarithm of the bound.
     pub log2: f64,
 }
 
@@ -36,7 +38,7 @@ impl OutOfRange {
     }
 }
 
-/// That a probability lies strictly between 0 and 1.
+/// Checks that a probability lies strictly between 0 and 1.
 fn check_probability(parameter: &'static str, value: f64) -> Result<(), OutOfRange> {
     if value > 0.0 && value < 1.0 {
         return Ok(());
@@ -45,7 +47,7 @@ fn check_probability(parameter: &'static str, value: f64) -> Result<(), OutOfRan
     Err(OutOfRange::new(parameter, detail))
 }
 
-/// That a real number is positive and finite.
+/// Checks that a real number is positive and finite.
 fn check_positive(parameter: &'static str, value: f64) -> Result<(), OutOfRange> {
     if value > 0.0 && value.is_finite() {
         return Ok(());
@@ -54,7 +56,7 @@ fn check_positive(parameter: &'static str, value: f64) -> Result<(), OutOfRange>
     Err(OutOfRange::new(parameter, detail))
 }
 
-/// That a whole number lies from 1 to the limit of that name.
+/// Checks that an integer lies from 1 to the limit, which is given with its name.
 fn check_whole(parameter: &'static str, value: u64, limit: (&str, u64)) -> Result<(), OutOfRange> {
     let (name, max) = limit;
     if (1..=max).contains(&value) {

@@ -1,15 +1,17 @@
-//! Novikoff's theorem: the perceptron from w = 0 makes at most R^2 |u|^2 / xi^2 mistakes on examples
-//! of norm at most R that u separates with y <u, x> >= xi. `learners::novikoff` has the formula and
-//! applies it to runs.
+//! Novikoff's theorem on the mistakes of the perceptron.
+//!
+//! The perceptron from w = 0 makes at most R^2 |u|^2 / xi^2 mistakes on examples of norm at most R if a
+//! vector u satisfies y <u, x> >= xi for every example. `learners::novikoff` has the formula and applies the
+//! bound to runs.
 
 use crate::learners::novikoff;
 
 use super::{MistakeBound, OutOfRange, check_positive};
 
-/// The bound for R = `radius`, |u| = `norm` and xi = `margin`, each positive.
+/// Computes the bound for R = `radius`, |u| = `norm` and xi = `margin`. All three must be positive.
 ///
 /// # Errors
-/// The parameter that is out of range.
+/// Names the parameter that is out of range.
 pub fn bound(radius: f64, norm: f64, margin: f64) -> Result<MistakeBound, OutOfRange> {
     check_positive("radius", radius)?;
     check_positive("norm", norm)?;
@@ -18,7 +20,7 @@ pub fn bound(radius: f64, norm: f64, margin: f64) -> Result<MistakeBound, OutOfR
     let squares = [radius, norm, margin].map(|factor| factor * factor);
     let direct = novikoff::mistakes(squares[0], squares[1], margin);
     let is_precise = direct.is_normal() && squares.iter().all(|square| square.is_normal());
-    // A square may leave the range of f64 where the bound does not.
+    // A square may exceed the range of f64 although the bound does not.
     let value = if is_precise { direct } else { libm::exp2(log2) };
     Ok(MistakeBound {
         value: Some(value).filter(|value| value.is_finite()),

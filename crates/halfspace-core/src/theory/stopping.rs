@@ -1,5 +1,6 @@
-//! When the stopping rules accept a hypothesis: the thresholds of `learners::stopping`, which says
-//! what they promise, for given parameters.
+//! Thresholds at which the stopping rules accept a hypothesis, for given parameters.
+//!
+//! `learners::stopping` has the formulas and states the guarantees of the rules.
 
 use crate::learners::stopping::{
     Sampling, anytime_run_length, ln_survival, per_hypothesis_run_length, smallest_error,
@@ -7,22 +8,22 @@ use crate::learners::stopping::{
 
 use super::{OutOfRange, check_probability, check_whole};
 
-/// What the rules ask for.
+/// The thresholds of the stopping rules.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Thresholds {
     /// The smallest error of a wrong hypothesis.
     pub min_error: f64,
     /// Consecutive consistent examples under the rule of the paper.
     pub per_hypothesis: u64,
-    /// And under `anytime`, for the hypothesis asked about.
+    /// Consecutive consistent examples under `anytime`, for the requested hypothesis.
     pub anytime: u64,
 }
 
-/// The thresholds for `n >= 1` features and a confidence in (0, 1); of `anytime` for the hypothesis
-/// of that number, which is the number of mistakes before it and one.
+/// Computes the thresholds for `n >= 1` features and a confidence in (0, 1). The threshold of `anytime`
+/// applies to hypothesis number `hypothesis`, which is one more than the number of mistakes before it.
 ///
 /// # Errors
-/// The parameter that is out of range.
+/// Names the parameter that is out of range.
 pub fn thresholds(
     n: u64,
     n_max: u64,

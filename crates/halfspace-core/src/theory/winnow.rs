@@ -1,5 +1,6 @@
-//! Winnow's mistake bound, Theorem 2 of Khardon, Roth and Servedio. `learners::winnow_bound` has the
-//! formula; here is what its parameters may be.
+//! Winnow's mistake bound, Theorem 2 of Khardon, Roth and Servedio.
+//!
+//! `learners::winnow_bound` has the formula. This module checks the parameters.
 
 use crate::learners::decimal::Decimal;
 use crate::learners::power_sum::BASE_MAX;
@@ -7,14 +8,14 @@ use crate::learners::winnow_bound;
 
 use super::{MistakeBound, OutOfRange, check_whole};
 
-/// The most features: 2^53 - 1, which f64 still counts.
+/// Largest number of features: 2^53 - 1, so that f64 represents every count exactly.
 pub const FEATURES_MAX: u64 = (1 << 53) - 1;
 
-/// The bound on Winnow's mistakes for `n` features of which `relevant` are in the disjunction, the
-/// factor `alpha` above 1 and up to [`BASE_MAX`], and a threshold; n when there is none.
+/// Computes the bound on Winnow's mistakes for `n` features and a disjunction of `relevant` literals. The
+/// factor `alpha` must be above 1 and at most [`BASE_MAX`]. The default of the threshold `theta` is n.
 ///
 /// # Errors
-/// The parameter that is out of range.
+/// Names the parameter that is out of range.
 pub fn bound(
     n: u64,
     relevant: u64,
@@ -42,7 +43,7 @@ pub fn bound(
     let log2 = if value.is_finite() {
         libm::log2(value)
     } else {
-        // Only a tiny theta comes to this, where the first term stands alone.
+        // Only a tiny theta makes the bound infinite in f64. The first term of the bound then dominates.
         let factor = libm::log2(alpha / (alpha - 1.0));
         factor + libm::log2(features) - theta_ln * std::f64::consts::LOG2_E
     };

@@ -1,11 +1,12 @@
-//! Systems of homogeneous inequalities decided by elimination, as J. Fourier and T. S. Motzkin
-//! did: exact, simple, exponential, and nothing like what it checks.
+//! Decides systems of homogeneous inequalities by the elimination of J. Fourier and T. S. Motzkin.
+//!
+//! The method is exact, simple and exponential. It shares no idea with the code under test.
 
 use std::collections::BTreeSet;
 
 use num_integer::Integer;
 
-/// Whether some w has a.w > 0 (the strict rows) and a.w >= 0 (the others).
+/// Returns whether some w has a.w > 0 for the strict rows and a.w >= 0 for the others.
 pub fn is_feasible(rows: impl IntoIterator<Item = (Vec<i128>, bool)>) -> bool {
     let mut rows: BTreeSet<(Vec<i128>, bool)> = rows.into_iter().map(normal).collect();
     let coordinates = rows.first().map_or(0, |(row, _)| row.len());

@@ -1,5 +1,5 @@
-//! Maximum margins of small real samples in units of every size, far from 0, and with columns of
-//! different units; in one and two dimensions against the distance of the two hulls.
+//! Tests maximum margins of small real samples in units of every size, far from 0, and with different units
+//! per column. In one and two dimensions the reference is the distance between the two hulls.
 
 use rand::{RngExt, SeedableRng};
 
@@ -48,7 +48,7 @@ fn the_margin_of_two_points_is_half_their_distance() {
 
 #[test]
 fn what_f64_cannot_write_is_told_with_its_bounds() {
-    // Both are 1 but for the last place of f64, and so the bias can hardly tell them apart.
+    // The two values differ only in the last place of f64, so the bias can hardly separate them.
     let data = real(&[(&[1.0 + f64::EPSILON], true), (&[1.0], false)]);
     let outcome = solve(&data, true, Reading::Signed, &Run::default()).unwrap();
     let Outcome::Approximate(found) = outcome else {
@@ -74,20 +74,21 @@ fn distance(one: &[f64], other: &[f64]) -> f64 {
         .fold(0.0, |so_far, (x, y)| libm::hypot(so_far, x - y))
 }
 
-/// Where the values of a sample come from.
+/// Distribution of the values of a sample.
 #[derive(Clone, Copy, Debug)]
 enum Family {
-    /// Uniform, all columns up to this.
+    /// Uniform, with this bound for all columns.
     Size(f64),
-    /// Uniform, each column up to some power of ten from 1e-9 to 1e9.
+    /// Uniform, with a power of ten from 1e-9 to 1e9 as the bound of each column.
     Mixed,
     /// Whole years.
     Years,
-    /// Uniform from 0 to 1, beyond a million.
+    /// Uniform from 0 to 1, plus a million.
     Far,
 }
 
-/// A sample of random values, half the time with random labels and else with those of a plane.
+/// Creates a sample of random values. With probability one half the labels are random, and otherwise a plane
+/// gives them.
 fn sample(family: Family, n: usize, rows: usize, generator: &mut Generator) -> Data {
     let sizes: Vec<f64> = (0..n)
         .map(|_| match family {
@@ -128,8 +129,8 @@ fn sample(family: Family, n: usize, rows: usize, generator: &mut Generator) -> D
     Data::new(Features::Real(matrix), Labels::Labelled(labels))
 }
 
-/// Half the distance of the hulls of the two labels, in one or two dimensions: where they are
-/// apart, the nearest points are a corner of one and a point of a segment of the other.
+/// Returns half the distance between the hulls of the two labels, in one or two dimensions. If the hulls are
+/// disjoint, the nearest points are a corner of one hull and a point on a segment of the other.
 fn half_distance(data: &Data) -> f64 {
     let (Features::Real(matrix), Labels::Labelled(labels)) = (data.features(), data.labels())
     else {

@@ -1,4 +1,4 @@
-//! Maximum margins against optima found by hand, and their bound against perceptrons.
+//! Compares maximum margins with optima found by hand, and Novikoff's bound with runs of the perceptron.
 
 use rand::{RngExt, SeedableRng};
 
@@ -44,13 +44,13 @@ fn the_optimum_of_a_conjunction() {
     assert_near(found.bias.unwrap(), -3.0);
     assert_eq!(found.support, [1, 2, 3]);
     assert!(found.relative_gap <= RELATIVE_GAP_MAX);
-    // With the bias in the norm: w1 = w2 = w, w + b <= -1, 2 w + b >= 1: w = 2, b = -3, which
-    // is least: |w|^2 = 17, R^2 = 3.
+    // If the norm includes the bias, the constraints for w1 = w2 = w are w + b <= -1 and 2 w + b >= 1. The
+    // least solution is w = 2 and b = -3, so |w|^2 = 17, with R^2 = 3.
     assert_near(found.bound.value, 51.0);
     assert!(found.bound.value >= 51.0);
     assert_near(found.bound.radius, 3.0_f64.sqrt());
     assert_near(found.bound.margin, (1.0 / 17.0_f64).sqrt());
-    // The signed reading is the same picture twice as large.
+    // The signed reading doubles all distances.
     let signed = optimum(&labelled(&AND), true, Reading::Signed);
     assert_near(signed.margin, 0.5_f64.sqrt());
     assert_near(signed.bias.unwrap(), -1.0);
@@ -58,7 +58,7 @@ fn the_optimum_of_a_conjunction() {
 
 #[test]
 fn the_optimum_of_points_in_the_plane() {
-    // (3, 4) against the origin: the margin is half of 5.
+    // The margin of (3, 4) and the origin is half of 5.
     let two = real(&[(&[3.0, 4.0], true), (&[0.0, 0.0], false)]);
     let found = optimum(&two, true, Reading::Signed);
     assert_near(found.margin, 2.5);
@@ -66,7 +66,7 @@ fn the_optimum_of_points_in_the_plane() {
     assert_near(found.weights[1], 0.32);
     assert_near(found.bias.unwrap(), -1.0);
     assert_eq!(found.support, [0, 1]);
-    // Through the origin: the nearest of the hull of (1, 0), (0, 2) is (4/5, 2/5).
+    // Without a bias, the nearest point of the hull of (1, 0) and (0, 2) is (4/5, 2/5).
     let origin = real(&[
         (&[1.0, 0.0], true),
         (&[0.0, -2.0], false),
@@ -97,7 +97,7 @@ fn what_has_no_maximum_margin_is_told() {
     assert!(matches!(outcome, Outcome::NotSeparable(_)));
     let positive = half_space(&["110", "011"]);
     let outcome = solve(&positive, true, Reading::Unsigned, &Run::default()).unwrap();
-    // Both are at 4/3 along (1, 4/3, 1) ...: the nearest point of (1,1,0,1), (0,1,1,1) has square 5/2.
+    // The nearest point of the hull of (1, 1, 0, 1) and (0, 1, 1, 1) is the midpoint, whose square is 5/2.
     let Outcome::OneLabel(bound) = outcome else {
         panic!("{outcome:?}");
     };
@@ -117,7 +117,7 @@ fn a_raised_flag_leaves_the_margin_undecided() {
     assert_eq!(outcome, Err(Interrupt::Suspended));
 }
 
-/// Mistakes of the perceptron from w = 0 until a clean pass.
+/// Returns the mistakes of the perceptron from w = 0 until a pass without mistakes.
 fn mistakes(data: &Data, bias: bool, reading: Reading) -> u64 {
     let entry = catalogue::find("perceptron").unwrap();
     let parameters = match data.features() {
@@ -139,7 +139,7 @@ fn mistakes(data: &Data, bias: bool, reading: Reading) -> u64 {
     outcome.counts.mistakes
 }
 
-/// A random sample labelled by a random hyperplane that touches none of it.
+/// Creates a random sample labelled by a random hyperplane that contains no example.
 fn separable(n: usize, rows: usize, bias: bool, is_real: bool, generator: &mut Generator) -> Data {
     let draw = |generator: &mut Generator| f64::from(generator.random_range(-20..=20));
     let weights: Vec<f64> = (0..n).map(|_| draw(generator)).collect();
@@ -197,7 +197,7 @@ fn the_bound_is_never_below_the_mistakes_of_a_perceptron() {
         let data = separable(n, rows, bias, is_real, &mut generator);
         let value = match solve(&data, bias, reading, &Run::default()).unwrap() {
             Outcome::Optimal(found) => {
-                // The bias can only help the geometric margin.
+                // The geometric margin excludes the bias from the norm and is therefore at least as large.
                 assert!(
                     found.margin >= found.bound.margin * (1.0 - 1e-6),
                     "{found:?}"
@@ -207,7 +207,8 @@ fn the_bound_is_never_below_the_mistakes_of_a_perceptron() {
             }
             Outcome::OneLabel(bound) => bound.value,
             Outcome::Approximate(found) => panic!("{found:?} {data:?}"),
-            // Separable as signed and without a bias need not be as unsigned.
+            // A sample that is separable in the signed reading without a bias may not be separable in the
+            // unsigned reading.
             Outcome::NotSeparable(_) => continue,
             Outcome::Undecided(why) => panic!("{why} {data:?}"),
         };

@@ -6,7 +6,7 @@ use crate::bits::{BitMatrix, BitVector};
 use crate::learners::data::{Data, Features, Labels, RealMatrix};
 use crate::learners::random::Generator;
 
-/// Boolean examples as bit strings, with labels.
+/// Creates labelled Boolean examples from bit strings.
 pub fn labelled(rows: &[(&str, bool)]) -> Data {
     let mut matrix = BitMatrix::new(rows[0].0.len());
     let mut labels = BitVector::zeros(rows.len());
@@ -17,13 +17,13 @@ pub fn labelled(rows: &[(&str, bool)]) -> Data {
     Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
 }
 
-/// Boolean half-space examples as bit strings.
+/// Creates Boolean half-space examples from bit strings.
 pub fn half_space(rows: &[&str]) -> Data {
     let rows: Vec<(&str, bool)> = rows.iter().map(|&bits| (bits, true)).collect();
     Data::new(labelled(&rows).features().clone(), Labels::HalfSpace)
 }
 
-/// Real examples with labels.
+/// Creates labelled real examples.
 pub fn real(rows: &[(&[f64], bool)]) -> Data {
     let values = rows.iter().flat_map(|(values, _)| values.iter().copied());
     let matrix = RealMatrix::from_values(rows[0].0.len(), values.collect());
@@ -34,7 +34,7 @@ pub fn real(rows: &[(&[f64], bool)]) -> Data {
     Data::new(Features::Real(matrix), Labels::Labelled(labels))
 }
 
-/// Random labels over random bits, or over random multiples of 1/4.
+/// Creates random labels with random bits or with random multiples of 1/4.
 pub fn random(n: usize, rows: usize, is_real: bool, random: &mut Generator) -> Data {
     let mut labels = BitVector::zeros(rows);
     (0..rows).for_each(|row| labels.set(row, random.random_bool(0.5)));

@@ -1,4 +1,4 @@
-//! Decisions and their certificates.
+//! Tests the decisions of separability and their certificates.
 
 use num_bigint::BigInt;
 use num_traits::{ToPrimitive, Zero};
@@ -43,7 +43,7 @@ fn all_questions() -> impl Iterator<Item = Question> {
     })
 }
 
-/// y_i (x_i, 1) times 4, and whether the label is -1, read here anew.
+/// Returns 4 y_i (x_i, 1) and whether the label is -1, computed independently of the code under test.
 fn rows(data: &Data, question: &Question) -> Vec<(Vec<i128>, bool)> {
     let row = |index: usize| {
         let is_negative = matches!(data.labels(), Labels::Labelled(labels) if !labels.get(index));
@@ -70,7 +70,7 @@ fn rows(data: &Data, question: &Question) -> Vec<(Vec<i128>, bool)> {
     (0..data.examples()).map(row).collect()
 }
 
-/// Checks a certificate by itself; answers whether it is a separator.
+/// Checks a certificate independently, and returns whether it is a separator.
 #[track_caller]
 fn certified(data: &Data, question: &Question, verdict: &Verdict) -> bool {
     let rows = rows(data, question);
@@ -116,7 +116,8 @@ fn exclusive_or_is_not_separable() {
 fn conjunctions_are_separable_with_a_bias() {
     let and = labelled(&[("00", false), ("01", false), ("10", false), ("11", true)]);
     for question in all_questions() {
-        // Without a bias: unsigned, "00" scores 0, which is no strict answer and no negative one.
+        // Without a bias, unsigned "00" scores 0. This score is wrong for its negative label in both
+        // conventions.
         let expected = question.bias;
         let signed = question.reading == Reading::Signed;
         if signed && !question.bias {
@@ -160,8 +161,8 @@ fn random_samples_are_decided_as_by_elimination() {
     assert!(separable > 300 && separable < 1300, "{separable}");
 }
 
-/// The later steps by themselves, which the perceptron leaves little to do on small samples: the
-/// quadratic program and what follows, and the exact simplex from nothing.
+/// Runs the later steps separately, because the perceptron decides most small samples before them. The steps
+/// are the quadratic program with its successors, and the exact simplex without proposed examples.
 #[track_caller]
 fn by_each_step(data: &Data, question: &Question) -> [bool; 2] {
     let run = Run::default();
@@ -184,7 +185,7 @@ fn by_each_step(data: &Data, question: &Question) -> [bool; 2] {
 
 #[test]
 fn the_conventions_differ_without_a_bias_only() {
-    // x and -x, both positive: on the hyperplane, or nowhere.
+    // x and -x are both positive, so a separator must contain both.
     let opposite = labelled(&[("01", true), ("10", true), ("11", false)]);
     for (bias, convention, expected) in [
         (false, Convention::Strict, false),
@@ -240,12 +241,12 @@ fn half_space_examples_are_all_positive() {
     assert!(separator.weights.iter().all(Zero::is_zero));
 }
 
-/// Nested conditions: w must grow like the Fibonacci numbers, its relative margin shrinks
-/// exponentially, and f64 is of no help in the end.
+/// Prefixes of ones with alternating labels. Consecutive prefixes differ in one coordinate, so the signs of
+/// all weights after the first must alternate.
 fn nested(n: usize) -> Data {
     let rows: Vec<(String, bool)> = (0..n)
         .map(|row| {
-            // 1s before `row`, alternately labelled: x_row decides against all before it.
+            // The ones extend up to coordinate `row`.
             let bits = (0..n).map(|j| if j <= row { '1' } else { '0' }).collect();
             (bits, row % 2 == 0)
         })
@@ -259,7 +260,8 @@ fn nested(n: usize) -> Data {
 
 #[test]
 fn a_margin_below_what_f64_resolves_is_decided_exactly() {
-    // Example k is 2^k times (1, 1 + 2^-40 k): nearly one direction, and far apart in size.
+    // Example k is 2^(20 k) times (1, 1 + 2^-50 k). The examples have nearly the same direction and very
+    // different sizes.
     let point = |k: i32, label: bool| {
         let size = libm::exp2(f64::from(k * 20));
         (
@@ -311,7 +313,7 @@ fn every_step_stops_where_the_flag_is_raised() {
     assert!(settle(&examples, Convention::Strict, vec![0, 1, 2, 3], &run).is_err());
     assert!(contradiction(&examples, Convention::Strict, &run).is_err());
     assert!(attempt(&examples, Convention::Strict, 10, &run).is_err());
-    // Raised while the products are formed: the rest of them is not.
+    // The flag is raised during the computation of the products, so the later products are not computed.
     let wide = random(3, 1000, false, &mut Generator::seed_from_u64(1));
     let run = Run::default();
     let examples = SignedExamples::new(&wide, Reading::Signed, false, &run).unwrap();
@@ -326,8 +328,8 @@ fn every_step_stops_where_the_flag_is_raised() {
     assert_eq!((ended, visited), (Err(Interrupt::TimeLimit), 128));
 }
 
-/// Real values of full precision, with labels of no pattern, and more of them than can be
-/// separated: no cycle is to be expected, so the simplex must do it.
+/// Real values of full precision with random labels, and more examples than a hyperplane can separate. A
+/// cycle is unlikely, so the simplex must decide.
 #[test]
 fn noise_in_full_precision_is_decided_exactly() {
     let mut generator = Generator::seed_from_u64(11);
@@ -350,7 +352,7 @@ fn noise_in_full_precision_is_decided_exactly() {
             exclude_separators(&examples, multipliers, Convention::Strict, &Run::default()),
             Ok(true)
         );
-        // The dependency that the simplex found is the one that lifting finds.
+        // The simplex and the lifting find the same dependency.
         let support: Vec<usize> = multipliers.iter().map(|m| m.example).collect();
         let again = lifted(&examples, Convention::Strict, &support, &Run::default());
         assert_eq!(again, Ok(Some(multipliers.clone())));

@@ -1,4 +1,4 @@
-//! Version spaces against plain enumeration.
+//! Compares version spaces with a plain enumeration.
 
 use rand::{RngExt, SeedableRng};
 
@@ -21,7 +21,7 @@ fn space(data: &Data, list: usize) -> VersionSpace {
     }
 }
 
-/// All bit strings of length n, in order, that predict every label by the sign of a plain sum.
+/// Returns all bit strings of length n, in order, whose plain signed sums predict every label.
 fn plain(data: &Data) -> Vec<String> {
     let n = data.n();
     let Features::Boolean(matrix) = data.features() else {
@@ -70,7 +70,7 @@ fn counts_and_lists_are_those_of_plain_enumeration() {
 
 #[test]
 fn every_word_of_the_table_is_reached() {
-    // One example leaves half of the hypotheses, ties included, whatever n is.
+    // One positive example leaves all ties and half of the other hypotheses.
     for (n, expected) in [(15, 1 << 14), (16, (1 << 15) + 12_870 / 2)] {
         let row = "1".repeat(n);
         assert_eq!(space(&half_space(&[&row]), 0).count, expected);

@@ -1,5 +1,5 @@
-//! The figures of the exact analysis beside references worked out in rational arithmetic, and
-//! beside the whole chain over hypotheses and examples for small n.
+//! Compares the figures of the exact analysis with references in rational arithmetic. For small n the tests
+//! also compare them with the whole chain over hypotheses and examples.
 
 use super::*;
 use crate::learners::stopping::{anytime_run_length, ln_survival};
@@ -12,7 +12,7 @@ fn of(n: u64, delta: f64) -> Analysis {
     analyse(n, delta).expect("in range")
 }
 
-/// The chain and the probabilities of its starts, for what needs no more of the analysis.
+/// Returns the chain and the probabilities of its starts, for tests that need no full analysis.
 fn chain(n: usize) -> (DriftChain, Vec<f64>) {
     let starts = scaled_binomials(n).pop().expect("a row");
     (DriftChain::new(n), starts)
@@ -58,7 +58,7 @@ fn expected_counts_are_those_of_the_reference() {
     assert_eq!(expected_examples_log2(513), None);
 }
 
-/// What the paper's rule promises, and what it does: the table of the exact false stops.
+/// The exact false stops of the paper's rule exceed the promised probabilities.
 #[test]
 fn the_papers_rule_stops_falsely_as_often_as_the_reference_says() {
     let deltas = [0.1, 0.05, 0.01, 0.001];
@@ -73,7 +73,7 @@ fn the_papers_rule_stops_falsely_as_often_as_the_reference_says() {
         for (delta, rate) in deltas.into_iter().zip(rates) {
             let length = per_hypothesis_run_length(n, libm::log(delta));
             let found = ByStart::new(chain.false_stops(length), &starts).random_start;
-            // The reference is printed with a digit more where it is small.
+            // The reference has one more digit for small values.
             let digits = if rate < 0.015 { 5e-6 } else { 5e-5 };
             assert!(
                 (found - rate).abs() <= digits * 1.001,
@@ -146,8 +146,8 @@ fn what_is_out_of_range_is_named() {
     );
 }
 
-/// The algorithm itself on all hypotheses and all positive examples of the target (1, .., 1): what
-/// one example does to a distribution over hypotheses. Knows nothing of distances.
+/// Algorithm D on all hypotheses and all positive examples of the target (1, .., 1). This model applies
+/// single examples to a distribution over hypotheses and does not use distances.
 struct Whole {
     n: usize,
     positive: Vec<usize>,
@@ -168,14 +168,14 @@ impl Whole {
         2 * (w ^ u).count_ones() as usize > self.n
     }
 
-    /// Where a mistake leads, with the probability of each flip.
+    /// Returns the hypotheses after a mistake with the probability of each flip.
     fn flips(&self, w: usize, u: usize) -> impl Iterator<Item = (usize, f64)> {
         let differing = (w ^ u).count_ones();
         let coordinates = (0..self.n).filter(move |i| (w ^ u) >> i & 1 == 1);
         coordinates.map(move |i| (w ^ 1 << i, 1.0 / f64::from(differing)))
     }
 
-    /// Repeats an update of one value per hypothesis until nothing moves any more.
+    /// Repeats an update of one value per hypothesis until the values converge.
     fn solve(&self, update: impl Fn(&[f64], usize) -> f64) -> Vec<f64> {
         let mut values = vec![0.0; 1 << self.n];
         for _ in 0..100_000 {
@@ -192,7 +192,8 @@ impl Whole {
         panic!("it does not settle");
     }
 
-    /// The share of positive examples that w gets wrong, and the mean of the values after those.
+    /// Returns the share of positive examples that w misclassifies, and the mean value of the next hypothesis
+    /// after such a mistake.
     fn after_mistake(&self, values: &[f64], w: usize) -> (f64, f64) {
         let wrong = self.positive.iter().filter(|&&u| self.is_mistake(w, u));
         let count = wrong.clone().count() as f64;
@@ -238,7 +239,8 @@ fn the_chain_over_distances_is_the_whole_chain() {
     }
 }
 
-/// Example by example, without a power: the hypothesis k is tested until it errs or its run is over.
+/// The model tests hypothesis k on single examples until a mistake or the end of the run, so the survival
+/// probability needs no power.
 #[test]
 fn the_anytime_rule_does_on_the_whole_chain_what_is_said_of_it() {
     let delta = 0.3;

@@ -2,8 +2,8 @@
 //!
 //! [`LineWriter`] waits while the queue is full. A client that sends all of its examples before it reads is
 //! therefore served until the queue is full. Then the computation waits, which stops the client's sending
-//! too. Writing fails if the client reads less than 16 KiB per second. This module knows nothing of
-//! predictions.
+//! too. A write to a full queue fails if the client reads less than 16 KiB per second over 30 seconds. This
+//! module knows nothing of predictions.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

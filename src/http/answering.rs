@@ -1,4 +1,4 @@
-//! The computation of one prediction answer.
+//! Predicts the examples of one request with a model.
 //!
 //! [`Answering`] predicts examples from lines of a body, from a parsed body or from a stored dataset. The
 //! predictions go into a JSON document, or into lines that are sent while the examples are still read. The

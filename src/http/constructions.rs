@@ -1,4 +1,5 @@
-//! `/v1/constructions`: sequences of examples from the proofs of theorems, returned or stored as a dataset.
+//! `/v1/constructions`: sequences of examples and formulas from the proofs of theorems. A sequence is
+//! returned in the answer or stored as a dataset.
 //!
 //! The theorems are from R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean
 //! kernels for on-line learning algorithms" (2005). The field `data` of an answer contains the examples or

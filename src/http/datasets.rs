@@ -55,7 +55,7 @@ pub struct DatasetItem {
     values: RowsKind,
     /// Value that was sent for a 0 bit: 0 or -1. Null for real data.
     zero_bit_value: Option<i8>,
-    /// Distribution of the examples: declared, or known because they were generated without noise.
+    /// Distribution of the examples: declared, or known for examples that were generated without noise.
     assume: Option<Assume>,
     /// Seed from which generated examples were drawn.
     seed: Option<u64>,
@@ -143,7 +143,7 @@ impl From<Dataset> for DatasetAnswer {
     }
 }
 
-/// Stores data as a dataset. Jobs train on the dataset by its id.
+/// Stores data as a dataset, so that jobs can read the data by the id of the dataset.
 ///
 /// A JSON body contains the name and the data. In any other format the body is the data, and the query
 /// contains the rest. Examples without labels are half-space examples, unless a JSON body calls them

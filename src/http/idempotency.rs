@@ -1,5 +1,5 @@
-//! `Idempotency-Key`: a retry of a creating request under the same key creates nothing more. The answer shows
-//! the thing that the first request created.
+//! `Idempotency-Key`: makes the retry of a request safe. A retry under the same key creates nothing more, and
+//! the answer shows the thing that the first request created.
 //!
 //! The store inserts the key in the same transaction as the thing, and the service writes nothing before. A
 //! request that was refused, or whose process died, therefore leaves no key. If requests race under one key,
@@ -167,7 +167,8 @@ impl Keyed {
         })
     }
 
-    /// Reads a body that the operation does not need. The digest must still cover the body.
+    /// Reads a body that the operation does not need if the request has a key, because the digest covers the
+    /// body.
     ///
     /// # Errors
     /// Errors in the body.

@@ -27,9 +27,9 @@ use super::submission::{check_name, nested};
 /// Imports a model file under a new id. `GET /v1/models/{id}` exports such files.
 ///
 /// An import overwrites nothing. A file that was altered after the export is refused. The digest `sha256`
-/// covers the learner, the parameters, the seed, the data digest, the counts, the names of features and
-/// classes, and the hypothesis. You may change the `name` of the model. The digest is not a signature, so
-/// import models only from sources that you trust.
+/// covers the learner, the hypothesis and the record of the training: parameters, seed, data digest, counts
+/// and the names of features and classes. You may change the `name` of the model. The digest is not a
+/// signature, so import models only from sources that you trust.
 #[utoipa::path(post, path = "/v1/models", tag = "models", request_body = ModelFile,
     params(KeyHeader),
     responses((status = 201, description = "The model is stored", body = ModelAnswer)))]

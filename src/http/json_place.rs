@@ -1,4 +1,5 @@
-//! Error places in a JSON body that requests a job. The checks themselves do not know the layout of the body.
+//! Error places in a JSON body that requests a job. The checks of a job name a field, and this module knows
+//! where the field stands in the body.
 
 use crate::formats::Place;
 

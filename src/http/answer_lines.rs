@@ -1,8 +1,9 @@
-//! Lines of an answer on their way to a client that may not read them yet.
+//! A bounded queue of answer lines between the computation and the client that reads the answer.
 //!
-//! So many bytes wait for it. A client that sends all it has before it reads gets along with that
-//! for long; then who computes waits too, and so, in the end, does the client's own sending. One
-//! that does not read at the rate at which it would have to send is given up.
+//! [`LineWriter`] waits while the queue is full. A client that sends all of its examples before it reads is
+//! therefore served until the queue is full. Then the computation waits, which stops the client's sending
+//! too. A write to a full queue fails if the client reads less than 16 KiB per second over 30 seconds. This
+//! module knows nothing of predictions.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -17,11 +18,11 @@ use super::attended::Attended;
 use super::body::{WINDOW, WINDOW_BYTES_MIN};
 use super::problem::{Code, Problem};
 
-/// Bytes of a piece that lines are gathered in while they wait.
+/// Size in bytes up to which waiting lines are joined into one piece.
 pub const PIECE_BYTES: usize = 64 * 1024;
 
-/// Makes the two ends of an answer of which at most about `bytes_max` wait. When its reader is
-/// dropped, what `attended` watches over is told to stop.
+/// Returns the two ends of an answer. About `bytes_max` bytes may wait between the ends. Dropping the reader
+/// drops `attended`, which stops the computation.
 pub fn answer_lines(bytes_max: u64, attended: Attended) -> (LineWriter, LineReader) {
     let shared = Arc::new(Shared {
         bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX),
@@ -36,13 +37,13 @@ pub fn answer_lines(bytes_max: u64, attended: Attended) -> (LineWriter, LineRead
     (LineWriter { shared }, reader)
 }
 
-/// The end that writes; a clone writes to the same.
+/// The writing end of an answer. A clone writes to the same answer.
 #[derive(Clone)]
 pub struct LineWriter {
     shared: Arc<Shared>,
 }
 
-/// The end that the client reads.
+/// The reading end of an answer. The response streams from this end to the client.
 pub struct LineReader {
     shared: Arc<Shared>,
     _attended: Attended,
@@ -51,9 +52,9 @@ pub struct LineReader {
 struct Shared {
     bytes_max: usize,
     state: Mutex<State>,
-    /// Told when the reader has something to see.
+    /// Notified when the reader finds a new piece or the end.
     changed: Notify,
-    /// Told when there is more room.
+    /// Notified when the writer may find space or the end.
     room: Notify,
 }
 
@@ -63,29 +64,30 @@ struct State {
     /// Bytes in all pieces.
     bytes: usize,
     has_begun: bool,
-    /// Whether the last line was written.
+    /// Whether the last line was written. Later writes fail.
     has_last: bool,
     end: Option<End>,
-    /// Whether the reader is gone.
+    /// Whether the reader was dropped.
     is_unread: bool,
 }
 
 enum End {
-    /// All is said.
+    /// The answer is complete.
     Whole,
-    /// What is wrong, when nothing was written before.
+    /// The answer is a problem. No line was written.
     Refused(Box<Problem>),
 }
 
 impl LineWriter {
-    /// Writes whole lines, once there is room for them.
+    /// Writes whole lines. Waits while the queue is full.
     ///
     /// # Errors
-    /// When the client has left, does not read, or the answer is at its end.
+    /// [`Code::TIMEOUT`] if the client reads too slowly; [`Code::UNREADABLE`] if the client has left or the
+    /// answer has ended.
     pub async fn write(&self, lines: Vec<u8>) -> Result<(), Problem> {
         if !self.has_room(self.shared.bytes_max) {
-            // As much as the client could have read meanwhile, so that it is not waited for at each
-            // line again.
+            // The bytes that the slowest permitted client reads in one window, at most half of the limit.
+            // Waiting for so much space avoids another wait at each line.
             let room = (WINDOW_BYTES_MIN as usize).min(self.shared.bytes_max / 2);
             let freed = async {
                 while !self.has_room(self.shared.bytes_max - room) {
@@ -108,18 +110,19 @@ impl LineWriter {
         Ok(())
     }
 
-    /// Whether fewer bytes than so many wait, or nothing waits any more.
+    /// Whether fewer than `bytes` bytes wait. Also true if no line can be written any more, so that a waiting
+    /// writer sees the end.
     fn has_room(&self, bytes: usize) -> bool {
         let state = self.shared.state();
         state.bytes < bytes.max(1) || !state.is_open()
     }
 
-    /// Whether something was written, so that the status is decided.
+    /// Whether a line was written. From then on the status of the response is fixed.
     pub fn has_begun(&self) -> bool {
         self.shared.state().has_begun
     }
 
-    /// Writes the last line, whether or not there is room, and refuses what comes after it.
+    /// Writes the last line even if the queue is full. Later lines are refused.
     pub fn push_last(&self, line: Vec<u8>) {
         let mut state = self.shared.state();
         if !state.has_last {
@@ -131,12 +134,12 @@ impl LineWriter {
         self.shared.room.notify_one();
     }
 
-    /// Ends the answer.
+    /// Ends a complete answer.
     pub fn end_whole(&self) {
         self.end(End::Whole);
     }
 
-    /// Ends an answer that has not begun.
+    /// Answers with a problem. No line may have been written before.
     pub fn refuse(&self, problem: Problem) {
         self.end(End::Refused(Box::new(problem)));
     }
@@ -149,10 +152,10 @@ impl LineWriter {
 }
 
 impl LineReader {
-    /// Waits until the answer has begun.
+    /// Waits until the first line is written or the answer ends.
     ///
     /// # Errors
-    /// What it was refused with.
+    /// The problem that was passed to [`LineWriter::refuse`].
     pub async fn begun(&mut self) -> Result<(), Problem> {
         loop {
             {
@@ -172,7 +175,7 @@ impl LineReader {
         }
     }
 
-    /// The next piece; none at the end.
+    /// The next piece, or `None` at the end.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             {
@@ -217,7 +220,7 @@ impl Shared {
 }
 
 impl State {
-    /// Whether more may be written.
+    /// Whether more lines may be written.
     fn is_open(&self) -> bool {
         !self.is_unread && !self.has_last && self.end.is_none()
     }

@@ -1,5 +1,8 @@
-//! Predictions in the making: what a model says of examples, some at a time, into a document or into
-//! lines on their way to the client.
+//! Predicts the examples of one request with a model.
+//!
+//! [`Answering`] predicts examples from lines of a body, from a parsed body or from a stored dataset. The
+//! predictions go into a JSON document, or into lines that are sent while the examples are still read. The
+//! computation of a document is limited to `answer_seconds_max`. Lines have no time limit.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -23,10 +26,10 @@ use super::predictions_text::{Document, push_line};
 use super::problem::{Code, Problem};
 use super::work::Work;
 
-/// Bytes that the answer to a small body in lines may take.
+/// Upper bound in bytes on the answer to a small body in lines.
 const LINES_OF_SMALL_BODY: u64 = 8 << 20;
 
-/// A model that answers.
+/// A model with the destination and the limits of its predictions.
 pub struct Answering {
     model: LoadedModel,
     limits: Limits,
@@ -34,22 +37,22 @@ pub struct Answering {
     destination: Destination,
 }
 
-/// Where predictions go.
+/// The destination of predictions.
 enum Destination {
     Document {
         document: Document,
-        /// Since the first examples came.
+        /// The time limit. Starts with the first examples.
         timer: Option<AbortOnDropHandle<()>>,
     },
     Lines {
-        /// Not sent yet.
+        /// Lines that are not sent yet.
         text: Vec<u8>,
         writer: LineWriter,
     },
 }
 
 impl Answering {
-    /// Predictions for a document, made in limited time.
+    /// Predictions as one document, computed in limited time.
     pub fn document(model: LoadedModel, limits: &Limits, stop: StopFlag) -> Self {
         let document = Document::new(limits.prediction_bytes_max);
         let timer = None;
@@ -61,7 +64,7 @@ impl Answering {
         )
     }
 
-    /// Predictions a line each, sent as they are made.
+    /// Predictions as one line per example. Lines are sent while further examples are predicted.
     pub fn lines(model: LoadedModel, limits: &Limits, stop: StopFlag, writer: LineWriter) -> Self {
         let text = Vec::new();
         Self::new(model, limits, stop, Destination::Lines { text, writer })
@@ -76,20 +79,21 @@ impl Answering {
         }
     }
 
-    /// Whether a document comes of it.
+    /// Whether the predictions go into a document.
     pub fn is_document(&self) -> bool {
         matches!(self.destination, Destination::Document { .. })
     }
 
-    /// Whether it takes no longer to predict examples than to read them, and never waits: a document
-    /// of a small model then needs no thread that may.
+    /// Whether predicting takes no longer than reading and never blocks. If so, the examples need no thread
+    /// of the blocking pool. This holds for the document of a small model.
     pub fn is_light(&self) -> bool {
         let hypothesis = &self.model.hypothesis;
         self.is_document() && hypothesis.words_of_work() <= hypothesis.n() as u64
     }
 
-    /// How much work the examples of a body are. Lines of a small body all wait for a client that does
-    /// not read them, unless very few bytes may.
+    /// Upper bound on the work for the examples of a body. All lines of a small body may wait for a client
+    /// that does not read. If `prediction_bytes_max` is too low for all of these lines, the bound is
+    /// infinite.
     pub fn work(&self, format: Format) -> Work {
         let hypothesis = &self.model.hypothesis;
         let few = !self.is_document() && self.limits.prediction_bytes_max < LINES_OF_SMALL_BODY;
@@ -103,16 +107,16 @@ impl Answering {
         }
     }
 
-    /// Predicts lines as they come in, in the blocking pool.
+    /// Predicts lines while they arrive. Runs in the blocking pool.
     ///
     /// # Errors
-    /// What is wrong with a line, and as for [`Self::take`].
+    /// An invalid line, and the errors of [`Self::take`].
     pub fn take_lines(&mut self, reader: impl Read, options: Options) -> Result<(), Problem> {
         let mut steps = LineSteps::new(reader, options);
         loop {
             let hypothesis = &self.model.hypothesis;
             let step = steps.next(|parsed| {
-                // A line of whole numbers among real ones may be Boolean by itself.
+                // A line of whole numbers between lines of real numbers counts as Boolean if read alone.
                 let is_alike = parsed.first_real.is_none() || !hypothesis.reads_bits();
                 is_alike && fit(&self.model, parsed, Whence::Whole).is_ok()
             });
@@ -123,11 +127,11 @@ impl Answering {
         }
     }
 
-    /// Predicts examples, in the blocking pool unless it [is light](Self::is_light).
+    /// Predicts examples. Runs in the blocking pool, unless the answer [is light](Self::is_light).
     ///
     /// # Errors
-    /// Examples that the model does not take; an answer that is too long, takes too long, or that
-    /// nobody waits for.
+    /// Examples that do not fit the model; an answer that is too long or takes too long; a client that has
+    /// left.
     pub fn take(&mut self, parsed: &Parsed, whence: Whence) -> Result<(), Problem> {
         fit(&self.model, parsed, whence)?;
         self.begin();
@@ -137,10 +141,10 @@ impl Answering {
         }
     }
 
-    /// Predicts a dataset, in the blocking pool: as it is read, once its digest is found to be right.
+    /// Verifies the digest of a dataset, then predicts the examples while reading. Runs in the blocking pool.
     ///
     /// # Errors
-    /// As for [`Self::take`], and a dataset that is damaged.
+    /// As for [`Self::take`], and a damaged dataset.
     pub fn take_stored(
         &mut self,
         dataset: &Dataset,
@@ -156,7 +160,7 @@ impl Answering {
         }
     }
 
-    /// Begins the time that a document may take.
+    /// Starts the time limit of a document at its first examples.
     fn begin(&mut self) {
         if let Destination::Document { timer, .. } = &mut self.destination
             && timer.is_none()
@@ -165,7 +169,7 @@ impl Answering {
         }
     }
 
-    /// Why not all examples were decided, if they were not.
+    /// Predicts examples. Returns the interrupt if some examples were left undecided.
     fn decide(&mut self, examples: &dyn Examples, zero: f64) -> Result<Option<Interrupt>, Problem> {
         let mut left = examples.shape().examples;
         let mut told = Ok(());
@@ -189,10 +193,10 @@ impl Answering {
         Ok(None)
     }
 
-    /// The document, once all examples were taken; nothing where lines were sent.
+    /// The complete document, or an empty text if the predictions were sent as lines.
     ///
     /// # Errors
-    /// When it is too long.
+    /// A document that is too long.
     pub fn finish(self) -> Result<String, Problem> {
         match self.destination {
             Destination::Lines { .. } => Ok(String::new()),
@@ -224,8 +228,7 @@ impl Destination {
         }
     }
 
-    /// Sends what is ready, so that a client that waits for one answer before it sends the next
-    /// example gets it.
+    /// Sends the waiting lines. A client may wait for an answer before sending the next example.
     fn send(&mut self) -> Result<(), Problem> {
         match self {
             Self::Lines { text, writer } if !text.is_empty() => {

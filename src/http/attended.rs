@@ -1,4 +1,4 @@
-//! Work that a client waits for: it ends when the client leaves or its time is over.
+//! Cancellation and time limit of a computation whose client waits for the answer.
 
 use halfspace_core::learners::run::{Interrupt, StopFlag};
 use tokio_util::task::AbortOnDropHandle;
@@ -8,12 +8,12 @@ use crate::jobs::raise_after;
 use super::limits::Limits;
 use super::problem::{Code, Problem};
 
-/// Held by whoever waits for an answer: the work for it is told to stop when this is dropped.
+/// A guard that the waiting side of an answer holds. Dropping the guard stops the computation.
 #[derive(Debug, Default)]
 pub struct Attended(StopFlag);
 
 impl Attended {
-    /// The flag that the work looks at.
+    /// The stop flag of the computation.
     pub fn stop(&self) -> StopFlag {
         self.0.clone()
     }
@@ -25,12 +25,12 @@ impl Drop for Attended {
     }
 }
 
-/// Lets the work that begins now go on for `answer_seconds_max`, as long as what is returned lives.
+/// Limits a computation to `answer_seconds_max` from now on. Dropping the returned handle removes the limit.
 pub fn begin(limits: &Limits, stop: &StopFlag) -> Option<AbortOnDropHandle<()>> {
     raise_after(stop.clone(), limits.answer_seconds_max)
 }
 
-/// What work that was told to stop says of it.
+/// The problem for an interrupted computation.
 pub fn interrupted(limits: &Limits, interrupt: Interrupt) -> Problem {
     match interrupt {
         Interrupt::TimeLimit => {

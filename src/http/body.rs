@@ -1,4 +1,7 @@
-//! Request bodies: from frames on a socket to a blocking reader, decompressed, limited, timed.
+//! Reads request bodies: frames from a socket become a blocking reader for a parser.
+//!
+//! This module owns the decompression, the byte limit, the minimum rate, the permit and the memory grant of a
+//! body. The parser that the caller passes knows the format.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -28,38 +31,38 @@ use super::work::{SMALL_WORDS_MAX, Work};
 /// Frames that may wait between the socket and the parser.
 const FRAMES_WAITING: usize = 8;
 
-/// A body no longer than this is collected before the parser starts. Such a body needs no permit when
+/// A body of at most this many bytes is collected before the parser starts. Such a body needs no permit if
 /// uncompressed and little work.
 pub const SMALL_BYTES_MAX: u64 = 64 * 1024;
 
-/// How long a small body is collected if the answer may begin before the end of the body. A client that
-/// reads each answer before sending more waits so long once.
+/// Time to collect a small body if the answer may begin before the end of the body. A client that reads each
+/// answer before sending more waits so long once.
 const COLLECTED_WITHIN: Duration = Duration::from_millis(100);
 
-/// A body must bring [`WINDOW_BYTES_MIN`] bytes in each window, or end in it.
+/// Each window must bring [`WINDOW_BYTES_MIN`] bytes or the end of the body.
 pub const WINDOW: Duration = Duration::from_secs(30);
 
-/// 16 KiB a second.
+/// 16 KiB per second.
 pub const WINDOW_BYTES_MIN: u64 = 30 * 16 * 1024;
 
-/// How much work it is to take a body in.
+/// Bound on the work of reading a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effort {
-    /// A small multiple of its bytes.
+    /// The work is a small multiple of the bytes.
     AsItsBytes,
-    /// At most this, for a body that is small.
+    /// A small body is at most this work.
     Bounded(Work),
-    /// Possibly much for few bytes.
+    /// A few bytes may be much work.
     Unknown,
-    /// As much as its client likes, which may go on for long; but little of it is held at a time.
-    /// At most this, for a body that is small and comes at once.
+    /// The body may continue for long, but the server holds only a small part at a time. A small body that
+    /// arrives at once is at most this work.
     Streamed(Work),
 }
 
-/// The memory that a request takes before its body is parsed: frames, and the buffers of a decoder.
+/// Bytes of memory that a request takes before parsing: frames and the buffers of a decoder.
 const READING_BYTES: u64 = 256 << 10;
 
-/// The memory that a request has taken, which the request holds until it is answered.
+/// The memory grants of a request, which are held until the handler has answered.
 #[derive(Clone, Debug, Default)]
 pub struct RequestMemory(Arc<Mutex<Vec<Grant>>>);
 
@@ -70,7 +73,7 @@ impl RequestMemory {
     }
 }
 
-/// Lets a request hold the memory that it takes until it is answered.
+/// Lets a request hold memory grants until the handler has answered.
 pub async fn hold_memory(mut request: Request, next: Next) -> Response {
     let held = RequestMemory::default();
     request.extensions_mut().insert(held.clone());
@@ -79,16 +82,17 @@ pub async fn hold_memory(mut request: Request, next: Next) -> Response {
     response
 }
 
-/// Reads a body as a stream in the blocking pool, under a permit of the owner. A small body of little
-/// effort needs no permit, and is read on the spot when the effort is proportional to the bytes.
+/// Reads a body as a stream in the blocking pool, under a permit of the owner. A small body of little work
+/// needs no permit. If the work is proportional to the bytes, a small body is parsed on the spot.
 ///
-/// `parse` gets the decompressed bytes, of which there are at most `limits.body_bytes_max`.
+/// `parse` receives the decompressed bytes, at most `limits.body_bytes_max`.
 ///
-/// With what was read comes the permit under which it was, to be held as long as there is as much
-/// work with it.
+/// Returns the result of `parse` and the permit, if one was taken. The caller holds the permit until the work
+/// on the result ends.
 ///
 /// # Errors
-/// What `parse` says; a body that is too long, too slow, wrongly compressed or cut off.
+/// Errors of `parse`; a body that is too long, too slow, wrongly compressed or cut off; a lack of permits or
+/// of memory.
 pub async fn read<T: Send + 'static>(
     app: &App,
     parts: &Parts,
@@ -120,13 +124,13 @@ pub async fn read<T: Send + 'static>(
         Effort::Streamed(_) => Some(app.permits.streams.try_take(&owner(parts)?)?),
         _ => Some(app.permits.uploads.take(&owner(parts)?).await?),
     };
-    // A small body is parsed at once, so that the memory for all of it is taken before.
+    // A small body is parsed at once, so the memory for the whole result is taken before.
     let bytes = work.unwrap_or(0).min(SMALL_WORDS_MAX).saturating_mul(8);
     let grant = app.memory().try_take(READING_BYTES + bytes)?;
     if let Some(held) = parts.extensions.get::<RequestMemory>() {
         held.hold(grant.clone());
     }
-    // The time until here was not the client's.
+    // The client is not charged for the time until here.
     frames.window_began = Instant::now();
     let (sender, receiver) = mpsc::channel(FRAMES_WAITING);
     let limits = limits.clone();
@@ -135,7 +139,8 @@ pub async fn read<T: Send + 'static>(
             let source = FrameReader::new(receiver);
             let mut decoder = halfspace_formats::decoder(coding, source, &limits)?;
             let parsed = parse(&mut decoder)?;
-            // A parser may stop before the end of the coding; damage there is damage too.
+            // The parser may stop before the end of the compressed data. Damage after that point is an error
+            // too.
             io::copy(&mut decoder, &mut io::sink()).map_err(FormatError::from)?;
             Ok::<_, Problem>((parsed, permit))
         };
@@ -148,16 +153,17 @@ pub async fn read<T: Send + 'static>(
     parsed
 }
 
-/// The owner of the request.
+/// The owner that authentication found for the request.
 fn owner(parts: &Parts) -> Result<Owner, Problem> {
     let owner = parts.extensions.get::<Owner>().cloned();
     owner.ok_or_else(|| Problem::new(Code::INTERNAL, "Nobody asked whose the body is."))
 }
 
-/// Computes in the blocking pool, under a permit when the work equals that of a large body.
+/// Runs `work` in the blocking pool and holds the permit until the end. Pass a permit when the work equals
+/// that of a large body.
 ///
 /// # Errors
-/// What `work` says.
+/// Errors of `work`, and [`Code::INTERNAL`] if `work` panics.
 pub async fn compute<T: Send + 'static>(
     permit: Option<OwnerPermit>,
     work: impl FnOnce() -> Result<T, Problem> + Send + 'static,
@@ -170,10 +176,10 @@ pub async fn compute<T: Send + 'static>(
     done.await.map_err(defect)?
 }
 
-/// How a body says that it is compressed.
+/// The compression that the Content-Encoding header names.
 ///
 /// # Errors
-/// A coding that is not read.
+/// An unsupported coding, or several codings.
 pub fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
     let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
     let Some(value) = values.next() else {
@@ -187,18 +193,18 @@ pub fn content_coding(headers: &HeaderMap) -> Result<ContentCoding, Problem> {
         .map_err(|error| Problem::parameter(Code::UNKNOWN_CODING, "Content-Encoding", error.detail))
 }
 
-/// The length that the head of a request names.
+/// The value of the Content-Length header in bytes.
 pub fn declared_length(headers: &HeaderMap) -> Option<u64> {
     let value = headers.get(header::CONTENT_LENGTH)?;
     value.to_str().ok()?.parse().ok()
 }
 
-/// The frames of a body as they come in.
+/// The frames of a body while they arrive.
 struct Frames {
     stream: BodyDataStream,
     window_began: Instant,
     window_bytes: u64,
-    /// Frames that came in and were not handed on yet.
+    /// Frames that arrived and were not passed to the parser yet.
     begun: VecDeque<Bytes>,
 }
 
@@ -212,12 +218,12 @@ impl Frames {
         }
     }
 
-    /// Collects a body that may be small; whether the body is small and complete.
+    /// Collects a body that may be small. Returns whether the body is small and complete.
     async fn begin(&mut self, length: Option<u64>, effort: Effort) -> Result<bool, Problem> {
         let is_streamed = matches!(effort, Effort::Streamed(_));
         match length {
             Some(length) if length > SMALL_BYTES_MAX => Ok(false),
-            // A client that sends no length may wait for an answer to the lines so far.
+            // A client that sends no length may wait for an answer to the first lines.
             None if is_streamed => Ok(false),
             _ if is_streamed => {
                 let collected = timeout(COLLECTED_WITHIN, self.collect()).await;
@@ -227,8 +233,8 @@ impl Frames {
         }
     }
 
-    /// Collects the beginning of a body; whether the body is complete. The bytes are kept when this is
-    /// dropped.
+    /// Collects the beginning of a body and returns whether the body is complete. The collected frames stay
+    /// if the future is dropped.
     async fn collect(&mut self) -> Result<bool, Problem> {
         let mut bytes = 0;
         while bytes <= SMALL_BYTES_MAX {
@@ -241,7 +247,7 @@ impl Frames {
         Ok(false)
     }
 
-    /// All that was collected.
+    /// All collected frames in one buffer.
     fn gathered(&mut self) -> Bytes {
         if self.begun.len() > 1 {
             let all: Vec<u8> = self.begun.iter().flatten().copied().collect();
@@ -250,7 +256,7 @@ impl Frames {
         self.begun.front().cloned().unwrap_or_default()
     }
 
-    /// The next frame; none at the end.
+    /// The next frame, or `None` at the end.
     async fn next(&mut self) -> Result<Option<Bytes>, Problem> {
         let deadline = self.window_began + WINDOW;
         let Ok(frame) = timeout_at(deadline, self.stream.next()).await else {
@@ -268,10 +274,10 @@ impl Frames {
         Ok(Some(frame))
     }
 
-    /// Hands the frames to a parser until it has enough.
+    /// Sends the frames to the parser until the body ends or the parser stops.
     async fn feed(&mut self, sender: mpsc::Sender<io::Result<Bytes>>) -> Result<(), Problem> {
         loop {
-            // A parser that gives up does so at once, whenever the next frame comes.
+            // When the parser stops, this loop ends without waiting for the next frame.
             let frame = match self.begun.pop_front() {
                 Some(frame) => Ok(Some(frame)),
                 None => tokio::select! {
@@ -287,13 +293,13 @@ impl Frames {
                     return Ok(());
                 }
                 Err(problem) => {
-                    // The parser must not take a broken body for a whole one.
+                    // The parser must not take a broken body for a complete one.
                     let broken = io::Error::from(io::ErrorKind::ConnectionAborted);
                     let _ = sender.send(Err(broken)).await;
                     return Err(problem);
                 }
             };
-            // The time that the parser takes is not the client's.
+            // The client is not charged for the time that the parser takes.
             let handed = Instant::now();
             if sender.send(Ok(frame)).await.is_err() {
                 return Ok(());
@@ -303,10 +309,10 @@ impl Frames {
     }
 }
 
-/// The frame after the last one, which no frame of a body looks like.
+/// Marks the end of the body. Empty frames of a body are skipped, so no other frame looks the same.
 const END: Bytes = Bytes::new();
 
-/// The blocking end of the channel.
+/// Blocking reader over the frames of the channel.
 struct FrameReader {
     receiver: mpsc::Receiver<io::Result<Bytes>>,
     current: Bytes,
@@ -329,10 +335,11 @@ impl Read for FrameReader {
             return Ok(0);
         }
         if self.current.is_empty() {
-            // A sender that is gone before the end went with its client.
+            // A sender that was dropped before the end belonged to a request whose client left.
             let gone = || io::Error::from(io::ErrorKind::ConnectionAborted);
             let next = self.receiver.blocking_recv().ok_or_else(gone)??;
-            // The thread of the connection allocated the frame.
+            // The connection's thread allocated the frame, so the memory count of this thread must not
+            // change.
             let read = std::mem::replace(&mut self.current, next);
             memory::foreign(|| drop(read));
             memory::check().map_err(|full| io::Error::other(FormatError::from(full)))?;

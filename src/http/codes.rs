@@ -1,8 +1,8 @@
-//! The one table of error codes: name, status, title, and what to do.
+//! The table of error codes: the stable name, the HTTP status, the title and the help text of each code.
 
 use axum::http::StatusCode;
 
-/// What went wrong, by a name that never changes.
+/// A kind of error. The name never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Code {
     name: &'static str,
@@ -18,7 +18,7 @@ macro_rules! codes {
                 name: $name, status: $status, title: $title, help: $help,
             };)*
 
-            /// Every code.
+            /// All codes.
             pub const ALL: &[Self] = &[$(Self::$constant),*];
         }
     };
@@ -182,7 +182,7 @@ codes! {
 }
 
 impl Code {
-    /// The code of that name.
+    /// The code with this name.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|code| code.name == name)
     }
@@ -202,7 +202,7 @@ impl Code {
         self.title
     }
 
-    /// What it means and what to do.
+    /// The meaning of the code and the remedy.
     pub fn help(self) -> &'static str {
         self.help
     }

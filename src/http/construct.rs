@@ -1,5 +1,7 @@
-//! How a construction is built for a request: few at a time, for so long, and what becomes of its
-//! data.
+//! Runs a construction for a request and delivers the resulting data.
+//!
+//! Only a few constructions run at once, and each is stopped after 20 seconds. The data become part of the
+//! answer or a new dataset. The constructions themselves are in [`crate::constructions`].
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,17 +25,17 @@ use super::idempotency::{Keyed, NotMade, made_id};
 use super::problem::{Code, FieldError, Problem};
 use super::submission::check_name;
 
-/// How long a construction may be sought.
+/// Longest time that a construction may run.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Bytes of an example in JSON besides its bits: `{"x":"","y":-1},`.
+/// Bytes of an example in JSON besides the bits: `{"x":"","y":-1},`.
 const EXAMPLE_BYTES: u64 = 16;
 
-/// Builds in the blocking pool when it is this request's turn. The run is told to stop when the
-/// client leaves, or it takes too long.
+/// Builds in the blocking pool under a permit of the owner. The run is stopped if the client leaves or after
+/// [`PATIENCE`].
 ///
 /// # Errors
-/// Those of `build`; why the owner gets no permit.
+/// Errors of `build`, and a lack of permits.
 pub async fn construct<T: Send + 'static>(
     app: &App,
     owner: &Owner,
@@ -55,7 +57,7 @@ pub async fn construct<T: Send + 'static>(
     built.map_err(|_| Problem::new(Code::INTERNAL, "The construction met a defect."))?
 }
 
-/// Stops a run when nobody waits for it any more.
+/// Stops a run when dropped, which happens when the client leaves.
 struct StopOnDrop(Arc<Run>);
 
 impl Drop for StopOnDrop {
@@ -64,21 +66,21 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// What becomes of the data of a construction: the answer, or a dataset.
+/// The owner and the destination of a construction's data: the answer or a dataset.
 pub struct Keep {
     pub app: App,
     pub owner: Owner,
     pub store: bool,
     pub name: Option<String>,
-    /// The idempotency key, which is kept with the dataset. An answer that keeps nothing needs none.
+    /// The idempotency key, which is stored with the dataset. An answer that stores nothing needs no key.
     pub key: Keyed,
 }
 
 impl Keep {
-    /// Refuses a sequence that would be too long, before it is built.
+    /// Refuses an invalid name, and a sequence that would be too long, before the construction starts.
     ///
     /// # Errors
-    /// Which limit, and what would do.
+    /// The limit that is exceeded, and a remedy.
     pub fn check(&self, examples: u64, n: u64) -> Result<(), Problem> {
         check_name(&self.app, self.name.as_deref(), |detail| at("name", detail))?;
         let limits = &self.app.limits;
@@ -87,7 +89,7 @@ impl Keep {
             let detail = format!("n is {n}, more than n_max: {n_max}.");
             return Err(out_of_range("n", detail));
         }
-        // While they are made, the room of a growing vector.
+        // A growing vector takes up to twice the bytes of the examples.
         let bytes = examples.saturating_mul(2 * n.div_ceil(64) * 8);
         let limit = limits.state_bytes_max;
         if bytes > limit {
@@ -111,10 +113,10 @@ impl Keep {
         Ok(())
     }
 
-    /// The answer, which tells of the data in the form that is handed to `told`.
+    /// The response. `told` returns the answer around the given JSON form of the data.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn answer<A: Serialize>(
         self,
         data: Data,
@@ -123,7 +125,8 @@ impl Keep {
         if self.store {
             let mut key = self.key.claim();
             if let Some(claim) = &mut key {
-                // Seed and figures are not the dataset's, whose id is filled in.
+                // The dataset does not record the seed and the figures. A replay inserts the id of the
+                // dataset.
                 claim.answer = serde_json::to_value(told(raw("null".to_owned())?)).ok();
             }
             let parsed = Parsed::of(data).into();
@@ -153,10 +156,10 @@ impl Keep {
     }
 }
 
-/// The answer to a request that stored a construction before; none when the dataset is gone.
+/// The answer to a retry of a request that stored a construction. `None` if the dataset was deleted.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub async fn replay(
     app: App,
     owner: Owner,
@@ -183,13 +186,13 @@ fn at(field: &str, detail: String) -> FieldError {
     FieldError::at_pointer(format!("/{field}"), detail)
 }
 
-/// A field of the body that is out of its range.
+/// The problem for a field of the body that is out of range.
 pub fn out_of_range(field: &str, detail: String) -> Problem {
     let field = at(field, detail.clone());
     Problem::new(Code::OUT_OF_RANGE, detail).with(field)
 }
 
-/// A construction that took too long.
+/// The problem for a construction that took too long.
 pub fn interrupted(_: Interrupt) -> Problem {
     let seconds = PATIENCE.as_secs();
     let detail = format!("It was not found in {seconds} seconds; ask for less.");

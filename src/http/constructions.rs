@@ -1,8 +1,9 @@
-//! `/v1/constructions`: examples that theorems are proved with, as an answer or stored as a
-//! dataset.
+//! `/v1/constructions`: sequences of examples and formulas from the proofs of theorems. A sequence is
+//! returned in the answer or stored as a dataset.
 //!
-//! What is answered as `data` is a form of data wherever data are accepted: the examples, or the
-//! dataset that keeps them.
+//! The theorems are from R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean
+//! kernels for on-line learning algorithms" (2005). The field `data` of an answer contains the examples or
+//! the id of the dataset. Requests accept the value of this field as their own data.
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -30,57 +31,59 @@ use super::extract::{Caller, NoQuery};
 use super::idempotency::{KeyHeader, Keyed, NotMade, once};
 use super::problem::{Code, Problem};
 
-/// Clauses of a formula; over 8 variables there are 36 different ones.
+/// Most clauses of a formula. Over 8 variables there are 36 different clauses.
 const CLAUSES_MAX: usize = 1000;
 
-/// Digits of a number: 2^1024 has 309.
+/// Most digits of a number. 2^1024 has 309 digits.
 const DIGITS_MAX: usize = 400;
 
-/// Theorem 4: a sequence on which the monotone kernel perceptron errs every time.
+/// A request for a sequence on which the monotone kernel perceptron errs every time (Theorem 4 of Khardon,
+/// Roth and Servedio, 2005).
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AdversaryRequest {
-    /// Features an example, a multiple of 20.
+    /// Features per example; a multiple of 20.
     #[schema(minimum = 20, multiple_of = 20, maximum = 1_048_576)]
     n: u64,
-    /// Members of the set S; the sequence has two examples more.
+    /// Members of the set S. The sequence has two examples more.
     #[schema(minimum = 1)]
     size: u64,
-    /// Of the search; drawn, and reported, when absent.
+    /// Seed of the search. A missing seed is drawn and reported.
     seed: Option<SeedNumber>,
-    /// Whether the data are kept as a dataset, and answered by its id.
+    /// Whether to store the data as a dataset. The answer then contains the id of the dataset.
     #[serde(default)]
     store: bool,
-    /// Free text, for the dataset.
+    /// Free text that names the dataset.
     #[schema(max_length = 256)]
     name: Option<String>,
 }
 
-/// Theorem 7: a sequence that makes kernel Winnow count the satisfying assignments of a formula.
+/// A request for a sequence that makes kernel Winnow count the satisfying assignments of a formula (Theorem 7
+/// of Khardon, Roth and Servedio, 2005).
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CountingRequest {
     /// Variables of the formula.
     #[schema(minimum = 1, maximum = 8)]
     variables: u32,
-    /// Its clauses, each of two variables, from 1, that need not differ.
+    /// Clauses of the formula. Each clause has two variables, numbered from 1, which may be equal.
     #[schema(value_type = Vec<Vec<u32>>, min_items = 1, max_items = 1000)]
     clauses: Vec<Clause>,
-    /// How many satisfying assignments are asked for.
+    /// The number K in the question: has the formula at least K satisfying assignments?
     #[schema(minimum = 1, maximum = 256)]
     at_least: u64,
-    /// The factor of the Winnow that is to answer; 2 when absent.
+    /// The update factor of the Winnow that answers the question; 2 when absent.
     #[schema(minimum = 2, maximum = 4_294_967_296_u64)]
     alpha: Option<u64>,
-    /// Whether the data are kept as a dataset, and answered by its id.
+    /// Whether to store the data as a dataset. The answer then contains the id of the dataset.
     #[serde(default)]
     store: bool,
-    /// Free text, for the dataset.
+    /// Free text that names the dataset.
     #[schema(max_length = 256)]
     name: Option<String>,
 }
 
-/// Two variables.
+/// A clause of two variables.
 #[derive(Deserialize)]
 #[serde(try_from = "Vec<u32>")]
 struct Clause([u32; 2]);
@@ -95,14 +98,15 @@ impl TryFrom<Vec<u32>> for Clause {
     }
 }
 
-/// Lemma 8: a monotone CNF with a given number of satisfying assignments.
+/// A request for a monotone CNF with a given number of satisfying assignments (Lemma 8 of Khardon, Roth and
+/// Servedio, 2005).
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CnfRequest {
     /// Variables of the formula.
     #[schema(minimum = 1, maximum = 1024)]
     variables: u32,
-    /// How many assignments satisfy it: a number, or a decimal string beyond 2^53.
+    /// The number of satisfying assignments: a JSON number, or a decimal string beyond 2^53.
     #[serde(deserialize_with = "whole_number")]
     #[schema(value_type = WholeNumber)]
     satisfying: BigUint,
@@ -113,9 +117,9 @@ pub struct CnfRequest {
 pub struct AdversaryAnswer {
     #[schema(schema_with = data_schema::reference)]
     data: Box<RawValue>,
-    /// Of the search.
+    /// Seed of the search.
     seed: u64,
-    /// Examples of the sequence, each of them a mistake.
+    /// Examples of the sequence. The learner errs on each example.
     examples: u64,
 }
 
@@ -124,20 +128,21 @@ pub struct AdversaryAnswer {
 pub struct CountingAnswer {
     #[schema(schema_with = data_schema::reference)]
     data: Box<RawValue>,
-    /// The example whose prediction answers: 1 iff the formula has so many assignments.
+    /// The example whose prediction answers the question. The prediction is 1 if and only if the formula has
+    /// at least `at_least` satisfying assignments.
     query: String,
-    /// The threshold, in decimal: the default of `kernel-winnow` for these data.
+    /// The threshold as a decimal string: the default of `kernel-winnow` for these data.
     theta: String,
-    /// The factor.
+    /// The update factor.
     alpha: u64,
-    /// Examples of the sequence, each of them a mistake.
+    /// Examples of the sequence. The learner errs on each example.
     examples: u64,
-    /// The largest number of active bits of an example: `max_active` must allow it.
+    /// The largest number of active bits in an example. The parameter `max_active` must allow this number.
     active: u32,
     parameters: CountingNumbers,
 }
 
-/// The numbers of the construction, as the paper names them.
+/// The numbers of the construction, with the names of the paper.
 #[derive(Serialize, ToSchema)]
 pub struct CountingNumbers {
     u: u32,
@@ -145,14 +150,14 @@ pub struct CountingNumbers {
     w: u32,
     m: u32,
     q: u32,
-    /// In decimal.
+    /// A decimal string.
     p: String,
 }
 
 /// The formula of Lemma 8.
 #[derive(Serialize, ToSchema)]
 pub struct CnfAnswer {
-    /// Its clauses, each a list of variables, from 1.
+    /// Clauses of the formula. Each clause is a list of variables, numbered from 1.
     clauses: Vec<Vec<u32>>,
 }
 
@@ -204,8 +209,9 @@ async fn adversary_made(
     keep.answer(data, told).await
 }
 
-/// Builds the sequence after which kernel Winnow's prediction counts the satisfying assignments of
-/// a formula (Theorem 7).
+/// Builds the sequence with which kernel Winnow counts a formula's satisfying assignments (Theorem 7).
+///
+/// After training on the sequence, the prediction for the `query` example answers the question.
 #[utoipa::path(post, path = "/v1/constructions/winnow-counting",
     tag = "constructions", request_body = CountingRequest, params(KeyHeader),
     responses((status = 200, description = "The sequence", body = CountingAnswer),
@@ -282,7 +288,7 @@ async fn counting_made(
     keep.answer(data, told).await
 }
 
-/// Builds a monotone CNF with exactly so many satisfying assignments (Lemma 8).
+/// Builds a monotone CNF with a given number of satisfying assignments (Lemma 8).
 #[utoipa::path(post, path = "/v1/constructions/monotone-cnf",
     tag = "constructions", request_body = CnfRequest,
     responses((status = 200, description = "The formula", body = CnfAnswer)))]
@@ -303,7 +309,7 @@ pub async fn monotone_cnf(
     Ok(Json(CnfAnswer { clauses: clauses? }))
 }
 
-/// A whole number as a JSON number or a decimal string.
+/// Reads a whole number from a JSON number or a decimal string.
 fn whole_number<'de, D: Deserializer<'de>>(value: D) -> Result<BigUint, D::Error> {
     #[derive(Deserialize)]
     #[serde(untagged)]

@@ -1,5 +1,5 @@
-//! Answers that end when the key of their request is revoked. An event stream and an answer in lines end
-//! with a problem. Any other answer ends with the connection, because the head told the length.
+//! Ends answers when the API key of their request is revoked. An event stream and an answer in lines end with
+//! a problem. Any other answer ends with the connection, because the head declared the length or the format.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -22,8 +22,8 @@ use super::linger::poll_to_end;
 use super::problem::Problem;
 use super::request_line::Facts;
 
-/// Bytes that are handed to the connection at once. An answer no longer than this is sent before the next
-/// question about the key.
+/// Bytes that are handed to the connection at once. A shorter answer is sent whole without another check of
+/// the key.
 const PIECE_BYTES: usize = 64 * 1024;
 
 /// The parts of a request that a problem or a log line names.
@@ -34,7 +34,7 @@ pub struct Exchange {
 }
 
 impl Exchange {
-    /// That of this request.
+    /// The exchange of this request.
     pub fn of(request: &Request) -> Self {
         let extensions = request.extensions();
         let id = extensions.get::<RequestId>();
@@ -73,14 +73,14 @@ pub fn while_in_force(response: Response, access: Access, exchange: Exchange) ->
     })
 }
 
-/// How an answer can end with a problem.
+/// The way in which an answer can end with a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// Server-sent events: by an event.
+    /// Server-sent events: the problem is an event.
     Events,
-    /// NDJSON: by a line.
+    /// NDJSON: the problem is a line.
     Lines,
-    /// By the connection alone: a problem would contradict the length or the form that the head told.
+    /// The connection ends. A problem would contradict the length or the format that the head declared.
     OfKnownLength,
 }
 
@@ -107,9 +107,9 @@ impl Form {
     }
 }
 
-/// An answer and the right to continue.
+/// The body of an answer that ends when the key is revoked.
 struct WhileInForce {
-    /// None at the end. Dropped when the right ends, which stops the work for the answer.
+    /// `None` at the end. Dropped when the key is revoked, which stops the work for the answer.
     body: Option<Body>,
     /// The rest of a frame that is longer than [`PIECE_BYTES`].
     rest: Bytes,
@@ -143,7 +143,7 @@ impl HttpBody for WhileInForce {
                 end => return Poll::Ready(end),
             };
             match frame.into_data() {
-                // Lines and events are cut between frames, which are whole ones.
+                // Frames contain whole lines or events, so these answers are cut only between frames.
                 Ok(data) if this.form == Form::OfKnownLength => this.rest = data,
                 Ok(data) => return Poll::Ready(Some(Ok(Frame::data(data)))),
                 Err(other) => return Poll::Ready(Some(Ok(other))),

@@ -1,4 +1,5 @@
-//! How a body that brings data is to be read: its format, its limits, the options of tables.
+//! Chooses how a request body with data is read: the format, the limits and the options of tables. The module
+//! [`body`] then reads the body.
 
 use std::io::{self, Read};
 
@@ -19,22 +20,22 @@ use super::permits::OwnerPermit;
 use super::problem::{Code, Problem};
 use super::work::Work;
 
-/// A body of a known format, still to be read.
+/// A body of a known format that was not read yet.
 pub struct DataBody {
-    /// How the body is written.
+    /// Format of the body.
     pub format: Format,
-    /// What its reader keeps to.
+    /// Limits for the parser of the body.
     pub limits: halfspace_formats::Limits,
-    /// The request around it.
+    /// Head of the request.
     pub parts: Parts,
     body: Body,
 }
 
 impl DataBody {
-    /// A body in any format that data are accepted in.
+    /// Accepts a body in any data format.
     ///
     /// # Errors
-    /// 415, with the formats there are.
+    /// 415 with the supported formats.
     pub fn new(app: &App, request: Request) -> Result<Self, Problem> {
         let format = media_type(request.headers()).ok_or_else(|| {
             let known = Format::media_types().collect::<Vec<_>>().join(", ");
@@ -59,10 +60,10 @@ impl DataBody {
         })
     }
 
-    /// A body that is one JSON document.
+    /// Accepts a body that is one JSON document.
     ///
     /// # Errors
-    /// 415 for anything else.
+    /// 415 for any other Content-Type.
     pub fn json(app: &App, request: Request) -> Result<Self, Problem> {
         if media_type(request.headers()) != Some(Format::Json) {
             let detail = match given(request.headers()) {
@@ -76,8 +77,8 @@ impl DataBody {
         Self::new(app, request)
     }
 
-    /// How much work it is to take the body in, whose examples have `n` features where that is known:
-    /// a sparse format makes much of a few bytes.
+    /// Bound on the work of reading the body. `n` is the number of features per example, if known. A few
+    /// bytes of a sparse format may describe many features.
     pub fn effort(&self, n: Option<usize>) -> Effort {
         if self.format.is_dense() {
             Effort::AsItsBytes
@@ -86,8 +87,8 @@ impl DataBody {
         }
     }
 
-    /// So many bytes what is in the body takes at least when it is stored, as far as that is known
-    /// before it is read: the length of octets, which are packed already.
+    /// Lower bound on the stored bytes of the data, as far as known before reading. Octets are packed
+    /// already, so their declared length is the bound.
     pub fn stored_least(&self) -> u64 {
         let headers = &self.parts.headers;
         let is_packed = self.format == Format::Octets;
@@ -97,14 +98,14 @@ impl DataBody {
         body::declared_length(headers).unwrap_or(1)
     }
 
-    /// Sees to it that what is left of the body when its reader has enough comes back.
+    /// Returns a handle to the rest of the body that the reader leaves.
     pub fn lend(&mut self) -> Returned {
         let (body, returned) = lend(std::mem::take(&mut self.body));
         self.body = body;
         returned
     }
 
-    /// The body as it comes in, for who reads it in a way of his own.
+    /// Splits the request for a caller that reads the body differently.
     pub fn into_parts(self) -> (halfspace_formats::Limits, Parts, Body) {
         (self.limits, self.parts, self.body)
     }
@@ -112,7 +113,7 @@ impl DataBody {
     /// Reads the body: see [`body::read`].
     ///
     /// # Errors
-    /// What is wrong with the body, and what `parse` says.
+    /// Errors in the body, and errors of `parse`.
     pub async fn read<T: Send + 'static>(
         self,
         app: &App,
@@ -123,7 +124,7 @@ impl DataBody {
         Ok(read)
     }
 
-    /// Reads the body, and hands on the permit that says that there is room for what was read.
+    /// Reads the body and returns the permit, if one was taken. The permit allows holding the result.
     ///
     /// # Errors
     /// As for [`Self::read`].
@@ -140,7 +141,7 @@ impl DataBody {
             };
             let mut reader = digest.over(reader);
             let parsed = parse(&mut reader)?;
-            // A parser may stop early, and the digest is of the whole.
+            // The parser may stop early, but the digest covers the whole body.
             io::copy(&mut reader, &mut io::sink()).map_err(FormatError::from)?;
             Ok(parsed)
         };
@@ -151,7 +152,7 @@ impl DataBody {
 /// Reads a body that is one JSON document.
 ///
 /// # Errors
-/// What is wrong with the body.
+/// Errors in the body.
 pub async fn read_json<T: DeserializeOwned + Send + 'static>(
     app: &App,
     request: Request,
@@ -172,7 +173,7 @@ fn media_type(headers: &HeaderMap) -> Option<Format> {
     given(headers).and_then(Format::from_media_type)
 }
 
-/// Where the query says that labels stand.
+/// The place of labels that the query parameter names.
 pub fn labels(text: String) -> LabelsColumn {
     match text.as_str() {
         "first" => LabelsColumn::First,
@@ -183,7 +184,7 @@ pub fn labels(text: String) -> LabelsColumn {
     }
 }
 
-/// Whether the query says that a table begins with names.
+/// Whether a table begins with names, from the query parameter `header`.
 ///
 /// # Errors
 /// 400 for any other text.
@@ -200,7 +201,7 @@ pub fn header_option(text: &str) -> Result<Header, Problem> {
     }
 }
 
-/// Which bit of an octet the query says comes first.
+/// The first bit of an octet, from the query parameter `bit_order`.
 ///
 /// # Errors
 /// 400 for any other text.
@@ -216,7 +217,7 @@ pub fn bit_order(text: &str) -> Result<BitOrder, Problem> {
     }
 }
 
-/// A binary body, as the OpenAPI document describes one.
+/// A binary body.
 #[derive(ToSchema)]
 #[schema(value_type = String, format = Binary)]
 #[expect(dead_code, reason = "a shape: the body is read as a stream")]

@@ -1,4 +1,5 @@
-//! The schema of data in JSON, which a streaming reader stands behind and no derive can describe.
+//! The JSON Schema of data for the OpenAPI document. A streaming parser reads such data, so no derive macro
+//! can describe them.
 
 use halfspace_core::learners::target::WEIGHT_MAX;
 use halfspace_formats::LITERALS_MAX;
@@ -9,24 +10,24 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::records::DatasetId;
 
-/// Data as a request names them: see `halfspace_formats::DataForm`.
+/// Data in a request. The parser reads them as a `halfspace_formats::DataForm`.
 pub struct Data;
 
 impl PartialSchema for Data {
     fn schema() -> RefOr<Schema> {
-        // Completed by `schema` below when the document is written.
+        // `schema` below replaces this schema when the document is written.
         Schema::default().into()
     }
 }
 
 impl ToSchema for Data {}
 
-/// A reference to the schema.
+/// A reference to the schema `Data`.
 pub fn reference() -> RefOr<Schema> {
     Ref::from_schema_name("Data").into()
 }
 
-/// The schema of the concept behind generated data: one class by its name.
+/// The schema of the target concept of generated data: one class of concepts, selected by name.
 fn target(n_max: u64) -> Value {
     let class = |name: &str, description: &str, properties: Value| {
         let fields = json!({"type": "object", "additionalProperties": false,
@@ -59,7 +60,7 @@ fn target(n_max: u64) -> Value {
     ]})
 }
 
-/// The schema itself.
+/// The schema `Data`. Examples have at most `n_max` features.
 pub fn schema(n_max: u64) -> Value {
     let bits = json!({"type": "string", "pattern": "^[01]+$", "maxLength": n_max,
         "description": "One character a feature, coordinate 1 first"});

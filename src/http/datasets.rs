@@ -1,4 +1,4 @@
-//! `/v1/datasets`: store, list, look, delete. The examples themselves are in `examples`.
+//! `/v1/datasets`: stores, lists, describes and deletes datasets. The module `examples` reads examples back.
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -26,18 +26,18 @@ use super::problem::{Code, FieldError, Problem, placed};
 use super::submission::check_name;
 use super::{App, data_schema};
 
-/// Data to be stored.
+/// Data to store as a dataset.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DatasetRequest {
-    /// Free text.
+    /// Free text that names the dataset.
     #[schema(max_length = 256)]
     name: Option<String>,
     #[schema(schema_with = data_schema::reference)]
     data: DataForm,
-    /// Of generated data, and of no other; drawn when absent.
+    /// Seed of generated data. A missing seed is drawn. Other data take no seed.
     seed: Option<SeedNumber>,
-    /// The seed, once examples were drawn from it.
+    /// The seed from which the examples were drawn.
     #[serde(skip)]
     drawn_from: Option<u64>,
 }
@@ -47,34 +47,34 @@ pub struct DatasetRequest {
 pub struct DatasetItem {
     id: DatasetId,
     name: Option<String>,
-    /// Features an example.
+    /// Features per example.
     n: u64,
-    /// What is said of the examples: `half-space`, each is positive; `labelled`; `unlabelled`.
+    /// Kind of the examples: `half-space` (every example is positive), `labelled` or `unlabelled`.
     kind: LabelsKind,
-    /// What the features are: `boolean` or `real`.
+    /// Kind of the features: `boolean` or `real`.
     values: RowsKind,
-    /// What a 0 bit was sent as, 0 or -1; null for real data.
+    /// Value that was sent for a 0 bit: 0 or -1. Null for real data.
     zero_bit_value: Option<i8>,
-    /// The distribution of the examples: the declared one, or that of clean generated examples.
+    /// Distribution of the examples: declared, or known for examples that were generated without noise.
     assume: Option<Assume>,
-    /// The seed that generated examples were drawn from.
+    /// Seed from which generated examples were drawn.
     seed: Option<u64>,
-    /// How many examples.
+    /// Number of examples.
     examples: u64,
-    /// How many are positive; null for unlabelled data.
+    /// Number of positive examples; null for unlabelled data.
     positives: Option<u64>,
-    /// How many are negative; null for unlabelled data.
+    /// Number of negative examples; null for unlabelled data.
     negatives: Option<u64>,
-    /// Examples that equal an earlier one, label included; null when they were not counted.
+    /// Examples that equal an earlier example, label included. Null if duplicates were not counted.
     duplicates: Option<u64>,
-    /// Distinct rows that appear with both labels; null without labels, or when they were not
+    /// Distinct rows that appear with both labels. Null without labels, or if contradictions were not
     /// counted.
     contradictions: Option<u64>,
-    /// Why duplicates and contradictions were not counted.
+    /// Reason why duplicates and contradictions were not counted.
     duplicates_detail: Option<String>,
-    /// The digest of the canonical rows: equal data in two formats have one.
+    /// SHA-256 digest of the canonical rows. Equal data have the same digest in every format.
     sha256: String,
-    /// Bytes that the examples take in the store.
+    /// Bytes of the examples in the store.
     bytes: u64,
     created_at: Timestamp,
 }
@@ -83,7 +83,7 @@ pub struct DatasetItem {
 #[derive(Serialize, ToSchema)]
 pub struct DatasetList {
     items: Vec<DatasetItem>,
-    /// Where the next page begins; null on the last.
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -93,10 +93,10 @@ pub struct DatasetList {
 pub struct DatasetAnswer {
     #[serde(flatten)]
     item: DatasetItem,
-    /// The names of the features, where the data came with names; `attribute=value` for a value of
-    /// a nominal attribute.
+    /// Names of the features, if the data came with names. A value of a nominal attribute is named
+    /// `attribute=value`.
     features: Option<Vec<String>>,
-    /// The names of the labels -1 and +1, where they came with names.
+    /// Names of the labels -1 and +1, if the labels came with names.
     classes: Option<Vec<String>>,
 }
 
@@ -143,10 +143,10 @@ impl From<Dataset> for DatasetAnswer {
     }
 }
 
-/// Stores data, to be trained on by their id.
+/// Stores data as a dataset, so that jobs can read the data by the id of the dataset.
 ///
-/// In JSON the body holds the name and the data; in any other format the body is the data, and
-/// the query says the rest. Examples without labels are half-space examples, unless JSON calls them
+/// A JSON body contains the name and the data. In any other format the body is the data, and the query
+/// contains the rest. Examples without labels are half-space examples, unless a JSON body calls them
 /// `unlabelled`.
 #[utoipa::path(post, path = "/v1/datasets", tag = "datasets",
     params(
@@ -188,7 +188,7 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
     };
     check_assume(&new)?;
     new.key = key.claim();
-    // What came in whole is stored to the end, under its permit, whether its client stays or not.
+    // A complete upload is stored to the end under its permit, even if the client leaves.
     let stored = tokio::spawn(async move {
         let stored = app.jobs.store_dataset(new).await;
         drop(permit);
@@ -210,10 +210,10 @@ fn created(dataset: Dataset) -> Response {
     (StatusCode::CREATED, headers, Json(answer)).into_response()
 }
 
-/// What is to be stored, and the permit under which it was read.
+/// A dataset to store, and the permit under which the body was read.
 type Read = (NewDataset, Option<OwnerPermit>);
 
-/// Reads a body that is the data; the query says the rest.
+/// Reads a body that is the data. The query contains the name and the options.
 async fn read_lines(
     app: &App,
     owner: Owner,
@@ -225,7 +225,7 @@ async fn read_lines(
     check_name(app, name.as_deref(), |detail| {
         FieldError::at_parameter("name", detail)
     })?;
-    // Before it is spooled: what is left of a full disk is kept for others.
+    // Checked before spooling, so that one upload does not take the rest of a full disk from others.
     app.jobs.store().demand_room().await?;
     let (format, effort, assume) = (body.format, body.effort(options.n), options.assume);
     let scratch = app.scratch.clone();
@@ -253,7 +253,7 @@ async fn read_lines(
     Ok((new, permit))
 }
 
-/// Reads the JSON form, whose fields stand in for the query.
+/// Reads the JSON form, where fields replace the query parameters.
 async fn read_json(
     app: &App,
     owner: Owner,
@@ -309,7 +309,7 @@ async fn read_json(
     }
 }
 
-/// Draws the examples of a plan, a few bytes of which may stand for many, under a permit.
+/// Draws generated examples under a permit, because a few bytes may describe many examples.
 async fn drawn(
     app: &App,
     owner: &Owner,
@@ -343,10 +343,10 @@ async fn drawn(
     Ok((request, Some(permit)))
 }
 
-/// The name, and how a body in a line format is to be read.
+/// The name and the options of a body in a line format, from the query.
 ///
 /// # Errors
-/// Parameters that there are not, or that cannot be.
+/// An unknown parameter, or an invalid value.
 pub fn line_options(
     query: Option<&str>,
     limits: &halfspace_formats::Limits,
@@ -386,7 +386,7 @@ pub fn line_options(
     Ok((name, options))
 }
 
-/// A declaration that does not fit the data would be refused by every job that reads them.
+/// Refuses an `assume` that does not fit the data. Otherwise every job on the dataset would refuse to run.
 fn check_assume(new: &NewDataset) -> Result<(), Problem> {
     let kind = new.parsed.data.header().labels;
     let fits = match new.assume {
@@ -401,7 +401,7 @@ fn check_assume(new: &NewDataset) -> Result<(), Problem> {
     Err(Problem::parameter(Code::BAD_OPTION, "assume", detail))
 }
 
-/// The datasets, newest first, without the names of their features.
+/// Lists the datasets, newest first, without the names of their features.
 #[utoipa::path(get, path = "/v1/datasets", tag = "datasets", params(PageQuery),
     responses((status = 200, description = "A page of datasets", body = DatasetList)))]
 pub async fn list(
@@ -417,7 +417,7 @@ pub async fn list(
     }))
 }
 
-/// One dataset, without its examples.
+/// Returns a dataset without the examples.
 #[utoipa::path(get, path = "/v1/datasets/{id}", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset")),
     responses((status = 200, description = "The dataset", body = DatasetAnswer)))]
@@ -431,7 +431,9 @@ pub async fn get(
     Ok(Json(dataset.into()))
 }
 
-/// Deletes a dataset, unless a job that has not ended reads it. Models that came of it stay.
+/// Deletes a dataset, unless a job that has not ended reads the dataset.
+///
+/// Models that were trained on the dataset stay.
 #[utoipa::path(delete, path = "/v1/datasets/{id}", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset")),
     responses((status = 204, description = "The dataset is gone")))]
@@ -445,7 +447,7 @@ pub async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// The problem of a request whose path names the dataset.
+/// The problem for a request whose path names the dataset.
 pub fn in_path(error: JobsError) -> Problem {
     match error {
         JobsError::DatasetMissing => Problem::not_found("dataset"),

@@ -1,4 +1,5 @@
-//! The layers around every exchange: request id, problem document, safe headers, hosts, the reserve.
+//! The middleware around every request: request id, problem document, security headers, Host check, and the
+//! restriction of reserved connections to probes.
 
 use std::any::Any;
 
@@ -14,25 +15,25 @@ use super::serve::Place;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// No answer loads or runs anything.
+/// The policy for all answers except the API reference: an answer loads and runs nothing.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'";
 
-/// The API reference loads local files, and its script has one style.
+/// The API reference loads local files. Its script sets one style, which the digest permits.
 const DOCS_POLICY: &str = "default-src 'self'; img-src 'self' blob: data:; object-src 'none'; \
                            style-src 'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='; \
                            base-uri 'none'; frame-ancestors 'none'";
 
-/// The paths that a connection of the reserve may ask for.
+/// The paths that a reserved connection may request.
 const RESERVE_PATHS: [&str; 2] = ["/livez", "/readyz"];
 
-/// The longest id of a client that is taken over.
+/// Longest request id that is accepted from a client.
 const REQUEST_ID_LENGTH_MAX: usize = 64;
 
-/// The id of the request at hand, for an answer that tells of an error after its head.
+/// The id of the current request, for an answer that reports an error after the head.
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
-/// Names the request, lets it be answered, and completes the answer.
+/// Assigns the request id, runs the request and completes the response.
 pub async fn envelop(State(app): State<App>, mut request: Request, next: Next) -> Response {
     let id = request_id(&app, &request);
     request.extensions_mut().insert(RequestId(id.clone()));
@@ -55,11 +56,11 @@ pub async fn envelop(State(app): State<App>, mut request: Request, next: Next) -
     line.follow(response)
 }
 
-/// The headers that keep browsers from keeping, guessing at, running or framing an answer.
+/// The headers that stop browsers from caching, sniffing, running or framing an answer.
 fn safe_headers(path: &str) -> impl Iterator<Item = (HeaderName, &'static str)> {
     let is_docs = path == "/docs" || path.starts_with("/docs/");
     let policy = if is_docs { DOCS_POLICY } else { POLICY };
-    // Answers are the caller's own. The files of the API reference are everybody's.
+    // Answers are private to the caller. The files of the API reference are public.
     let cache = (!is_docs).then_some((header::CACHE_CONTROL, "no-store"));
     let always = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
@@ -69,7 +70,7 @@ fn safe_headers(path: &str) -> impl Iterator<Item = (HeaderName, &'static str)> 
     always.into_iter().chain(cache)
 }
 
-/// The client's own id where it is short and plain, else a new one.
+/// The client's own id if short and plain, otherwise a new id.
 fn request_id(app: &App, request: &Request) -> String {
     let given = request.headers().get(&REQUEST_ID);
     let given = given.and_then(|value| value.to_str().ok()).filter(|id| {
@@ -79,7 +80,7 @@ fn request_id(app: &App, request: &Request) -> String {
     given.map_or_else(|| app.jobs.ids().name("req"), str::to_owned)
 }
 
-/// The document of a problem, on the status and headers (such as Allow) that it came with.
+/// Puts the problem document into the response. The status and headers such as Allow stay.
 fn complete(problem: &Problem, response: Response, path: &str, id: &str) -> Response {
     let body = serde_json::to_vec(&problem.document(path, id)).unwrap_or_default();
     let (mut parts, _) = response.into_parts();
@@ -88,12 +89,12 @@ fn complete(problem: &Problem, response: Response, path: &str, id: &str) -> Resp
     Response::from_parts(parts, body.into())
 }
 
-/// The answer to a panic in a handler: a problem, never a dropped connection.
+/// The answer to a panic in a handler: a problem and never a dropped connection.
 pub fn panicked(_: Box<dyn Any + Send>) -> Response {
     Problem::new(Code::INTERNAL, "The request met a defect of the service.").into_response()
 }
 
-/// Refuses all but probes on a connection of the reserve.
+/// Refuses all requests except probes on a reserved connection.
 pub async fn check_place(State(app): State<App>, request: Request, next: Next) -> Response {
     let is_reserve = request.extensions().get::<Place>() == Some(&Place::Reserve);
     if !is_reserve || RESERVE_PATHS.contains(&request.uri().path()) {
@@ -107,8 +108,8 @@ pub async fn check_place(State(app): State<App>, request: Request, next: Next) -
     Problem::new(Code::TOO_MANY_CONNECTIONS, detail).into_response()
 }
 
-/// Refuses two Host headers and, on a loopback listener, requests that a foreign name led here (DNS
-/// rebinding).
+/// Refuses two Host headers. A loopback listener also refuses host names that are not allowed, because such a
+/// name may come from DNS rebinding.
 pub async fn check_host(State(app): State<App>, request: Request, next: Next) -> Response {
     let mut hosts = request.headers().get_all(header::HOST).iter();
     let (header, second) = (hosts.next(), hosts.next());

@@ -1,4 +1,4 @@
-//! `POST /v1/models/{id}/evaluate`: a model held against labelled examples, sent along or stored.
+//! `POST /v1/models/{id}/evaluate`: counts a model's errors on labelled examples from the body or a dataset.
 
 use std::sync::Arc;
 
@@ -27,11 +27,10 @@ use super::model_examples::{
 use super::problem::{Code, Problem};
 use super::work::Work;
 
-/// Counts the examples in the body that a model gets right and wrong, and names the first wrong
-/// ones.
+/// Counts the examples that a model classifies correctly and wrongly, and lists the first errors.
 ///
-/// Labels are read as for a training; half-space examples are positive. Generated data, and what
-/// takes long, are for the task `evaluate` of a job, whose result is the same document.
+/// Labels are read as for training. Half-space examples count as positive. For generated data and for long
+/// evaluations, submit a job with the task `evaluate`. The result of that job is the same document.
 #[utoipa::path(post, path = "/v1/models/{id}/evaluate", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
         ("labels" = Option<String>, Query, description = "Where CSV labels stand: `first` (the \
@@ -92,14 +91,14 @@ pub async fn evaluate(
     Ok(Json(result))
 }
 
-/// What came of reading a request.
+/// Outcome of reading the body.
 enum Answered {
     Done(EvaluateResult),
-    /// The examples are in the dataset of this name.
+    /// The examples are in the dataset with this id.
     NotYet(Box<Held>, String),
 }
 
-/// A model to be held against examples.
+/// A model that waits for examples, and the limits of the evaluation.
 struct Held {
     id: ModelId,
     model: LoadedModel,
@@ -117,7 +116,7 @@ impl Held {
         result.map_err(|interrupt| interrupted(&self.limits, interrupt))
     }
 
-    /// A dataset is read as it goes, whatever its size, once its digest is found to be right.
+    /// Verifies the digest of a dataset of any size, then evaluates the model while reading.
     fn against_stored(
         &self,
         dataset: &Dataset,
@@ -131,7 +130,7 @@ impl Held {
         result.map_err(|interrupt| unread(stored, &self.limits, interrupt))
     }
 
-    /// The result, or what kept it from being found.
+    /// The result, or the interrupt that stopped the evaluation.
     fn against(
         &self,
         examples: &dyn ReadExamples,

@@ -1,7 +1,7 @@
-//! `GET /v1/jobs/{id}/events`: what happens to a job, as server-sent events.
+//! `GET /v1/jobs/{id}/events`: the events of a job as server-sent events.
 //!
-//! Events are numbered in the store, so a reader that lost the connection goes on after the last
-//! number it saw, without gap or duplicate.
+//! The store numbers the events of a job. After a lost connection a client resumes after the last number that
+//! arrived, without gaps or duplicates.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -23,10 +23,10 @@ use super::problem::{Code, Problem};
 /// Events read from the store at once.
 const BATCH: u32 = 100;
 
-/// Follows a job: `status`, `progress` and, last, `result` events, each with an id.
+/// Streams the events of a job: `status`, `progress` and finally `result`. Each event has an id.
 ///
-/// `Last-Event-ID` resumes after that event. The stream ends with the result, or when the service
-/// stops: then reconnect. A key may follow `event_streams_per_key_max` jobs at once.
+/// Send `Last-Event-ID` to resume after that event. The stream ends after the `result` event. The stream also
+/// ends when the service stops; then reconnect. One key may follow `event_streams_per_key_max` jobs at once.
 #[utoipa::path(get, path = "/v1/jobs/{id}/events", tag = "jobs",
     params(("id" = JobId, Path, description = "The job"),
         ("Last-Event-ID" = Option<u64>, Header, description = "The last event seen")),
@@ -41,7 +41,7 @@ pub async fn events(
 ) -> Result<Sse<impl Stream<Item = Result<sse::Event, Infallible>>>, Problem> {
     let last = last_event_id(&headers)?;
     let permit = app.permits.event_streams.try_take(&owner)?;
-    // Subscribing comes before the first look: nothing that happens in between is missed.
+    // Subscribing comes before the first read, so that no change in between is missed.
     let changes = app.jobs.subscribe();
     app.jobs.job(&owner, id).await?;
     let follower = Follower {
@@ -79,7 +79,7 @@ fn written(event: &Event) -> sse::Event {
         .data(event.body.to_string())
 }
 
-/// Reads the events of one job as they come.
+/// Reads the events of one job as the store receives them.
 struct Follower {
     app: App,
     owner: Owner,
@@ -92,7 +92,7 @@ struct Follower {
 }
 
 impl Follower {
-    /// The next event; none when the stream is to end.
+    /// The next event, or `None` at the end of the stream.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -115,7 +115,7 @@ impl Follower {
                     self.app.jobs.changed(&mut self.changes, self.id).await;
                 }
                 Ok(events) => self.ready.extend(events),
-                // The client reconnects and goes on after the last event it saw.
+                // The client reconnects and resumes after the last event that arrived.
                 Err(error) => {
                     tracing::warn!(job = %self.id, %error, "the events cannot be read now");
                     return None;
@@ -124,7 +124,7 @@ impl Follower {
         }
     }
 
-    /// Whether no event can follow: all were seen before, or the job was deleted meanwhile.
+    /// Whether no further event can follow: the client has all events, or the job was deleted.
     async fn has_ended(&self) -> bool {
         match self.app.jobs.job(&self.owner, self.id).await {
             Ok(job) if job.status.is_ended() => {

@@ -1,4 +1,4 @@
-//! `GET /v1/datasets/{id}/examples`: examples read back, some at a time, in the format asked for.
+//! `GET /v1/datasets/{id}/examples`: reads a page of a dataset back in the format that the client accepts.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, header};
@@ -18,20 +18,20 @@ use super::extract::{Caller, PathId, Query, accepted};
 use super::problem::{Code, Problem};
 use super::work::SMALL_WORDS_MAX;
 
-/// Examples a page when nothing is said.
+/// Default number of examples per page.
 const LIMIT_DEFAULT: u32 = 100;
-/// Examples a page at most.
+/// Largest number of examples per page.
 const LIMIT_MAX: u32 = 10_000;
 
-/// Which examples.
+/// Selects a page of examples.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ExamplesQuery {
-    /// Examples passed over, 0 when absent.
+    /// Examples to skip; 0 when absent.
     #[param(minimum = 0)]
     offset: Option<u64>,
-    /// Examples a page, 100 when absent.
+    /// Examples per page; 100 when absent.
     #[param(minimum = 1, maximum = 10_000)]
     limit: Option<u32>,
 }
@@ -40,9 +40,9 @@ pub struct ExamplesQuery {
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "a shape: the text is written example by example")]
 pub struct ExampleItem {
-    /// A bit string, or numbers.
+    /// A bit string or a list of numbers.
     x: ExampleFeatures,
-    /// 1 or -1; left out where the examples have no labels.
+    /// The label, 1 or -1. Absent if the examples have no labels.
     #[schema(nullable = false)]
     y: Option<i8>,
 }
@@ -52,26 +52,25 @@ pub struct ExampleItem {
 #[serde(untagged)]
 #[expect(dead_code, reason = "as for the example")]
 pub enum ExampleFeatures {
-    /// One character a feature, where a 0 bit was sent as 0.
+    /// One character per feature, if a 0 bit was sent as 0.
     Bits(String),
-    /// One number a feature: -1 or 1, or real.
+    /// One number per feature: -1 or 1, or a real number.
     Numbers(Vec<f64>),
 }
 
-/// Some examples of a dataset, in the order in which they came.
+/// A page of the examples of a dataset, in stored order.
 #[derive(ToSchema)]
 #[expect(dead_code, reason = "as for the example")]
 pub struct ExamplePage {
     items: Vec<ExampleItem>,
-    /// The `offset` of the next page; null on the last.
+    /// The `offset` of the next page; null on the last page.
     next_offset: Option<u64>,
 }
 
-/// Some examples of a dataset, in the order in which they came, in a format by `Accept`.
+/// Returns a page of examples in stored order. The `Accept` header selects the format.
 ///
-/// What is answered in a line format is read back as the same data. In CSV and LIBSVM the label
-/// stands first; where there are no labels, they are read back with `labels=none`. LIBSVM leaves
-/// out zeros, so it is read back with `n`.
+/// You can upload an answer in a line format again and get the same data. In CSV and LIBSVM the label comes
+/// first. Upload CSV or LIBSVM without labels with `labels=none`. LIBSVM omits zeros, so also pass `n`.
 #[utoipa::path(get, path = "/v1/datasets/{id}/examples", tag = "datasets",
     params(("id" = DatasetId, Path, description = "The dataset"), ExamplesQuery,
         ("Accept" = Option<String>, Header, description = "`application/json`, \
@@ -93,13 +92,13 @@ pub async fn examples(
     let dataset = app.jobs.dataset(&owner, id).await.map_err(in_path)?.summary;
     let offset = query.offset.unwrap_or(0);
     let limit = page_limit(&app, &dataset, query.limit)?;
-    // A row is read with its block.
+    // Reading a row reads the whole block of the row.
     let rows = u64::from(limit).max(BLOCK_ROWS as u64);
     let permit = match rows.saturating_mul(dataset.n) <= SMALL_WORDS_MAX {
         true => None,
         false => Some(app.permits.uploads.take(&owner).await?),
     };
-    // An offset past every address is past the end.
+    // An offset that does not fit the address range lies beyond the end.
     let first = usize::try_from(offset).unwrap_or(usize::MAX);
     let read = app.jobs.read_examples(&dataset, first, limit as usize);
     let data = read.await.map_err(in_path)?;
@@ -127,8 +126,8 @@ pub async fn examples(
     Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
 }
 
-/// How many examples a page has; so many that each value is a byte of the answer at least, except
-/// for the zeros that LIBSVM leaves out.
+/// The number of examples on a page. A page whose values outnumber the bytes of the answer is refused. Each
+/// value takes at least one byte, except for the zeros that LIBSVM omits.
 fn page_limit(app: &App, dataset: &DatasetSummary, limit: Option<u32>) -> Result<u32, Problem> {
     let limit = limit.unwrap_or(LIMIT_DEFAULT);
     if !(1..=LIMIT_MAX).contains(&limit) {

@@ -1,4 +1,5 @@
-//! Experiments: as a task of a job, as ready-made figures, and what they look like.
+//! Experiments as tasks of jobs, the list of ready-made figures, and the figure of a job. The experiments
+//! themselves are in [`crate::experiments`].
 
 use axum::Json;
 use axum::body::HttpBody;
@@ -29,36 +30,36 @@ use super::jobs::{AskedJob, Wait, make, replay};
 use super::problem::{Code, FieldError, Problem};
 use super::tasks::Asked;
 
-/// An experiment as a job request names it.
+/// An experiment in a job request.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ExperimentRequest {
-    /// Which.
+    /// Name of the experiment.
     name: String,
-    /// Its parameters; the schema tells the defaults of those left out.
+    /// Parameters of the experiment. The schema lists their defaults.
     #[serde(default, deserialize_with = "bounded_json::object")]
     params: Map<String, Value>,
-    /// Of every random choice; drawn, and reported, when absent.
+    /// Seed of every random choice. A missing seed is drawn and reported.
     seed: Option<SeedNumber>,
 }
 
-/// Parameters of a ready-made figure that are to be others.
+/// Options of a run of a ready-made figure.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FigureRequest {
-    /// Of every random choice; drawn, and reported, when absent.
+    /// Seed of every random choice. A missing seed is drawn and reported.
     seed: Option<SeedNumber>,
-    /// Parameters of the experiment behind the figure that take the place of its own.
+    /// Parameters that replace those of the figure's experiment.
     #[serde(default, deserialize_with = "bounded_json::object")]
     #[schema(value_type = Object)]
     params: Map<String, Value>,
-    /// Free text.
+    /// Free text that names the job.
     #[schema(max_length = 256)]
     name: Option<String>,
-    /// Where to send the end of the job; needs a configured secret.
+    /// URL to notify when the job ends. Needs a configured callback secret.
     #[schema(format = "uri", max_length = 2048)]
     callback: Option<String>,
-    /// Jobs of higher priority go first, among those of the same key; 0 when absent.
+    /// Jobs of higher priority run first among the jobs of the same key; 0 when absent.
     priority: Option<Priority>,
 }
 
@@ -66,34 +67,34 @@ pub struct FigureRequest {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Figure)]
 pub struct FigureDocument {
-    /// Its name, in the path that runs it.
+    /// Name of the figure in the path that runs the experiment.
     name: &'static str,
-    /// What it shows.
+    /// Title that describes the figure.
     title: &'static str,
-    /// The experiment behind it.
+    /// The experiment behind the figure.
     experiment: ExperimentSpec,
 }
 
-/// Every ready-made figure.
+/// All ready-made figures.
 #[derive(Serialize, ToSchema)]
 pub struct FigureList {
     items: Vec<FigureDocument>,
-    /// Always null: there are few.
+    /// Always null, because all figures fit on one page.
     next_cursor: Option<String>,
 }
 
 impl ExperimentRequest {
-    /// The task.
+    /// The task with the seed of the request.
     ///
     /// # Errors
-    /// An experiment that there is not, and parameters that it does not have.
+    /// An unknown experiment, or parameters that do not fit the experiment.
     pub fn asked(self) -> Result<Asked, Problem> {
         let spec = json!({"name": self.name, "params": self.params});
         let spec = serde_path_to_error::deserialize::<_, ExperimentSpec>(spec);
         let spec = spec.map_err(|error| {
             let path = error.path().to_string().replace(['.', '['], "/");
             let pointer = match path.replace(']', "") {
-                // The tag is read before what depends on it, and not as a field.
+                // The tag is read before the parameters, so an error in the tag has another path.
                 path if !path.starts_with("params") => "/experiment/name".to_owned(),
                 path => format!("/experiment/{path}"),
             };
@@ -109,7 +110,7 @@ impl ExperimentRequest {
     }
 }
 
-/// The ready-made figures.
+/// Lists the ready-made figures.
 #[utoipa::path(get, path = "/v1/experiments", tag = "experiments",
     responses((status = 200, description = "Every figure", body = FigureList)))]
 pub async fn list(_: NoQuery) -> Json<FigureList> {
@@ -124,10 +125,10 @@ pub async fn list(_: NoQuery) -> Json<FigureList> {
     })
 }
 
-/// Runs the experiment behind a ready-made figure, as a job.
+/// Runs the experiment behind a ready-made figure as a job.
 ///
-/// Without a body it is the figure as it is listed. With `Prefer: wait=S` the answer waits up to S
-/// seconds for the end of the job.
+/// Without a body, the figure runs with the parameters in the list. With `Prefer: wait=S` the answer waits up
+/// to S seconds for the end of the job.
 #[utoipa::path(post, path = "/v1/experiments/{figure}", tag = "experiments",
     request_body = Option<FigureRequest>,
     params(("figure" = String, Path, description = "The figure's name"),
@@ -170,15 +171,16 @@ pub async fn run(
     once(&app, &owner, request, make, replay).await
 }
 
-/// Parameters that are not of their kind.
+/// The problem for parameters that do not fit the experiment.
 fn unlike(error: ExperimentError) -> Problem {
     let (detail, pointer) = (error.to_string(), error.pointer());
     let field = FieldError::at_pointer(format!("/params{pointer}"), detail.clone());
     Problem::new(Code::SCHEMA, detail).with(field)
 }
 
-/// What an experiment comes to, as a picture, a table, or a document; while it runs, what its parts
-/// that have ended come to.
+/// Returns the outcome of an experiment as a picture, a table or a document.
+///
+/// While the experiment runs, the outcome contains the parts that have ended.
 #[utoipa::path(get, path = "/v1/jobs/{id}/figure", tag = "experiments",
     params(("id" = JobId, Path, description = "The job"),
         ("Accept" = Option<String>, Header,

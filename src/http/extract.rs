@@ -1,4 +1,4 @@
-//! What handlers take from a request, with errors that are problems.
+//! Extractors: the parts of a request that handlers take as arguments. Every rejection is a problem.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -15,13 +15,13 @@ use crate::records::{Cursor, Owner, Page};
 
 use super::problem::{Code, Problem};
 
-/// The longest that a client may ask to wait.
+/// Longest time in seconds that a client may ask to wait.
 pub const WAIT_SECONDS_MAX: u64 = 60;
 
-/// Pairs in a query, at most: all of them are held, and each is compared.
+/// Most pairs in a query. All pairs are held in memory and compared.
 pub const QUERY_PAIRS_MAX: u64 = 1_000;
 
-/// Whose request this is, as [`super::keys`] found out.
+/// The owner of the request, as found by [`super::keys`].
 pub struct Caller(pub Owner);
 
 impl<S: Sync> FromRequestParts<S> for Caller {
@@ -34,7 +34,7 @@ impl<S: Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// The id in the path. What is no id names nothing.
+/// The id in the path. An invalid id is answered with 404.
 pub struct PathId<K>(pub Id<K>);
 
 impl<K: Kind, S: Send + Sync> FromRequestParts<S> for PathId<K> {
@@ -47,7 +47,7 @@ impl<K: Kind, S: Send + Sync> FromRequestParts<S> for PathId<K> {
     }
 }
 
-/// The one variable of the path, as text.
+/// The one variable of the path as text.
 pub struct PathText(pub String);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathText {
@@ -60,14 +60,14 @@ impl<S: Send + Sync> FromRequestParts<S> for PathText {
     }
 }
 
-/// Query parameters of a fixed shape; unknown and repeated ones are refused.
+/// Query parameters of a fixed shape. Unknown and repeated parameters are refused.
 pub struct Query<T>(pub T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        // What reads the fields knows of a repeated one, but not to say which.
+        // The deserializer notices a repeated field but does not name the field.
         query_pairs(parts.uri.query())?;
         let pairs = form_urlencoded::parse(parts.uri.query().unwrap_or_default().as_bytes());
         let fields = serde_urlencoded::Deserializer::new(pairs);
@@ -83,7 +83,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// That there is no query: a parameter that nobody reads is refused, like any unknown one.
+/// A check that the query is empty, so that no parameter is ignored silently.
 pub struct NoQuery;
 
 impl<S: Sync> FromRequestParts<S> for NoQuery {
@@ -100,7 +100,7 @@ impl<S: Sync> FromRequestParts<S> for NoQuery {
     }
 }
 
-/// The pairs of a query string, decoded; a name given twice is refused, and so is U+0000.
+/// The decoded pairs of a query string. Repeated names and the character U+0000 in values are refused.
 ///
 /// # Errors
 /// The name at fault, or more pairs than [`QUERY_PAIRS_MAX`].
@@ -117,7 +117,7 @@ pub fn query_pairs(query: Option<&str>) -> Result<Vec<(String, String)>, Problem
             let detail = "given twice";
             return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
         }
-        // Not every database can hold it in a text.
+        // Not every database can store U+0000 in a text.
         if value.contains('\0') {
             let detail = "the character U+0000";
             return Err(Problem::parameter(Code::INVALID_PARAMETER, &name, detail));
@@ -127,12 +127,12 @@ pub fn query_pairs(query: Option<&str>) -> Result<Vec<(String, String)>, Problem
     Ok(pairs)
 }
 
-/// `Prefer: wait=S` (RFC 7240), at most a minute.
+/// The preference `Prefer: wait=S` (RFC 7240), limited to [`WAIT_SECONDS_MAX`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PreferWait(pub Duration);
 
 impl PreferWait {
-    /// The answer's header that says the preference was honoured.
+    /// The response header that confirms the preference.
     pub fn applied(self) -> (HeaderName, String) {
         let name = HeaderName::from_static("preference-applied");
         (name, format!("wait={}", self.0.as_secs()))
@@ -147,7 +147,7 @@ impl<S: Sync> OptionalFromRequestParts<S> for PreferWait {
     }
 }
 
-/// Preferences that are not understood are passed over, as the RFC says.
+/// The wait among the preferences. Unknown preferences are ignored, as the RFC demands.
 fn preferred_wait(headers: &HeaderMap) -> Option<PreferWait> {
     let values = headers.get_all("prefer").iter();
     let texts = values.filter_map(|value| value.to_str().ok());
@@ -162,11 +162,11 @@ fn preferred_wait(headers: &HeaderMap) -> Option<PreferWait> {
     Some(PreferWait(Duration::from_secs(seconds)))
 }
 
-/// The first of the offered media types that the Accept header takes, in the header's order; the
-/// first offered where it takes any.
+/// The offered media type that matches the earliest range of the Accept header. Quality values are ignored.
+/// Without an Accept header, the first offered type.
 ///
 /// # Errors
-/// When it takes none of them.
+/// [`Code::NOT_ACCEPTABLE`] if the header accepts no offered type.
 pub fn accepted(headers: &HeaderMap, offered: &[&'static str]) -> Result<&'static str, Problem> {
     let values = headers.get_all(header::ACCEPT).iter();
     let texts: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
@@ -189,19 +189,19 @@ pub fn accepted(headers: &HeaderMap, offered: &[&'static str]) -> Result<&'stati
     })
 }
 
-/// Which part of a list that has no filters.
+/// Selects a page of a list without filters.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct PageQuery {
-    /// Items a page, 20 when absent.
+    /// Items per page; 20 when absent.
     #[param(minimum = 1, maximum = 100)]
     pub limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     pub cursor: Option<String>,
 }
 
-/// A page of a list from its query parameters.
+/// A page of a list from the query parameters.
 ///
 /// # Errors
 /// A limit out of range, or a cursor of another list.
@@ -257,7 +257,7 @@ mod tests {
         let refused = query_pairs(Some(&query(QUERY_PAIRS_MAX + 1))).expect_err("too many");
         let detail = refused.document("/", "").detail;
         assert!(detail.contains("query_pairs_max: 1000"), "{detail}");
-        // Nothing between two separators is no pair.
+        // An empty text between two separators is not a pair.
         assert!(query_pairs(Some(&"&".repeat(60_000))).is_ok());
     }
 }

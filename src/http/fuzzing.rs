@@ -13,7 +13,7 @@ use super::problem::ProblemDocument;
 use super::train::TrainQuery;
 use super::{Problem, datasets, extract, import};
 
-/// A refusal, as clients get it.
+/// The problem document of a refused input.
 type Refused = Box<ProblemDocument>;
 
 fn refused(problem: Problem) -> Refused {
@@ -38,7 +38,7 @@ pub fn train_query(name: &str, query: &str, limits: &Limits) -> Result<Options, 
     Ok(query.options(limits))
 }
 
-/// Parses the query of an upload.
+/// Parses the query of a dataset upload.
 ///
 /// # Errors
 /// A query that is refused.
@@ -59,7 +59,7 @@ pub fn predict_query(
     options(Some(query), format, n, Purpose::Predict, limits).map_err(refused)
 }
 
-/// Parses and checks a model file: name, learner and content.
+/// Parses and checks a model file. Returns the name, the learner and the content.
 ///
 /// # Errors
 /// A file that is refused.

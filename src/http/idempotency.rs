@@ -1,11 +1,10 @@
-//! `Idempotency-Key`: a request that makes something, sent again under its key, makes nothing more and
-//! is answered with what it made.
+//! `Idempotency-Key`: makes the retry of a request safe. A retry under the same key creates nothing more, and
+//! the answer shows the thing that the first request created.
 //!
-//! The key is stored in the transaction that stores the thing, and nothing is written before: a
-//! request that was refused, or whose process died, leaves no key. Of requests that race under one
-//! key, the store lets one make the thing; the others find out when they store theirs, and are
-//! answered like any that comes later. That two of one process do the same work is spared by
-//! [`InFlight`].
+//! The store inserts the key in the same transaction as the thing, and the service writes nothing before. A
+//! request that was refused, or whose process died, therefore leaves no key. If requests race under one key,
+//! the store lets one request create the thing. The other requests fail to store theirs and are answered like
+//! later retries. [`InFlight`] prevents one process from doing the same work twice.
 
 use std::collections::HashSet;
 use std::io::{self, Read};
@@ -27,23 +26,23 @@ use super::App;
 use super::body::{self, Effort};
 use super::problem::{Code, Problem};
 
-/// The header of requests.
+/// The name of the request header.
 pub const KEY: &str = "Idempotency-Key";
 
-/// The header of answers that were given before: `true`.
+/// The header `true` on answers to retries.
 pub const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// The longest key.
+/// Longest key in characters.
 const CHARACTERS_MAX: usize = 255;
 
-/// What makes it safe to send the request again.
+/// The header that makes a retry safe.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Header)]
 #[expect(dead_code, reason = "a shape: `key` reads it")]
 pub struct KeyHeader {
-    /// A name that the client gives this request, drawn at random. Sent again under it within 24
-    /// hours, the same request makes nothing more: the answer is what it made, as it is now, with
-    /// the header `idempotency-replayed`. Another request under it is refused.
+    /// A random name that the client gives to this request. Within 24 hours, the same request under the same
+    /// key creates nothing more. The answer is the created thing in its current state, with the header
+    /// `idempotency-replayed`. A different request under the same key is refused.
     #[param(
         rename = "Idempotency-Key",
         min_length = 1,
@@ -53,12 +52,12 @@ pub struct KeyHeader {
     key: Option<String>,
 }
 
-/// Answers a request that may have a key: by `make`, or, where something was made under its key
-/// before, by `replay`, which says none when that is gone.
+/// Answers a request with or without a key. `make` creates the thing. If an earlier request under the key
+/// created the thing, `replay` answers instead. `replay` returns `None` if the thing was deleted.
 ///
 /// # Errors
-/// What either says; 409 while this process answers another request under the key; 422 when another
-/// request made something under it; 410 when what was made is gone.
+/// Errors of `make` and `replay`; 409 while this process answers another request under the key; 422 if a
+/// different request used the key; 410 if the thing was deleted.
 pub async fn once<M, R>(
     app: &App,
     owner: &Owner,
@@ -108,10 +107,10 @@ fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     }
 }
 
-/// Reads a body only to see whether it is the one sent before.
+/// Reads a body only to compare the digest with that of the first request.
 async fn digest_body(app: &App, request: Request, digest: RequestDigest) -> Result<(), Problem> {
     let (parts, body) = request.into_parts();
-    // The longest that any of these requests may have.
+    // The highest body limit of all requests that take a key.
     let limits = app.limits.of_datasets();
     let effort = Effort::AsItsBytes;
     let read = body::read(app, &parts, body, &limits, effort, move |reader| {
@@ -121,10 +120,10 @@ async fn digest_body(app: &App, request: Request, digest: RequestDigest) -> Resu
     read.await.map(|_| ())
 }
 
-/// The id of what a request made.
+/// The id of the thing that a request created.
 ///
 /// # Errors
-/// When the store says that it made a thing of another kind, which no request of its path does.
+/// A damaged store, if the id belongs to another kind of thing than the path creates.
 pub fn made_id<K: Kind>(record: &KeyRecord) -> Result<Id<K>, Problem> {
     let damaged = |error| Problem::from(StoreError::corrupt(error));
     record.id().map_err(damaged)
@@ -153,12 +152,13 @@ where
     Ok(response)
 }
 
-/// The key of a request, if it has one, for whoever makes what it asks for.
+/// The idempotency key of a request, if any, for the code that creates the thing.
 #[derive(Clone)]
 pub struct Keyed(Option<(String, RequestDigest)>);
 
 impl Keyed {
-    /// What the store is to keep with the thing made. To be asked when the body has been read.
+    /// The key for the store to keep with the thing. Call this after reading the body, which the digest
+    /// covers.
     pub fn claim(&self) -> Option<KeyClaim> {
         self.0.as_ref().map(|(key, digest)| KeyClaim {
             key: key.clone(),
@@ -167,10 +167,11 @@ impl Keyed {
         })
     }
 
-    /// Reads the body of a request that needs none: what was sent is part of the request.
+    /// Reads a body that the operation does not need if the request has a key, because the digest covers the
+    /// body.
     ///
     /// # Errors
-    /// What is wrong with the body.
+    /// Errors in the body.
     pub async fn pass_over_body(&self, app: &App, request: Request) -> Result<(), Problem> {
         match &self.0 {
             Some((_, digest)) => digest_body(app, request, digest.clone()).await,
@@ -179,12 +180,12 @@ impl Keyed {
     }
 }
 
-/// Why a request made nothing.
+/// Reasons why a request created nothing.
 #[derive(Debug)]
 pub enum NotMade {
-    /// It is at fault, or the service is.
+    /// The request or the service is at fault.
     Refused(Problem),
-    /// Something was made under its key meanwhile.
+    /// Another request created a thing under the key in the meantime.
     KeyTaken(Box<KeyRecord>),
 }
 
@@ -221,8 +222,8 @@ impl From<NotMade> for Problem {
     }
 }
 
-/// The digest of a request: method, path, query, Content-Type, and the body, decompressed, as far as
-/// it was read. `Prefer` is none of it: who asks again may wait longer.
+/// The digest of a request: method, path, query, Content-Type and the decompressed body as far as read. The
+/// digest leaves out `Prefer`, so a retry may wait longer.
 #[derive(Clone)]
 pub struct RequestDigest(Arc<Mutex<Sha256>>);
 
@@ -237,14 +238,14 @@ impl RequestDigest {
             uri.query().unwrap_or_default().as_bytes(),
             media_type.map_or(&b""[..], HeaderValue::as_bytes),
         ] {
-            // No part can hold a line's end.
+            // No part contains a line break, so the parts cannot run into each other.
             digest.update(part);
             digest.update(b"\n");
         }
         Self(Arc::new(Mutex::new(digest)))
     }
 
-    /// A reader of the body whose bytes are digested as they are read.
+    /// A reader of the body that adds all bytes to the digest.
     pub fn over<'r>(&self, body: &'r mut dyn Read) -> impl Read + 'r {
         Digesting {
             body,
@@ -252,7 +253,7 @@ impl RequestDigest {
         }
     }
 
-    /// The digest, in hexadecimal.
+    /// The digest in hexadecimal.
     fn fingerprint(&self) -> String {
         let digest = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         hex(&digest.clone().finalize())
@@ -273,12 +274,12 @@ impl Read for Digesting<'_> {
     }
 }
 
-/// The keys under which this process answers requests just now.
+/// The keys of the requests that this process is answering.
 #[derive(Clone, Default)]
 pub struct InFlight(Arc<Mutex<HashSet<(Owner, String)>>>);
 
 impl InFlight {
-    /// Holds a key until the answer is there, or its client is gone.
+    /// Holds a key until the request is answered or the client leaves.
     fn hold(&self, owner: &Owner, key: &str) -> Result<Held, Problem> {
         let entry = (owner.clone(), key.to_owned());
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -292,7 +293,7 @@ impl InFlight {
     }
 }
 
-/// Another request under the key has no answer yet.
+/// The problem for a request whose key another request holds.
 pub fn in_flight() -> Problem {
     let detail = "A request under this key is being answered; ask again for its answer.";
     Problem::parameter(Code::IDEMPOTENCY_IN_FLIGHT, KEY, detail)

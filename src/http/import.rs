@@ -1,4 +1,4 @@
-//! `POST /v1/models`: import what `GET /v1/models/{id}` gave.
+//! `POST /v1/models`: imports a model file that `GET /v1/models/{id}` exported.
 
 use std::io::Read;
 
@@ -24,11 +24,12 @@ use super::models::{ModelAnswer, document};
 use super::problem::{Code, FieldError, Problem};
 use super::submission::{check_name, nested};
 
-/// Imports a model, as `GET /v1/models/{id}` gave it, under a new id.
+/// Imports a model file under a new id. `GET /v1/models/{id}` exports such files.
 ///
-/// Nothing is overwritten. A file that was altered after its export is refused: `sha256` covers the
-/// learner, its parameters, seed, data digest, counts and the hypothesis; `name` may be changed.
-/// It is no signature, so take models from those you trust to have trained them.
+/// An import overwrites nothing. A file that was altered after the export is refused. The digest `sha256`
+/// covers the learner, the hypothesis and the record of the training: parameters, seed, data digest, counts
+/// and the names of features and classes. You may change the `name` of the model. The digest is not a
+/// signature, so import models only from sources that you trust.
 #[utoipa::path(post, path = "/v1/models", tag = "models", request_body = ModelFile,
     params(KeyHeader),
     responses((status = 201, description = "The model is stored", body = ModelAnswer)))]
@@ -81,7 +82,7 @@ fn refused(code: Code, pointer: &str, detail: String) -> Problem {
     Problem::new(code, detail).with(field)
 }
 
-/// Name, learner and document of a file in which everything fits.
+/// The name, the learner and the document of a consistent model file.
 ///
 /// # Errors
 /// Fields that are refused.
@@ -92,7 +93,7 @@ pub fn checked(
     let mut bytes = Vec::new();
     let read = reader.read_to_end(&mut bytes);
     read.map_err(halfspace_formats::FormatError::from)?;
-    // A file of a later form may have members that are unknown here: the form comes first.
+    // A file of a later format may have members that are unknown here, so the format is checked first.
     let claim: Claim = json::from_reader(bytes.as_slice(), limits)?;
     if let Some(format) = claim.format.filter(|format| format != FORMAT) {
         let shown: String = format.chars().take(100).collect();
@@ -133,7 +134,7 @@ pub fn checked(
     Ok((file.name, file.learner, document))
 }
 
-/// That the names of a file are one a feature, and no longer than those that are kept.
+/// Checks that there is one name per feature, and that all names are short enough to store.
 fn check_names(file: &ModelFile) -> Result<(), Problem> {
     let features = file.features.as_deref().unwrap_or_default();
     if file.features.is_some() && features.len() as u64 != file.n {
@@ -154,7 +155,7 @@ fn check_names(file: &ModelFile) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The hypothesis of a file, of the kind and the n that the file says.
+/// The hypothesis of a file. The kind and n must equal those that the file declares.
 fn hypothesis(
     file: &ModelFile,
     limits: &halfspace_formats::Limits,

@@ -1,8 +1,8 @@
-//! `POST /v2/models/{id}/infer`: a model on a tensor, by the Open Inference Protocol, version 2.
+//! `POST /v2/models/{id}/infer`: predicts a tensor by the Open Inference Protocol, version 2.
 //!
-//! The tensor `x` is a list in the JSON, or octets after it (the protocol's binary extension); from
-//! there on it is examples to predict like any others. Which clients send a Content-Type differs, so
-//! the header `Inference-Header-Content-Length` says which it is.
+//! The tensor `x` is a list in the JSON, or octets after the JSON (the protocol's binary extension). The rows
+//! of the tensor are then predicted like other examples. Clients differ in the Content-Type that they send,
+//! so the header `Inference-Header-Content-Length` decides between the two forms.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -25,16 +25,15 @@ use super::problem::{Code, FieldError, Problem};
 use super::submission::check_name;
 use super::work::Work;
 
-/// How many bytes of the body are JSON; the tensors follow it.
+/// The number of bytes of JSON at the beginning of the body. The tensors follow.
 pub const JSON_LENGTH: HeaderName = HeaderName::from_static("inference-header-content-length");
 
-/// Predicts by the Open Inference Protocol: the tensor `x` goes in, `prediction` and `score` come
-/// out.
+/// Predicts by the Open Inference Protocol: tensor `x` in, tensors `prediction` and `score` out.
 ///
-/// With the protocol's binary extension the tensor is octets after the JSON, whose length the header
-/// `Inference-Header-Content-Length` tells, and so is the answer where it is asked for. A parameter
-/// that is not listed here is refused. No answer has more than `prediction_bytes_max` bytes of
-/// tensors.
+/// With the protocol's binary extension the tensor follows the JSON as octets. The header
+/// `Inference-Header-Content-Length` then gives the length of the JSON. The answer contains octets only if
+/// you ask for them. Parameters that are not listed here are refused. The tensors of an answer are limited to
+/// `prediction_bytes_max` bytes.
 #[utoipa::path(post, path = "/v2/models/{id}/infer", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("Inference-Header-Content-Length" = Option<u64>, Header, description = "How many bytes of \
@@ -54,7 +53,7 @@ pub async fn infer(
     answer(&app, &owner, id, request).await
 }
 
-/// Predicts by the Open Inference Protocol, the version of the model named.
+/// Predicts by the Open Inference Protocol with a named version of the model.
 #[utoipa::path(post, path = "/v2/models/{id}/versions/{version}/infer", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "1: a model has one version"),
@@ -127,8 +126,8 @@ async fn answer(
     Ok(answer.into_response(id, VERSION, request_id))
 }
 
-/// Which of the two forms a body has: with the header it is octets after JSON, whatever its
-/// Content-Type; without one of either it is JSON. Answers the length of the JSON.
+/// Chooses between the two forms of a body and returns the length of the JSON. With the header, the body is
+/// octets after JSON and the Content-Type is ignored. Without the header, a missing Content-Type means JSON.
 fn settle_media_type(app: &App, headers: &mut HeaderMap) -> Result<Option<u64>, Problem> {
     let wrong = |detail: &str| {
         let name = "Inference-Header-Content-Length";

@@ -1,5 +1,5 @@
-//! What `infer` answers: tensors written example by example and never longer than their limit, as
-//! lists in the JSON or as octets after it.
+//! The answers of `infer`: tensors as lists in the JSON, or as octets after the JSON. Tensors are written
+//! example by example, and writing stops at the limit of bytes.
 
 use std::ops::ControlFlow;
 
@@ -20,21 +20,21 @@ use crate::records::evaluation::score_value;
 use super::infer::JSON_LENGTH;
 use super::problem::{Code, Problem};
 
-/// The names of tensors that come out.
+/// Names of output tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum OutputName {
-    /// 1 or -1, an INT8 an example.
+    /// The prediction 1 or -1: one INT8 per example.
     Prediction,
-    /// The score that decided, exact: BYTES that are a decimal number, or a fraction such as 2/3.
+    /// The exact score that decided: BYTES with a decimal number or a fraction such as 2/3.
     Score,
 }
 
 impl OutputName {
-    /// In the order in which they are answered when a request names none.
+    /// The order of the outputs if a request names none.
     pub const ALL: [Self; 2] = [Self::Prediction, Self::Score];
 
-    /// The name.
+    /// The name in the protocol.
     pub fn text(self) -> &'static str {
         match self {
             Self::Prediction => "prediction",
@@ -42,7 +42,7 @@ impl OutputName {
         }
     }
 
-    /// The protocol's name of what its elements are.
+    /// The protocol's datatype of the elements.
     pub fn datatype(self) -> &'static str {
         match self {
             Self::Prediction => "INT8",
@@ -51,12 +51,12 @@ impl OutputName {
     }
 }
 
-/// A tensor that is asked for.
+/// A requested output tensor.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// Which.
+    /// The name of the tensor.
     pub name: OutputName,
-    /// Whether it is octets after the JSON.
+    /// Whether the tensor follows the JSON as octets.
     pub is_binary: bool,
 }
 
@@ -64,15 +64,15 @@ pub struct Wanted {
 #[derive(Serialize, ToSchema)]
 pub struct InferenceAnswer<'a> {
     model_name: ModelId,
-    /// 1.
+    /// Always 1.
     model_version: &'static str,
-    /// That of the request, where it has one.
+    /// The id of the request, if present.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     outputs: Vec<OutputTensor<'a>>,
 }
 
-/// A tensor with one element an example.
+/// A tensor with one element per example.
 #[derive(Serialize, ToSchema)]
 pub struct OutputTensor<'a> {
     name: &'static str,
@@ -81,41 +81,42 @@ pub struct OutputTensor<'a> {
     /// The number of examples.
     #[schema(min_items = 1, max_items = 1)]
     shape: [u64; 1],
-    /// There when it is octets after the JSON.
+    /// Present if the tensor follows the JSON as octets.
     #[serde(skip_serializing_if = "Option::is_none")]
     parameters: Option<OctetsHint>,
-    /// The elements: 1 or -1, or texts. Not there when it is octets after the JSON.
+    /// The elements: 1 or -1, or texts. Absent if the tensor follows the JSON as octets.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<Value>>)]
     data: Option<&'a RawValue>,
 }
 
-/// Where a tensor is when it is not in the JSON.
+/// The size of a tensor that follows the JSON as octets.
 #[derive(Serialize, ToSchema)]
 pub struct OctetsHint {
-    /// Bytes of it after the JSON.
+    /// Bytes of the tensor after the JSON.
     binary_data_size: u64,
 }
 
-/// The tensors of an answer.
+/// The output tensors of a request.
 pub struct Answer {
     examples: u64,
     tensors: Vec<Tensor>,
 }
 
-/// A tensor in the making.
+/// An output tensor that grows example by example.
 struct Tensor {
     wanted: Wanted,
-    /// A list in JSON without its end, or octets.
+    /// A JSON list without the closing bracket, or octets.
     bytes: Vec<u8>,
 }
 
 impl Answer {
-    /// What a hypothesis says of the examples.
+    /// Predicts the examples and writes the requested tensors.
+    ///
+    /// Scoring stops when `stop` is raised. The answer then lacks examples and must not be sent.
     ///
     /// # Errors
-    /// When the tensors are longer than `bytes_max`; scoring ends as soon as they are, or as `stop` is
-    /// raised, and the answer is of no use then.
+    /// [`Code::TOO_LARGE`] as soon as the tensors are longer than `bytes_max`.
     pub fn of(
         hypothesis: &Hypothesis,
         parsed: &Parsed,
@@ -159,7 +160,7 @@ impl Answer {
         Ok(answer)
     }
 
-    /// How many examples it is of.
+    /// The number of predicted examples.
     pub fn examples(&self) -> u64 {
         self.examples
     }
@@ -169,7 +170,7 @@ impl Answer {
         bytes.sum()
     }
 
-    /// The answer of a model: one JSON document, and after it what was asked for as octets.
+    /// The response: one JSON document, then the tensors that were requested as octets.
     pub fn into_response(
         mut self,
         model_name: ModelId,
@@ -242,7 +243,7 @@ impl Tensor {
         }
     }
 
-    /// The list in JSON, if it is one; its bytes are gone from here then.
+    /// Takes the JSON list out of the tensor. `None` for octets.
     fn take_list(&mut self) -> Option<Box<RawValue>> {
         if self.wanted.is_binary {
             return None;
@@ -254,7 +255,7 @@ impl Tensor {
     }
 }
 
-/// A score as text, exact: what an answer to predict has as a number or a string. A sum of reals that
+/// The exact score as text, equal to the number or string in an answer of `predict`. A sum of reals that
 /// overflows is `inf`, for which JSON has no number.
 fn score_text(score: &Score) -> String {
     match (score, score_value(score)) {
@@ -274,7 +275,7 @@ mod tests {
 
     const BOTH: [OutputName; 2] = OutputName::ALL;
 
-    /// The tensors of five examples, each as many ones as its index, to three weights of 1: their
+    /// The tensors of five examples with 0, 1, 2, 3 and 3 ones. The hypothesis has three weights of 1, so the
     /// scores are -3, -1, 1, 3 and 3.
     fn tensors(names: &[OutputName], is_binary: bool, bytes_max: u64) -> Option<Vec<Vec<u8>>> {
         let mut matrix = BitMatrix::new(3);

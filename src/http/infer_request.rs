@@ -1,4 +1,4 @@
-//! What a request of the Open Inference Protocol says, and the examples in it or after it.
+//! Requests of the Open Inference Protocol, and the reader of the examples in or after their JSON.
 
 use std::io::{ErrorKind, Read};
 
@@ -15,33 +15,33 @@ use crate::records::ModelId;
 use super::infer_answer::{OutputName, Wanted};
 use super::problem::{Code, FieldError, Problem};
 
-/// A request to predict.
+/// A prediction request.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InferenceRequest {
-    /// Comes back in the answer.
+    /// An id that the answer repeats.
     #[schema(max_length = 256)]
     pub id: Option<String>,
-    /// The model of the path, where a client repeats it.
+    /// The id of the model in the path, if the client repeats the id.
     #[schema(value_type = Option<ModelId>)]
     model_name: Option<String>,
-    /// The version of the path, where a client repeats it: 1.
+    /// The version of the model: 1.
     #[expect(dead_code, reason = "it can be nothing else")]
     model_version: Option<ModelVersion>,
     parameters: Option<RequestParameters>,
-    /// The tensor `x`.
+    /// Exactly one tensor, `x`.
     #[schema(min_items = 1, max_items = 1)]
     inputs: Vec<InputTensor>,
-    /// Which tensors to answer, in their order; all when left out.
+    /// Output tensors in the order of the answer; all when absent.
     #[schema(max_items = 2)]
     outputs: Option<Vec<RequestedOutput>>,
 }
 
 impl InferenceRequest {
-    /// That a client which repeats the name of the model means that of the path.
+    /// Checks that a repeated model name equals the model in the path.
     ///
     /// # Errors
-    /// Where it stands.
+    /// The place of a different name.
     pub fn check_model(&self, id: ModelId) -> Result<(), Problem> {
         match &self.model_name {
             Some(name) if *name != id.to_string() => {
@@ -52,10 +52,10 @@ impl InferenceRequest {
         }
     }
 
-    /// The tensors to answer.
+    /// The requested output tensors.
     ///
     /// # Errors
-    /// One that is asked for twice.
+    /// A tensor that is requested twice.
     pub fn wanted(&self) -> Result<Vec<Wanted>, Problem> {
         let all = self.parameters.and_then(|given| given.binary_data_output);
         let mut wanted: Vec<Wanted> = Vec::new();
@@ -100,14 +100,14 @@ pub struct InputTensor {
     data: Option<TensorList>,
 }
 
-/// The names of tensors that go in.
+/// Names of input tensors.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum InputName {
     X,
 }
 
-/// A tensor to answer.
+/// A requested output tensor.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestedOutput {
@@ -115,40 +115,40 @@ pub struct RequestedOutput {
     parameters: Option<OutputParameters>,
 }
 
-/// What a request says of itself.
+/// Parameters of the request.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestParameters {
-    /// Whether tensors are answered as octets after the JSON.
+    /// Whether the output tensors follow the JSON as octets.
     binary_data_output: Option<bool>,
-    /// What MLServer's clients say of an array.
+    /// Sent by MLServer's clients. Has no effect.
     #[expect(dead_code, reason = "it can be nothing else")]
     content_type: Option<ContentHint>,
 }
 
-/// What a request says of its tensor.
+/// Parameters of the input tensor.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InputParameters {
-    /// The tensor is octets after the JSON, so many.
+    /// Bytes of the tensor, which then follows the JSON as octets.
     binary_data_size: Option<u64>,
-    /// What MLServer's clients say of an array.
+    /// Sent by MLServer's clients. Has no effect.
     #[expect(dead_code, reason = "it can be nothing else")]
     content_type: Option<ContentHint>,
 }
 
-/// What a request says of a tensor to answer.
+/// Parameters of an output tensor.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OutputParameters {
-    /// Whether it is answered as octets after the JSON.
+    /// Whether this tensor follows the JSON as octets. Overrides `binary_data_output`.
     binary_data: Option<bool>,
-    /// What MLServer's clients say of an array.
+    /// Sent by MLServer's clients. Has no effect.
     #[expect(dead_code, reason = "it can be nothing else")]
     content_type: Option<ContentHint>,
 }
 
-/// What a client makes of tensors.
+/// The array type that a client makes of tensors.
 #[derive(Clone, Copy, Deserialize, ToSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ContentHint {
@@ -156,7 +156,7 @@ pub enum ContentHint {
     Np,
 }
 
-/// Numbers, or rows of them.
+/// Numbers, or rows of numbers.
 fn data_schema() -> Schema {
     let number = || {
         let types = SchemaType::from_iter([Type::Number, Type::Boolean]);
@@ -174,31 +174,31 @@ fn data_schema() -> Schema {
         .into()
 }
 
-/// A body of JSON, or of JSON and octets.
+/// The reader of a body with JSON, or with JSON and octets.
 pub struct InferenceReader<'a> {
     /// The body.
     pub reader: &'a mut dyn Read,
-    /// Where its JSON ends; none where it is nothing else.
+    /// Length of the JSON in bytes, or `None` if the whole body is JSON.
     pub json_length: Option<u64>,
-    /// How much is read.
+    /// Limits of the parser.
     pub limits: &'a Limits,
 }
 
 impl InferenceReader<'_> {
-    /// The JSON, with or without a tensor in it, of examples of n features.
+    /// Reads the JSON, with or without the tensor, for examples of `n` features.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Errors in the JSON.
     pub fn request(&mut self, n: usize) -> Result<InferenceRequest, FormatError> {
         let length = self.json_length.unwrap_or(u64::MAX);
         let reader = Read::take(&mut *self.reader, length);
         json::from_reader_of_tensors(reader, self.limits, n)
     }
 
-    /// The examples of the one tensor, taken out of the JSON or read after it.
+    /// The examples of the one tensor, from the JSON or from the octets after the JSON.
     ///
     /// # Errors
-    /// A tensor that is missing, or is not of its shape and datatype.
+    /// A missing tensor, or a tensor that does not fit the shape and the datatype.
     pub fn examples(&mut self, asked: &mut InferenceRequest, n: usize) -> Result<Parsed, Problem> {
         let inputs = asked.inputs.len();
         let Some(input) = asked.inputs.pop().filter(|_| inputs == 1) else {
@@ -249,7 +249,7 @@ impl InferenceReader<'_> {
         Ok(read?)
     }
 
-    /// That nothing follows the JSON.
+    /// Checks that the body ends after the JSON.
     fn expect_end(&mut self) -> Result<(), Problem> {
         let mut byte = [0];
         match self.reader.read_exact(&mut byte) {
@@ -263,7 +263,7 @@ impl InferenceReader<'_> {
     }
 }
 
-/// The examples of a tensor of that shape.
+/// The number of examples in a tensor of this shape.
 fn rows(shape: &[u64], n: usize) -> Result<u64, Problem> {
     let at = "/inputs/0/shape";
     let (rows, length) = match *shape {
@@ -286,7 +286,7 @@ fn rows(shape: &[u64], n: usize) -> Result<u64, Problem> {
     Ok(rows)
 }
 
-/// A field of the request that is refused.
+/// The problem for a field of the request.
 fn refused(code: Code, pointer: &str, detail: &str) -> Problem {
     let field = FieldError::at_pointer(pointer, detail.to_owned());
     Problem::new(code, format!("{pointer}: {detail}")).with(field)

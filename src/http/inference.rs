@@ -1,6 +1,7 @@
-//! `/v2`: the Open Inference Protocol, version 2, over models, so that its clients predict unchanged.
+//! `/v2`: metadata and health of the Open Inference Protocol, version 2. Clients of the protocol work
+//! unchanged.
 //!
-//! This file tells what there is; `infer` predicts. A model has one version, `1`: it never changes.
+//! The module `infer` predicts. A model never changes, so every model has one version, `1`.
 //! <https://github.com/kserve/open-inference-protocol>
 
 use axum::Json;
@@ -19,13 +20,13 @@ use super::model_examples::model_in_path;
 use super::problem::Problem;
 use super::{App, ops};
 
-/// The one version of every model.
+/// The only version of every model.
 pub const VERSION: &str = "1";
 
-/// The extension of the protocol by which tensors are octets after the JSON.
+/// The protocol extension for tensors as octets after the JSON.
 const BINARY_EXTENSION: &str = "binary_tensor_data";
 
-/// The model and the version that a path names.
+/// The model in a path that also names a version.
 pub struct PathVersion(pub ModelId);
 
 impl<S: Send + Sync> FromRequestParts<S> for PathVersion {
@@ -43,53 +44,53 @@ impl<S: Send + Sync> FromRequestParts<S> for PathVersion {
     }
 }
 
-/// What serves here.
+/// The server and the extensions of the protocol.
 #[derive(Serialize, ToSchema)]
 pub struct InferenceServer {
     name: &'static str,
     version: &'static str,
-    /// Extensions of the protocol.
+    /// Supported extensions of the protocol.
     extensions: Vec<&'static str>,
 }
 
-/// Whether the service lives.
+/// Whether the service is alive.
 #[derive(Serialize, ToSchema)]
 pub struct InferenceLive {
     live: bool,
 }
 
-/// Whether the service can meet requests. Clients differ in which of the two they look at.
+/// Whether the service can answer requests. Clients read either `live` or `ready`.
 #[derive(Serialize, ToSchema)]
 pub struct InferenceReady {
     live: bool,
     ready: bool,
 }
 
-/// A model in terms of tensors.
+/// The input and output tensors of a model.
 #[derive(Serialize, ToSchema)]
 pub struct InferenceModel {
     /// The id of the model.
     name: ModelId,
-    /// The one version that there is.
+    /// The only version.
     versions: Vec<&'static str>,
-    /// `halfspace`.
+    /// Always `halfspace`.
     platform: &'static str,
     inputs: Vec<TensorMetadata>,
     outputs: Vec<TensorMetadata>,
 }
 
-/// What a tensor is.
+/// The name, datatype and shape of a tensor.
 #[derive(Serialize, ToSchema)]
 pub struct TensorMetadata {
     name: &'static str,
-    /// Of the input the best suited one; the others are taken too.
+    /// For the input, the most suitable datatype. Other datatypes are accepted too.
     datatype: &'static str,
-    /// Its dimensions; -1 is any.
+    /// Dimensions of the tensor; -1 means any length.
     #[schema(max_items = 2)]
     shape: Vec<i64>,
 }
 
-/// Whether a model can be used.
+/// Whether a model is ready for predictions.
 #[derive(Serialize, ToSchema)]
 pub struct InferenceModelReady {
     /// The id of the model.
@@ -97,7 +98,7 @@ pub struct InferenceModelReady {
     ready: bool,
 }
 
-/// What serves the Open Inference Protocol here.
+/// Describes the server and the supported extensions of the protocol.
 #[utoipa::path(get, path = "/v2", tag = "inference",
     responses((status = 200, description = "Name, version, extensions", body = InferenceServer)))]
 pub async fn server(_: NoQuery) -> Json<InferenceServer> {
@@ -108,14 +109,16 @@ pub async fn server(_: NoQuery) -> Json<InferenceServer> {
     })
 }
 
-/// Whether the process answers at all.
+/// Tells whether the process is alive.
 #[utoipa::path(get, path = "/v2/health/live", tag = "inference",
     responses((status = 200, description = "It does", body = InferenceLive)))]
 pub async fn live(_: NoQuery) -> Json<InferenceLive> {
     Json(InferenceLive { live: true })
 }
 
-/// Whether requests can be met now: not while stopping, nor without the store.
+/// Tells whether the service can answer requests.
+///
+/// The service is not ready while the process stops or the store does not answer.
 #[utoipa::path(get, path = "/v2/health/ready", tag = "inference",
     responses((status = 200, description = "They can", body = InferenceReady)))]
 pub async fn ready(State(app): State<App>, _: NoQuery) -> Result<Json<InferenceReady>, Problem> {
@@ -126,7 +129,7 @@ pub async fn ready(State(app): State<App>, _: NoQuery) -> Result<Json<InferenceR
     }))
 }
 
-/// The tensors of a model: `x` goes in, `prediction` and `score` come out.
+/// Describes the tensors of a model: `x` in, `prediction` and `score` out.
 #[utoipa::path(get, path = "/v2/models/{id}", tag = "inference",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "Its tensors", body = InferenceModel)))]
@@ -139,7 +142,7 @@ pub async fn model(
     tensors(&app, &owner, id).await
 }
 
-/// The tensors of a model, its version named.
+/// Describes the tensors of a named version of a model.
 #[utoipa::path(get, path = "/v2/models/{id}/versions/{version}", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "1: a model has one version")),
@@ -179,7 +182,7 @@ async fn tensors(app: &App, owner: &Owner, id: ModelId) -> Result<Json<Inference
     }))
 }
 
-/// Whether a model can be used: it can when it is there.
+/// Tells whether a model is ready. Every existing model is ready.
 #[utoipa::path(get, path = "/v2/models/{id}/ready", tag = "inference",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "It can", body = InferenceModelReady)))]
@@ -192,7 +195,7 @@ pub async fn model_ready(
     usable(&app, &owner, id).await
 }
 
-/// Whether a model can be used, its version named.
+/// Tells whether a named version of a model is ready.
 #[utoipa::path(get, path = "/v2/models/{id}/versions/{version}/ready", tag = "inference",
     params(("id" = ModelId, Path, description = "The model"),
         ("version" = String, Path, description = "1: a model has one version")),

@@ -1,4 +1,4 @@
-//! A job as the interface shows it, whichever route does.
+//! The JSON document of a job, shared by all routes that return jobs.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -19,26 +19,26 @@ use crate::records::{
 #[schema(as = Job)]
 pub struct JobDocument {
     id: JobId,
-    /// The kind of work.
+    /// Task of the job.
     task: String,
     status: Status,
     name: Option<String>,
     #[schema(value_type = Option<LearnerSpec>)]
     learner: Option<Value>,
-    /// The model that a training begins from; it may be gone.
+    /// Initial model of a warm start. The model may have been deleted.
     #[schema(value_type = Option<ModelId>)]
     warm_start: Option<Value>,
-    /// Its place among the jobs of the same key: higher goes first.
+    /// Jobs of higher priority run first among the jobs of the same key.
     priority: i32,
-    /// Of every random choice.
+    /// Seed of every random choice.
     seed: u64,
-    /// The digest of the canonical rows; null when the data are generated.
+    /// Digest of the canonical rows. Null for generated data and for jobs without data.
     data_sha256: Option<String>,
-    /// The dataset that the data are; it may be gone when the job has ended.
+    /// Dataset of the job. The dataset may have been deleted after the end of the job.
     dataset: Option<DatasetId>,
-    /// The place of a queued job; only in the answer about this job alone.
+    /// Place in the queue. Null unless the job is queued and the answer is about this job alone.
     pub queue: Option<QueueDocument>,
-    /// Attempts begun, less those handed back unharmed.
+    /// Attempts that began. An attempt that a worker hands back without a failure is not counted.
     attempt: u32,
     created_at: Timestamp,
     started_at: Option<Timestamp>,
@@ -46,15 +46,15 @@ pub struct JobDocument {
     progress: Progress,
     #[schema(value_type = Option<JobResult>)]
     result: Option<Value>,
-    /// Why it failed.
+    /// Reason for the failure; null unless the job failed.
     error: Option<JobError>,
-    /// Where its end is told, and how far that is.
+    /// URL to notify at the end of the job, and the state of the notification.
     callback: Option<Callback>,
-    /// Its parts, where it has some: jobs of their own, listed by `GET /v1/jobs?parent=`.
+    /// Parts of the job, if any. Each part is a job: list the parts with `GET /v1/jobs?parent=`.
     parts: Option<PartsDocument>,
-    /// The job that it is a part of, with which it is cancelled and deleted.
+    /// Job of which this job is a part. The parts are cancelled and deleted with that job.
     parent: Option<JobId>,
-    /// Its number among the parts of that job, from 0.
+    /// Number of this part within the parent job, from 0.
     part: Option<u32>,
 }
 
@@ -62,7 +62,7 @@ pub struct JobDocument {
 #[derive(Serialize, ToSchema)]
 #[schema(as = QueuePlace)]
 pub struct QueueDocument {
-    /// Queued jobs of the same key that go before it, counted to 1,000.
+    /// Queued jobs of the same key that run before this job, counted up to 1,000.
     #[schema(maximum = 1_000)]
     pub ahead: u32,
 }
@@ -71,14 +71,14 @@ pub struct QueueDocument {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Parts)]
 struct PartsDocument {
-    /// How many there are.
+    /// Number of parts.
     #[schema(minimum = 1)]
     total: u32,
-    /// How many have not ended.
+    /// Number of parts that have not ended.
     left: u32,
 }
 
-/// What came of a job, by its task.
+/// The result of a job. The form depends on the task.
 #[derive(Serialize, ToSchema)]
 #[serde(untagged)]
 #[allow(

@@ -1,4 +1,4 @@
-//! `/v1/jobs`: submit, list, look, wait, cancel, delete.
+//! `/v1/jobs`: submits, lists, returns, cancels and deletes jobs. A request may wait for the end of a job.
 
 use std::time::Duration;
 
@@ -32,35 +32,35 @@ use super::tasks::{Asked, JobRequest};
 #[derive(Serialize, ToSchema)]
 pub struct JobList {
     items: Vec<JobDocument>,
-    /// Where the next page begins; null on the last.
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
-/// Which jobs to list.
+/// Selects a page of jobs.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
-    /// Items a page, 20 when absent.
+    /// Items per page; 20 when absent.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
-    /// Jobs of this status only.
+    /// Only jobs of this status.
     #[param(inline)]
     status: Option<Status>,
-    /// Jobs of this task only.
+    /// Only jobs of this task.
     task: Option<String>,
-    /// Jobs of this learner only.
+    /// Only jobs of this learner.
     learner: Option<String>,
-    /// The parts of this job; without it, jobs that are no parts.
+    /// Only the parts of this job. When absent, no job of the page is a part.
     parent: Option<JobId>,
 }
 
-/// Jobs ahead of a queued job are counted so far.
+/// Jobs ahead of a queued job are counted up to this number.
 const AHEAD_MAX: u32 = 1_000;
 
-/// Makes a job.
+/// Submits a job.
 ///
 /// With `Prefer: wait=S` the answer waits up to S seconds for the end of the job.
 #[utoipa::path(post, path = "/v1/jobs", tag = "jobs", request_body = JobRequest,
@@ -85,26 +85,26 @@ pub async fn create(
     once(&app, &owner, request, make, replay).await
 }
 
-/// A job as a body asks for it.
+/// A job as the body of a request describes it.
 pub struct AskedJob {
-    /// Its task.
+    /// The task with its data and seed.
     pub asked: Asked,
     /// Free text.
     pub name: Option<String>,
-    /// Where to send the end.
+    /// URL to notify when the job ends.
     pub callback: Option<String>,
-    /// Its turn among the jobs of its owner.
+    /// Priority among the jobs of the same owner.
     pub priority: Option<Priority>,
-    /// The digest of the data that came with it.
+    /// Digest of the data in the body.
     pub sha256: Option<String>,
-    /// Where in the body the task stands.
+    /// JSON pointer to the task in the body.
     pub pointer: String,
 }
 
-/// Makes a job of what a body asked for.
+/// Submits the job that a body describes.
 ///
 /// # Errors
-/// The first thing wrong with it; what the store says.
+/// The first error in the request, and errors of the store.
 pub async fn make(
     app: &App,
     owner: Owner,
@@ -141,12 +141,12 @@ pub async fn make(
     Ok(answer(job, wait.prefer))
 }
 
-/// How long the answer that tells of a new job may wait for its end.
+/// Longest time that an answer waits for the end of a job.
 #[derive(Clone, Copy)]
 pub struct Wait {
-    /// What the request says of it.
+    /// The preference in the request.
     pub prefer: Option<PreferWait>,
-    /// How long it comes to.
+    /// The wait that follows from the preference; zero without one.
     pub patience: Duration,
 }
 
@@ -159,10 +159,11 @@ impl From<Option<PreferWait>> for Wait {
     }
 }
 
-/// The answer to a request that made a job before: waits as the first did; none when the job is gone.
+/// The answer to a retry of a request that submitted a job. The retry waits as its own `Prefer` header asks.
+/// `None` if the job was deleted.
 ///
 /// # Errors
-/// What the store says.
+/// Errors of the store.
 pub async fn replay(
     app: App,
     owner: Owner,
@@ -180,7 +181,7 @@ pub async fn replay(
     };
     let mut response = answer(job, wait.prefer);
     if wait.patience.is_zero() {
-        // As the first time: who does not wait is not told the end at once.
+        // As for the first request: without a wait, the status is 202 even if the job has ended.
         *response.status_mut() = StatusCode::ACCEPTED;
     }
     Ok(Some(response))
@@ -208,7 +209,7 @@ async fn read_request(app: &App, request: Request) -> Result<AskedJob, Problem> 
     .await
 }
 
-/// The answer that tells of a job just made: 200 when it has ended, else 202.
+/// The answer about a submitted job: 200 if the job has ended, otherwise 202.
 pub fn answer(job: Job, prefer: Option<PreferWait>) -> Response {
     let location = format!("/v1/jobs/{}", job.id);
     let ended = job.status.is_ended();
@@ -234,7 +235,7 @@ fn with_preference(mut response: Response, prefer: Option<PreferWait>) -> Respon
     response
 }
 
-/// The jobs, newest first.
+/// Lists the jobs, newest first.
 #[utoipa::path(get, path = "/v1/jobs", tag = "jobs", params(ListQuery),
     responses((status = 200, description = "A page of jobs", body = JobList)))]
 pub async fn list(
@@ -256,7 +257,7 @@ pub async fn list(
     }))
 }
 
-/// One job.
+/// Returns a job.
 ///
 /// With `Prefer: wait=S` the answer waits up to S seconds for the end of the job.
 #[utoipa::path(get, path = "/v1/jobs/{id}", tag = "jobs",
@@ -285,7 +286,7 @@ pub async fn get(
     Ok(with_preference(Json(document).into_response(), prefer))
 }
 
-/// Asks for the end of a job; what it has learnt is kept.
+/// Requests the end of a job. The hypothesis learnt so far is kept.
 #[utoipa::path(post, path = "/v1/jobs/{id}/cancel", tag = "jobs",
     params(("id" = JobId, Path, description = "The job")),
     responses(
@@ -306,7 +307,7 @@ pub async fn cancel(
     Ok((status, Json(job.into())))
 }
 
-/// Deletes an ended job. Its model stays.
+/// Deletes an ended job. The model of the job stays.
 #[utoipa::path(delete, path = "/v1/jobs/{id}", tag = "jobs",
     params(("id" = JobId, Path, description = "The job")),
     responses((status = 204, description = "The job is gone")))]

@@ -1,20 +1,21 @@
-//! Where the parts of a job stand in a JSON body that asks for one.
+//! Error places in a JSON body that requests a job. The checks of a job name a field, and this module knows
+//! where the field stands in the body.
 
 use halfspace_formats::Place;
 
 use super::problem::{FieldError, placed};
 use super::submission::{Whereabouts, nested};
 
-/// Places in a JSON body that asks for a job.
+/// Error places in a JSON body that requests a job.
 pub struct JsonPlace {
-    /// Where its task stands.
+    /// JSON pointer to the task.
     pub task: String,
-    /// The value that made its data real.
+    /// Place of the value that made the data real.
     pub first_real: Option<Place>,
 }
 
 impl JsonPlace {
-    /// At this pointer.
+    /// An error at this pointer.
     pub fn at(pointer: String, detail: String) -> FieldError {
         placed(Some(Place::Pointer(pointer)), detail)
     }

@@ -183,7 +183,8 @@ mod plain {
             }
         }
         // The signed sum is twice the sum of the selected weights minus the sum of all weights.
-        sums.map(|sum| 2 * sum - all)
+        // Twice the sum can wrap where the difference still fits.
+        sums.map(|sum: i32| sum.wrapping_mul(2).wrapping_sub(all))
     }
 }
 

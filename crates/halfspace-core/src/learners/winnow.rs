@@ -528,7 +528,7 @@ mod tests {
         let (holds, detail) = verdict(json!({"relevant": 2}), &apart);
         assert_eq!(holds, None);
         assert!(
-            detail.starts_with("assumption not met: a disjunction"),
+            detail.starts_with("assumption not met: no disjunction of at most 2 features"),
             "{detail}"
         );
         assert_eq!(verdict(json!({"relevant": 3}), &apart).0, Some(true));
@@ -536,7 +536,7 @@ mod tests {
         let (holds, detail) = verdict(json!({"relevant": 2}), &contradiction);
         assert_eq!(holds, None);
         assert!(
-            detail.starts_with("assumption not met: no disjunction"),
+            detail.starts_with("assumption not met: no disjunction of features"),
             "{detail}"
         );
     }

@@ -335,7 +335,7 @@ fn noise_in_full_precision_is_decided_exactly() {
     let mut generator = Generator::seed_from_u64(11);
     for (n, rows) in [(3, 30), (6, 60)] {
         let values = (0..n * rows)
-            .map(|_| generator.random_range(-1e3..1e-3))
+            .map(|_| generator.random_range(-1e3..1e3))
             .collect();
         let mut labels = BitVector::zeros(rows);
         (0..rows).for_each(|row| labels.set(row, generator.random_bool(0.5)));

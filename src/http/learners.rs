@@ -23,7 +23,7 @@ pub struct Learner {
     /// The concept that the learner learns, with its most important property.
     learns: &'static str,
     /// Examples that the learner accepts: `half-space`, `labelled` or both. Every learner accepts Boolean
-    /// features; `real` stands for real-valued features.
+    /// features; `real` means that the learner also accepts real-valued features.
     data: Vec<&'static str>,
     /// Numbers that the two bits stand for: -1 and +1 if `signed`, 0 and 1 if `unsigned`.
     reading: &'static str,

@@ -29,7 +29,7 @@ pub struct Limits {
     /// Average number of decompressed bytes per compressed byte. The limit applies to bodies with more than
     /// `decompressed_bytes_free` decompressed bytes.
     pub decompression_ratio_max: u64,
-    /// Decompressed bytes that any compressed body may have, whatever its ratio.
+    /// Decompressed bytes that any compressed body may have at any ratio.
     pub decompressed_bytes_free: u64,
     /// Depth of nested arrays and objects in JSON.
     pub json_depth_max: u32,

@@ -79,8 +79,8 @@ impl ExampleAnswer {
 ///
 /// A JSON body is learnt completely or not at all. An NDJSON body is answered line by line while it is
 /// coming in. A late error is the last line, `{"error": ...}`, and the examples before it stay learnt. An
-/// error before the first learnt example is answered with its status, unless the stream brings nothing for
-/// half a second. A body in any other format is read to its end first and then answered in the same lines.
+/// error is answered with its own status if it occurs before the first learnt example and within half a
+/// second. A body in any other format is read to its end first and then answered in the same lines.
 ///
 /// With `If-Match` the session must be at the given position, so a retry learns no example twice.
 #[utoipa::path(post, path = "/v1/sessions/{id}/examples", tag = "sessions",

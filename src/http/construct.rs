@@ -1,7 +1,7 @@
 //! Runs a construction for a request and delivers the resulting data.
 //!
 //! Only a few constructions run at once, and each is stopped after 20 seconds. The data become part of the
-//! answer or a new dataset. The constructions themselves are in [`crate::constructions`].
+//! answer or a new dataset. The constructions themselves are in [`halfspace_core::constructions`].
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,5 +1,5 @@
 //! Experiments as tasks of jobs, the list of ready-made figures, and the figure of a job. The experiments
-//! themselves are in [`crate::experiments`].
+//! themselves are in [`halfspace_core::experiments`].
 
 use axum::Json;
 use axum::body::HttpBody;

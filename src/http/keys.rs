@@ -1,9 +1,10 @@
-//! Authentication: the API key of a request and its owner, checked again while the request lasts.
+//! Authentication: finds the owner of a request by its API key, and checks the key again during long
+//! requests.
 //!
-//! The service is open until the first key is made: every caller is [`Owner::anonymous`]. From then on
-//! every path below `/v1` and `/v2` needs a key. The answer of the store about a key is trusted for
-//! [`TRUSTED_FOR`]. A request that lasts longer asks the store again, and one question serves all
-//! requests of the key. Secrets are looked up and remembered by their digests only.
+//! The service is open until the operator creates the first key. Every caller of an open service is
+//! [`Owner::anonymous`]. From then on every path below `/v1` and `/v2` needs a key. The store's answer
+//! about a key is trusted for [`TRUSTED_FOR`]. A longer request looks the key up again, and one lookup
+//! serves all requests of the key. The lookup and the cache use digests of secrets only.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -24,22 +25,22 @@ use super::App;
 use super::cut_off::{Exchange, while_in_force};
 use super::problem::{Code, Problem};
 
-/// How long an answer of the store about a key is trusted.
+/// Time for which the store's answer about a key is trusted.
 const TRUSTED_FOR: Duration = Duration::from_secs(2);
 
-/// How long a request continues while the store cannot confirm the key.
+/// Time for which a request continues while the store cannot confirm the key.
 const UNCONFIRMED_MAX: Duration = Duration::from_secs(60);
 
-/// Keys that are remembered at once, besides those of requests that last.
+/// Keys in the cache. Keys with running requests may exceed this number.
 const REMEMBERED_MAX: usize = 4_096;
 
-/// The longest text that is looked up as a secret.
+/// Bytes of the longest text that is looked up as a secret.
 const SECRET_BYTES_MAX: usize = 256;
 
 const NO_KEY: &str = "A key is needed: `Authorization: Bearer <secret>`.";
 const UNKNOWN_KEY: &str = "The key is unknown or was revoked.";
 
-/// Asks the store about keys and remembers the answers. Clones share one memory.
+/// Looks up API keys in the store and caches the results. Clones share one cache.
 #[derive(Clone)]
 pub struct Authenticator(Arc<Shared>);
 
@@ -48,46 +49,48 @@ struct Shared {
     remembered: Mutex<Remembered>,
 }
 
-/// Rights that the store confirmed of late.
+/// Rights that the store confirmed recently.
 #[derive(Default)]
 struct Remembered {
-    /// That of everybody, while the service is open.
+    /// The right of every caller while the service is open.
     open: Option<Arc<Right>>,
-    /// Whether a key was ever made, as far as this process has heard.
+    /// Whether a lookup of this process has shown that a key exists.
     has_keys: bool,
     keys: HashMap<SecretDigest, Arc<Right>>,
 }
 
-/// The right of all requests of a key, or of every request to an open service.
+/// The right of all requests of one key, or of every request to an open service.
 struct Right {
     owner: Owner,
-    /// None for an open service.
+    /// `None` for an open service.
     digest: Option<SecretDigest>,
     standing: Mutex<Standing>,
-    /// Told when the store was asked: one request asks for all.
+    /// Notified after each lookup, because one lookup serves all requests of the right.
     heard: Notify,
 }
 
 #[derive(Clone)]
 struct Standing {
-    /// Time of the last question that the store confirmed.
+    /// Start of the latest lookup that confirmed the right.
     confirmed_at: Instant,
-    /// Time of the next question.
+    /// Earliest start of the next lookup.
     ask_at: Instant,
     is_asked: bool,
-    /// Why the right is over.
+    /// The reason why the right ended.
     over: Option<Problem>,
 }
 
-/// The right of one request, which ends when the key is revoked.
+/// The right of one request. The right ends when the key is revoked.
 #[derive(Clone)]
 pub struct Access {
     right: Arc<Right>,
     authenticator: Authenticator,
 }
 
-/// Finds the owner of a request for the handlers, or refuses the request. A request is cut off when the key
-/// is revoked: before the answer by a problem, and within the answer by [`while_in_force`].
+/// Finds the owner of a request for the handlers, or refuses the request.
+///
+/// Revoking the key ends a running request. A client without a response head gets a problem;
+/// [`while_in_force`] ends a response body.
 pub async fn authenticate(State(app): State<App>, mut request: Request, next: Next) -> Response {
     if !needs_key(request.uri().path()) {
         return next.run(request).await;
@@ -111,7 +114,7 @@ pub async fn authenticate(State(app): State<App>, mut request: Request, next: Ne
     while_in_force(response, access, exchange)
 }
 
-/// Whether what is at this path is anybody's business but the operator's.
+/// Returns whether a path lies below `/v1` or `/v2` and therefore needs a key.
 pub fn needs_key(path: &str) -> bool {
     let is_below = |root: &str| {
         let rest = path.strip_prefix(root);
@@ -121,16 +124,16 @@ pub fn needs_key(path: &str) -> bool {
 }
 
 impl Authenticator {
-    /// Asks this store.
+    /// Creates an authenticator over a store, with an empty cache.
     pub fn new(store: Arc<dyn Store>) -> Self {
         let remembered = Mutex::default();
         Self(Arc::new(Shared { store, remembered }))
     }
 
-    /// The right of a request by its headers.
+    /// Returns the right of a request with these headers.
     ///
     /// # Errors
-    /// 401 without a key that is in force; those of the store.
+    /// 401 without a key in force. Errors of the store pass through.
     async fn access(&self, headers: &HeaderMap) -> Result<Access, Problem> {
         let secret = secret(headers);
         let digest = secret.ok().map(SecretDigest::of);
@@ -150,8 +153,9 @@ impl Authenticator {
         })
     }
 
-    /// Whether the store has told this process of a key. The first request that is later than `TRUSTED_FOR`
-    /// after the first key was made learns of the key.
+    /// Returns whether a lookup of this process has shown that a key exists. The first request below `/v1`
+    /// or `/v2` that begins more than `TRUSTED_FOR` after the creation of the first key makes such a
+    /// lookup.
     pub fn has_keys(&self) -> bool {
         self.remembered().has_keys
     }
@@ -163,17 +167,17 @@ impl Authenticator {
 }
 
 impl Access {
-    /// The right of the request at hand.
+    /// Returns the right that [`authenticate`] attached to a request.
     ///
     /// # Errors
-    /// A defect: the route has no authentication.
+    /// [`Code::INTERNAL`] if the route has no authentication, which is a defect.
     pub fn of(extensions: &Extensions) -> Result<Self, Problem> {
         let access = extensions.get::<Self>().cloned();
         access.ok_or_else(|| Problem::new(Code::INTERNAL, "Nobody asked whose the request is."))
     }
 
-    /// Ends when the right does: at most [`TRUSTED_FOR`], and the time that the store takes to answer,
-    /// after the revocation.
+    /// Waits until the right ends, and returns the reason. After a revocation the wait lasts at most
+    /// [`TRUSTED_FOR`] plus the duration of one lookup.
     pub async fn ended(&self) -> Problem {
         loop {
             let standing = self.right.standing().clone();
@@ -181,7 +185,7 @@ impl Access {
                 return problem;
             }
             sleep_until(standing.ask_at).await;
-            // Before the question, so that no answer is missed.
+            // Subscribes before the lookup, so that no notification is missed.
             let mut heard = pin!(self.right.heard.notified());
             heard.as_mut().enable();
             if self.is_asked() {
@@ -190,9 +194,11 @@ impl Access {
         }
     }
 
-    /// Asks the store when it is time to, unless another request of the key has; whether an answer is to
-    /// come. A separate task asks, because an answer whose client does not read is not polled, and
-    /// other requests of the key wait for the same question.
+    /// Starts a lookup if one is due and no other request of the right has started one. Returns whether a
+    /// lookup is running.
+    ///
+    /// The lookup runs in a separate task. The future of a request makes no progress while its client does
+    /// not read the response, and other requests wait for the same lookup.
     fn is_asked(&self) -> bool {
         let asked = Instant::now();
         {
@@ -215,7 +221,7 @@ impl Access {
     }
 }
 
-/// A question to the store. Dropping the question wakes all that wait for the answer.
+/// A running lookup. Dropping the value wakes every request that waits for the result.
 struct Asking(Arc<Right>);
 
 impl Drop for Asking {
@@ -230,20 +236,20 @@ impl Right {
         self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a new request needs not ask the store.
+    /// Returns whether a new request may use this right without a lookup.
     fn is_trusted(&self, now: Instant) -> bool {
         let standing = self.standing();
         standing.over.is_none() && now < standing.confirmed_at + TRUSTED_FOR
     }
 
-    /// Whether a request holds this right.
+    /// Returns whether a request holds this right.
     fn is_used(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) > 1
     }
 }
 
 impl Standing {
-    /// Takes in the answer of the store about this right, or the error in its place.
+    /// Applies the result of a lookup of this right, or the error of the lookup.
     fn heard(&mut self, found: Result<KeyLookup, StoreError>, is_key: bool, asked: Instant) {
         match (found, is_key) {
             (Ok(KeyLookup::Known(_)), true) | (Ok(KeyLookup::NoKeys), false) => self.confirm(asked),
@@ -260,14 +266,14 @@ impl Standing {
     }
 
     fn confirm(&mut self, asked: Instant) {
-        // An earlier answer may come later.
+        // An earlier lookup may finish later.
         self.confirmed_at = self.confirmed_at.max(asked);
         self.ask_at = self.confirmed_at + TRUSTED_FOR;
     }
 }
 
 impl Remembered {
-    /// A right that was confirmed of late.
+    /// Returns a cached right that needs no lookup.
     fn trusted(&self, digest: Option<&SecretDigest>, now: Instant) -> Option<Arc<Right>> {
         let is_trusted = |right: &&Arc<Right>| right.is_trusted(now);
         let of_key = || self.keys.get(digest?).filter(is_trusted);
@@ -278,7 +284,7 @@ impl Remembered {
             .cloned()
     }
 
-    /// Takes in an answer of the store; the right, if the answer confirms one.
+    /// Applies the result of a lookup. Returns the right if the result confirms one.
     fn learn(
         &mut self,
         found: KeyLookup,
@@ -314,8 +320,8 @@ impl Remembered {
         }
     }
 
-    /// At [`REMEMBERED_MAX`] keys, forgets rights that are neither trusted nor used; if they are too few,
-    /// all that no request uses.
+    /// Removes rights from a cache that holds [`REMEMBERED_MAX`] keys: first the rights that are neither
+    /// trusted nor used, and if the cache is still full, all unused rights.
     fn make_room(&mut self, now: Instant) {
         if self.keys.len() < REMEMBERED_MAX {
             return;
@@ -344,7 +350,7 @@ impl Right {
     }
 }
 
-/// The right that was known, unless it is over, or a new one: confirmed.
+/// Confirms and returns the known right, or a new one if the known right is missing or over.
 fn confirmed(known: Option<Arc<Right>>, asked: Instant, new: impl FnOnce() -> Right) -> Arc<Right> {
     let alive = known.filter(|right| right.standing().over.is_none());
     let right = alive.unwrap_or_else(|| Arc::new(new()));
@@ -356,7 +362,7 @@ fn refused(detail: &str) -> Problem {
     Problem::new(Code::UNAUTHORIZED, detail)
 }
 
-/// The secret of a request, or why there is none.
+/// Returns the secret of a request, or the reason why the request has none.
 fn secret(headers: &HeaderMap) -> Result<&str, &'static str> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let Some(value) = values.next() else {
@@ -451,7 +457,7 @@ mod tests {
         assert!(memory.trusted(Some(&last), now).is_some());
         assert!(memory.trusted(Some(&last), until).is_none());
         assert!(memory.trusted(None, now).is_none());
-        // The key of a long request stays, so that the store is asked once for both.
+        // The right of a running request stays in the cache, so one lookup serves both requests.
         let again = memory.trusted(Some(&digest(0)), now);
         assert!(Arc::ptr_eq(&again.unwrap(), &first.unwrap()));
     }
@@ -470,7 +476,7 @@ mod tests {
         right.standing().heard(silent(), true, asked);
         let over = right.standing().over.clone().map(|problem| problem.code());
         assert_eq!(over, Some(Code::UNAVAILABLE));
-        // An answer in between begins the minute anew.
+        // A successful lookup restarts the minute.
         let right = Right::new(Owner::new("key_1"), Some(digest(1)), begun);
         right
             .standing()
@@ -492,7 +498,7 @@ mod tests {
         assert!(memory.learn(key(1), Some(&digest(1)), now).is_some());
         assert!(memory.trusted(None, now).is_none());
         assert!(open.standing().over.is_some());
-        // An unknown key ends the requests that began under the key.
+        // When the store no longer knows a key, the requests that began under this key end.
         let right = memory.trusted(Some(&digest(1)), now).unwrap();
         assert!(
             memory

@@ -1,4 +1,6 @@
-//! `/v1/learners`: the catalogue.
+//! `GET /v1/learners` and `GET /v1/learners/{name}`: the learners of the catalogue as documents.
+//!
+//! Every fact about a learner comes from its catalogue entry. This module knows no learner by name.
 
 use axum::Json;
 use serde::Serialize;
@@ -11,48 +13,49 @@ use halfspace_core::learners::parameters;
 use super::extract::{NoQuery, PathText};
 use super::problem::Problem;
 
-/// A learner, as the catalogue describes it.
+/// A learner of the catalogue.
 #[derive(Serialize, ToSchema)]
 pub struct Learner {
-    /// Its name in requests.
+    /// Name in requests.
     name: &'static str,
-    /// Its name for people.
+    /// Name for people.
     title: &'static str,
-    /// What it learns.
+    /// The concept that the learner learns, with its most important property.
     learns: &'static str,
-    /// Which examples it takes: `half-space`, `labelled`; Boolean features always, and `real`.
+    /// Examples that the learner accepts: `half-space`, `labelled` or both. Every learner accepts Boolean
+    /// features; `real` means that the learner also accepts real-valued features.
     data: Vec<&'static str>,
-    /// How it reads a bit: `signed` as -1 or +1, `unsigned` as 0 or 1.
+    /// Numbers that the two bits stand for: -1 and +1 if `signed`, 0 and 1 if `unsigned`.
     reading: &'static str,
-    /// Whether it learns one example at a time, or needs the whole sample.
+    /// `on-line` if the learner learns one example at a time, `batch` if the learner needs the whole
+    /// sample.
     mode: &'static str,
-    /// The rules by which it can stop with a confidence c, the default first. Of all runs started
-    /// like this, at most 1 - c claim c and are wrong. This is not the share among those that
-    /// stopped.
+    /// Rules that can stop a run with a confidence c; the first rule is the default. Of all runs started
+    /// like this, at most 1 - c claim c and are wrong. This is not the share among those that stopped.
     confidence_rules: Vec<&'static str>,
-    /// Its parameters, as JSON Schema with defaults.
+    /// Parameters as a JSON Schema with defaults.
     #[schema(value_type = Object)]
     parameters: Value,
-    /// What is proved of it.
+    /// A theorem about a learner.
     guarantee: Guarantee,
-    /// Where it was published.
+    /// Publication that describes the learner.
     source: &'static str,
 }
 
-/// What is proved of a learner.
+/// The proved property of the learner.
 #[derive(Serialize, ToSchema)]
 pub struct Guarantee {
-    /// Whose theorem.
+    /// Name of the theorem.
     theorem: &'static str,
-    /// What it says.
+    /// Statement of the theorem.
     bound: &'static str,
 }
 
-/// A list of learners; it has one page.
+/// All learners, on one page.
 #[derive(Serialize, ToSchema)]
 pub struct LearnerList {
     items: Vec<Learner>,
-    /// Always null.
+    /// Always null, because the list has one page.
     next_cursor: Option<String>,
 }
 
@@ -88,7 +91,7 @@ impl From<&Entry> for Learner {
     }
 }
 
-/// The learners there are.
+/// Lists all learners.
 #[utoipa::path(get, path = "/v1/learners", tag = "learners",
     responses((status = 200, description = "Every learner", body = LearnerList)))]
 pub async fn list(_: NoQuery) -> Json<LearnerList> {
@@ -98,7 +101,7 @@ pub async fn list(_: NoQuery) -> Json<LearnerList> {
     })
 }
 
-/// One learner.
+/// Returns one learner.
 #[utoipa::path(get, path = "/v1/learners/{name}", tag = "learners",
     params(("name" = String, Path, description = "The learner's name")),
     responses((status = 200, description = "The learner", body = Learner)))]

@@ -1,4 +1,7 @@
-//! `/v1/limits`: everything that is bounded, and by how much.
+//! `GET /v1/limits`: every limit of the service, and the caller's use of the limits per key.
+//!
+//! [`Limits`] holds the values and their defaults. Its methods derive the quotas for the store and the
+//! limits for the readers of request bodies.
 
 use axum::Json;
 use axum::extract::State;
@@ -13,108 +16,111 @@ use super::extract::{Caller, NoQuery, QUERY_PAIRS_MAX, WAIT_SECONDS_MAX};
 use super::problem::Problem;
 use super::session_examples::LINES_MAX;
 
-/// The limits in force. Every refusal names its limit as here.
+/// Limits in force. The error of a refused request names its limit as here.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 pub struct Limits {
-    /// Features an example.
+    /// Features per example.
     pub n_max: u64,
-    /// Bytes of a body after decompression, in a line format.
+    /// Bytes of a decompressed body in any format except JSON.
     pub body_bytes_max: u64,
-    /// Bytes of a JSON body after decompression.
+    /// Bytes of a decompressed JSON body.
     pub json_body_bytes_max: u64,
-    /// Bytes that one byte of a compressed body may become on average, once the body has become more
-    /// than `decompressed_bytes_free`.
+    /// Average number of decompressed bytes per compressed byte. The limit applies to bodies with more than
+    /// `decompressed_bytes_free` decompressed bytes.
     pub decompression_ratio_max: u64,
-    /// Bytes that any compressed body may become at any ratio.
+    /// Decompressed bytes that any compressed body may have at any ratio.
     pub decompressed_bytes_free: u64,
-    /// Nested arrays and objects in JSON.
+    /// Depth of nested arrays and objects in JSON.
     pub json_depth_max: u32,
-    /// Bytes in a line.
+    /// Bytes per line.
     pub line_bytes_max: u64,
-    /// Bytes that the examples of a dataset may take stored, packed or as doubles. Those sent in
-    /// JSON are held in memory, so `state_bytes_max` holds for them too.
+    /// Stored bytes of the examples of a dataset, packed or as doubles. Examples in JSON are held in
+    /// memory, so `state_bytes_max` limits them too.
     pub dataset_bytes_max: u64,
-    /// Bytes of the packed data of a job, and of its state beside them.
+    /// Bytes of the packed data of a job. The same number limits the state of the job besides its data.
     pub state_bytes_max: u64,
-    /// Bytes of memory that one request or job may take, while no other has any.
+    /// Bytes of memory for one request or job while no other request or job uses memory.
     pub memory_bytes_max: u64,
-    /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts as it
-    /// needs them.
+    /// Bytes of stored data that a job loads into memory as a whole. A job reads larger data in parts.
     pub resident_bytes_max: u64,
     /// Seconds of computing that a job may ask for.
     pub seconds_max: f64,
-    /// Seconds of one core that an experiment may be estimated to take, all its parts together.
+    /// Estimated seconds of one core for an experiment, summed over all its parts.
     pub experiment_seconds_max: f64,
     /// Points of the grid of an experiment.
     pub experiment_points_max: u64,
-    /// Runs at a point of an experiment.
+    /// Runs per point of an experiment.
     pub experiment_runs_max: u64,
-    /// Trainings of a grid.
+    /// Trainings per grid.
     pub grid_trainings_max: u32,
-    /// Bytes of the requests of all parts of a job: of each training of a grid, or part of an
-    /// experiment, its own.
+    /// Bytes of the requests of all parts of a job. Each training of a grid and each part of an experiment
+    /// has a request of its own.
     pub parts_request_bytes_max: u64,
-    /// Jobs that wait at once, of all keys.
+    /// Waiting jobs of all keys together.
     pub jobs_queued_max: u64,
-    /// Jobs that wait at once, of one key.
+    /// Waiting jobs per key.
     pub jobs_queued_per_key_max: u64,
-    /// Bytes stored, of all keys: datasets, data of jobs that have not ended, models, and the
+    /// Stored bytes of all keys together: datasets, data of jobs that have not ended, models, and the
     /// states and logs of sessions.
     pub stored_bytes_max: u64,
-    /// Bytes stored, of one key.
+    /// Stored bytes per key.
     pub stored_bytes_per_key_max: u64,
-    /// Pairs in the query of a URL.
+    /// Parameters in the query of a URL.
     pub query_pairs_max: u64,
-    /// Concurrent large bodies of all keys. A key takes one more only while it has fewer than are free,
-    /// and so half of them at most; an open service, which has no keys, takes all. Each may use
-    /// `state_bytes_max` of memory, except for that of a dataset.
+    /// Concurrent large bodies of all keys together. A key may begin another one only while the key holds
+    /// fewer permits than are free. One key therefore holds at most half of the permits, rounded up.
+    /// Callers of an open service, which has no keys, may hold all permits. Each body may use up to
+    /// `state_bytes_max` of memory; dataset uploads spill to disk instead.
     pub uploads_max: u64,
-    /// Bytes that the examples of a dataset take in memory while they come in; more wait on disk.
+    /// Bytes of memory for the examples of an incoming dataset. Further examples spill to disk.
     pub upload_memory_bytes_max: u64,
-    /// Concurrent predictions line by line, shared out as `uploads_max` is.
+    /// Concurrent predictions that are answered line by line. Keys share them as `uploads_max` describes.
     pub streams_max: u64,
-    /// Concurrent event streams, shared out as `uploads_max` is.
+    /// Concurrent event streams of all keys together. Keys share them as `uploads_max` describes.
     pub event_streams_max: u64,
-    /// Concurrent event streams of one key. On an open service only `event_streams_max` holds.
+    /// Concurrent event streams per key. On an open service only `event_streams_max` applies.
     pub event_streams_per_key_max: u64,
-    /// Sessions of one key.
+    /// Sessions per key.
     pub sessions_max: u64,
-    /// Lines of one stream into a session.
+    /// Lines of one NDJSON stream into a session. In other formats except JSON, the examples of one
+    /// request.
     pub session_lines_max: u64,
-    /// Seconds after which a stream into a session that brings nothing loses its turn.
+    /// Seconds without data after which a stream into a session ends. Other requests can then write to the
+    /// session.
     pub session_idle_seconds: u64,
-    /// Concurrent constructions, shared out as `uploads_max` is.
+    /// Concurrent constructions. Keys share them as `uploads_max` describes.
     pub constructions_max: u64,
-    /// Connections at once.
+    /// Concurrent connections.
     pub connections_max: u64,
-    /// Characters of a name.
+    /// Characters per name.
     pub name_characters_max: u32,
     /// Seconds that `Prefer: wait` may ask for.
     pub wait_seconds_max: u64,
-    /// Seconds of computing that an answer to predict, as a document, or to evaluate may take.
+    /// Seconds of computing for one answer: an evaluation, or predictions in one JSON document.
     pub answer_seconds_max: f64,
-    /// Bytes of an answer to predict, and of the data of a construction that are answered: a
-    /// document goes without scores when it would be longer with them; what is too long even so is
-    /// refused. Of an answer in lines so many bytes wait for a client that does not read them yet.
+    /// Bytes of a document of predictions, and of the data that a construction returns. Predictions come
+    /// without scores when the scores would exceed the limit. A longer answer is refused. In an answer of
+    /// lines, the limit applies to the bytes that the client has not read yet.
     pub prediction_bytes_max: u64,
-    /// Bytes of a model to be imported, after decompression.
+    /// Bytes of an imported model after decompression.
     pub model_bytes_max: u64,
-    /// Bytes of a page of examples of a dataset, and values in it.
+    /// Bytes of a page of dataset examples. The same number limits the values on the page.
     pub examples_page_bytes_max: u64,
-    /// Points of a mistake curve.
+    /// Points per mistake curve.
     pub trace_points_max: u64,
-    /// Deaths of processes after which a job that ran alone in each of them fails; attempts to read the data.
+    /// Deaths of worker processes after which a job fails. A death counts only if the job ran alone in the
+    /// process. The same number limits the attempts to read the data of a job.
     pub attempts_max: u32,
-    /// Features for which the exact analysis of Directed Drift is worked out, and for which there
-    /// is the stopping rule `exact`.
+    /// Features up to which the exact analysis of Directed Drift and the stopping rule `exact` are
+    /// available.
     pub exact_analysis_n_max: u64,
-    /// Points, and dimensions, whose dichotomies are counted.
+    /// Points, and also dimensions, in the count of separable dichotomies.
     pub dichotomies_max: u64,
-    /// Digits of a theta.
+    /// Digits of a `theta`.
     pub theta_digits_max: u64,
-    /// Features for which a version space is enumerated.
+    /// Features up to which a version space is enumerated.
     pub version_space_n_max: u64,
-    /// Active features of an example that `max_active` of kernel Winnow may allow.
+    /// Largest `max_active` of kernel Winnow, the number of active features per example.
     pub active_max: u64,
 }
 
@@ -171,7 +177,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// What owners may have.
+    /// Returns the quotas of all owners together and of each owner.
     pub fn quotas(&self) -> Quotas {
         Quotas {
             in_all: Usage {
@@ -187,7 +193,7 @@ impl Limits {
         }
     }
 
-    /// What the readers of a line format keep to.
+    /// Returns the limits for readers of every format except JSON.
     pub fn of_lines(&self) -> halfspace_formats::Limits {
         let whole = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
         halfspace_formats::Limits {
@@ -203,7 +209,7 @@ impl Limits {
         }
     }
 
-    /// What the readers of a line format keep to when the examples go to a dataset.
+    /// Returns the limits for readers whose examples are stored as a dataset, in every format except JSON.
     pub fn of_datasets(&self) -> halfspace_formats::Limits {
         halfspace_formats::Limits {
             state_bytes_max: self.dataset_bytes_max,
@@ -212,7 +218,7 @@ impl Limits {
         }
     }
 
-    /// What the readers of JSON keep to.
+    /// Returns the limits for readers of JSON.
     pub fn of_json(&self) -> halfspace_formats::Limits {
         halfspace_formats::Limits {
             body_bytes_max: self.json_body_bytes_max,
@@ -222,21 +228,21 @@ impl Limits {
     }
 }
 
-/// The limits in force, and what the caller has.
+/// Limits in force, and the caller's use of the limits per key.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LimitsAnswer {
     #[serde(flatten)]
     limits: Limits,
-    /// The caller's own limits, which may differ from those of others, and their use.
+    /// The caller's own limits and their use. The limits may differ from those of other keys.
     own: OwnUse,
 }
 
-/// What a key has and may have.
+/// Limits of one key, each with its use.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct OwnUse {
-    /// Jobs that wait.
+    /// Waiting jobs.
     jobs_queued: Use,
-    /// Bytes stored.
+    /// Stored bytes.
     stored_bytes: Use,
     /// Sessions.
     sessions: Use,
@@ -245,12 +251,12 @@ pub struct OwnUse {
 /// A limit and its use.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Use {
-    /// More than `max` where a job that was accepted left more than there was room for.
+    /// Current use. The use may exceed `max`, because the results of an accepted job are always stored.
     used: u64,
     max: u64,
 }
 
-/// Everything that is bounded, and by how much.
+/// Returns the limits of the service and your use of the limits per key.
 #[utoipa::path(get, path = "/v1/limits", tag = "service",
     responses((status = 200, description = "The limits in force", body = LimitsAnswer)))]
 pub async fn limits(

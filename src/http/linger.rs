@@ -1,5 +1,8 @@
-//! Refusals with a body still under way: the body is read on for a moment, so that a client that
-//! sends before it listens gets its answer and not a broken connection.
+//! Drains refused request bodies, so that the client can read the refusal.
+//!
+//! Many clients send their whole body before they read the response. If the service closed the connection
+//! earlier, such a client would see a broken connection instead of the problem. The service therefore reads
+//! up to [`LINGER_BYTES_MAX`] bytes of a refused body for at most [`LINGER`].
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -16,13 +19,13 @@ use futures_util::StreamExt;
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::oneshot;
 
-/// How much of a refused body is still read, and for how long.
+/// Bytes of a refused body that are drained, and the time for draining.
 const LINGER_BYTES_MAX: u64 = 64 << 20;
 const LINGER: Duration = Duration::from_secs(3);
 
-/// Lends a handler the body, and reads what it left of it when it refused.
+/// Passes the body to the handler, and drains the unread rest if the handler refuses the request.
 ///
-/// A client that waits for leave to send (`Expect`) needs none of this: it is not asked on.
+/// A body announced with `Expect` is not drained, because its client waits for permission to send.
 pub async fn linger(request: Request, next: Next) -> Response {
     if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
         return next.run(request).await;
@@ -36,7 +39,7 @@ pub async fn linger(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let refused = response.status().is_client_error() || response.status().is_server_error();
     if response.status() == StatusCode::UNAUTHORIZED {
-        // A client whose key was revoked may continue to send for long.
+        // A client with a revoked key may send for a long time, so another task drains the body.
         tokio::spawn(returned.forget());
     } else if refused {
         returned.forget().await;
@@ -44,19 +47,19 @@ pub async fn linger(request: Request, next: Next) -> Response {
     response
 }
 
-/// A body to be read by another, and what comes back of it.
+/// Splits a body into the body for a reader and a handle to the part that the reader leaves unread.
 pub fn lend(body: Body) -> (Body, Returned) {
     let (back, returned) = oneshot::channel();
     let (body, back) = (Some(body), Some(back));
     (Body::new(Lent { body, back }), Returned(Some(returned)))
 }
 
-/// What its reader leaves of a body.
+/// The unread rest of a body, once its reader has dropped the body.
 #[derive(Default)]
 pub struct Returned(Option<oneshot::Receiver<Body>>);
 
 impl Returned {
-    /// Reads on for a moment, if something is left.
+    /// Drains the unread rest, if there is one.
     pub async fn forget(self) {
         if let Some(Ok(rest)) = self.0.map(|mut returned| returned.try_recv()) {
             forget(rest.into_data_stream()).await;
@@ -64,7 +67,7 @@ impl Returned {
     }
 }
 
-/// Reads a body on for a moment.
+/// Drains a body until its end or a limit on draining.
 pub async fn forget(mut frames: BodyDataStream) {
     let read_on = async {
         let mut read = 0;
@@ -78,7 +81,7 @@ pub async fn forget(mut frames: BodyDataStream) {
     let _ = tokio::time::timeout(LINGER, read_on).await;
 }
 
-/// The next frame of a body. The body is dropped at the end or after an error.
+/// Polls the next frame of a body. The body is dropped at the end or after an error.
 pub fn poll_to_end(
     body: &mut Option<Body>,
     context: &mut Context<'_>,
@@ -93,9 +96,9 @@ pub fn poll_to_end(
     polled
 }
 
-/// A body that goes back when it is dropped before its end.
+/// A body that sends itself to its [`Returned`] when it is dropped before its end.
 struct Lent {
-    /// None at the end.
+    /// `None` at the end.
     body: Option<Body>,
     back: Option<oneshot::Sender<Body>>,
 }
@@ -125,7 +128,7 @@ impl HttpBody for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         if let (Some(body), Some(back)) = (self.body.take(), self.back.take()) {
-            // Whoever lent it may be gone.
+            // The receiver may be gone.
             let _ = back.send(body);
         }
     }

@@ -1,7 +1,9 @@
-//! HTTP: every route in one list; a resource's parameters, schema, docs and handler stand together.
+//! The HTTP API: the one list of routes, the state shared by handlers, and the middleware around each
+//! request.
 //!
-//! Handlers decide nothing about learning: they read a request, call `jobs` or the store, and
-//! write a document. Every error is a problem document: see `problem`.
+//! Each resource has a file of its own, which holds its parameters, schemas, documentation and handlers.
+//! Handlers decide nothing about learning: they read a request, call `jobs` or the store, and write a
+//! document. Every error is a problem document; see `problem`.
 
 mod answer_lines;
 mod answering;
@@ -86,44 +88,44 @@ use problem::{Code, Problem};
 
 pub use serve::{ServeLimits, serve};
 
-/// What handlers share.
+/// State shared by all handlers.
 #[derive(Clone)]
 pub struct App {
-    /// The jobs and the store.
+    /// The job service, with access to the store.
     pub jobs: Arc<Jobs>,
-    /// The limits in force.
+    /// Limits in force.
     pub limits: Arc<Limits>,
-    /// The permits for concurrent work.
+    /// Permits for concurrent work.
     pub permits: Permits,
-    /// Room for what is read and not stored yet.
+    /// Temporary files for uploads that are not stored yet.
     pub scratch: Scratch,
-    /// Who knows the API keys.
+    /// Checks API keys.
     pub authenticator: Authenticator,
-    /// The idempotency keys of requests that have no answer yet.
+    /// Idempotency keys of requests that have no answer yet.
     pub in_flight: InFlight,
-    /// The host names answered to; none for all.
+    /// Host names that the service answers to. `None` allows every host.
     pub allowed_hosts: Option<Arc<[String]>>,
-    /// The origins of web pages that requests may come from.
+    /// Origins of web pages that may send requests.
     pub origins: Origins,
-    /// The runtime of the store's connections, for routes that another runtime answers.
+    /// Runtime of the store's connections. Handlers that may run on another runtime spawn store calls here.
     pub runtime: Handle,
-    /// The text of `/metrics`.
+    /// Renders the text of `/metrics`.
     pub metrics: PrometheusHandle,
 }
 
 impl App {
-    /// The memory for the work of the process.
+    /// Returns the memory budget for requests and jobs.
     fn memory(&self) -> &Budget {
         &self.jobs.config().memory
     }
 
-    /// The seed that a request gives, or one drawn for it.
+    /// Returns the seed of the request, or draws one.
     fn seed(&self, given: Option<SeedNumber>) -> u64 {
         given.map_or_else(|| self.jobs.ids().seed(), SeedNumber::get)
     }
 }
 
-/// Every route, with its documentation.
+/// Returns every route with its OpenAPI documentation.
 fn routes() -> OpenApiRouter<App> {
     OpenApiRouter::with_openapi(openapi::base())
         .routes(routes!(learners::list))
@@ -172,7 +174,7 @@ fn routes() -> OpenApiRouter<App> {
         .routes(routes!(ops::problem_page))
 }
 
-/// The routes for whoever watches over the process.
+/// Returns the routes for operators: probes, metrics and the version.
 fn operations() -> OpenApiRouter<App> {
     OpenApiRouter::new()
         .routes(routes!(ops::live))
@@ -181,12 +183,12 @@ fn operations() -> OpenApiRouter<App> {
         .routes(routes!(ops::version))
 }
 
-/// The OpenAPI document as it is committed, and served where the limits are the default ones.
+/// Returns the OpenAPI document with the default limits, as committed in the repository.
 pub fn document() -> String {
     openapi::text(routes().into_openapi(), &Limits::default())
 }
 
-/// The whole service as a tower service.
+/// Returns the whole service as a router.
 pub fn router(app: App) -> Router {
     let (router, document) = routes().split_for_parts();
     let document = ops::Document(openapi::text(document, &app.limits).into());
@@ -197,13 +199,13 @@ pub fn router(app: App) -> Router {
     enveloped(router, app)
 }
 
-/// What a process answers that only computes.
+/// Returns the routes of a pure worker process and of the separate listener for operators.
 pub fn operations_router(app: App) -> Router {
     let (router, _) = operations().split_for_parts();
     enveloped(router, app)
 }
 
-/// The routes with what surrounds every exchange.
+/// Adds the middleware around every request.
 fn enveloped(router: Router<App>, app: App) -> Router {
     let router = router
         .fallback(async || Problem::not_found("path"))

@@ -1,4 +1,7 @@
-//! A stored model and the examples that a request brings it, whatever is to be done with them.
+//! Examples that a request brings for a model or a session: the options for reading them, and the check
+//! that the model accepts them.
+//!
+//! Prediction, evaluation and on-line learning share this module. Their answers are made elsewhere.
 
 use halfspace_core::learners::predict::{Misfit, check_fit};
 use halfspace_core::learners::run::{Interrupt, StopFlag};
@@ -16,30 +19,30 @@ use super::extract::query_pairs;
 use super::limits::Limits;
 use super::problem::{Code, Problem, placed};
 
-/// What the examples are for.
+/// The use of the examples of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Labels are passed over.
+    /// Prediction, which ignores labels.
     Predict,
-    /// Labels are needed.
+    /// Evaluation, which needs labels.
     Evaluate,
-    /// Labels are as the learner needs them.
+    /// On-line learning. The learner decides whether the examples need labels.
     Learn,
 }
 
-/// Where some examples stand among all that a request brings.
+/// The position of some examples in the body of a request.
 #[derive(Clone, Copy, Debug)]
 pub enum Whence {
-    /// They are all.
+    /// The examples are all examples of the request.
     Whole,
-    /// One stands in this line; several end with it.
+    /// A single example stands in this line. Several examples end with this line.
     Line(u64),
 }
 
-/// The model that a path names.
+/// Loads the model that a path names.
 ///
 /// # Errors
-/// 404, or what the store says.
+/// 404 if the owner has no such model. Errors of the store pass through.
 pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<LoadedModel, Problem> {
     let found = app.jobs.load_model(owner, id).await;
     found.map_err(|error| match error {
@@ -48,12 +51,14 @@ pub async fn model_in_path(app: &App, owner: &Owner, id: ModelId) -> Result<Load
     })
 }
 
-/// How a body for a model, or a session, of `n` features is read: a format that leaves n open takes
-/// theirs. To be predicted, a table has no labels unless they are named, and examples without labels
-/// are just that; otherwise both are as for a training.
+/// Returns the options for reading a body for a model or a session with `n` features.
+///
+/// A format that does not state the number of features uses `n`. For a prediction, a table has labels only
+/// if the query names them, and examples without labels have no class. For any other purpose, both follow
+/// the rules of a training.
 ///
 /// # Errors
-/// Parameters that there are not, or that cannot be.
+/// An unknown query parameter, or a value that is not allowed.
 pub fn options(
     query: Option<&str>,
     format: Format,
@@ -90,14 +95,18 @@ pub fn options(
     Ok(options)
 }
 
-/// Where the examples of a request are.
+/// The source of the examples of a request.
 pub enum Examples {
     Sent(Parsed),
-    /// In the dataset of this name.
+    /// The id of a dataset, which is not checked yet.
     Stored(String),
 }
 
-/// The examples sent along, without claims about them, on which nothing here rests.
+/// Returns the source of the examples in a body.
+///
+/// # Errors
+/// [`Code::BAD_OPTION`] for a body with `assume`, since only a training relies on assumptions.
+/// [`Code::WRONG_DATA`] for generated data.
 pub fn examples(form: DataForm) -> Result<Examples, Problem> {
     match form {
         DataForm::Sample {
@@ -117,10 +126,10 @@ pub fn examples(form: DataForm) -> Result<Examples, Problem> {
     }
 }
 
-/// Whether a model takes examples.
+/// Checks that a model accepts examples.
 ///
 /// # Errors
-/// Why it does not, with the place of the value or the line that is the reason.
+/// The reason for the refusal, with the place of the value or the line at fault.
 pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Whence) -> Result<(), Problem> {
     let misfit = check_fit(&model.hypothesis, &parsed.data).err();
     if let Some(misfit) = misfit {
@@ -130,10 +139,10 @@ pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Whence) -> Result<(), P
     model.names.check_features(names).map_err(misnamed)
 }
 
-/// Whether a model takes a dataset, whose digest is compared first.
+/// Checks that a model accepts a dataset, after comparing the digest of the dataset.
 ///
 /// # Errors
-/// Why it does not, or what kept that from being found out.
+/// The reason for the refusal, or the reason why the dataset could not be read.
 pub fn fit_stored(
     model: &LoadedModel,
     stored: &StoredExamples,
@@ -148,7 +157,7 @@ pub fn fit_stored(
     })
 }
 
-/// What kept a dataset from being read to its end.
+/// Returns the problem for a dataset whose reading was interrupted.
 pub fn unread(stored: &StoredExamples, limits: &Limits, interrupt: Interrupt) -> Problem {
     match interrupt {
         Interrupt::Unreadable => JobsError::from(ReadError::of(stored)).into(),
@@ -156,12 +165,13 @@ pub fn unread(stored: &StoredExamples, limits: &Limits, interrupt: Interrupt) ->
     }
 }
 
-/// Names that are not the model's.
+/// Returns the problem for feature names that differ from those of the model.
 pub fn misnamed(detail: String) -> Problem {
     Problem::new(Code::WRONG_DATA, sentence(&detail))
 }
 
-/// Why a model does not take examples, the first real value of which stands there.
+/// Returns the problem for examples that a model refuses. `first_real` is the place of the first real
+/// value.
 fn unfit(misfit: Misfit, first_real: Option<&Place>, whence: Whence) -> Problem {
     let detail = sentence(&misfit.to_string());
     let line = match whence {
@@ -185,7 +195,7 @@ fn unfit(misfit: Misfit, first_real: Option<&Place>, whence: Whence) -> Problem 
     }
 }
 
-/// A detail as a sentence.
+/// Returns a detail as a sentence, with a capital letter and a full stop.
 fn sentence(detail: &str) -> String {
     let mut characters = detail.chars();
     let first = characters.next().map(char::to_uppercase);

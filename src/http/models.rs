@@ -1,4 +1,5 @@
-//! `/v1/models`: list, get (which is also the export), delete.
+//! `/v1/models`: list, get and delete models. The document of one model is also the export that `import`
+//! reads.
 
 use axum::Json;
 use axum::extract::State;
@@ -21,14 +22,14 @@ use super::problem::Problem;
 #[derive(Serialize, ToSchema)]
 pub struct ModelItem {
     id: ModelId,
-    /// The job that made it, which may be gone.
+    /// Job that trained the model, which may be deleted. Null for an imported model or a saved session.
     job: Option<JobId>,
     name: Option<String>,
-    /// The learner that found the hypothesis.
+    /// Learner that found the hypothesis.
     learner: String,
-    /// The kind of hypothesis.
+    /// Kind of hypothesis.
     kind: String,
-    /// Features an example.
+    /// Features per example.
     n: u64,
     created_at: Timestamp,
 }
@@ -37,7 +38,7 @@ pub struct ModelItem {
 #[derive(Serialize, ToSchema)]
 pub struct ModelList {
     items: Vec<ModelItem>,
-    /// Where the next page begins; null on the last.
+    /// Cursor of the next page; null on the last page.
     next_cursor: Option<String>,
 }
 
@@ -45,10 +46,10 @@ pub struct ModelList {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Model)]
 pub struct ModelAnswer {
-    /// The form of this document, which can be imported: `halfspace-model/1`.
+    /// Format of this document, `halfspace-model/1`. You can import the document.
     format: &'static str,
-    /// A digest of learner, parameters, seed, data digest, counts and hypothesis, so that an
-    /// altered file is not imported. It is no signature.
+    /// Digest of learner, parameters, seed, data digest, counts and hypothesis. An import refuses an
+    /// altered document. The digest is not a signature.
     sha256: String,
     #[serde(flatten)]
     item: ModelItem,
@@ -57,7 +58,7 @@ pub struct ModelAnswer {
 }
 
 impl ModelAnswer {
-    /// The answer that tells of a model whole.
+    /// Creates the document of a model.
     pub fn new(model: ModelSummary, document: ModelDocument) -> Self {
         Self {
             format: FORMAT,
@@ -68,19 +69,19 @@ impl ModelAnswer {
     }
 }
 
-/// Which models to list.
+/// The page and the models to list.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct ListQuery {
-    /// Items a page, 20 when absent.
+    /// Items per page; 20 when absent.
     #[param(minimum = 1, maximum = 100)]
     limit: Option<u32>,
-    /// The `next_cursor` of the page before.
+    /// The `next_cursor` of the previous page.
     cursor: Option<String>,
-    /// Models of this learner only.
+    /// Only models of this learner.
     learner: Option<String>,
-    /// Models of this kind of hypothesis only.
+    /// Only models with this kind of hypothesis.
     kind: Option<String>,
 }
 
@@ -98,7 +99,7 @@ impl From<ModelSummary> for ModelItem {
     }
 }
 
-/// The models, newest first, without their hypotheses.
+/// Lists models without their hypotheses, newest first.
 #[utoipa::path(get, path = "/v1/models", tag = "models", params(ListQuery),
     responses((status = 200, description = "A page of models", body = ModelList)))]
 pub async fn list(
@@ -118,7 +119,9 @@ pub async fn list(
     }))
 }
 
-/// One model, with its hypothesis: a file that `POST /v1/models` imports.
+/// Returns one model with its hypothesis.
+///
+/// You can import the document with `POST /v1/models`.
 #[utoipa::path(get, path = "/v1/models/{id}", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 200, description = "The model", body = ModelAnswer)))]
@@ -135,16 +138,17 @@ pub async fn get(
     Ok(Json(ModelAnswer::new(summary, document)))
 }
 
-/// The document of a stored model.
+/// Parses the document of a stored model.
 ///
 /// # Errors
-/// When what is stored is damaged.
+/// [`Code::DATA_CORRUPT`](super::problem::Code::DATA_CORRUPT) if the stored document is damaged.
 pub fn document(model: &Model) -> Result<ModelDocument, Problem> {
     serde_json::from_str(&model.document).map_err(|error| StoreError::corrupt(error).into())
 }
 
-/// Deletes a model. A job that waits to evaluate it, or to begin from it, then fails as
-/// `model-missing`.
+/// Deletes a model.
+///
+/// A waiting job that evaluates the model, or starts from it, then fails with `model-missing`.
 #[utoipa::path(delete, path = "/v1/models/{id}", tag = "models",
     params(("id" = ModelId, Path, description = "The model")),
     responses((status = 204, description = "The model is gone")))]

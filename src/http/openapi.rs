@@ -1,4 +1,8 @@
-//! The OpenAPI document: what the routes say of themselves, completed by what holds for all.
+//! The OpenAPI document and the page of the API reference.
+//!
+//! Each route declares its own parameters, bodies and answers. This module adds the parts that hold for
+//! many routes or that no derive can express: the schemas of learners, data, experiments and problems, the
+//! security scheme, the header of replayed answers and the error responses.
 
 use axum::Router;
 use halfspace_core::learners::catalogue::CATALOGUE;
@@ -17,7 +21,7 @@ use super::limits::Limits;
 use super::problem::{Code, FieldError, ProblemDocument};
 use super::tasks::JobRequest;
 
-/// The document before its routes.
+/// Returns the document without routes.
 pub fn base() -> OpenApi {
     let description = "Learning as a service: named learners run as durable jobs over labelled or \
                        half-space Boolean examples.";
@@ -28,13 +32,13 @@ pub fn base() -> OpenApi {
     OpenApiBuilder::new().info(info).build()
 }
 
-/// The page that shows the document, without anything from outside.
+/// Returns the routes of the API reference, which loads nothing from other hosts.
 pub fn docs<S: Clone + Send + Sync + 'static>() -> Router<S> {
     let config = Config::new(["/openapi.json"]).validator_url("none");
     SwaggerUi::new("/docs").config(config).into()
 }
 
-/// The document as text, with these limits in its schemas.
+/// Returns the completed document as JSON, with these limits in its schemas.
 pub fn text(document: OpenApi, limits: &Limits) -> String {
     let mut document = serde_json::to_value(document).unwrap_or_default();
     complete_schemas(&mut document, limits.n_max);
@@ -58,7 +62,8 @@ pub fn text(document: OpenApi, limits: &Limits) -> String {
     text
 }
 
-/// Puts in what no derive can say: the union over the catalogue, the forms of data, the problem.
+/// Adds the schemas that no derive can express: the union over the catalogue, the forms of data, the one
+/// task of a job, the experiments and the problem.
 fn complete_schemas(document: &mut Value, n_max: u64) {
     let schemas = &mut document["components"]["schemas"];
     let learner = |entry: &&halfspace_core::learners::catalogue::Entry| {
@@ -72,7 +77,8 @@ fn complete_schemas(document: &mut Value, n_max: u64) {
     schemas["Data"] = data_schema::schema(n_max);
     let one_task = JobRequest::TASKS.map(|task| json!({"required": [task]}));
     schemas["JobRequest"]["oneOf"] = one_task.to_vec().into();
-    // The task says which; the fields of one result may well do for another.
+    // The task of a job determines the type of its result. `oneOf` would be wrong, because the fields of
+    // one result may match several schemas.
     if let Some(results) = schemas["JobResult"].as_object_mut()
         && let Some(any) = results.remove("oneOf")
     {
@@ -91,7 +97,7 @@ fn complete_schemas(document: &mut Value, n_max: u64) {
     schemas["Problem"] = schema_of::<ProblemDocument>();
 }
 
-/// A body that may be left out may not be null.
+/// Removes null from the schema of an optional body, which may be absent but not null.
 fn refuse_null(operation: &mut Value) {
     let schema = operation.pointer_mut("/requestBody/content/application~1json/schema");
     if let Some(schema) = schema
@@ -103,7 +109,7 @@ fn refuse_null(operation: &mut Value) {
     }
 }
 
-/// Says what the query parameters that spell out `stop` and the reading of a body may be.
+/// Adds the schemas of query parameters that spell out `stop`, the reading of a body, or the sampling.
 fn complete_parameters(operation: &mut Value, n_max: u64) {
     let parameters = operation
         .get_mut("parameters")
@@ -124,7 +130,7 @@ fn complete_parameters(operation: &mut Value, n_max: u64) {
                 "exclusiveMinimum": 0, "exclusiveMaximum": 1}),
             Some("max_passes" | "max_mistakes" | "max_examples") => schema_of::<Positive>(),
             Some("max_seconds") => json!({"type": "number", "exclusiveMinimum": 0}),
-            // A figure may be worked out for fewer features than an example may have.
+            // A theory route may have a lower maximum than an example.
             Some("n") if parameter["schema"]["maximum"].is_null() => {
                 json!({"type": "integer", "minimum": 1, "maximum": n_max})
             }
@@ -140,13 +146,13 @@ fn schema_of<T: PartialSchema + ToSchema>() -> Value {
     serde_json::to_value(T::schema()).unwrap_or_default()
 }
 
-/// Whether the operation makes something under an idempotency key.
+/// Returns whether the operation accepts an idempotency key.
 fn takes_key(operation: &Value) -> bool {
     let parameters = operation["parameters"].as_array();
     parameters.is_some_and(|all| all.iter().any(|parameter| parameter["name"] == KEY))
 }
 
-/// Declares the header of answers that tell of what a request made before.
+/// Declares the header of an answer that repeats the result of an earlier request.
 fn declare_replays(operation: &mut Value) {
     if !takes_key(operation) {
         return;
@@ -161,7 +167,7 @@ fn declare_replays(operation: &mut Value) {
     }
 }
 
-/// Declares that what is below `/v1` and `/v2` needs a key, where there are keys.
+/// Declares that a path below `/v1` or `/v2` needs a key once the service has keys.
 fn declare_key(path: &str, operation: &mut Value) {
     if !needs_key(path) {
         return;
@@ -177,7 +183,7 @@ fn declare_key(path: &str, operation: &mut Value) {
     }
 }
 
-/// Declares the errors that an operation of this shape can answer with.
+/// Declares the error responses of an operation, derived from its path, method and parameters.
 fn declare_problems(path: &str, method: &str, operation: &mut Value) {
     let has_body = operation.get("requestBody").is_some();
     let mut codes = vec![
@@ -199,8 +205,7 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
     if path.ends_with("/examples") {
         codes.push(Code::TOO_LARGE);
     }
-    // Permits by key limit pages of a dataset, figures, routes that read a body, and event
-    // streams.
+    // Permits per key limit pages of a dataset, figures, event streams and every route that reads a body.
     let is_shared = ["/events", "/figure", "/examples"];
     if has_body || is_shared.iter().any(|end| path.ends_with(end)) {
         codes.push(Code::TOO_MANY_AT_ONCE);
@@ -218,7 +223,7 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
             Code::IDEMPOTENCY_IN_FLIGHT,
             Code::IDEMPOTENCY_GONE,
             Code::IDEMPOTENCY_MISMATCH,
-            // Whatever body comes with the key is read.
+            // The body of a request with a key is always read, because the key also covers the body.
             Code::TIMEOUT,
             Code::TOO_LARGE,
             Code::UNKNOWN_CODING,
@@ -228,7 +233,7 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
         codes.push(Code::WRONG_DATA);
     }
     if stores(path, method) {
-        // The key's own limit; the service's is 503.
+        // The limit of one key. The limit of the whole service has status 503.
         codes.push(Code::TOO_MANY_BYTES);
     }
     if path == "/v1/sessions/{id}/examples" {
@@ -249,7 +254,7 @@ fn declare_problems(path: &str, method: &str, operation: &mut Value) {
     }
 }
 
-/// Whether the operation may store something.
+/// Returns whether the operation may store something.
 fn stores(path: &str, method: &str) -> bool {
     let ends = [
         "/jobs",

@@ -1,4 +1,5 @@
-//! The routes that operators and their tools ask: alive, ready, metrics, version, documents.
+//! Routes for operators and their tools: liveness, readiness, metrics, version, the OpenAPI document and
+//! the pages that explain error codes.
 
 use std::sync::Arc;
 
@@ -15,14 +16,14 @@ use super::App;
 use super::extract::PathText;
 use super::problem::{Code, Problem};
 
-/// A short word.
+/// The health of the service.
 #[derive(Serialize, ToSchema)]
 pub struct Health {
-    /// `ok`.
+    /// Always `ok`. An unhealthy service answers with a problem.
     status: &'static str,
 }
 
-/// What runs here.
+/// Name and version of the service.
 #[derive(Serialize, ToSchema)]
 pub struct Version {
     name: &'static str,
@@ -33,14 +34,16 @@ pub struct Version {
 #[derive(Clone)]
 pub struct Document(pub Bytes);
 
-/// Whether the process answers at all.
+/// Reports that the process answers requests.
 #[utoipa::path(get, path = "/livez", tag = "service",
     responses((status = 200, description = "It does", body = Health)))]
 pub async fn live() -> Json<Health> {
     Json(Health { status: "ok" })
 }
 
-/// Whether requests can be met now: not while stopping, nor without the store.
+/// Reports whether the service can handle requests now.
+///
+/// A service is not ready while it is stopping, or while the store does not answer.
 #[utoipa::path(get, path = "/readyz", tag = "service",
     responses((status = 200, description = "They can", body = Health)))]
 pub async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
@@ -54,7 +57,7 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
     Ok(Json(Health { status: "ok" }))
 }
 
-/// Counters and histograms in Prometheus's text format.
+/// Returns the metrics of the process in the text format of Prometheus.
 #[utoipa::path(get, path = "/metrics", tag = "service",
     responses((status = 200, description = "The metrics", body = String,
         content_type = "text/plain")))]
@@ -65,7 +68,7 @@ pub async fn metrics(State(app): State<App>) -> Response {
     ([(header::CONTENT_TYPE, content_type)], app.metrics.render()).into_response()
 }
 
-/// What runs here.
+/// Returns the name and the version of the service.
 #[utoipa::path(get, path = "/version", tag = "service",
     responses((status = 200, description = "Name and version", body = Version)))]
 pub async fn version() -> Json<Version> {
@@ -75,7 +78,7 @@ pub async fn version() -> Json<Version> {
     })
 }
 
-/// This document.
+/// Returns this document.
 #[utoipa::path(get, path = "/openapi.json", tag = "service",
     responses((status = 200, description = "The OpenAPI document", body = Object)))]
 pub async fn openapi(Extension(Document(text)): Extension<Document>) -> Response {
@@ -83,7 +86,7 @@ pub async fn openapi(Extension(Document(text)): Extension<Document>) -> Response
     ([(header::CONTENT_TYPE, content_type)], text).into_response()
 }
 
-/// Explains an error code.
+/// Explains an error code on an HTML page.
 #[utoipa::path(get, path = "/problems/{code}", tag = "service",
     params(("code" = String, Path, description = "The code")),
     responses((status = 200, description = "A page for people", body = String,

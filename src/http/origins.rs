@@ -1,8 +1,8 @@
-//! Requests of web pages: pages of other origins change nothing, and read nothing unless the settings name
-//! their origin.
+//! Protection against web pages of other origins.
 //!
-//! A browser states the origin of a page in `Origin` and `Sec-Fetch-Site`, which no page can forge. Clients
-//! that are no browsers send neither and are unaffected.
+//! A page of another origin can neither change nor read anything unless the settings name its origin.
+//! Browsers state the origin of a page in `Origin` and `Sec-Fetch-Site`, which no page can forge. Other
+//! clients send neither header, so the checks do not affect them.
 
 use axum::Router;
 use axum::http::{HeaderName, HeaderValue, Method, header};
@@ -14,23 +14,23 @@ use super::App;
 use super::keys::Authenticator;
 use super::problem::{Code, Problem};
 
-/// The origins that pages may have; see `--cors-origins`.
+/// Origins of the web pages that may use the service; see `--cors-origins`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Origins {
-    /// Pages of this service alone.
+    /// Only pages of this service.
     #[default]
     Own,
-    /// These besides.
+    /// Pages of this service and of the listed origins.
     Listed(Vec<String>),
-    /// Any page, until the first API key is made; then [`Origins::Own`].
+    /// Every page until the first API key is created; then [`Origins::Own`].
     All,
 }
 
 impl Origins {
-    /// Reads the values of the setting.
+    /// Parses the values of the setting.
     ///
     /// # Errors
-    /// The value that is no origin, and why.
+    /// A message about the value that is not an origin.
     pub fn parse(values: &[String]) -> Result<Self, String> {
         match values {
             [] => Ok(Self::Own),
@@ -53,7 +53,7 @@ impl Origins {
         }
     }
 
-    /// Puts the rules of these origins around the routes.
+    /// Adds the checks of these origins around the routes.
     pub fn guard(&self, router: Router<App>, authenticator: &Authenticator) -> Router<App> {
         let router = match self.csrf() {
             Ok(csrf) => {
@@ -65,7 +65,7 @@ impl Origins {
             Err(_) => router,
         };
         match self {
-            // Without a CORS layer no page of another origin reads an answer.
+            // Without a CORS layer, browsers hide every answer from pages of other origins.
             Self::Own => router,
             Self::Listed(_) | Self::All => router.layer(self.cors(authenticator)),
         }
@@ -132,9 +132,9 @@ fn foreign(is_all: bool) -> Response {
     Problem::parameter(Code::FOREIGN_ORIGIN, "Origin", detail).into_response()
 }
 
-/// Whether a browser writes this origin in these words.
+/// Returns whether browsers write this origin in exactly this way.
 fn is_as_browsers_write(origin: &str) -> bool {
-    // A `*` would be a host of that name, and match no page.
+    // A `*` inside a host would be a literal name and match no page.
     let is_plain = HeaderValue::from_str(origin).is_ok() && !origin.contains('*');
     let parsed = url::Url::parse(origin);
     is_plain && parsed.is_ok_and(|url| url.origin().ascii_serialization() == origin)

@@ -1,8 +1,9 @@
-//! Permits by owner for the uploads, streams, constructions and event streams of a process.
+//! Permits for the concurrent uploads, streams, constructions and event streams of a process, counted by
+//! owner.
 //!
 //! A key takes a permit only while the key holds fewer permits than are free ([`Shares`]), so one key
-//! leaves half of the permits to others. The single owner of an open service may take all permits. A
-//! request that waits for the share of one key does not block requests of other keys.
+//! leaves half of the permits, rounded down, to others. The single owner of an open service may take all
+//! permits. A request that waits for the share of one key does not block requests of other keys.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,24 +17,24 @@ use crate::records::Owner;
 use super::limits::Limits;
 use super::problem::{Code, Problem};
 
-/// How long a request waits for a permit that others hold.
+/// Time that a request waits for a permit.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// All permits of a process.
 #[derive(Clone)]
 pub struct Permits {
-    /// One permit a body that is read in the blocking pool.
+    /// One permit per body that is read in the blocking pool.
     pub uploads: OwnerPermits,
     /// One permit per body that is answered line by line.
     pub streams: OwnerPermits,
-    /// One permit a construction.
+    /// One permit per construction.
     pub constructions: OwnerPermits,
-    /// One permit a client that follows a job.
+    /// One permit per client that follows a job.
     pub event_streams: OwnerPermits,
 }
 
 impl Permits {
-    /// As many as the limits say.
+    /// Creates as many permits as the limits allow.
     pub fn new(limits: &Limits) -> Self {
         let of = |kind, permits| OwnerPermits::new(kind, permits, u64::MAX);
         Self {
@@ -49,7 +50,7 @@ impl Permits {
     }
 }
 
-/// The purpose of a permit.
+/// The use of a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Uploads,
@@ -59,7 +60,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The limit of all permits, as `GET /v1/limits` names it.
+    /// Returns the name of the limit on all permits, as in `GET /v1/limits`.
     fn limit(self) -> &'static str {
         match self {
             Self::Uploads => "uploads_max",
@@ -69,7 +70,7 @@ impl Kind {
         }
     }
 
-    /// The gauge of permits in use.
+    /// Returns the gauge of permits in use.
     fn gauge(self) -> metrics::Gauge {
         let kind = match self {
             Self::Uploads => "uploads",
@@ -81,7 +82,7 @@ impl Kind {
     }
 }
 
-/// The permits of one kind; a clone is the same.
+/// The permits of one kind. Clones share the permits.
 #[derive(Clone)]
 pub struct OwnerPermits(Arc<Pool>);
 
@@ -96,7 +97,7 @@ struct Pool {
 #[derive(Debug)]
 struct State {
     shares: Shares<Owner>,
-    /// In the order in which they came. None of them may have a permit as things stand.
+    /// Waiting requests in order of arrival. The share rule refuses each of them at present.
     waiting: VecDeque<Waiter>,
 }
 
@@ -106,14 +107,14 @@ struct Waiter {
     sender: oneshot::Sender<OwnerPermit>,
 }
 
-/// A permit. Dropping the permit returns it.
+/// A permit. Dropping the value returns the permit.
 #[derive(Debug)]
 pub struct OwnerPermit {
     pool: Arc<Pool>,
     owner: Owner,
 }
 
-/// Why an owner gets no permit.
+/// The reason why an owner gets no permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exhausted {
     kind: Kind,
@@ -136,10 +137,10 @@ impl OwnerPermits {
         }))
     }
 
-    /// A permit that is to be had at once.
+    /// Takes a permit without waiting.
     ///
     /// # Errors
-    /// Why there is none.
+    /// [`Exhausted`] if no permit is free or the owner holds its share.
     pub fn try_take(&self, owner: &Owner) -> Result<OwnerPermit, Exhausted> {
         let mut state = self.0.state();
         if self.0.admits(&state, owner) {
@@ -148,10 +149,10 @@ impl OwnerPermits {
         Err(self.0.exhausted(&state, owner))
     }
 
-    /// A permit, waited for while others hold too many.
+    /// Takes a permit, and waits while other requests hold too many.
     ///
     /// # Errors
-    /// Why there is none after five seconds.
+    /// [`Exhausted`] if the owner gets no permit within five seconds.
     pub async fn take(&self, owner: &Owner) -> Result<OwnerPermit, Exhausted> {
         let receiver = {
             let mut state = self.0.state();
@@ -159,7 +160,7 @@ impl OwnerPermits {
                 return Ok(self.0.hand_out(&mut state, owner));
             }
             let (sender, receiver) = oneshot::channel();
-            // Requests that ended would otherwise stay in the queue until a permit is returned.
+            // Without this line, ended requests would stay in the queue until a permit is returned.
             state.waiting.retain(|waiter| !waiter.sender.is_closed());
             let owner = owner.clone();
             state.waiting.push_back(Waiter { owner, sender });
@@ -210,7 +211,8 @@ impl Pool {
             let mut state = self.state();
             state.shares.give_back(owner);
             self.kind.gauge().decrement(1.0);
-            // Each permit that is handed out leaves fewer to the others, so one pass finds all.
+            // Each granted permit leaves fewer for the other requests, so one pass over the queue is
+            // enough.
             let waiting = std::mem::take(&mut state.waiting);
             for waiter in waiting {
                 if waiter.sender.is_closed() {
@@ -224,7 +226,8 @@ impl Pool {
                 }
             }
         }
-        // Without the lock: the permit of a waiter that has left comes back at once.
+        // The lock must be free here. The permit of a cancelled request is dropped at once and takes the
+        // lock.
         for (sender, permit) in granted {
             let _ = sender.send(permit);
         }
@@ -340,8 +343,8 @@ mod tests {
     }
 
     proptest! {
-        /// Requests of several keys come, wait, leave and end: the rule holds at each moment, and
-        /// nobody waits for a permit that he may have.
+        /// Requests of several keys arrive, wait, are cancelled and end. The share rule holds after each
+        /// step, and no request waits for a permit that the rule allows.
         #[test]
         fn nobody_waits_for_a_permit_that_he_may_have(
             permits in 1_u64..12,

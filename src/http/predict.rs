@@ -1,4 +1,6 @@
-//! `POST /v1/models/{id}/predict`: a model on data sent along, or on a dataset.
+//! `POST /v1/models/{id}/predict`: predictions of a model for examples in the body or in a dataset.
+//!
+//! The route of a session predicts by the same [`answer`].
 
 use axum::body::Body;
 use axum::extract::{Request, State};
@@ -27,7 +29,7 @@ use super::keys::Access;
 use super::model_examples::{Examples, Purpose, Whence, examples, model_in_path, options};
 use super::problem::Problem;
 
-/// The predictions of a model, one an example.
+/// Predictions of a model, one per example.
 #[derive(Serialize, ToSchema)]
 pub struct Predictions {
     /// 1 or -1.
@@ -36,7 +38,7 @@ pub struct Predictions {
     scores: Option<Vec<Value>>,
 }
 
-/// Numbers or decimal strings, in a list or not at all.
+/// Returns the schema of the scores: null, or a list of numbers, strings and nulls.
 fn scores_schema() -> Schema {
     let score = SchemaType::from_iter([Type::Number, Type::String, Type::Null]);
     ArrayBuilder::new()
@@ -50,16 +52,19 @@ fn scores_schema() -> Schema {
         .into()
 }
 
-/// Predicts the labels of the examples in the body, in any form that data are accepted in.
+/// Predicts the labels of the examples in the body, which may have any accepted format.
 ///
-/// NDJSON is answered as NDJSON, a line an example, while the body is still coming in; each line is
-/// read as if it stood alone, and a late error is the last line, `{"error": ...}`. Whatever else is
-/// sent is answered so when `Accept` asks for `application/x-ndjson`. An answer in lines may be of
-/// any length; of it `prediction_bytes_max` wait for a client that does not read yet, and then the
-/// body waits, too. Lines must come, and be read once so much waits, at 16 KiB a second or faster
-/// over 30 seconds, also from a client that looks at each answer before it sends more. A document
-/// goes without its scores when it would be longer than that, and is refused when it is too long
-/// even so, or takes longer than `answer_seconds_max`.
+/// An NDJSON body is answered as NDJSON with one line per example, while the body is still coming in. Each
+/// line is read by itself. A late error is the last line, `{"error": ...}`. Bodies in other formats are
+/// answered in the same way if `Accept` asks for `application/x-ndjson`.
+///
+/// An answer in lines may have any length. At most `prediction_bytes_max` bytes of the answer wait for a
+/// client that does not read yet; then the service reads no more of the body either. Send the body at 16
+/// KiB per second or faster, measured over 30 seconds, even if you read each answer before you send more.
+/// Once the maximum waits, read the answer at that rate too.
+///
+/// A JSON document omits the scores if they would make it longer than `prediction_bytes_max`. A document
+/// that is still too long, or that takes longer than `answer_seconds_max`, is refused.
 #[utoipa::path(post, path = "/v1/models/{id}/predict", tag = "models",
     params(("id" = ModelId, Path, description = "The model"),
         ("labels" = Option<String>, Query, description = "Where labels stand: in CSV, ARFF and \
@@ -91,12 +96,12 @@ pub async fn predict(
     answer(&app, &owner, model, request).await
 }
 
-/// Answers a request with what a model says of the examples in its body, or in the dataset that it
-/// names.
+/// Answers a request with the predictions of a model for the examples in the body, or in the dataset that
+/// the body names.
 ///
 /// # Errors
-/// What is wrong with the body, and examples that the model does not take, unless lines were
-/// answered before.
+/// A body at fault, or examples that the model refuses. After the first line of an answer in lines, an
+/// error is the last line instead.
 pub async fn answer(
     app: &App,
     owner: &Owner,
@@ -132,7 +137,7 @@ pub async fn answer(
     Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
 }
 
-/// What surrounds the examples of a request.
+/// The parts of a predict request besides its body and the model.
 struct Asked {
     app: App,
     owner: Owner,
@@ -140,8 +145,8 @@ struct Asked {
 }
 
 impl Asked {
-    /// Predicts in a task of its own, whose lines are the body of the response. What is wrong
-    /// before the first of them is answered as a problem.
+    /// Predicts in a separate task, which writes the lines of the response body. An error before the first
+    /// line becomes the response.
     async fn lines(
         self,
         model: LoadedModel,
@@ -167,8 +172,7 @@ impl Asked {
                 Ok(()) => writer.end_whole(),
                 Err(problem) if writer.has_begun() => {
                     writer.push_last(problem.document(&path, &request_id).line());
-                    // A client that sends before it reads gets its answer and not a broken
-                    // connection.
+                    // Drains the body, so that a client that sends before it reads gets the answer.
                     returned.forget().await;
                     writer.end_whole();
                 }
@@ -183,7 +187,7 @@ impl Asked {
         Ok((headers, Body::from_stream(reader.into_stream())).into_response())
     }
 
-    /// Predicts the examples of a body, or of the dataset that it names.
+    /// Predicts the examples of a body, or of the dataset that the body names.
     async fn predict(
         &self,
         mut answering: Answering,
@@ -215,13 +219,13 @@ impl Asked {
         }
     }
 
-    /// Predicts a dataset, which is read as it goes.
+    /// Predicts the examples of a dataset while the dataset is read.
     async fn predict_stored(
         &self,
         mut answering: Answering,
         id: &str,
     ) -> Result<Answering, Problem> {
-        // Who reads lines may take long, and holds up nobody who uploads.
+        // An answer in lines may take long, so its permit does not count as an upload.
         let permit = match answering.is_document() {
             true => self.app.permits.uploads.take(&self.owner).await?,
             false => self.app.permits.streams.try_take(&self.owner)?,

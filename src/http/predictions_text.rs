@@ -1,5 +1,4 @@
-//! The text of an answer to predict, score by score: a document never longer than its limit, or
-//! lines.
+//! The text of predictions: one JSON document within a limit of bytes, or one line per example.
 
 use std::io::Write;
 
@@ -12,17 +11,17 @@ const BETWEEN: &str = "],\"scores\":[";
 const END: &str = "]}";
 const WITHOUT_SCORES: &str = "],\"scores\":null}";
 
-/// One JSON document in the making, which goes without scores when it would be too long with them.
+/// A JSON document of predictions under construction, without scores if the scores would exceed the limit.
 pub struct Document {
-    /// Bytes of the answer.
+    /// Largest number of bytes in the document.
     pub bytes_max: u64,
-    /// All predictions.
+    /// The document up to the latest prediction.
     text: String,
-    /// The scores, to follow the predictions; none when the answer would be too long with them.
+    /// The text of the scores, which follow the predictions. `None` once the scores exceed the limit.
     scores: Option<String>,
 }
 
-/// Writes the prediction of one example as a line.
+/// Appends the prediction of one example as a line.
 pub fn push_line(text: &mut Vec<u8>, decision: &Decision) {
     let Decision { score, is_positive } = decision;
     let prediction = if *is_positive { "1" } else { "-1" };
@@ -32,7 +31,7 @@ pub fn push_line(text: &mut Vec<u8>, decision: &Decision) {
 }
 
 impl Document {
-    /// A document of at most so many bytes.
+    /// Creates an empty document of at most `bytes_max` bytes.
     pub fn new(bytes_max: u64) -> Self {
         Self {
             bytes_max,
@@ -61,7 +60,7 @@ impl Document {
         }
     }
 
-    /// Whether no answer can come of it any more.
+    /// Returns whether the document exceeds its limit, after which no further prediction can help.
     pub fn is_too_long(&self) -> bool {
         let end = match &self.scores {
             Some(scores) => BETWEEN.len() + scores.len() + END.len(),
@@ -70,7 +69,7 @@ impl Document {
         (self.text.len() + end) as u64 > self.bytes_max
     }
 
-    /// The answer; none when it is too long.
+    /// Returns the text of the document, or `None` if the document is too long.
     pub fn finish(mut self) -> Option<String> {
         if self.is_too_long() {
             return None;

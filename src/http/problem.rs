@@ -1,7 +1,7 @@
-//! The one shape of every error answer, RFC 9457.
+//! The one shape of every error response: a problem document of RFC 9457.
 //!
-//! A handler returns a [`Problem`]; [`super::envelope`] adds what only the request knows (its path
-//! and its id) and writes the document.
+//! A handler returns a [`Problem`]. Most errors of other modules convert into one here. [`super::envelope`]
+//! adds the path and the id of the request and writes the document.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -22,83 +22,82 @@ use crate::storage::{Limit, OverQuota, StoreError};
 pub use super::codes::Code;
 use super::idempotency::in_flight;
 
-/// Between two lines in the log about a store that is full.
+/// Time between two log lines about a full store.
 const FULL_STORE_TOLD_EVERY: Duration = Duration::from_secs(60);
 
-/// An error answer in the making.
+/// An error response without the path and the id of its request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Problem {
     code: Code,
     detail: String,
-    /// The first [`ERRORS_MAX`].
+    /// The first [`ERRORS_MAX`] errors of the request.
     errors: Vec<FieldError>,
     errors_found: usize,
-    /// Where the session at hand stands. In a box, since it is rare, and results carry problems
-    /// around by value.
+    /// Position of the session. The field is boxed because it is rare and results carry problems by value.
     position: Option<Box<u64>>,
 }
 
-/// How many things wrong with one request are told apart.
+/// Errors listed per request.
 const ERRORS_MAX: usize = 20;
 
-/// One thing wrong with a request.
+/// One error of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FieldError {
-    /// A JSON Pointer (RFC 6901) into the body.
+    /// JSON Pointer (RFC 6901) to the error in the body.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
-    /// The query parameter or header at fault.
+    /// Query parameter or header at fault.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parameter: Option<String>,
-    /// The line of the body, from 1.
+    /// Line of the body, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The byte in that line, or the column of that row, from 1.
+    /// Byte within the line, or column of the row, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
-    /// The row of a binary table, from 1.
+    /// Row of a binary table, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub row: Option<u64>,
-    /// The byte of a binary body, from 0.
+    /// Byte of a binary body, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offset: Option<u64>,
-    /// What is wrong and what would be right.
+    /// Description of the error, with the expected value.
     pub detail: String,
 }
 
-/// An error answer, RFC 9457.
+/// An error response (RFC 9457).
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct ProblemDocument {
-    /// A page of this service that explains the code.
+    /// URL of a page of this service that explains the code.
     #[schema(format = "uri-reference")]
     pub r#type: String,
-    /// A short summary, the same for every occurrence of the code.
+    /// Short summary, which is the same for every occurrence of the code.
     pub title: String,
-    /// The HTTP status.
+    /// HTTP status.
     #[schema(minimum = 400, maximum = 599)]
     pub status: u16,
-    /// What went wrong this time.
+    /// Description of this occurrence.
     pub detail: String,
-    /// The path that was asked for.
+    /// Path of the request.
     pub instance: String,
-    /// What went wrong, by a name that never changes.
+    /// Name of the error, which never changes.
     pub code: String,
-    /// The id under which the log has more; also the header x-request-id.
+    /// Id of the request, under which the log has more. The header `x-request-id` has the same id.
     pub request_id: String,
-    /// The things wrong with the request, the first 20 of them.
+    /// Errors of the request, at most the first 20.
     pub errors: Vec<FieldError>,
-    /// Where the session stands, when the request expected another place, it has ended, or a stream
-    /// into it does early.
+    /// Position of the session. Present if the request expected another position, if the session has ended,
+    /// or if a stream into the session ended early.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<u64>,
-    /// The detail once more below `/v2`, where clients of the Open Inference Protocol look for it.
+    /// Copy of `detail` below `/v2`, where clients of the Open Inference Protocol expect the description.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl ProblemDocument {
-    /// The last line of an answer in lines that ends with this error.
+    /// Returns the last line of an answer in lines that ends with this error.
     pub fn line(&self) -> Vec<u8> {
         let text = serde_json::to_vec(&serde_json::json!({"error": self}));
         [text.unwrap_or_default(), vec![b'\n']].concat()
@@ -106,7 +105,7 @@ impl ProblemDocument {
 }
 
 impl Problem {
-    /// A problem of that code.
+    /// Creates a problem without errors of fields.
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         Self {
             code,
@@ -117,21 +116,21 @@ impl Problem {
         }
     }
 
-    /// Tells where the session at hand stands.
+    /// Adds the position of the session.
     #[must_use]
     pub fn at_position(mut self, position: u64) -> Self {
         self.position = Some(Box::new(position));
         self
     }
 
-    /// The same, unless that is told already.
+    /// Adds the position of the session unless the problem has one.
     #[must_use]
     pub fn at_position_unless_told(mut self, position: u64) -> Self {
         self.position.get_or_insert_with(|| Box::new(position));
         self
     }
 
-    /// Adds one thing wrong with the request. The first [`ERRORS_MAX`] are shown.
+    /// Adds one error of the request. The document lists the first [`ERRORS_MAX`] errors.
     #[must_use]
     pub fn with(mut self, error: FieldError) -> Self {
         self.errors_found += 1;
@@ -141,29 +140,29 @@ impl Problem {
         self
     }
 
-    /// The same, said in other words.
+    /// Replaces the detail.
     #[must_use]
     pub fn with_detail(self, detail: String) -> Self {
         Self { detail, ..self }
     }
 
-    /// A problem with one query parameter or header.
+    /// Creates a problem with one query parameter or header.
     pub fn parameter(code: Code, name: &str, detail: impl Into<String>) -> Self {
         let detail = detail.into();
         Self::new(code, format!("{name}: {detail}")).with(FieldError::at_parameter(name, detail))
     }
 
-    /// What went wrong, by its code.
+    /// Returns the code of the problem.
     pub fn code(&self) -> Code {
         self.code
     }
 
-    /// Nothing at this path.
+    /// Creates a 404 problem, in which `what` is the noun of the missing thing.
     pub fn not_found(what: &str) -> Self {
         Self::new(Code::NOT_FOUND, format!("There is no such {what}."))
     }
 
-    /// The document, completed by what only the request knows.
+    /// Returns the document, completed with the path and the id of the request.
     pub fn document(&self, instance: &str, request_id: &str) -> ProblemDocument {
         let is_inference = instance == "/v2" || instance.starts_with("/v2/");
         ProblemDocument {
@@ -180,7 +179,7 @@ impl Problem {
         }
     }
 
-    /// The detail, with the number of things wrong when not all are shown.
+    /// Returns the detail, with the number of errors if the document does not list all of them.
     fn whole_detail(&self) -> String {
         let (detail, found) = (&self.detail, self.errors_found);
         if found <= ERRORS_MAX {
@@ -189,7 +188,7 @@ impl Problem {
         format!("{detail} {found} things are wrong; the first {ERRORS_MAX} are listed.")
     }
 
-    /// The headers that go with it.
+    /// Returns the headers of the response.
     pub fn headers(&self) -> HeaderMap {
         let mut headers = HeaderMap::new();
         let media_type = HeaderValue::from_static("application/problem+json");
@@ -199,7 +198,7 @@ impl Problem {
             StatusCode::TOO_MANY_REQUESTS,
         ];
         let is_in_flight = self.code == Code::IDEMPOTENCY_IN_FLIGHT;
-        // What is stored goes only when somebody deletes it.
+        // Stored data stay until a client deletes them, so an early retry would fail again.
         let is_stored = [Code::TOO_MANY_BYTES, Code::STORE_LIMIT].contains(&self.code);
         if is_in_flight || passes.contains(&self.code.status()) {
             let seconds = if is_stored { "60" } else { "1" };
@@ -213,7 +212,7 @@ impl Problem {
 }
 
 impl IntoResponse for Problem {
-    /// Leaves the document to the envelope.
+    /// Attaches the problem to an empty response, for which the envelope writes the document.
     fn into_response(self) -> Response {
         let mut response = self.code.status().into_response();
         response.extensions_mut().insert(self);
@@ -222,12 +221,12 @@ impl IntoResponse for Problem {
 }
 
 impl FieldError {
-    /// Something wrong at a pointer into the body.
+    /// Creates an error at a pointer into the body.
     pub fn at_pointer(pointer: impl Into<String>, detail: String) -> Self {
         placed(Some(Place::Pointer(pointer.into())), detail)
     }
 
-    /// Something wrong with a query parameter or header.
+    /// Creates an error at a query parameter or header.
     pub fn at_parameter(name: &str, detail: String) -> Self {
         Self {
             parameter: Some(name.to_owned()),
@@ -237,7 +236,7 @@ impl FieldError {
     }
 }
 
-/// Says where something wrong stands.
+/// Creates an error at a place in the body.
 pub fn placed(place: Option<Place>, detail: String) -> FieldError {
     let error = FieldError {
         detail,
@@ -269,7 +268,7 @@ pub fn placed(place: Option<Place>, detail: String) -> FieldError {
 impl From<FormatError> for Problem {
     fn from(error: FormatError) -> Self {
         let code = match error.kind {
-            // A body at fault has a place; the disk's is none of the client's business.
+            // An error of the service's disk is not a fault of the body, so it has no place there.
             FormatErrorKind::Spool(kind) => return StoreError::from(io::Error::from(kind)).into(),
             FormatErrorKind::NoMemory(full) => return full.into(),
             FormatErrorKind::TooLarge { .. } => Code::TOO_LARGE,
@@ -326,7 +325,7 @@ impl From<StoreError> for Problem {
             StoreError::OverQuota(over) => return over.into(),
             _ => {}
         }
-        // What a driver says is for the log, not for strangers.
+        // The message of a driver is for the log and must not reach clients.
         if !matches!(error, StoreError::Full(_)) || full_store_is_told() {
             tracing::error!(%error, "the store failed");
         }
@@ -344,8 +343,8 @@ impl From<StoreError> for Problem {
     }
 }
 
-/// Whether a full store is worth a line in the log now: one a minute, and not one for each request
-/// that it refuses, since nobody knows how long it stays full.
+/// Returns whether a full store should be logged now. A full store refuses many requests, perhaps for a
+/// long time, so the log gets one line per minute instead of one per request.
 fn full_store_is_told() -> bool {
     static TOLD_AT: Mutex<Option<Instant>> = Mutex::new(None);
     let mut told_at = TOLD_AT.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,6 +1,7 @@
-//! One log line and one measurement per request, also when its client leaves before the answer ends.
+//! One log line and one measurement per request, even if the client leaves before the answer ends.
 //!
-//! The line is written when the last part of the request is dropped: the handler, or the body of the answer.
+//! The line is written when the last part of the request is dropped: the handler, or the body of the
+//! answer.
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -22,7 +23,7 @@ use crate::records::Owner;
 use super::problem::Problem;
 use super::serve::{AnswerGuard, Peer};
 
-/// The facts about a request that inner layers find out; clones are the same ones.
+/// Facts about a request that inner layers find out. Clones share the facts.
 #[derive(Clone, Default)]
 pub struct Facts(Arc<Found>);
 
@@ -41,33 +42,33 @@ pub struct RequestLine {
     path: String,
     peer: Option<IpAddr>,
     facts: Facts,
-    /// The status, and the seconds until there was one.
+    /// The status, and the seconds from the beginning of the request to the status.
     head: Option<(u16, f64)>,
     bytes: u64,
     has_ended: bool,
-    /// The connection counts as answering while this is held.
+    /// While this guard is held, the connection counts as answering.
     _exchange: Option<AnswerGuard>,
 }
 
-/// The body of an answer. The end of the body ends the request.
+/// The body of an answer, whose bytes are counted. The end of the body ends the request.
 struct CountedBody {
     body: Body,
     line: RequestLine,
 }
 
 impl Facts {
-    /// The caller is known.
+    /// Records the owner of the request.
     pub fn set_owner(&self, owner: &Owner) {
         let _ = self.0.owner.set(owner.clone());
     }
 
-    /// The request is cut off, because the key is not in force.
+    /// Records that the request is cut off because its key is not in force.
     pub fn set_cut_off(&self) {
         let _ = self.0.cut_off.set(());
     }
 }
 
-/// Adds the route to the line of a request. Stands inside the router, which knows the route.
+/// Records the route of a request. This layer stands inside the router, which alone knows the route.
 pub async fn note_route(request: Request, next: Next) -> Response {
     let route = request.extensions().get::<MatchedPath>();
     if let (Some(route), Some(facts)) = (route, request.extensions().get::<Facts>()) {
@@ -77,7 +78,7 @@ pub async fn note_route(request: Request, next: Next) -> Response {
 }
 
 impl RequestLine {
-    /// Begins the line of a request, and hands the facts to the layers inside.
+    /// Begins the line of a request, and attaches the facts to the request for the inner layers.
     pub fn begin(id: &str, request: &mut Request) -> Self {
         let facts = Facts::default();
         let extensions = request.extensions_mut();
@@ -98,7 +99,7 @@ impl RequestLine {
         }
     }
 
-    /// The request is refused: counts the reason.
+    /// Counts the reason of a refusal.
     pub fn refused(&self, problem: &Problem) {
         let reason = problem.code().name();
         counter!("halfspace_rejects_total", "reason" => reason).increment(1);
@@ -108,7 +109,7 @@ impl RequestLine {
     pub fn follow(mut self, response: Response) -> Response {
         let seconds = self.begun.elapsed().as_secs_f64();
         self.head = Some((response.status().as_u16(), seconds));
-        // The head is all that is sent.
+        // The answer to a HEAD request has no body.
         self.has_ended = self.method == Method::HEAD;
         response.map(|body| Body::new(CountedBody { body, line: self }))
     }
@@ -119,7 +120,7 @@ impl Drop for RequestLine {
         gauge!("halfspace_http_requests_in_flight").decrement(1.0);
         let seconds = self.begun.elapsed().as_secs_f64();
         let route = self.facts.0.route.get().map_or("unmatched", String::as_str);
-        // 499, as nginx has it, where the client left before there was a status.
+        // Without a status, the client left before the answer began. nginx logs the same status 499.
         let (status, head_seconds) = self.head.unwrap_or((499, seconds));
         let labels = [
             ("method", method_label(&self.method).to_owned()),
@@ -178,12 +179,13 @@ impl HttpBody for CountedBody {
 
 impl Drop for CountedBody {
     fn drop(&mut self) {
-        // A body of known length is not polled for the end.
+        // A body of known length is not polled to its end.
         self.line.has_ended |= self.body.is_end_stream();
     }
 }
 
-/// The method, if it is a standard one: a label takes few values, and a client may name any method.
+/// Returns the method if it is a standard one, or `other`. A label must take few values, but a client may
+/// name any method.
 fn method_label(method: &Method) -> &str {
     const KNOWN: [Method; 7] = [
         Method::GET,

@@ -1,5 +1,6 @@
-//! Answers on their way to a client that may not read them yet: kept packed, written out when they
-//! are asked for.
+//! The answers to the examples of one request to a session, until the client reads them.
+//!
+//! Answers wait as compact records. Their text is written when the client asks for the next piece.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -16,13 +17,13 @@ use super::problem::Problem;
 use super::session_examples::ExampleAnswer;
 use super::session_stream::Late;
 
-/// Answers written out at once.
+/// Answers per piece of text.
 const PIECE_MAX: usize = 1024;
 
-/// Bytes of an answer, about.
+/// Approximate bytes per answer in text.
 const ANSWER_BYTES: usize = 96;
 
-/// The answers of one request; a clone is the same.
+/// The answers of one request. Clones share the answers.
 #[derive(Clone)]
 pub struct Answers(Arc<Shared>);
 
@@ -34,17 +35,18 @@ struct Shared {
 #[derive(Default)]
 struct Waiting {
     answers: VecDeque<Answered>,
-    /// The position before the first of them: those of one request follow one another.
+    /// Position before the first waiting answer. The positions of one request are consecutive.
     position: u64,
     last: Option<Bytes>,
-    /// Whether an example was answered, so that the status is decided.
+    /// Whether the status is decided. An answered example decides the status, and so does
+    /// [`Answers::begin`].
     has_begun: bool,
     refused: Option<Problem>,
     is_over: bool,
 }
 
 impl Answers {
-    /// No answers yet.
+    /// Creates an empty list of answers.
     pub fn new() -> Self {
         Self(Arc::new(Shared {
             waiting: Mutex::default(),
@@ -64,8 +66,8 @@ impl Answers {
         self.0.changed.notify_one();
     }
 
-    /// Ends with what is wrong, the session standing at `position`: as the last line, or, when no
-    /// example was answered, instead of an answer.
+    /// Ends the answers with a problem, for a session at `position`. The problem is the last line, or the
+    /// whole response if the status is not decided yet.
     pub fn fail(&self, problem: Problem, late: &Late, position: u64) {
         let mut waiting = self.waiting();
         if waiting.has_begun {
@@ -77,20 +79,20 @@ impl Answers {
         self.0.changed.notify_one();
     }
 
-    /// Decides the status before anything is answered.
+    /// Decides the status before any example is answered.
     ///
     /// # Errors
-    /// What the request was refused with meanwhile.
+    /// The problem that has refused the request meanwhile.
     pub fn begin(&self) -> Result<(), Problem> {
         let mut waiting = self.waiting();
         waiting.has_begun = true;
         waiting.refused.take().map_or(Ok(()), Err)
     }
 
-    /// Waits until an example is answered, or none ever will be.
+    /// Waits until the status is decided or the answers have ended.
     ///
     /// # Errors
-    /// What the request was refused with.
+    /// The problem that refused the request.
     pub async fn begun(&self) -> Result<(), Problem> {
         loop {
             {
@@ -106,13 +108,13 @@ impl Answers {
         }
     }
 
-    /// Nothing follows.
+    /// Marks the end of the answers.
     pub fn end(&self) {
         self.waiting().is_over = true;
         self.0.changed.notify_one();
     }
 
-    /// The next piece of text; none at the end.
+    /// Returns the next piece of text, or `None` at the end.
     async fn next(&self) -> Option<Bytes> {
         loop {
             {
@@ -152,7 +154,7 @@ impl Waiting {
     }
 }
 
-/// The answers as the body of a response.
+/// Returns the answers as the body of a response.
 pub fn stream(answers: Answers) -> impl Stream<Item = Result<Bytes, Infallible>> {
     futures_util::stream::unfold(answers, async |answers| {
         let piece = answers.next().await?;

@@ -1,4 +1,4 @@
-//! The documents of sessions.
+//! The documents of sessions: a session, an item of the list, and a model saved from a session.
 
 use halfspace_core::learners::session::{Session, SessionEnd};
 use halfspace_formats::{Assume, RowsKind};
@@ -16,11 +16,11 @@ use crate::records::{Model, ModelId, SessionId, Timestamp};
 #[derive(Serialize, ToSchema)]
 pub struct SessionItem {
     pub id: SessionId,
-    /// The learner's name.
+    /// Name of the learner.
     pub learner: String,
-    /// Features an example.
+    /// Features per example.
     pub n: u64,
-    /// Examples learnt.
+    /// Number of examples learnt.
     pub position: u64,
     pub created_at: Timestamp,
 }
@@ -29,11 +29,11 @@ pub struct SessionItem {
 #[derive(Serialize, ToSchema)]
 pub struct SessionList {
     pub items: Vec<SessionItem>,
-    /// Where the next page begins; null on the last.
+    /// Cursor of the next page; null on the last page.
     pub next_cursor: Option<String>,
 }
 
-/// The learner of a session, its defaults filled in.
+/// The learner of a session, with all defaults filled in.
 #[derive(Serialize, ToSchema)]
 pub struct SessionLearner {
     pub name: String,
@@ -47,47 +47,48 @@ pub struct SessionLearner {
 pub struct SessionAnswer {
     pub id: SessionId,
     pub learner: SessionLearner,
-    /// Features an example.
+    /// Features per example.
     pub n: u64,
-    /// What the features are.
+    /// Kind of the features.
     pub values: RowsKind,
-    /// The declared distribution of the examples. Each example is compared with the declaration. After
-    /// a refutation no confidence is claimed.
+    /// Declared distribution of the examples. The service compares each example with the declaration. After
+    /// a refutation the session claims no confidence.
     pub assume: Option<Assume>,
-    /// Of every random choice.
+    /// Seed of every random choice.
     pub seed: u64,
-    /// When it ends.
+    /// Conditions under which the session ends.
     pub stop: StopSpec,
-    /// Where it stands: the examples learnt. Also the ETag.
+    /// Position of the session: the number of examples learnt. The ETag has the same number.
     pub position: u64,
-    /// Examples read, tested or consumed in a batch.
+    /// Examples read: tested, or consumed in a batch.
     pub examples: u64,
-    /// Tests of the hypothesis that it failed.
+    /// Tests that the hypothesis failed.
     pub mistakes: u64,
-    /// Mistakes that changed it.
+    /// Mistakes that changed the hypothesis.
     pub updates: u64,
     /// Consistent examples since the last mistake.
     pub run_length: u64,
-    /// What was learnt; null when it is longer than 256 KiB: then save it as a model.
+    /// Current hypothesis. Null if the hypothesis is longer than 256 KiB; save the session as a model then.
     pub hypothesis: Option<HypothesisDocument>,
-    /// Why no confidence is claimed, now or at the end, or why the rule's own claim is incomplete.
+    /// Reason why the session claims no confidence now or at its end, or why the rule's own claim is
+    /// incomplete.
     pub confidence_detail: Option<String>,
-    /// How and why the session ended; null while it goes on.
+    /// How and why the session ended; null while the session is open.
     pub termination: Option<TerminationDocument>,
     pub created_at: Timestamp,
 }
 
-/// A session as a model.
+/// A model saved from a session.
 #[derive(Serialize, ToSchema)]
 pub struct SavedModel {
-    /// The model.
+    /// Id of the model.
     pub id: ModelId,
     pub name: Option<String>,
-    /// The learner that found the hypothesis.
+    /// Learner that found the hypothesis.
     pub learner: String,
-    /// The kind of hypothesis.
+    /// Kind of hypothesis.
     pub kind: String,
-    /// Features an example.
+    /// Features per example.
     pub n: u64,
     pub created_at: Timestamp,
 }
@@ -117,7 +118,7 @@ impl From<Model> for SavedModel {
     }
 }
 
-/// The document of a session as it stands.
+/// Returns the document of a session in its current state.
 pub fn answer(record: &SessionRecord, session: &Session) -> SessionAnswer {
     let (counts, spec) = (session.counts(), record.spec.clone());
     let hypothesis = HypothesisDocument::from(&session.hypothesis());

@@ -1,5 +1,8 @@
-//! `POST /v1/sessions/{id}/examples`: learn, from a document all or nothing, from an NDJSON stream
-//! while it comes in (see `session_stream`), from any other format once it is read.
+//! `POST /v1/sessions/{id}/examples`: a session learns from the examples in the body.
+//!
+//! - A JSON document is learnt completely or not at all.
+//! - An NDJSON stream is learnt while it comes in; see `session_stream`.
+//! - A body in any other format is learnt once it is read to its end.
 
 use std::time::Duration;
 
@@ -29,36 +32,37 @@ use super::session_answers::{Answers, stream};
 use super::session_stream::{Feed, Late};
 use super::sessions::ReadingQuery;
 
-/// How long a stream may bring nothing before it is answered all the same, so that a client that waits
-/// for a status before it sends is not waited for. What is wrong later is the last line.
+/// Time after which the answer to a stream begins even without an answered example, because some clients
+/// wait for a status before they send. A later error is the last line.
 const STATUS_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Examples of one request that is not a document.
+/// Examples per request that is not a JSON document.
 pub const LINES_MAX: u64 = 1_000_000;
 
-/// What became of one example.
+/// The result of one example.
 #[derive(Clone, Copy, Debug, Serialize, ToSchema)]
 pub struct ExampleAnswer {
-    /// Where the session stands after it: the examples learnt.
+    /// Position of the session after the example: the number of examples learnt.
     position: u64,
-    /// What the hypothesis said before it was learnt, 1 or -1; null when a batch consumed it.
+    /// Prediction before the example was learnt, 1 or -1. Null if a batch consumed the example without a
+    /// test.
     prediction: Option<i8>,
-    /// Whether that was wrong.
+    /// Whether the prediction was wrong.
     mistake: bool,
     /// Consistent examples since the last mistake.
     run_length: u64,
-    /// Whether the session ended with it.
+    /// Whether the session ended with this example.
     terminated: bool,
 }
 
-/// What became of the examples, in their order.
+/// The results of the examples, in the order of the examples.
 #[derive(Serialize, ToSchema)]
 pub struct ExampleAnswers {
     answers: Vec<ExampleAnswer>,
 }
 
 impl ExampleAnswer {
-    /// The answer to the example before `position`.
+    /// Creates the result of the example that brought the session to `position`.
     pub fn new(position: u64, answered: &Answered) -> Self {
         let sign = |is_positive| if is_positive { 1 } else { -1 };
         Self {
@@ -71,14 +75,14 @@ impl ExampleAnswer {
     }
 }
 
-/// Learns from examples. An answer means that the example is on disk.
+/// Learns from the examples in the body. The result of an example means that the example is on disk.
 ///
-/// JSON is learnt whole or not at all. NDJSON is answered line by line while the body is still
-/// coming in; a late error is the last line, `{"error": ...}`, and the lines before it stay learnt.
-/// What is wrong before a line was learnt is answered with its status, unless the stream brings
-/// nothing for half a second.
-/// Any other format is read to its end first, and then answered in the same lines. With `If-Match`
-/// the session must stand at that position, so that a retry learns nothing twice.
+/// A JSON body is learnt completely or not at all. An NDJSON body is answered line by line while it is
+/// coming in. A late error is the last line, `{"error": ...}`, and the examples before it stay learnt. An
+/// error is answered with its own status if it occurs before the first learnt example and within half a
+/// second. A body in any other format is read to its end first and then answered in the same lines.
+///
+/// With `If-Match` the session must be at the given position, so a retry learns no example twice.
 #[utoipa::path(post, path = "/v1/sessions/{id}/examples", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"),
         ("If-Match" = Option<String>, Header, description = "`\"<position>\"`: where the session \
@@ -122,7 +126,7 @@ pub async fn learn(
         Format::Ndjson => {
             options.n = Some(own_n(&options, n)?);
             let writer = app.jobs.write_session(&owner, id).await?;
-            // So that what can be refused with a status is.
+            // Checks the session first, so that a refusal has its own status.
             let stands = writer.check(position).await?;
             let answers = Answers::new();
             let feed = Feed::new(&app, writer, body, &options, answers.clone())?;
@@ -154,7 +158,7 @@ pub async fn learn(
     }
 }
 
-/// The features of an example, which the request may repeat.
+/// Returns the number of features of the session, which the request may repeat.
 fn own_n(options: &Options, n: usize) -> Result<usize, Problem> {
     match options.n.filter(|&given| given != n) {
         None => Ok(n),
@@ -179,7 +183,7 @@ fn document(learnt: &Learnt) -> Response {
     (etag, Json(ExampleAnswers { answers })).into_response()
 }
 
-/// The position that the request expects; none when it takes any.
+/// Returns the position that the request expects, or `None` if the request accepts any position.
 fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
     let mut values = headers.get_all(header::IF_MATCH).iter();
     let (Some(value), more) = (values.next(), values.next()) else {
@@ -205,8 +209,8 @@ fn if_match(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
         })
 }
 
-/// The examples of a body that is read to its end, and the permit that there is room for them, to be
-/// held until they are learnt.
+/// Reads a body to its end. The returned permit covers the memory of the examples, so the caller holds it
+/// until the examples are learnt.
 async fn read(
     app: &App,
     body: DataBody,
@@ -245,8 +249,8 @@ async fn read(
     Ok((parsed, permit))
 }
 
-/// A fault of a body. The n of a session is no choice of its body: an example of another length is
-/// one that the session does not take.
+/// Returns the problem for a body at fault. The session determines n, so an example of another length is
+/// data that the session does not accept.
 pub fn of_session(error: FormatError) -> Problem {
     if error.kind == FormatErrorKind::UnequalLength {
         let detail = error.to_string();

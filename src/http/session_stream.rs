@@ -1,7 +1,7 @@
-//! An NDJSON stream on its way into a session: learnt while it comes in, many lines in one step when
-//! many are there.
+//! An NDJSON stream into a session: lines are learnt while the body comes in, many lines per step if many
+//! have arrived.
 //!
-//! What the client sends and what it reads are apart: the body is read on while answers wait.
+//! Reading the body does not wait for the client to read the answers, which wait in [`Answers`].
 
 use std::io::{self, Read};
 use std::sync::mpsc;
@@ -25,36 +25,37 @@ use super::problem::{Code, Problem, placed};
 use super::session_answers::Answers;
 use super::session_examples::{LINES_MAX, of_session};
 
-/// Lines learnt in one step, at most, and their features.
+/// Largest number of lines per learning step, and of features in these lines.
 const STEP_LINES_MAX: u64 = 4096;
 const STEP_FEATURES_MAX: u64 = 1 << 20;
 
-/// One stream.
+/// A stream, the session that learns from it, and the answers.
 pub struct Feed {
     app: App,
     access: Access,
     writer: SessionWriter,
     frames: BodyDataStream,
-    /// To the source of `portions`; none once the body has ended.
+    /// Sends frames to the source of `portions`. `None` once the body has ended.
     to_source: Option<mpsc::Sender<Bytes>>,
     portions: NdjsonPortions<Decoder<Source>>,
     answers: Answers,
     step_lines: u64,
-    /// Where the session must stand; none before the first example, when any place will do.
+    /// Position that the session must have. `None` before the first example of a request that accepts any
+    /// position.
     position: Option<u64>,
-    /// Where it was last seen to stand.
+    /// Latest known position of the session.
     stands: u64,
 }
 
-/// What an error needs to be told in a line.
+/// The parts of a request that an error in a line names.
 pub struct Late {
-    /// The path of the request.
+    /// Path of the request.
     pub path: String,
     pub request_id: RequestId,
 }
 
 impl Late {
-    /// The last line of an answer whose session stands at `position`.
+    /// Returns the last line of an answer, for a session at `position`.
     pub fn line(&self, problem: Problem, position: u64) -> Bytes {
         let problem = problem.at_position_unless_told(position);
         let problem = problem.document(&self.path, &self.request_id.0);
@@ -63,10 +64,10 @@ impl Late {
 }
 
 impl Feed {
-    /// The stream that is this body, [`Options::n`] being known.
+    /// Creates the stream of a body. [`Options::n`] must be set.
     ///
     /// # Errors
-    /// A coding or an option that cannot be.
+    /// An unknown content coding, or an option that is not allowed.
     pub fn new(
         app: &App,
         writer: SessionWriter,
@@ -96,14 +97,14 @@ impl Feed {
         })
     }
 
-    /// The same for a session that stands at `stands`, and must at `position` if there is one.
+    /// Sets the current position of the session, and the position that the request expects, if any.
     pub fn at(mut self, position: Option<u64>, stands: u64) -> Self {
         (self.position, self.stands) = (position, stands);
         self
     }
 
-    /// Learns until the body ends, the key of the request is revoked, or something else is wrong, which
-    /// is then the last line, or the answer where there was none before.
+    /// Learns until the body ends, an error occurs or the key of the request is revoked. The problem is the
+    /// last line of the answer, or the whole response if no status is decided.
     pub async fn run(mut self, late: Late) {
         let access = self.access.clone();
         let fed = tokio::select! {
@@ -120,7 +121,7 @@ impl Feed {
         drop(writer);
         if let Err(problem) = fed {
             answers.fail(problem, &late, stands);
-            // A client that sends before it listens gets its answer and not a broken connection.
+            // Drains the body, so that a client that sends before it reads gets the answer.
             linger::forget(frames).await;
         }
         answers.end();
@@ -147,10 +148,10 @@ impl Feed {
         }
     }
 
-    /// Reads the lines of one step, or as many as came in.
+    /// Reads the lines of one step, or the lines that have arrived.
     async fn read_step(&mut self) -> Result<Supply, Problem> {
         let lines = self.portions.lines();
-        // A line too many stands in a step of its own.
+        // A line beyond the limit is read in a step of its own, after the allowed lines were learnt.
         let last = if lines < LINES_MAX {
             LINES_MAX.min(lines + self.step_lines)
         } else {
@@ -159,7 +160,7 @@ impl Feed {
         while self.portions.lines() < last {
             let wanted = last - self.portions.lines();
             match self.portions.read(wanted).map_err(of_session)? {
-                // Blanks may be without end, and others compute here.
+                // Blank lines may never end, and other tasks need this thread.
                 Supply::More => tokio::task::yield_now().await,
                 Supply::Dry => match self.frames.next().now_or_never() {
                     Some(frame) => self.supply(frame)?,
@@ -171,7 +172,7 @@ impl Feed {
         Ok(Supply::More)
     }
 
-    /// The next frame of the body, once it is there.
+    /// Waits for the next frame of the body.
     async fn frame(&mut self) -> Result<Option<Result<Bytes, axum::Error>>, Problem> {
         let stopping = self.app.jobs.stopping().clone();
         let idle_seconds = self.app.limits.session_idle_seconds;
@@ -186,12 +187,12 @@ impl Feed {
         })
     }
 
-    /// Hands a frame, or the end of them, to the readers.
+    /// Passes a frame, or the end of the body, to the source.
     fn supply(&mut self, frame: Option<Result<Bytes, axum::Error>>) -> Result<(), Problem> {
         let broken = |_| Problem::new(Code::UNREADABLE, "The connection broke in the body.");
         match (frame.transpose().map_err(broken)?, &self.to_source) {
             (Some(frame), Some(to_source)) => {
-                // It goes away with `self` only.
+                // The receiver lives as long as `self`.
                 let _ = to_source.send(frame);
             }
             _ => self.to_source = None,
@@ -215,7 +216,7 @@ impl Feed {
     }
 }
 
-/// An error, with its line where it is about an example.
+/// Converts an error into a problem, with the line if the error is about an example.
 fn at_line(error: SessionError, line: Option<&u64>) -> Problem {
     let (SessionError::Unfit(_), Some(&line)) = (&error, line) else {
         return error.into();
@@ -225,7 +226,7 @@ fn at_line(error: SessionError, line: Option<&u64>) -> Problem {
     Problem::from(error).with(field)
 }
 
-/// What came in of a body, for a reader that does not wait.
+/// A reader over the received part of a body, which never blocks.
 struct Source {
     receiver: mpsc::Receiver<Bytes>,
     current: Bytes,

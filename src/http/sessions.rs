@@ -1,5 +1,6 @@
-//! `/v1/sessions`: create, list, look, predict, save, delete. How they learn is in
-//! `session_examples`.
+//! `/v1/sessions`: create, list, get, save and delete sessions, and predict with them.
+//!
+//! On-line learning itself is in `session_examples`.
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -25,43 +26,44 @@ use super::problem::{Code, FieldError, Problem};
 use super::session_documents::{SavedModel, SessionAnswer, SessionItem, SessionList, answer};
 use super::submission::{Whereabouts, check_name, nested, unresolvable};
 
-/// A session to be opened.
+/// A session to open.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SessionRequest {
     #[serde(deserialize_with = "written::learner")]
     learner: LearnerSpec,
-    /// Features an example.
+    /// Features per example.
     n: Positive,
-    /// What the features are; `boolean` when absent.
+    /// Kind of the features; `boolean` when absent.
     values: Option<RowsKind>,
-    /// Declares the examples fresh and independent, drawn so; without it no confidence is claimed.
+    /// Declares that the examples are fresh and independent draws from this distribution. Without the
+    /// declaration the session claims no confidence.
     assume: Option<Assume>,
-    /// Of every random choice; drawn, and reported, when absent.
+    /// Seed of every random choice. When absent, the service draws a seed and reports the seed.
     seed: Option<SeedNumber>,
-    /// When the session ends; it has neither passes nor a time.
+    /// Conditions under which the session ends. A session has no limits on passes or time.
     #[serde(default, deserialize_with = "json::object")]
     stop: StopSpec,
 }
 
-/// How a body of examples is read.
+/// Options for reading a body of examples.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "a shape: `model_examples` reads it")]
 pub struct ReadingQuery {
-    /// Where labels stand: in CSV, ARFF and .npy `first`, `last`, `none` or a column's name; in
-    /// octets `none` or `appended`, a bit after those of each row.
+    /// Place of the labels. In CSV, ARFF and .npy: `first`, `last`, `none` or the name of a column. In
+    /// octets: `none`, or `appended` for one bit after the bits of each row.
     labels: Option<String>,
     /// Whether CSV begins with names: `auto`, `true` or `false`.
     header: Option<String>,
-    /// Of octets: whether the most significant bit comes first, `big` (when left out), or last,
-    /// `little`.
+    /// Bit order of octets: `big` for the most significant bit first (when absent), `little` for this bit
+    /// last.
     bit_order: Option<String>,
-    /// Features an example; the session's when left out.
+    /// Features per example; those of the session when absent.
     n: Option<u64>,
 }
 
-/// What the model is called.
+/// Name of the saved model.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -98,7 +100,7 @@ impl From<SessionError> for Problem {
     }
 }
 
-/// Places in the body that opens a session.
+/// Places in the body of a request that opens a session.
 struct SessionPlace;
 
 impl Whereabouts for SessionPlace {
@@ -194,7 +196,7 @@ fn created_session(answer: SessionAnswer) -> Response {
     (StatusCode::CREATED, headers, Json(answer)).into_response()
 }
 
-/// The sessions, newest first.
+/// Lists sessions, newest first.
 #[utoipa::path(get, path = "/v1/sessions", tag = "sessions", params(PageQuery),
     responses((status = 200, description = "A page of sessions", body = SessionList)))]
 pub async fn list(
@@ -210,7 +212,7 @@ pub async fn list(
     }))
 }
 
-/// One session, as it stands.
+/// Returns one session in its current state.
 #[utoipa::path(get, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session")),
     responses((status = 200, description = "The session", body = SessionAnswer)))]
@@ -224,7 +226,9 @@ pub async fn get(
     Ok(([(header::ETAG, etag(answer.position))], Json(answer)))
 }
 
-/// Deletes a session. Models that were saved of it stay.
+/// Deletes a session.
+///
+/// Models that were saved from the session stay.
 #[utoipa::path(delete, path = "/v1/sessions/{id}", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session")),
     responses((status = 204, description = "It is gone")))]
@@ -238,7 +242,7 @@ pub async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-/// Saves what the session has learnt so far as a model.
+/// Saves the current hypothesis of a session as a model.
 #[utoipa::path(post, path = "/v1/sessions/{id}/model", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"), SaveQuery, KeyHeader),
     responses((status = 201, description = "The model is stored", body = SavedModel)))]
@@ -270,7 +274,9 @@ fn created_model(model: Model) -> Response {
     (StatusCode::CREATED, location, Json(SavedModel::from(model))).into_response()
 }
 
-/// Predicts without learning, as a model does: see its predict. The session stays where it stands.
+/// Predicts labels without learning.
+///
+/// Formats, answers and limits are those of a prediction by a model. The session keeps its position.
 #[utoipa::path(post, path = "/v1/sessions/{id}/predict", tag = "sessions",
     params(("id" = SessionId, Path, description = "The session"), ReadingQuery),
     request_body(

@@ -1,5 +1,7 @@
-//! Work on its way from a request to a job, by whichever route it came: the checks that come
-//! before the job, and where in the request a fault stands.
+//! The step from a request to a job, for every route that submits jobs: the checks before the job exists,
+//! and the place of each fault in the request.
+//!
+//! Each route implements [`Whereabouts`] for its own shape of request. The checks do not know the routes.
 
 use std::sync::Arc;
 
@@ -21,10 +23,10 @@ use super::body;
 use super::found_data::FoundSample;
 use super::problem::{Code, FieldError, Problem};
 
-/// The model that a task names, if it names one; `at` says where a field of the task stands.
+/// Loads the model that a task names, if any. `at` places a field of the task in the request.
 ///
 /// # Errors
-/// [`Code::UNKNOWN_MODEL`], or what the store says.
+/// [`Code::UNKNOWN_MODEL`] if the owner has no such model. Errors of the store pass through.
 pub async fn find_model(
     app: &App,
     owner: &Owner,
@@ -44,35 +46,35 @@ pub async fn find_model(
     }
 }
 
-/// A job as a request gave it, whichever route it came by.
+/// The fields of a requested job, independent of the route.
 pub struct JobFields {
-    /// Whose it is.
+    /// Owner of the job.
     pub owner: Owner,
     /// Free text.
     pub name: Option<String>,
-    /// Where to send the end.
+    /// URL that is notified when the job ends.
     pub callback: Option<String>,
-    /// Its place among the jobs of its owner.
+    /// Priority among the jobs of the owner.
     pub priority: Option<Priority>,
-    /// Of every random choice.
+    /// Seed of every random choice.
     pub seed: Option<SeedNumber>,
     /// The request without its data.
     pub spec: JobSpec,
-    /// The digest of the data.
+    /// Digest of the data.
     pub sha256: Option<String>,
-    /// The dataset that the data are.
+    /// Id of the dataset, if the data are a dataset.
     pub dataset: Option<DatasetId>,
     /// The model that the task names.
     pub model: Option<LoadedModel>,
-    /// The idempotency key.
+    /// Idempotency key of the request.
     pub key: Option<KeyClaim>,
 }
 
-/// Checks everything about a job that can be checked before it is a job.
+/// Checks a requested job as far as possible before the job exists.
 ///
 /// # Errors
-/// The first thing wrong, placed in the request by `whereabouts`, which is told the place of the
-/// value that made the data real.
+/// The first fault, placed in the request by the value that `whereabouts` returns. The argument of
+/// `whereabouts` is the place of the value that made the data real.
 pub async fn new_job<W: Whereabouts>(
     app: &App,
     mut fields: JobFields,
@@ -107,8 +109,8 @@ pub async fn new_job<W: Whereabouts>(
         Some(JobSample::Stored(examples)) => Some(Arc::clone(examples)),
         _ => None,
     };
-    // Some checks read all examples, and some are of many points or trainings, so that this is as
-    // much work as reading a body.
+    // Some checks read all examples or cover many points or trainings. They are as much work as reading a
+    // body, so they take the same permit.
     let is_long = stored.is_some()
         || matches!(
             fields.spec.task,
@@ -141,7 +143,7 @@ pub async fn new_job<W: Whereabouts>(
     })
 }
 
-/// Where the end of the job is to be told, if anywhere.
+/// Checks the callback URL of a job, if the job has one.
 fn accepted_callback(
     app: &App,
     callback: Option<&str>,
@@ -183,10 +185,10 @@ fn check_fields(app: &App, fields: &JobFields, at: &impl Whereabouts) -> Result<
     Ok(())
 }
 
-/// Checks the free text that a client calls a thing by.
+/// Checks the free text that names a thing.
 ///
 /// # Errors
-/// When it is too long.
+/// [`Code::OUT_OF_RANGE`] for a name that is too long or contains U+0000.
 pub fn check_name(
     app: &App,
     name: Option<&str>,
@@ -199,7 +201,7 @@ pub fn check_name(
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
     }
     if name.is_some_and(|name| name.contains('\0')) {
-        // Not every database can hold it in a text.
+        // PostgreSQL cannot store this character in a text.
         let detail = "The name holds the character U+0000.".to_owned();
         let field = at(detail.clone());
         return Err(Problem::new(Code::OUT_OF_RANGE, detail).with(field));
@@ -207,29 +209,30 @@ pub fn check_name(
     Ok(())
 }
 
-/// The end of the pointer of a learner's parameter, whose dotted name stands for nested fields.
+/// Converts the dotted name of a parameter to the end of a JSON pointer. Each dot stands for a nested
+/// field.
 pub fn nested(name: &str) -> String {
     let escaped = name.replace('~', "~0").replace('/', "~1");
     escaped.replace('.', "/")
 }
 
-/// Where the parts of a job stand in the request at hand.
+/// Maps each part of a job to its place in the request.
 pub trait Whereabouts {
-    /// The place of a field of the job itself, such as its name.
+    /// Place of a field of the job itself, such as its name.
     fn job(&self, field: &str, detail: String) -> FieldError;
-    /// The place of the learner's name.
+    /// Place of the learner's name.
     fn learner(&self, detail: String) -> FieldError;
-    /// The place of a parameter of the learner, by its dotted name.
+    /// Place of a parameter of the learner, by its dotted name.
     fn learner_parameter(&self, name: &str, detail: String) -> FieldError;
-    /// The place of a field of `stop`, or of `assume`.
+    /// Place of a field of `stop`, or of `assume`.
     fn stop(&self, field: &str, detail: String) -> FieldError;
-    /// The place of another field of the task.
+    /// Place of any other field of the task.
     fn task(&self, field: &str, detail: String) -> FieldError;
-    /// The place of the data, or of the value that made them unfit.
+    /// Place of the data, or of the value that made the data unfit.
     fn data(&self, detail: String) -> FieldError;
 }
 
-/// Places of one training of a grid: what it has from the grid is named there.
+/// Places of one training of a grid. A value that the grid supplies is placed in the list of the grid.
 struct CellPlace<'a> {
     cell: &'a GridCell,
     grid: &'a dyn Whereabouts,
@@ -279,7 +282,7 @@ impl Whereabouts for CellPlace<'_> {
     }
 }
 
-/// Work that cannot run, placed in its request.
+/// Returns the problem for work that cannot run, placed in its request.
 pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
     let summary = error.to_string();
     match error {
@@ -333,7 +336,7 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
     }
 }
 
-/// A task that does not fit its data, placed in its request.
+/// Returns the problem for a task that does not fit its data, placed in its request.
 fn unfit(error: TaskError, at: &impl Whereabouts) -> Problem {
     let summary = error.to_string();
     match error {

@@ -1,4 +1,7 @@
-//! The tasks of a job as a request names them: one field a task, with its data.
+//! The body of a request for a job: one field per task, which holds the task and its data.
+//!
+//! [`JobRequest`] converts into the one task that the job runs. The checks of the task against its data are
+//! elsewhere; see `submission`.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +26,7 @@ use super::data_schema;
 use super::experiments::ExperimentRequest;
 use super::problem::{Code, FieldError, Problem};
 
-/// A job to be made: exactly one task, and what is said of the job itself.
+/// A job to create, with exactly one task.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JobRequest {
@@ -51,15 +54,15 @@ pub struct JobRequest {
     /// Free text.
     #[schema(max_length = 256)]
     pub name: Option<String>,
-    /// Where to send the end of the job; needs a configured secret.
+    /// URL that is notified when the job ends. The service needs a configured secret.
     #[schema(format = "uri", max_length = 2048)]
     pub callback: Option<String>,
-    /// Jobs of higher priority go first, among those of the same key; 0 when absent.
+    /// Priority among the waiting jobs of the same key. Jobs of higher priority run first; 0 when absent.
     #[schema(value_type = Option<i32>, minimum = -10, maximum = 10)]
     pub priority: Option<Priority>,
 }
 
-/// Train a learner on data.
+/// Trains a learner on data.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrainRequest {
@@ -67,24 +70,25 @@ pub struct TrainRequest {
     learner: LearnerSpec,
     #[schema(schema_with = data_schema::reference)]
     data: DataForm,
-    /// Of every random choice; drawn, and reported, when absent.
+    /// Seed of every random choice. When absent, the service draws a seed and reports the seed.
     seed: Option<SeedNumber>,
-    /// Whether the mistake curve is kept.
+    /// Whether the job keeps its mistake curve.
     #[serde(default)]
     trace: bool,
-    /// The share of the examples that the learner is not shown, between 0 and 1: a random subset,
-    /// drawn from the seed, of this share rounded to whole examples, on which the errors of the
-    /// hypothesis are counted in the end. Where the examples are independent, as `assume` declares
-    /// and generated ones are, the rest is so too, and confidence rules hold as ever.
+    /// Share of the examples that the learner does not see, between 0 and 1. The seed selects a random
+    /// subset of this share, rounded to whole examples. In the end the service counts the errors of the
+    /// hypothesis on this subset. If the examples are independent, as `assume` declares and as generated
+    /// examples are, the remaining examples are independent too. Confidence rules then hold as without a
+    /// holdout.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0, exclusive_maximum = 1)]
     holdout: Option<Share>,
-    /// The model whose hypothesis the training begins from; counts begin at 0 all the same.
+    /// Model whose hypothesis the training starts from. All counts still begin at 0.
     warm_start: Option<ModelId>,
     #[serde(default, deserialize_with = "json::object")]
     stop: StopSpec,
 }
 
-/// Decide whether a hyperplane separates the examples, with a certificate.
+/// Decides whether a hyperplane separates the examples, with a certificate.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeparabilityRequest {
@@ -93,19 +97,19 @@ pub struct SeparabilityRequest {
     /// Whether the hyperplane may miss the origin.
     #[serde(default = "yes")]
     bias: bool,
-    /// How a bit is read; signed when absent. Real-valued data are as they are.
+    /// Numbers that the bits stand for; `signed` when absent. Real-valued data stay unchanged.
     reading: Option<ReadingName>,
-    /// What it means to be on the right side.
+    /// Condition for an example to be on the right side of the hyperplane.
     #[serde(default)]
     convention: ConventionName,
-    /// Of generated data.
+    /// Seed of generated data.
     seed: Option<SeedNumber>,
     /// Seconds of computing; 600 when absent.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     max_seconds: Option<Seconds>,
 }
 
-/// Find the hyperplane with the largest margin.
+/// Finds the hyperplane with the largest margin.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MaximumMarginRequest {
@@ -114,32 +118,32 @@ pub struct MaximumMarginRequest {
     /// Whether the hyperplane may miss the origin.
     #[serde(default = "yes")]
     bias: bool,
-    /// How a bit is read; signed when absent. Real-valued data are as they are.
+    /// Numbers that the bits stand for; `signed` when absent. Real-valued data stay unchanged.
     reading: Option<ReadingName>,
-    /// Of generated data.
+    /// Seed of generated data.
     seed: Option<SeedNumber>,
     /// Seconds of computing; 600 when absent.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     max_seconds: Option<Seconds>,
 }
 
-/// Find all weights in {-1, +1} that agree with the examples.
+/// Finds all weights in {-1, +1} that agree with the examples.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VersionSpaceRequest {
     #[schema(schema_with = data_schema::reference)]
     data: DataForm,
-    /// How many are listed; 100 when absent.
+    /// Largest number of weight vectors in the result; 100 when absent.
     #[schema(value_type = Option<u32>, maximum = 10000)]
     list: Option<ListLength>,
-    /// Of generated data.
+    /// Seed of generated data.
     seed: Option<SeedNumber>,
     /// Seconds of computing; 600 when absent.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     max_seconds: Option<Seconds>,
 }
 
-/// Hold a model against examples whose labels are known.
+/// Evaluates a model on examples with known labels.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EvaluateRequest {
@@ -147,33 +151,33 @@ pub struct EvaluateRequest {
     model: ModelId,
     #[schema(schema_with = data_schema::reference)]
     data: DataForm,
-    /// Of generated data.
+    /// Seed of generated data.
     seed: Option<SeedNumber>,
     /// Seconds of computing; 600 when absent.
     #[schema(value_type = Option<f64>, exclusive_minimum = 0)]
     max_seconds: Option<Seconds>,
 }
 
-/// Train over the product of lists of values, each training a part of the job.
+/// Trains over the product of lists of values. Each training is a part of the job.
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GridRequest {
-    /// The training, as it is before anything is replaced in it. Its data are sent once. It begins
-    /// from no model and keeps no trace.
+    /// The training before its fields are replaced. All trainings share its data, which you send once. The
+    /// training can have neither `warm_start` nor `trace`.
     #[serde(deserialize_with = "json::object")]
     train: TrainRequest,
-    /// The values that fields of the training take: `seed`, `holdout`, `learner.name`, and what
-    /// stands below `learner.params` and `stop`, with dots.
+    /// Lists of values for fields of the training. The fields are `seed`, `holdout`, `learner.name`, and
+    /// dotted names below `learner.params` and `stop`.
     #[serde(deserialize_with = "written::over")]
     #[schema(value_type = Object, example = json!({"seed": [1, 2, 3], "learner.params.eta": [1, 2]}))]
     over: Map<String, Value>,
 }
 
 impl GridRequest {
-    /// The task.
+    /// Converts the request into a task.
     ///
     /// # Errors
-    /// Values that are no list, and what a part of a job does not do.
+    /// A field without a list of values, or a training with a warm start or a trace.
     fn asked(self) -> Result<Asked, Problem> {
         let refused = |pointer: String, detail: &str| {
             let field = FieldError::at_pointer(pointer, detail.to_owned());
@@ -206,7 +210,7 @@ impl GridRequest {
     }
 }
 
-/// A task that is there: null is none.
+/// Reads a task as an object, so null is an error rather than an absent task.
 fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(field: D) -> Result<Option<T>, D::Error> {
     json::object(field).map(Some)
 }
@@ -215,16 +219,16 @@ fn yes() -> bool {
     true
 }
 
-/// A task and its data, as the request gave them.
+/// A task and its data, as requested.
 pub struct Asked {
     pub task: TaskSpec,
-    /// None of a task that reads none.
+    /// `None` for a task without data.
     pub data: Option<DataForm>,
     pub seed: Option<SeedNumber>,
 }
 
 impl Asked {
-    /// Refuses a declaration that nothing would rest on.
+    /// Refuses `assume` for a task that relies on no assumption.
     fn check(self) -> Result<Self, Problem> {
         let is_train = matches!(self.task, TaskSpec::Train(_) | TaskSpec::Grid(_));
         match &self.data {
@@ -242,7 +246,7 @@ impl Asked {
 }
 
 impl JobRequest {
-    /// The names of the tasks, each a field of the request.
+    /// Names of the tasks, which are the names of their fields.
     pub const TASKS: [&str; 7] = [
         "train",
         "separability",
@@ -253,10 +257,10 @@ impl JobRequest {
         "grid",
     ];
 
-    /// The one task.
+    /// Returns the one task of the request.
     ///
     /// # Errors
-    /// When there is none or more than one.
+    /// [`Code::SCHEMA`] for no task or several tasks. Faults of the task itself pass through.
     pub fn asked(&mut self) -> Result<Asked, Problem> {
         let experiment = self.experiment.take();
         let grid = self.grid.take();

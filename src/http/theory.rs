@@ -1,4 +1,7 @@
-//! `/v1/theory`: what is proved, as numbers, for the parameters in the query.
+//! `/v1/theory`: bounds, run lengths and exact figures for the parameters in the query, without data or a
+//! run.
+//!
+//! The formulas and their sources are in `crate::theory`. This module owns the queries and the documents.
 
 use axum::Json;
 use axum::extract::State;
@@ -16,16 +19,16 @@ use super::App;
 use super::extract::Query;
 use super::problem::{Code, Problem};
 
-/// The allowed error when none is given: that of the default confidence.
+/// Default of the allowed error, which belongs to the default confidence.
 const DELTA_DEFAULT: f64 = 0.01;
 
-/// The confidence when none is given.
+/// Default of the confidence.
 const CONFIDENCE_DEFAULT: f64 = 0.99;
 
-/// Winnow's factor when none is given.
+/// Default of Winnow's factor.
 const ALPHA_DEFAULT: f64 = 2.0;
 
-/// How many points in how many dimensions.
+/// Numbers of points and dimensions.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -44,15 +47,15 @@ pub struct Dichotomies {
     /// C(P, N), exactly, as a decimal string.
     #[schema(pattern = "^[1-9][0-9]*$")]
     dichotomies: String,
-    /// Its binary logarithm.
+    /// Binary logarithm of the count.
     log2: f64,
-    /// C(P, N) / 2^P, rounded: 0 where it is below the range of f64.
+    /// C(P, N) / 2^P, rounded to a double; 0 below the range of doubles.
     fraction: f64,
-    /// The binary logarithm of that fraction.
+    /// Binary logarithm of the fraction.
     log2_fraction: f64,
 }
 
-/// Cover's theorem: how many of the dichotomies of points hyperplanes through the origin make.
+/// Counts the dichotomies of points that hyperplanes through the origin make (Cover's theorem).
 #[utoipa::path(get, path = "/v1/theory/cover", tag = "theory", params(CoverQuery),
     responses((status = 200, description = "The count", body = Dichotomies)))]
 pub async fn cover(Query(query): Query<CoverQuery>) -> Result<Json<Dichotomies>, Problem> {
@@ -65,15 +68,15 @@ pub async fn cover(Query(query): Query<CoverQuery>) -> Result<Json<Dichotomies>,
     }))
 }
 
-/// Which analysis.
+/// Parameters of the analysis.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct DirectedDriftQuery {
-    /// Features an example.
+    /// Features per example.
     #[param(minimum = 1, maximum = 512)]
     n: u64,
-    /// The error that a stopping rule is allowed.
+    /// Error that a stopping rule is allowed.
     #[param(default = 0.01, exclusive_minimum = 0, exclusive_maximum = 1)]
     delta: Option<f64>,
 }
@@ -82,56 +85,56 @@ pub struct DirectedDriftQuery {
 #[derive(Serialize, ToSchema)]
 #[schema(as = DirectedDriftAnalysis)]
 pub struct DirectedDriftAnswer {
-    /// Mistakes until the hypothesis is the target.
+    /// Expected mistakes until the hypothesis is the target.
     expected_mistakes: ByStartAnswer,
-    /// Examples up to and including the last of those mistakes.
+    /// Expected examples up to and including the last of those mistakes.
     expected_examples: ByStartAnswer,
-    /// The smallest error of a wrong hypothesis.
+    /// Smallest error of a wrong hypothesis.
     min_error: MinError,
-    /// Fang and Venkatesh's bounds on the expected mistakes.
+    /// Bounds of Fang and Venkatesh on the expected mistakes.
     theorem_1: TheoremOneAnswer,
-    /// The paper's stopping rule, made to bound the error of one hypothesis.
+    /// Stopping rule of the paper, whose run length bounds the error of a single hypothesis.
     per_hypothesis: FixedRuleAnswer,
-    /// The rule `exact`: the smallest fixed run length that keeps `delta` from every start.
+    /// Rule `exact`: the smallest fixed run length that keeps `delta` from every start.
     exact: FixedRuleAnswer,
-    /// The rule `anytime`.
+    /// Rule `anytime`.
     anytime: AnytimeAnswer,
 }
 
-/// A figure by where a run starts.
+/// A figure for different starts of a run.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ByStart)]
 pub struct ByStartAnswer {
-    /// From a hypothesis drawn uniformly.
+    /// Start at a hypothesis that is drawn uniformly.
     random_start: f64,
-    /// From a hypothesis at Hamming distance 0, 1, .., n to the target.
+    /// Starts at Hamming distance 0, 1, .., n from the target.
     by_distance: Vec<f64>,
 }
 
-/// The smallest error of a wrong hypothesis, that of one at Hamming distance 1.
+/// Smallest error of a wrong hypothesis. A hypothesis at Hamming distance 1 from the target has this error.
 #[derive(Serialize, ToSchema)]
 pub struct MinError {
-    /// On examples uniform over the positive half-space.
+    /// Error on examples that are uniform over the positive half-space.
     uniform_positive: f64,
-    /// On examples uniform over the cube, negated where negative.
+    /// Error on examples that are uniform over the cube, with negative examples negated.
     reflected: f64,
 }
 
-/// Theorem 1's bounds on the expected mistakes from any wrong start, without their O terms.
+/// Bounds of Theorem 1 on the expected mistakes from any wrong start, without their O terms.
 #[derive(Serialize, ToSchema)]
 #[schema(as = TheoremOne)]
 pub struct TheoremOneAnswer {
     /// alpha e^(beta n), alpha = 1.771866547, beta = 0.139232271.
     lower: f64,
-    /// n^n / 2^n; null where it is past f64.
+    /// n^n / 2^n; null beyond the range of doubles.
     upper: Option<f64>,
-    /// The binary logarithm of the upper bound.
+    /// Binary logarithm of the upper bound.
     log2_upper: f64,
-    /// Whether the lower bound holds so at this n.
+    /// Whether the lower bound holds at this n without its O term.
     lower_holds: bool,
-    /// Whether the upper bound holds so at this n.
+    /// Whether the upper bound holds at this n without its O term.
     upper_holds: bool,
-    /// What to make of the two.
+    /// Explanation of the two bounds.
     detail: &'static str,
 }
 
@@ -139,13 +142,13 @@ pub struct TheoremOneAnswer {
 #[derive(Serialize, ToSchema)]
 #[schema(as = FixedRule)]
 pub struct FixedRuleAnswer {
-    /// That number.
+    /// Number of consecutive consistent examples.
     run_length: u64,
-    /// The probability that it ends a run from a random start at a wrong hypothesis.
+    /// Probability that the rule ends a run from a random start at a wrong hypothesis.
     false_stop_probability: f64,
-    /// The same from the worst start, the target's complement.
+    /// The same probability from the worst start, the complement of the target.
     false_stop_probability_worst_start: f64,
-    /// The same from each Hamming distance, 0 to n.
+    /// The same probability from each Hamming distance, 0 to n.
     false_stop_probability_by_distance: Vec<f64>,
 }
 
@@ -153,15 +156,16 @@ pub struct FixedRuleAnswer {
 #[derive(Serialize, ToSchema)]
 #[schema(as = AnytimeRule)]
 pub struct AnytimeAnswer {
-    /// The run length that accepts the first hypothesis.
+    /// Run length that accepts the first hypothesis.
     run_length: u64,
-    /// The probability that it ends a run from a random start at a wrong hypothesis.
+    /// Probability that the rule ends a run from a random start at a wrong hypothesis.
     false_stop_probability: f64,
-    /// By how much that probability may be larger, at most: the sum has no end.
+    /// Largest amount by which `false_stop_probability` may be too small, because an infinite sum is cut
+    /// off.
     false_stop_uncertainty: f64,
 }
 
-/// The exact analysis of Directed Drift, without a simulation.
+/// Analyses Directed Drift exactly, without a simulation.
 #[utoipa::path(get, path = "/v1/theory/directed-drift", tag = "theory",
     params(DirectedDriftQuery),
     responses((status = 200, description = "The analysis", body = DirectedDriftAnswer)))]
@@ -169,7 +173,8 @@ pub async fn directed_drift(
     Query(query): Query<DirectedDriftQuery>,
 ) -> Result<Json<DirectedDriftAnswer>, Problem> {
     let delta = query.delta.unwrap_or(DELTA_DEFAULT);
-    // It takes up to some hundredths of a second, in which others want to be answered.
+    // The analysis takes up to some hundredths of a second, which would block other requests on this
+    // thread.
     let analysed = tokio::task::spawn_blocking(move || analyse(query.n, delta)).await;
     let analysed = analysed.map_err(|_| Problem::new(Code::INTERNAL, "The analysis failed."))?;
     Ok(Json(analysed?.into()))
@@ -229,43 +234,43 @@ impl From<FixedRule> for FixedRuleAnswer {
     }
 }
 
-/// Which thresholds.
+/// Parameters of the thresholds.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct StoppingQuery {
-    /// Features an example.
+    /// Features per example.
     n: u64,
-    /// The confidence c asked for, 0.99 when absent. Of all runs started like this, at most 1 - c
-    /// claim c and are wrong. This is not the share among those that stopped.
+    /// Confidence c; 0.99 when absent. Of all runs started like this, at most 1 - c claim c and are wrong.
+    /// This is not the share among those that stopped.
     confidence: Option<f64>,
-    /// How the examples are drawn, uniform-positive when absent.
+    /// Distribution of the examples; `uniform-positive` when absent.
     #[param(value_type = Option<String>)]
     sampling: Option<Sampling>,
-    /// The number of the hypothesis for `anytime`: the mistakes so far and one.
+    /// Number of the hypothesis under `anytime`: the mistakes so far plus one.
     #[param(default = 1, minimum = 1, maximum = 9_007_199_254_740_991_i64)]
     hypothesis: Option<u64>,
 }
 
-/// When the stopping rules accept a hypothesis.
+/// Run lengths at which the stopping rules accept a hypothesis.
 #[derive(Serialize, ToSchema)]
 #[schema(as = StoppingThresholds)]
 pub struct StoppingAnswer {
-    /// The smallest error of a wrong hypothesis.
+    /// Smallest error of a wrong hypothesis.
     min_error: f64,
-    /// Under the rule of the paper.
+    /// Run length under the rule of the paper.
     per_hypothesis: RunLength,
-    /// Under `anytime`, for the hypothesis of that number.
+    /// Run length under `anytime`, for the hypothesis with the given number.
     anytime: RunLength,
 }
 
-/// How many consecutive consistent examples.
+/// A number of consecutive consistent examples.
 #[derive(Serialize, ToSchema)]
 pub struct RunLength {
     run_length: u64,
 }
 
-/// The run lengths at which the stopping rules accept.
+/// Returns the run lengths at which the stopping rules accept a hypothesis.
 #[utoipa::path(get, path = "/v1/theory/stopping", tag = "theory", params(StoppingQuery),
     responses((status = 200, description = "The run lengths", body = StoppingAnswer)))]
 pub async fn stopping(
@@ -288,9 +293,9 @@ pub async fn stopping(
 #[derive(Serialize, ToSchema)]
 #[schema(as = MistakeBound)]
 pub struct BoundAnswer {
-    /// The bound; null where it is past f64.
+    /// The bound; null beyond the range of doubles.
     mistakes_at_most: Option<f64>,
-    /// Its binary logarithm.
+    /// Binary logarithm of the bound.
     log2_mistakes_at_most: f64,
 }
 
@@ -303,26 +308,26 @@ impl From<MistakeBound> for BoundAnswer {
     }
 }
 
-/// Which bound.
+/// Parameters of Winnow's bound.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct WinnowQuery {
-    /// Features, N: twice those of an example where negated literals are features too.
+    /// Features, N. If negated literals are features too, N is twice the number of features of an example.
     #[param(minimum = 1, maximum = 9_007_199_254_740_991_i64)]
     n: u64,
     /// Literals of the disjunction, k; at most n.
     #[param(minimum = 0, maximum = 9_007_199_254_740_991_i64)]
     relevant: u64,
-    /// The factor of promotion and demotion.
+    /// Factor of promotion and demotion.
     #[param(default = 2, exclusive_minimum = 1, maximum = 4_294_967_296_i64)]
     alpha: Option<f64>,
-    /// The threshold, n when absent: a positive plain decimal of at most 10,000 digits.
+    /// Threshold; n when absent. A positive plain decimal with at most 10,000 digits.
     #[param(pattern = "^[0-9]+([.][0-9]+)?$")]
     theta: Option<String>,
 }
 
-/// Winnow's bound on disjunctions (Theorem 2).
+/// Returns Winnow's mistake bound for disjunctions (Theorem 2 of Khardon, Roth and Servedio).
 #[utoipa::path(get, path = "/v1/theory/winnow", tag = "theory", params(WinnowQuery),
     responses((status = 200, description = "The bound", body = BoundAnswer)))]
 pub async fn winnow(Query(query): Query<WinnowQuery>) -> Result<Json<BoundAnswer>, Problem> {
@@ -331,23 +336,23 @@ pub async fn winnow(Query(query): Query<WinnowQuery>) -> Result<Json<BoundAnswer
     Ok(Json(bound.into()))
 }
 
-/// Which bound.
+/// Parameters of Novikoff's bound.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub struct NovikoffQuery {
-    /// The largest norm of an example, R.
+    /// Largest norm of an example, R.
     #[param(exclusive_minimum = 0)]
     radius: f64,
-    /// The norm of the separator, |u|.
+    /// Norm of the separator, |u|.
     #[param(exclusive_minimum = 0)]
     norm: f64,
-    /// The smallest product y <u, x>, xi.
+    /// Smallest product y <u, x>, called xi.
     #[param(exclusive_minimum = 0)]
     margin: f64,
 }
 
-/// Novikoff's bound on the perceptron's mistakes, R^2 |u|^2 / xi^2.
+/// Returns Novikoff's bound on the mistakes of the perceptron, R^2 |u|^2 / xi^2.
 #[utoipa::path(get, path = "/v1/theory/novikoff", tag = "theory", params(NovikoffQuery),
     responses((status = 200, description = "The bound", body = BoundAnswer)))]
 pub async fn novikoff(Query(query): Query<NovikoffQuery>) -> Result<Json<BoundAnswer>, Problem> {

@@ -1,4 +1,4 @@
-//! `GET /v1/jobs/{id}/trace`: the mistake curve of a training.
+//! `GET /v1/jobs/{id}/trace`: the mistake curve of a training, as JSON, CSV or a picture.
 
 use std::fmt::Write;
 
@@ -16,8 +16,9 @@ use super::App;
 use super::extract::{Caller, NoQuery, PathId, accepted};
 use super::problem::{Code, Problem};
 
-/// The mistake curve as JSON or, by `Accept`, as CSV or as a picture, beside the bound that a theorem
-/// puts on the mistakes where there is one.
+/// Returns the mistake curve of a training as JSON, CSV or an SVG picture, by `Accept`.
+///
+/// The picture also shows the bound of a theorem on the mistakes, if one applies to the run.
 #[utoipa::path(get, path = "/v1/jobs/{id}/trace", tag = "jobs",
     params(("id" = JobId, Path, description = "The job"),
         ("Accept" = Option<String>, Header, description = "`application/json`, `text/csv` or `image/svg+xml`")),
@@ -71,7 +72,7 @@ fn svg(trace: &TraceDocument, job: Job) -> String {
         .and_then(|result| serde_json::from_value::<TrainResult>(result).ok());
     let bound = result.and_then(|result| result.bound);
     let bound = bound.as_ref();
-    // Without a verdict an assumption of the theorem is not met, and it bounds nothing.
+    // Without a verdict, the run does not meet an assumption of the theorem, so the bound does not apply.
     let bound = bound.and_then(|bound| {
         bound
             .respected

@@ -1,4 +1,8 @@
-//! `POST /v1/learners/{name}/train`: a training for people with a file and curl.
+//! `POST /v1/learners/{name}/train`: a training with its data in the body and its options in the query, for
+//! people with a file and curl.
+//!
+//! The job equals a training from `POST /v1/jobs`. Only the shape of the request and the default wait
+//! differ.
 
 use std::time::Duration;
 
@@ -27,10 +31,10 @@ use super::jobs::{Wait, answer, replay};
 use super::problem::{Code, FieldError, Problem, placed};
 use super::submission::{JobFields, Whereabouts, find_model, new_job};
 
-/// How long this route waits when nothing is said.
+/// Time that this route waits for the job without `Prefer`.
 const WAIT_DEFAULT: Duration = Duration::from_secs(10);
 
-/// The fields of `stop`, each a query parameter of its own.
+/// Fields of `stop`. Each field is a query parameter of its own.
 const STOP_FIELDS: [&str; 6] = [
     "confidence",
     "rule",
@@ -42,8 +46,9 @@ const STOP_FIELDS: [&str; 6] = [
 
 /// Trains a learner on the data in the body.
 ///
-/// Learner parameters (nested names dotted), every field of `stop`, and how the body is to be read
-/// stand in the query. Waits 10 seconds for the end, or as `Prefer` says.
+/// The query holds the parameters of the learner (nested names with dots), every field of `stop`, and the
+/// options for reading the body. The response waits up to 10 seconds for the end of the job, or as long as
+/// `Prefer` asks.
 #[utoipa::path(post, path = "/v1/learners/{name}/train", tag = "learners",
     params(
         ("name" = String, Path, description = "The learner's name"),
@@ -158,7 +163,7 @@ async fn made(
     Ok(answer(job, wait.prefer))
 }
 
-/// What the query of this route says.
+/// The query of this route.
 pub struct TrainQuery {
     params: Map<String, Value>,
     stop: StopSpec,
@@ -177,10 +182,10 @@ pub struct TrainQuery {
 }
 
 impl TrainQuery {
-    /// Sorts the pairs: the service's own, and the learner's.
+    /// Separates the parameters of the service from those of the learner.
     ///
     /// # Errors
-    /// Parameters that cannot be; those of learners are looked at later.
+    /// A parameter of the service with an invalid value. Parameters of the learner are checked later.
     pub fn read(query: Option<&str>, entry: &Entry) -> Result<Self, Problem> {
         let mut stop = Map::new();
         let mut read = Self {
@@ -224,8 +229,9 @@ impl TrainQuery {
         Ok(read)
     }
 
-    /// The catalogue knows the kind of each parameter. An unknown name stays unchanged and is refused later
-    /// with the list of known names. The dots of an unknown name, perhaps thousands, nest nothing.
+    /// Adds a parameter of the learner, whose kind the catalogue knows. An unknown name stays unchanged and
+    /// is refused later with the list of known names. The dots of an unknown name, perhaps thousands, nest
+    /// nothing.
     fn learner_parameter(&mut self, entry: &Entry, name: &str, text: &str) {
         let known = entry.parameters.iter().find(|known| known.name == name);
         match known.map(|known| known.kind.value_of_text(text)) {
@@ -236,7 +242,7 @@ impl TrainQuery {
         }
     }
 
-    /// How the body is to be read.
+    /// Returns the options for reading the body.
     pub fn options(&self, limits: &halfspace_formats::Limits) -> Options {
         Options {
             labels: self.labels.clone(),
@@ -251,7 +257,7 @@ impl TrainQuery {
     }
 }
 
-/// A number or truth value as JSON, and any other text as a string.
+/// Parses a number or truth value as JSON, and any other text as a string.
 fn literal(text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
@@ -259,7 +265,10 @@ fn literal(text: &str) -> Value {
     }
 }
 
-/// A parameter as its type, or a problem that names it.
+/// Converts a parameter to its type.
+///
+/// # Errors
+/// A problem that names the parameter.
 fn value<T: DeserializeOwned>(name: &str, value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();

@@ -1,25 +1,25 @@
-//! How much work a small body can be: a bound that is found before the body is parsed.
+//! An upper bound on the work that a small body can cause, known before the body is parsed.
 //!
-//! Bounds are in machine words: one multiplication and addition, or eight bytes of memory, each.
+//! The unit is the machine word: one multiplication and addition, or eight bytes of memory.
 
 use halfspace_formats::{Format, extent};
 
-/// Work that needs no permit: about a millisecond, and at most 8 MiB.
+/// Largest work without a permit: about a millisecond and at most 8 MiB.
 pub const SMALL_WORDS_MAX: u64 = 1 << 20;
 
-/// The work that the examples of a body can be.
+/// The work that the examples of a body can cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
-    /// How the body is written.
+    /// Format of the body.
     pub format: Format,
-    /// Features an example, where they are known.
+    /// Features per example, if known.
     pub n: Option<usize>,
     /// Words of work per example after parsing.
     pub words_each: u64,
 }
 
 impl Work {
-    /// Reading alone.
+    /// Creates the bound for reading a body without further work.
     pub fn reading(format: Format, n: Option<usize>) -> Self {
         Self {
             format,
@@ -28,10 +28,10 @@ impl Work {
         }
     }
 
-    /// Words of work that a whole body is at most.
+    /// Returns an upper bound on the words of work for a whole body.
     pub fn words(&self, body: &[u8]) -> u64 {
         let extent = extent(self.format, body, self.n);
-        // The values of a dense row are bytes of the body, which are few.
+        // The values of a dense row are bytes of the body, so a small body has few of them.
         let unpacked = match self.format.is_dense() {
             true => 0,
             false => extent.features,

@@ -1,8 +1,8 @@
-//! Open connections, and the choice of the one that makes place for another.
+//! The open connections, and the choice of the connection that a new one replaces.
 //!
-//! A connection is worth least while the client does not read, and then while no request is
-//! being answered. Clients are told apart by address; of IPv6, by the first 64 bits, which is the
-//! least that one network holds.
+//! A connection whose client does not read has the lowest worth. An idle connection comes next, and a
+//! connection with a running answer has the highest worth. A client is one IPv4 address, or all IPv6
+//! addresses with the same first 64 bits, because the smallest network holds that many.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -21,30 +21,30 @@ const RESERVE: usize = 32;
 pub struct Connections(Arc<Mutex<Open>>);
 
 struct Open {
-    /// Connections at once, without the reserve.
+    /// Concurrent connections without the reserve.
     limit: usize,
     next: u64,
     entries: HashMap<u64, Entry>,
 }
 
 struct Entry {
-    /// The client; none for a trusted proxy.
+    /// The client. `None` for a trusted proxy.
     client: Option<IpAddr>,
     place: Place,
     activity: Arc<Activity>,
     aborted: CancellationToken,
 }
 
-/// The use of a connection.
+/// The requests that a connection may carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Any request.
     Ordinary,
-    /// `/livez` and `/readyz`, while the client has no more ordinary connections.
+    /// Only `/livez` and `/readyz`, because the client holds its whole share of ordinary connections.
     Reserve,
 }
 
-/// The right to a connection. Dropping the right frees the place.
+/// The right to a connection. Dropping the value frees the place of the connection.
 pub struct Admitted {
     connections: Connections,
     number: u64,
@@ -53,11 +53,11 @@ pub struct Admitted {
     aborted: CancellationToken,
 }
 
-/// The state of one connection, written by the IO and the requests.
+/// The state of one connection, which the socket and the requests update.
 #[derive(Debug)]
 pub struct Activity {
     opened: Instant,
-    /// Milliseconds from `opened` to the last byte that was read or written.
+    /// Milliseconds from `opened` to the latest byte that was read or written.
     moved: AtomicU64,
     /// Whether the client does not read: a write has been pending since `moved`.
     is_blocked: AtomicBool,
@@ -66,7 +66,7 @@ pub struct Activity {
     is_aborted: AtomicBool,
 }
 
-/// A request whose answer has not ended; clones are the same one.
+/// A request whose answer has not ended. Clones stand for the same request.
 #[derive(Clone, Debug)]
 pub struct AnswerGuard {
     _ended: Arc<Ended>,
@@ -75,7 +75,7 @@ pub struct AnswerGuard {
 #[derive(Debug)]
 struct Ended(Arc<Activity>);
 
-/// How much a connection is worth: the least goes first.
+/// The worth of a connection. The connection with the lowest worth is aborted first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Worth {
     Blocked,
@@ -84,7 +84,7 @@ enum Worth {
 }
 
 impl Connections {
-    /// No connection yet, and room for so many.
+    /// Creates an empty set for `limit` connections.
     pub fn new(limit: u64) -> Self {
         Self(Arc::new(Mutex::new(Open {
             limit: usize::try_from(limit).unwrap_or(usize::MAX),
@@ -93,8 +93,8 @@ impl Connections {
         })))
     }
 
-    /// Admits a connection of this address, or of a trusted proxy without one. Where there is no room,
-    /// aborts another connection.
+    /// Admits a connection from this address, or from a trusted proxy if the address is `None`. At the
+    /// limit, another connection is aborted.
     pub fn admit(&self, address: Option<IpAddr>) -> Admitted {
         let client = address.map(network);
         let mut open = self.lock();
@@ -119,7 +119,7 @@ impl Connections {
         }
     }
 
-    /// Aborts the connection that is worth least.
+    /// Aborts the connection with the lowest worth.
     pub fn evict(&self) {
         self.lock().evict(Worth::Answering, |_| true);
     }
@@ -130,7 +130,7 @@ impl Connections {
 }
 
 impl Open {
-    /// Finds a place for a connection of this client.
+    /// Finds a place for a connection of this client, and aborts another connection if necessary.
     fn make_place(&mut self, client: Option<IpAddr>) -> Place {
         let ordinary = |entry: &Entry| entry.place == Place::Ordinary;
         let held = |entries: &HashMap<u64, Entry>| {
@@ -140,7 +140,7 @@ impl Open {
         let share_max = (self.limit / 2).max(1);
         if client.is_some() && held(&self.entries) >= share_max {
             let own = |entry: &Entry| ordinary(entry) && entry.client == client;
-            // An answer of this client is worth more than its next request.
+            // A running answer of this client has more worth than a new request of the same client.
             if self.evict(Worth::Idle, own) {
                 return Place::Ordinary;
             }
@@ -162,8 +162,9 @@ impl Open {
         Place::Ordinary
     }
 
-    /// Aborts the connection that is worth least, and longest so, of those that `may` name and
-    /// that are worth at most `worth_max`; whether there is one.
+    /// Aborts the connection with the lowest worth among those that `may` selects and that are worth at
+    /// most `worth_max`. Of equal connections, the one without traffic for the longest time is aborted.
+    /// Returns whether a connection was aborted.
     fn evict(&mut self, worth_max: Worth, may: impl Fn(&Entry) -> bool) -> bool {
         let ranked = self.entries.iter().filter(|(_, entry)| may(entry));
         let ranked = ranked.map(|(number, entry)| (entry.activity.rank(), *number));
@@ -186,17 +187,17 @@ impl Open {
 }
 
 impl Admitted {
-    /// Cancelled when another connection takes the place of this one.
+    /// Returns the token that is cancelled when another connection replaces this one.
     pub fn aborted(&self) -> &CancellationToken {
         &self.aborted
     }
 
-    /// The state of the connection.
+    /// Returns the state of the connection.
     pub fn activity(&self) -> &Arc<Activity> {
         &self.activity
     }
 
-    /// The use of the connection.
+    /// Returns the requests that the connection may carry.
     pub fn place(&self) -> Place {
         self.place
     }
@@ -221,29 +222,29 @@ impl Activity {
         }
     }
 
-    /// Bytes were read or written.
+    /// Records that bytes were read or written.
     pub fn moved(&self) {
         let elapsed = u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.moved.store(elapsed, Ordering::Relaxed);
         self.is_blocked.store(false, Ordering::Relaxed);
     }
 
-    /// A write is pending.
+    /// Records that a write is pending.
     pub fn blocked(&self) {
         self.is_blocked.store(true, Ordering::Relaxed);
     }
 
-    /// The connection ends at once, without the bytes that wait for its client.
+    /// Marks the connection as aborted, so that unsent bytes are dropped.
     pub fn abort(&self) {
         self.is_aborted.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the connection was aborted.
+    /// Returns whether the connection was aborted.
     pub fn is_aborted(&self) -> bool {
         self.is_aborted.load(Ordering::Relaxed)
     }
 
-    /// A request begins. The answer ends when the last clone is dropped.
+    /// Begins a request. The answer ends when the last clone of the guard is dropped.
     pub fn begin(self: &Arc<Self>) -> AnswerGuard {
         self.exchanges.fetch_add(1, Ordering::Relaxed);
         AnswerGuard {
@@ -251,7 +252,7 @@ impl Activity {
         }
     }
 
-    /// The worth of the connection, and the time since when.
+    /// Returns the worth of the connection and the time of its latest traffic.
     fn rank(&self) -> (Worth, Instant) {
         let moved = self.moved.load(Ordering::Relaxed);
         let since = self.opened + std::time::Duration::from_millis(moved);
@@ -272,7 +273,7 @@ impl Drop for Ended {
     }
 }
 
-/// The client of an address.
+/// Returns the client of an address.
 fn network(address: IpAddr) -> IpAddr {
     match address {
         IpAddr::V4(_) => address,

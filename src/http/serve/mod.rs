@@ -1,8 +1,9 @@
-//! The accept loop: limits on connections, heads and slow readers, and an orderly end.
+//! The accept loop of the server: limits on connections, request heads and slow readers, and an orderly
+//! shutdown.
 //!
-//! The loop accepts every connection. When the limit is reached, the new connection takes the place of
-//! the least useful one (see [`connections`]), so no client can keep others out by holding
-//! connections. Does not know any route.
+//! The loop accepts every connection. At the limit, a new connection takes the place of the least useful
+//! one (see [`connections`]), so no client can keep others out by holding connections. This module knows no
+//! route.
 
 mod connections;
 mod write_rate;
@@ -27,24 +28,24 @@ use connections::{Admitted, Connections};
 pub use connections::{AnswerGuard, Place};
 use write_rate::WriteRate;
 
-/// The pause after an accept that failed for want of something, such as file descriptors.
+/// Pause after a failed accept, for example without free file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Bytes of a request's head, and of each connection's buffers.
+/// Bytes of a request head, and of the buffers of each connection.
 const BUFFER_BYTES_MAX: usize = 64 * 1024;
 
 /// Limits of the accept loop.
 #[derive(Clone, Debug)]
 pub struct ServeLimits {
-    /// Connections at once. One address may hold half of them.
+    /// Concurrent connections. One address may hold half of them.
     pub connections_max: u64,
     /// Networks whose addresses may hold any number of connections.
     pub trusted_proxies: Vec<Network>,
-    /// Time for a request's head: from the beginning of the connection, and from each answer on.
+    /// Time for a request head, from the beginning of the connection or from the previous answer.
     pub head_timeout: Duration,
     /// Time that the writes of a connection may be pending before the client has read 480 KiB.
     pub write_window: Duration,
-    /// Time for answers to end after the stop.
+    /// Time for running answers to end after the stop.
     pub patience: Duration,
 }
 
@@ -60,14 +61,14 @@ impl Default for ServeLimits {
     }
 }
 
-/// The address of the client, for the request's log line.
+/// Address of the client, for the log line of a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Peer(pub IpAddr);
 
-/// Answers connections until `stop`, then lets those that are being answered end.
+/// Serves connections until `stop`, then lets running answers end.
 ///
-/// HTTP/1.1 only: to tell the versions apart a service would first wait for a client's bytes, and
-/// that wait has no timer.
+/// The server speaks HTTP/1.1 only. Telling two versions apart would first wait for bytes of the client,
+/// and that wait has no timer.
 pub async fn serve(
     listener: TcpListener,
     router: Router,
@@ -93,7 +94,7 @@ pub async fn serve(
                 let address = (!is_trusted).then(|| plain(peer));
                 let admitted = connections.admit(address);
                 let peer = Peer(plain(peer));
-                // Small answers go out at once, not when a packet is full.
+                // Small answers are sent at once instead of waiting for a full packet.
                 let _ = stream.set_nodelay(true);
                 let activity = Arc::clone(admitted.activity());
                 let io = WriteRate::new(stream, activity, limits.write_window);
@@ -102,7 +103,7 @@ pub async fn serve(
             }
             Err(error) => {
                 tracing::warn!(%error, "no connection can be accepted now");
-                // An aborted connection frees the file descriptor.
+                // An aborted connection frees its file descriptor.
                 connections.evict();
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
@@ -115,12 +116,12 @@ pub async fn serve(
     }
 }
 
-/// The address of the client. IPv4 within IPv6 is IPv4.
+/// Returns the address of the client. An IPv4 address within IPv6 becomes IPv4.
 fn plain(peer: SocketAddr) -> IpAddr {
     peer.ip().to_canonical()
 }
 
-/// Answers the requests of one connection until the end, or until another connection replaces this one.
+/// Answers the requests of one connection until the connection ends or another connection replaces it.
 fn answer(
     io: WriteRate,
     peer: Peer,
@@ -140,7 +141,7 @@ fn answer(
         let answered = router.clone().oneshot(request);
         async move {
             let response = answered.await;
-            // The body of the answer holds the exchange on: see `RequestLine`.
+            // The body of the answer holds another clone of the guard; see `RequestLine`.
             drop(exchange);
             response
         }
@@ -148,7 +149,7 @@ fn answer(
     let connection = watcher.watch(builder.serve_connection(TokioIo::new(io), service));
     async move {
         tokio::select! {
-            // A broken connection is the client's business.
+            // A broken connection is an error of the client only, so the error is ignored.
             _ = connection => {}
             () = aborted.cancelled() => {}
         }

@@ -1,7 +1,7 @@
-//! A socket whose client must read: a write that stays pending ends the connection.
+//! A socket with a minimum reading rate: a write that stays pending for too long ends the connection.
 //!
-//! The clock runs while a write is pending, so the timer never ends a client that reads all bytes of a
-//! quiet event stream.
+//! The clock runs only while a write is pending. A client that reads every byte of a quiet event stream
+//! therefore keeps its connection.
 
 use std::io;
 use std::pin::Pin;
@@ -16,7 +16,7 @@ use tokio::time::{Instant, Sleep, sleep};
 
 use super::connections::Activity;
 
-/// Bytes that a client must read in each window: 16 KiB per second in one of 30 s.
+/// Bytes that a client must read per window: 16 KiB per second in a window of 30 s.
 const WINDOW_BYTES_MIN: u64 = 480 * 1024;
 
 /// A TCP stream that fails with [`io::ErrorKind::TimedOut`] when the client does not read.
@@ -27,20 +27,20 @@ pub struct WriteRate {
     window: Duration,
     /// Bytes written in this window.
     written: u64,
-    /// Time in this window during which writes were pending and have ended.
+    /// Time that the completed writes of this window were pending.
     waited: Duration,
-    /// The write that is pending now.
+    /// The pending write.
     pending: Option<Pending>,
 }
 
 struct Pending {
     since: Instant,
-    /// Fires when the window is over.
+    /// Fires at the end of the window.
     timer: Pin<Box<Sleep>>,
 }
 
 impl WriteRate {
-    /// Wraps a stream whose progress `activity` learns.
+    /// Wraps a stream, and reports its progress to `activity`.
     pub fn new(stream: TcpStream, activity: Arc<Activity>, window: Duration) -> Self {
         Self {
             stream,
@@ -62,7 +62,7 @@ impl WriteRate {
                     self.restart();
                 }
             }
-            // The client has read all that was pending before.
+            // No write was pending, so the client has read all earlier bytes.
             None => self.restart(),
         }
     }
@@ -72,7 +72,10 @@ impl WriteRate {
         self.waited = Duration::ZERO;
     }
 
-    /// Pending, until the window is over.
+    /// Returns pending until the window ends.
+    ///
+    /// # Errors
+    /// [`io::ErrorKind::TimedOut`] at the end of the window.
     fn wait(&mut self, context: &mut Context<'_>) -> Poll<io::Result<usize>> {
         self.activity.blocked();
         let left = self.window.saturating_sub(self.waited);
@@ -105,7 +108,7 @@ impl WriteRate {
 impl Drop for WriteRate {
     fn drop(&mut self) {
         if self.activity.is_aborted() {
-            // The kernel drops the bytes that the client did not read.
+            // With zero linger, the kernel drops the bytes that the client did not read.
             let _ = self.stream.set_zero_linger();
         }
     }

@@ -216,8 +216,8 @@ pub trait Store: Send + Sync {
     ) -> Result<Slice<Job, JobKind>>;
 
     /// Takes the first job of the active owner with the least virtual seconds among the owners with a
-    /// claimable job. Every [`CLAIMS_BETWEEN_OLDEST`](crate::records::schedule::CLAIMS_BETWEEN_OLDEST)th
-    /// claim of an owner takes the oldest job instead. A job with a damaged row fails as `data-corrupt`, and
+    /// claimable job. One of [`CLAIMS_BETWEEN_OLDEST`](crate::records::schedule::CLAIMS_BETWEEN_OLDEST)
+    /// claims of an owner takes the oldest job instead. A job with a damaged row fails as `data-corrupt`, and
     /// the claim takes the next job.
     async fn claim_job(
         &self,

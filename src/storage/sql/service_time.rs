@@ -1,4 +1,5 @@
-//! Statements of service time and clock readings, and the repair of leases after a clock jump.
+//! Statements of service time and clock readings, and the repair of leases after a clock jump. Service time
+//! is the time for which some process ran, independent of the time of day.
 
 use super::super::{Result, SECONDS_AHEAD_MAX, TimeNote};
 use super::database::{Database, Transaction, statement};

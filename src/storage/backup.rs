@@ -1,11 +1,12 @@
-//! A consistent copy of an embedded store, taken while others use it.
+//! A consistent copy of an embedded store, taken while other processes use the store.
 //!
-//! Blobs first, the database second, then the blobs that only the database's moment knows. A blob is
-//! written before its row and deleted after it, so a row of the copy whose blob was never seen is of a
-//! job or a dataset that came and went while the copy was made: it goes from the copy too. Whatever
-//! was acknowledged before the copy began and is not deleted meanwhile is in it. Nothing is locked.
+//! The backup first copies the blobs, then the database, and then the blobs that are named only in the copied
+//! database. A blob is written before its row and deleted after its row. If a row of the copied database
+//! names a blob that was never seen, its job or dataset appeared and disappeared during the backup, and the
+//! row is deleted from the copy. The copy contains everything that was acknowledged before the backup began
+//! and not deleted meanwhile. The backup locks nothing.
 //!
-//! The copy grows under another name and gets its own when it is whole and on disk.
+//! The copy is written under another name. It gets its own name after the whole copy is on disk.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions, TryLockError};
@@ -18,23 +19,23 @@ use super::data_dir::{BLOBS, DATABASE, LOCK, make_private_directory, private};
 use super::error::StoreError;
 use super::sqlite::backup::{self as database, DatabaseCopy};
 
-/// What a copy holds.
+/// Contents of a finished copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Backup {
-    /// Blobs in it.
+    /// Number of blobs.
     pub blobs: u64,
-    /// Their bytes.
+    /// Bytes of these blobs.
     pub bytes: u64,
-    /// Jobs and datasets that came and went while it was made, and are not in it.
+    /// Number of jobs and datasets that appeared and disappeared during the backup and are not in the copy.
     pub passed: u64,
-    /// Blobs that rows name and that the store itself has lost: it is damaged, and so is the copy.
+    /// Blobs that rows name but the store has lost. The store is damaged, and so is the copy.
     pub lost: Vec<String>,
 }
 
-/// Why there is no copy.
+/// Errors of a backup.
 #[derive(Debug, thiserror::Error)]
 pub enum BackupError {
-    /// The store is not an embedded one.
+    /// The store is not embedded.
     #[error("--database-url: {0}")]
     NotEmbedded(String),
     /// The blobs are not beside the database.
@@ -46,10 +47,10 @@ pub enum BackupError {
     /// The setting names no place for blobs.
     #[error("--blob-url: it names no place for blobs")]
     BlobUrl,
-    /// Nothing to copy.
+    /// The directory contains no store.
     #[error("--data-dir {0}: there is no embedded store in it")]
     NoStore(String),
-    /// A program of another age wrote the store.
+    /// Another version of the program wrote the store.
     #[error(
         "--data-dir {directory}: the store has schema version {found}, and this program has \
          {supported}: take the program that serves it"
@@ -65,7 +66,7 @@ pub enum BackupError {
         directory: String,
         source: StoreError,
     },
-    /// The directory is not one to write to.
+    /// The target directory is unsuitable.
     #[error("{directory}: {reason}")]
     Target {
         directory: String,
@@ -79,14 +80,14 @@ pub enum BackupError {
     },
 }
 
-/// Copies the store in `data_dir` to the directory `target`, which is not there yet or empty. The
-/// copy is a data directory, which can be served.
+/// Copies the store in `data_dir` to the directory `target`, which must be missing or empty. The copy is a
+/// data directory that the server can open.
 ///
-/// Blocks its thread now and then.
+/// Some steps block the thread.
 ///
 /// # Errors
-/// Why not; no copy of the name `target` is there then, unless the disk failed in the last step and
-/// again when that was to be taken back.
+/// The reason of the failure. No copy has the name `target` then, unless the disk failed at the last rename
+/// and again when that rename was undone.
 pub async fn backup(data_dir: &Path, target: &Path) -> Result<Backup, BackupError> {
     if !data_dir.join(DATABASE).is_file() {
         return Err(BackupError::NoStore(shown(data_dir)));
@@ -97,7 +98,7 @@ pub async fn backup(data_dir: &Path, target: &Path) -> Result<Backup, BackupErro
         source: source.into(),
     };
     make_private_directory(&unfinished).map_err(unwritten)?;
-    // Held until the end: of two copies to one place the second is refused.
+    // Held until the end. A second backup to the same target is refused meanwhile.
     let _lock = lock(&unfinished)?;
     clear(&unfinished)?;
     let filled = Filling::new(data_dir, &unfinished).fill().await;
@@ -106,7 +107,7 @@ pub async fn backup(data_dir: &Path, target: &Path) -> Result<Backup, BackupErro
         Ok(backup)
     });
     if published.is_err() {
-        // What cannot be removed now is removed by the next copy to the same place.
+        // The next backup to the same target removes any remaining files.
         let _ = fs::remove_dir_all(&unfinished);
     }
     published
@@ -123,7 +124,7 @@ fn refused(path: &Path, reason: &'static str) -> BackupError {
     }
 }
 
-/// The directory above the copy, and where the copy grows.
+/// The parent directory of the copy, and the directory in which the copy is built.
 fn places(data_dir: &Path, target: &Path) -> Result<(PathBuf, PathBuf), BackupError> {
     let Some(name) = target.file_name() else {
         return Err(refused(target, "the copy needs a name of its own"));
@@ -176,7 +177,7 @@ fn lock(unfinished: &Path) -> Result<File, BackupError> {
     }
 }
 
-/// Removes what a copy left that did not come to its end, and nothing else.
+/// Removes the remains of an interrupted backup and nothing else.
 fn clear(unfinished: &Path) -> Result<(), BackupError> {
     let cleared = || -> io::Result<bool> {
         let mut found = Vec::new();
@@ -205,14 +206,14 @@ fn clear(unfinished: &Path) -> Result<(), BackupError> {
     }
 }
 
-/// Puts the whole copy on disk and gives it its name. Where that is not known to last, the copy goes
-/// back to where it grew.
+/// Puts the whole copy on disk and renames it to its target. If the rename is not known to be durable, the
+/// rename is undone.
 fn publish(unfinished: &Path, target: &Path, parent: &Path) -> io::Result<()> {
     sync_directories(unfinished)?;
     let parent = File::open(parent)?;
     fs::rename(unfinished, target)?;
     parent.sync_all().inspect_err(|_| {
-        // What cannot be taken back is a whole copy all the same, for now.
+        // If this rename fails as well, the target still holds a whole copy for now.
         let _ = fs::rename(target, unfinished);
     })
 }
@@ -227,12 +228,12 @@ fn sync_directories(directory: &Path) -> io::Result<()> {
     File::open(directory)?.sync_all()
 }
 
-/// A copy in the making.
+/// A copy in progress.
 struct Filling<'a> {
     data_dir: &'a Path,
     unfinished: &'a Path,
     backup: Backup,
-    /// Keys of the blobs in it.
+    /// Keys of the copied blobs.
     copied: BTreeSet<String>,
 }
 
@@ -275,7 +276,7 @@ impl<'a> Filling<'a> {
         Ok(self.backup)
     }
 
-    /// A blob that a row of the copy names is not there any more.
+    /// Handles a row of the copy whose blob no longer exists.
     async fn settle_gone(
         &mut self,
         source: &Path,
@@ -292,14 +293,14 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    /// Copies the blobs that there are now.
+    /// Copies the blobs that exist now.
     async fn copy_listed(&mut self) -> Result<(), BackupError> {
         let directory = self.data_dir.join(BLOBS);
         if !directory.is_dir() {
             return Ok(());
         }
         let blobs = Blobs::local(&directory).map_err(|error| self.of_store(error))?;
-        // Whose blobs they are; no blob of a row.
+        // The mark names the database of the blobs. No row names the mark.
         self.copy_file(MARK)?;
         for prefix in ["datasets", "jobs"] {
             let listed = blobs.list(prefix).await;
@@ -310,7 +311,7 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    /// Copies one blob to disk; whether it is still there.
+    /// Copies one blob to disk. Returns whether the blob still exists.
     fn copy_blob(&mut self, key: &str) -> Result<bool, BackupError> {
         let Some(bytes) = self.copy_file(key)? else {
             return Ok(false);
@@ -320,7 +321,7 @@ impl<'a> Filling<'a> {
         Ok(true)
     }
 
-    /// Copies one file of the blobs to disk; its bytes, if it is still there.
+    /// Copies one file of the blobs to disk. Returns its size if the file still exists.
     fn copy_file(&self, key: &str) -> Result<Option<u64>, BackupError> {
         let mut source = match File::open(self.data_dir.join(BLOBS).join(key)) {
             Ok(source) => source,
@@ -342,7 +343,7 @@ impl<'a> Filling<'a> {
         Ok(Some(bytes))
     }
 
-    /// The empty file that the database is copied to, readable by its owner only.
+    /// Creates the empty file for the copy of the database, readable by its owner only.
     fn make_database(&self, target: &Path) -> Result<(), BackupError> {
         let mut options = OpenOptions::new();
         let made = private(options.create_new(true).write(true)).open(target);
@@ -350,7 +351,7 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    /// Removes the blobs that no row of the copy names: those of jobs that ended meanwhile.
+    /// Removes the blobs that no row of the copy names. Their jobs ended during the backup.
     fn remove_unnamed(&mut self, named: &[String]) -> Result<(), BackupError> {
         let named: BTreeSet<&String> = named.iter().collect();
         let root = self.unfinished.join(BLOBS);
@@ -365,7 +366,7 @@ impl<'a> Filling<'a> {
             };
             self.backup.bytes -= removed().map_err(|error| self.unwritten(error.into()))?;
             self.copied.remove(&key);
-            // Directories that are empty now; one that is not stays, and with it those above.
+            // Removes empty parent directories. The first directory that is not empty ends the loop.
             let above = path.ancestors().skip(1);
             let inside = above.take_while(|above| *above != root);
             let _ = inside.map(fs::remove_dir).find(Result::is_err);
@@ -401,7 +402,7 @@ impl<'a> Filling<'a> {
         }
     }
 
-    /// What went wrong between the two databases: where there is no room is where it was written.
+    /// Classifies an error of the copy from one database to the other. A full disk is an error of the target.
     fn of_database(&self, error: StoreError) -> BackupError {
         match error {
             StoreError::Full(_) => self.unwritten(error),

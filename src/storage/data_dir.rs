@@ -1,9 +1,8 @@
-//! The data directory of an embedded store, and who lives in it.
+//! The data directory of an embedded store, and the lock of the processes that share the directory.
 //!
-//! Several processes may share one directory. Each holds a shared lock on the file `lock`; the one
-//! that finds nobody else holds it alone while it starts, and may meanwhile do what only a sole
-//! owner may: give the leases of a process that was killed back to the queue at once instead of
-//! waiting until they run out. The lock goes with the process, however it ends.
+//! Each process holds a shared lock on the file `lock`. A process that finds no other process holds the lock
+//! exclusively while it starts. Meanwhile it may return the leases of a killed process to the queue at once,
+//! without waiting for their expiry. The lock ends with the process, however the process ends.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
@@ -11,14 +10,14 @@ use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
 
-/// The file of the lock.
+/// The lock file.
 pub(super) const LOCK: &str = "lock";
-/// The file of the embedded database; files whose names begin so belong to it.
+/// The file of the embedded database. Files whose names begin with this name belong to the database.
 pub(super) const DATABASE: &str = "halfspace.sqlite";
 /// The directory of the local blobs.
 pub(super) const BLOBS: &str = "blobs";
 
-/// An open data directory. Dropping it gives up the lock.
+/// An open data directory. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct DataDir {
     path: PathBuf,
@@ -27,15 +26,15 @@ pub struct DataDir {
 }
 
 impl DataDir {
-    /// Opens the directory, made for its owner only when there is none, and locks it: alone if
-    /// nobody else lives in it, else shared. While another process is starting alone, waits for its
-    /// [`DataDir::share`].
+    /// Opens and locks the directory. The lock is exclusive if no other process uses the directory, and
+    /// shared otherwise. If another process holds the exclusive lock, waits for the [`DataDir::share`] of
+    /// that process. A missing directory is created with access for its owner only.
     ///
     /// Blocks its thread.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] or [`StoreError::Full`] when the directory cannot be made, read
-    /// or locked.
+    /// [`StoreError::Unavailable`] or [`StoreError::Full`] when the directory cannot be created, read or
+    /// locked.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         make_private_directory(path)?;
         let mut options = OpenOptions::new();
@@ -56,22 +55,21 @@ impl DataDir {
         })
     }
 
-    /// Whether no other process lives in the directory, and none can come in before
-    /// [`DataDir::share`].
+    /// Whether no other process uses the directory, and none can open it before [`DataDir::share`].
     #[must_use]
     pub fn alone(&self) -> bool {
         self.alone
     }
 
-    /// Lets other processes in. To be called when all is done that only a sole owner may do.
+    /// Admits other processes. Call this after all actions that only a sole process may do.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] when the lock cannot be changed.
     pub fn share(&mut self) -> Result<(), StoreError> {
         if self.alone {
-            // Linux changes the kind of a lock in one step. Where another system does not, a
-            // process that slips in between may release the leases of this one; they are fenced, so
-            // work is done twice at worst.
+            // Linux changes the kind of a lock in one step. On other systems another process may take the
+            // lock in between and release the leases of this process. Leases are fenced, so at worst some
+            // work is done twice.
             self.lock.lock_shared()?;
             self.alone = false;
         }
@@ -90,22 +88,22 @@ impl DataDir {
         Self::database_in(&self.path)
     }
 
-    /// Where the embedded database of a directory is.
+    /// The file of the embedded database in a directory.
     #[must_use]
     pub fn database_in(path: &Path) -> PathBuf {
         path.join(DATABASE)
     }
 
-    /// Where the local blobs of a directory are.
+    /// The directory of the local blobs in a directory.
     #[must_use]
     pub fn blobs_in(path: &Path) -> PathBuf {
         path.join(BLOBS)
     }
 
-    /// Whether there is an embedded database in a directory, which is left as it is.
+    /// Whether a directory contains an embedded database. Does not open the database.
     ///
     /// # Errors
-    /// When one cannot tell.
+    /// When the directory cannot be read.
     pub fn holds_database(path: &Path) -> Result<bool, StoreError> {
         Ok(Self::database_in(path).try_exists()?)
     }
@@ -116,7 +114,7 @@ impl DataDir {
         Self::blobs_in(&self.path)
     }
 
-    /// Room for what has no name and does not stay.
+    /// A place for temporary files without names.
     #[must_use]
     pub fn scratch(&self) -> Scratch {
         Scratch {
@@ -125,31 +123,32 @@ impl DataDir {
     }
 }
 
-/// Room for files that nobody can name, so that nothing is left of them when whoever wrote them is
-/// done, or dead.
+/// A place for temporary files without names. The system deletes such a file when it is closed, also when the
+/// process dies.
 #[derive(Clone, Debug)]
 pub struct Scratch {
     directory: PathBuf,
 }
 
 impl Scratch {
-    /// Room below a directory that is there.
+    /// Temporary files in an existing directory.
     #[must_use]
     pub fn below(directory: &Path) -> Self {
         let directory = directory.to_owned();
         Self { directory }
     }
 
-    /// A new file, empty, open to read and to write; gone when it is closed.
+    /// A new empty file, open for reading and writing, which is deleted when closed.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When the file cannot be created.
     pub fn file(&self) -> io::Result<File> {
         tempfile::tempfile_in(&self.directory)
     }
 }
 
-/// Makes a directory and those above it, for their owner only. One that is there keeps its mode.
+/// Creates a directory and its ancestors with access for their owner only. An existing directory keeps its
+/// mode.
 pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -158,7 +157,7 @@ pub(super) fn make_private_directory(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Files that these options make are for their owner only.
+/// Restricts new files of these options to their owner.
 pub(super) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);

@@ -1,5 +1,5 @@
-//! Which database holds the records, as it was set. The setting may hold a password, so it is kept
-//! unread until it is read here, and what is shown of it is only what is known to be no secret.
+//! The setting that selects the database. The setting may hold a password. It is therefore stored unparsed,
+//! parsed only here, and displayed only in parts that are known to be no secret.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -7,24 +7,24 @@ use std::str::FromStr;
 
 use super::postgres::PostgresUrl;
 
-/// The setting.
+/// The setting, unparsed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct DatabaseUrl(String);
 
-/// Where the records are.
+/// The place of the records.
 #[derive(Clone, Debug)]
 pub enum Place {
-    /// In the embedded database, a file in the data directory.
+    /// The embedded database, a file in the data directory.
     Sqlite,
-    /// In a shared one.
+    /// A shared PostgreSQL database.
     Postgres(PostgresUrl),
 }
 
 impl DatabaseUrl {
-    /// What was set.
+    /// Parses the setting.
     ///
     /// # Errors
-    /// What is wrong with it, without any part of it that could be a password.
+    /// The mistake in the setting, without any part that could be a password.
     pub fn place(&self) -> Result<Place, String> {
         if self.0 == "sqlite" {
             return Ok(Place::Sqlite);
@@ -39,13 +39,13 @@ impl DatabaseUrl {
 impl FromStr for DatabaseUrl {
     type Err = Infallible;
 
-    /// Takes any text: who refuses one while reading a command line shows it whole.
+    /// Accepts any text, because an error of the command-line parser would show the whole text.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         Ok(Self(text.to_owned()))
     }
 }
 
-/// What may be shown.
+/// Displays the parts that are no secret.
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place() {

@@ -1,7 +1,7 @@
-//! Who delivers a callback now: leases on deliveries, and what comes of one.
+//! Leases on callbacks, and the outcomes of deliveries.
 //!
-//! A callback is owed from the transaction in which its job ended. Who delivers it holds it by a
-//! lease that runs out, so that a crash delays a callback and loses none; a receiver may then be told
+//! A callback is owed from the transaction in which its job ends. The delivering worker holds the callback by
+//! a lease that expires. A crash therefore delays a callback and loses none, but the receiver may be notified
 //! twice.
 
 use std::time::Duration;
@@ -10,55 +10,55 @@ use crate::records::{Callback, Job, JobId, Owner};
 
 use super::lease::WorkerId;
 
-/// A callback that was handed out so often is given up when it comes due again: about ten deliveries
-/// can fail, so the others broke off, and took whoever made them along.
+/// A callback that was claimed more often is given up when due again. About ten deliveries may fail, so the
+/// other claims were interrupted, probably by a crash of their process.
 pub const CALLBACK_CLAIMS_MAX: u32 = 100;
 
-/// The right to deliver one callback and to write what came of it.
+/// The right to deliver one callback and to write the outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallbackLease {
     pub job: JobId,
     pub worker: WorkerId,
-    /// How many times the callback was handed out, this time included. Never repeats.
+    /// Number of claims of the callback, this claim included. This number never repeats.
     pub claim: u32,
 }
 
-/// The owners and hosts that hold their share of the deliveries of a process. A claim passes over their
-/// callbacks.
+/// The owners and hosts that already hold their share of the deliveries of a process. A claim passes over
+/// their callbacks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BusyReceivers {
     pub owners: Vec<Owner>,
-    /// As [`crate::records::Callback::host`] has them.
+    /// Hosts in the form of [`crate::records::Callback::host`].
     pub hosts: Vec<String>,
 }
 
 /// A callback that a worker is to deliver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CallbackClaim {
-    /// The job, which has ended.
+    /// The ended job.
     pub job: Job,
-    /// Where its end is to be told.
+    /// The URL of the receiver.
     pub url: String,
-    /// Deliveries that failed.
+    /// Number of failed deliveries.
     pub failures: u32,
     pub lease: CallbackLease,
 }
 
 impl CallbackClaim {
-    /// The host that is to be told.
+    /// The host of the receiver.
     #[must_use]
     pub fn host(&self) -> String {
         Callback::new(self.url.as_str()).host()
     }
 }
 
-/// What came of a delivery.
+/// Outcome of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settlement {
-    /// The receiver has it.
+    /// The receiver has accepted the callback.
     Delivered,
-    /// It failed, and is to be tried again after this time.
+    /// The delivery failed. The next delivery is due after this delay.
     RetryIn { delay: Duration, error: String },
-    /// It failed for good.
+    /// The delivery failed for good.
     GivenUp { error: String },
 }

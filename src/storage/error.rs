@@ -1,6 +1,7 @@
-//! What can go wrong in a store, in the terms in which a caller must answer.
+//! Errors of the store, classified by the reaction of the caller.
 //!
-//! Knows no driver: each backend maps its own errors onto these. Knows no HTTP either.
+//! This module knows no driver, because each backend maps its errors to [`StoreError`]. The module does not
+//! know HTTP either.
 
 use std::error::Error;
 use std::io;
@@ -11,18 +12,18 @@ use crate::records::{DatasetId, KeyRecord};
 /// The error of a driver, kept for the log.
 pub type Source = Box<dyn Error + Send + Sync>;
 
-/// Why the store did not do what it was asked. Nothing was changed, except that after
-/// [`StoreError::Unavailable`] a write may have happened all the same: only the answer is missing.
-/// Every write can therefore be asked for again, or is fenced.
+/// Error of a store operation. A failed operation has changed nothing, except that a write may have succeeded
+/// in spite of [`StoreError::Unavailable`]: only the answer is missing then. The documentation of `Store`
+/// names the writes that may be repeated.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The store does not answer now; later it may.
+    /// The store does not answer now. A later attempt may succeed.
     #[error("the store is not available: {0}")]
     Unavailable(#[source] Source),
-    /// There is no room left. Reading still works.
+    /// The disk or the quota of the disk is full. Reading still works.
     #[error("the store is full: {0}")]
     Full(#[source] Source),
-    /// What is stored cannot be read as what it should be.
+    /// Stored data are damaged: they cannot be decoded or do not match their digest.
     #[error("the store is damaged: {0}")]
     Corrupt(#[source] Source),
     /// A newer version of this program has written the store.
@@ -31,19 +32,19 @@ pub enum StoreError {
          use the newer program"
     )]
     Newer { found: i64, supported: i64 },
-    /// Another thing is stored under this id or key already.
+    /// Another thing is already stored under this id or key.
     #[error("something else is stored under {0}")]
     Conflict(String),
-    /// A job is to read a dataset that is not there, or is another's.
+    /// The owner of the job has no such dataset.
     #[error("there is no dataset {0}")]
     DatasetMissing(DatasetId),
-    /// The owner made another thing under this idempotency key. Nothing was stored.
+    /// The owner has created another thing under this idempotency key. Nothing was stored.
     #[error("{} was made under this idempotency key", .0.thing)]
     KeyTaken(Box<KeyRecord>),
-    /// There is no room for it within a limit. Nothing was stored.
+    /// The insert would exceed a limit. Nothing was stored.
     #[error(transparent)]
     OverQuota(OverQuota),
-    /// Anything else, a mistake in this program included.
+    /// Any other error, including a mistake in this program.
     #[error("the store failed: {0}")]
     Other(#[source] Source),
 }
@@ -76,15 +77,15 @@ impl From<io::Error> for StoreError {
     }
 }
 
-/// For writers, whose errors are of this kind; it is the same error when it comes back.
+/// For writers, whose errors must have this type. The conversion back restores the same `StoreError`.
 impl From<StoreError> for io::Error {
     fn from(error: StoreError) -> Self {
         Self::other(error)
     }
 }
 
-/// Whether an error, or one that caused it, says that the disk or the quota is used up, or that
-/// a file may not be that long.
+/// Whether an error or one of its causes says that the disk or its quota is full, or that the file is too
+/// long.
 pub(crate) fn is_full(error: &(dyn Error + 'static)) -> bool {
     let mut cause = Some(error);
     while let Some(error) = cause {

@@ -1,13 +1,14 @@
-//! The record of what happens to leases, from which a checker can tell whether jobs were kept as promised.
+//! The record of all operations on leases. A checker can tell from this record whether the store has kept its
+//! promises on jobs.
 //!
-//! An operation on a job is two trace events of the target `halfspace::history`: a `call` before the
-//! database is asked, and an `answer` after it. Both carry the number of the operation in this process
-//! and the monotonic time in nanoseconds, which all processes of a machine share. A call without an
-//! answer, or with the outcome `error`, may have taken effect or not. A `note` has neither number nor
-//! answer: it tells of an effect inside a transaction that is about to commit, or of a worker's own act.
+//! An operation on a job is two trace events of the target `halfspace::history`: a `call` before the query
+//! and an `answer` after the query. Both carry the number of the operation in this process, and the monotonic
+//! time in nanoseconds, which all processes of a machine share. A call without an answer, or with the outcome
+//! `error`, may have taken effect. A `note` has neither number nor answer. It records an effect inside a
+//! transaction that is about to commit, or an action of the worker itself.
 //!
-//! The target is off by default, and nothing is computed for it then; `--log halfspace::history=trace`
-//! turns it on. No code here reads the record: the checker belongs to the tests.
+//! The target is off by default, and then nothing is computed for it. `--log halfspace::history=trace` turns
+//! the target on. No code here reads the record: the checker belongs to the tests.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,12 +22,12 @@ use crate::records::{Job, JobId, Lineage, Status, Timestamp};
 
 const TARGET: &str = "halfspace::history";
 
-/// The worker begins to hold back a job, whose lease it keeps.
+/// The worker parks a job and keeps the lease.
 pub fn parked(lease: &Lease) {
     note(|| Facts::of_lease("park", lease));
 }
 
-/// The worker computes a job that it held back.
+/// The worker resumes a job that was parked.
 pub fn resumed(lease: &Lease) {
     note(|| Facts::of_lease("resume", lease));
 }
@@ -39,7 +40,7 @@ pub(super) fn taken(lease: &Lease, seconds: u32) {
     });
 }
 
-/// The store queues a job whose process is gone, in a transaction that is not committed yet.
+/// The store queues the job of a dead process, in a transaction that is not committed yet.
 pub(super) fn released(job: JobId, claim: u32) {
     note(|| Facts {
         claim: Some(claim),
@@ -47,7 +48,7 @@ pub(super) fn released(job: JobId, claim: u32) {
     });
 }
 
-/// The store ends a job that no worker finishes, in a transaction that is not committed yet.
+/// The store ends a job itself, in a transaction that is not committed yet. No worker finishes the job.
 pub(super) fn ended(job: JobId, status: Status, at: Timestamp) {
     note(|| Facts {
         status: Some(status),
@@ -56,7 +57,7 @@ pub(super) fn ended(job: JobId, status: Status, at: Timestamp) {
     });
 }
 
-/// What is known of an operation; what is left out does not apply to it.
+/// Known facts of an operation. Absent facts do not apply to the operation.
 #[derive(Default)]
 pub(super) struct Facts<'a> {
     pub operation: Option<&'static str>,
@@ -65,17 +66,17 @@ pub(super) struct Facts<'a> {
     pub worker: Option<&'a WorkerId>,
     pub attempt: Option<u32>,
     pub claim: Option<u32>,
-    /// The length of the lease.
+    /// Length of the lease.
     pub seconds: Option<u32>,
     pub parts: Option<u32>,
     pub status: Option<Status>,
     pub finished_at: Option<Timestamp>,
-    /// The digest of a result.
+    /// Digest of a result.
     pub result: Option<String>,
-    /// The digest of a checkpoint.
+    /// Digest of a checkpoint.
     pub state: Option<String>,
     pub cancel_requested: Option<bool>,
-    /// How many jobs the operation changed.
+    /// Number of jobs that the operation changed.
     pub count: Option<u64>,
     pub outcome: Option<&'static str>,
 }
@@ -126,7 +127,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// A job that is stored, queued, held or ended.
+    /// A job that is inserted, whether queued, running or ended.
     pub(super) fn of_insert(job: &Job) -> Self {
         let (parent, parts) = match job.lineage {
             Lineage::Single => (None, None),
@@ -260,12 +261,12 @@ impl From<&DeleteOutcome> for Facts<'_> {
     }
 }
 
-/// An operation that the store was asked for; its number, where it is recorded.
+/// A call of the store, with the number of the operation if the target is on.
 #[must_use]
 pub(super) struct Call(Option<u64>);
 
 impl Call {
-    /// Records that the store is asked.
+    /// Records the call.
     pub(super) fn of<'a>(facts: impl FnOnce() -> Facts<'a>) -> Self {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         if !is_on() {
@@ -276,7 +277,7 @@ impl Call {
         Self(Some(number))
     }
 
-    /// Records the store's answer, and hands it on.
+    /// Records the answer of the store and returns it.
     pub(super) fn answered<T>(self, answer: Result<T>) -> Result<T>
     where
         for<'a> Facts<'a>: From<&'a T>,
@@ -291,7 +292,7 @@ impl Call {
     }
 }
 
-/// Records that a job and its parts are to be stored, each by a call of its own.
+/// Records the insert of a job and its parts, with one call per job.
 pub(super) fn calls_of(parent: &Job, parts: &[Job]) -> Vec<Call> {
     if !is_on() {
         return Vec::new();
@@ -347,8 +348,8 @@ fn digest(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// Nanoseconds of the clock that all processes of this machine share and that never jumps; 0 on systems
-/// that do not tell.
+/// Nanoseconds of the clock that all processes of this machine share and that never jumps. 0 on systems other
+/// than Linux.
 fn monotonic_ns() -> u64 {
     #[cfg(target_os = "linux")]
     {

@@ -1,8 +1,10 @@
-//! Who computes a job now: workers, leases, and what comes of a fenced write.
+//! Leases of workers on jobs, and the outcomes of fenced writes.
 //!
-//! A worker holds a job by a lease that runs out. Slow is not dead: a worker that was frozen may
-//! wake up after its job went to another, so every write of a worker names its lease, and a lease
-//! that is no longer the job's own changes nothing.
+//! A worker holds a job by a lease that expires. Slow is not dead: a frozen worker may wake up after another
+//! worker has taken its job. Every write of a worker therefore names its lease, and a write under a lost
+//! lease changes nothing.
+//!
+//! This module holds types only. The statements are in [`super::sql`].
 
 use std::fmt;
 
@@ -10,18 +12,18 @@ use serde_json::Value;
 
 use crate::records::{Job, JobError, JobId, Model, Progress, Status, Timestamp};
 
-/// A worker process, by a name that is drawn at random at each start and never used again.
+/// A worker process. Its name is drawn at random at each start and never reused.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct WorkerId(String);
 
 impl WorkerId {
-    /// The worker of that name.
+    /// The worker with this name.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self(name.into())
     }
 
-    /// The name, as it is stored.
+    /// The name as stored.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -34,31 +36,31 @@ impl fmt::Display for WorkerId {
     }
 }
 
-/// The right to compute one job and to write what comes of it, until it runs out.
+/// The right to compute one job and to write its outcome, until the lease expires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lease {
     pub job: JobId,
     pub worker: WorkerId,
-    /// The attempt that this lease is for, from 1.
+    /// The attempt under this lease, from 1.
     pub attempt: u32,
-    /// How many times the job was handed out, this time included. A job that goes back to the queue
-    /// unharmed gets its attempt back, so the same worker can hold the same attempt twice; this
-    /// number never repeats.
+    /// Number of claims of the job, this claim included. This number never repeats. The attempt may repeat,
+    /// because a job that returns to the queue unharmed gets its attempt back and the same worker may take
+    /// the job again.
     pub claim: u32,
 }
 
-/// A job that a worker took.
+/// A job that a worker has claimed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Claim {
     pub job: Job,
     pub lease: Lease,
-    /// Whether the job must run alone in its process, since processes died while they computed it.
+    /// Present if the job must run alone in its process, because processes died while they computed this job.
     pub alone: Option<Alone>,
-    /// The cost of its last change of workers.
+    /// Seconds that the last change of workers cost.
     pub switch_seconds: f64,
 }
 
-/// A suspect: a job under which processes have died.
+/// A suspect: a job whose processes have died.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alone {
     /// The computed seconds at the latest death. The job is ordinary again
@@ -69,19 +71,19 @@ pub struct Alone {
 /// The computed seconds that a worker reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spent {
-    /// Of all attempts.
+    /// Seconds of all attempts.
     pub seconds: f64,
-    /// Of these, the seconds since the last report, which the owner's share pays.
+    /// The part of these seconds since the last report. The owner's share is charged with this part.
     pub unpaid_seconds: f64,
-    /// The level of the job by now.
+    /// The present level of the job.
     pub level: u32,
 }
 
-/// What a heartbeat tells.
+/// Contents of a heartbeat.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Beat<'a> {
     pub lease_seconds: u32,
-    /// Stored and made an event; the caller bounds how often.
+    /// Stored with an event. The caller limits how often.
     pub progress: Option<&'a Progress>,
     pub spent: Spent,
     /// Whether the worker holds the lease without computing.
@@ -90,43 +92,43 @@ pub struct Beat<'a> {
     pub is_acquitted: bool,
 }
 
-/// How a job goes back to the queue.
+/// Terms on which a job returns to the queue.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Requeue<'a> {
     pub spent: Spent,
-    /// The state to begin from, in the place of the one kept before.
+    /// State from which the job resumes, in place of the previous checkpoint.
     pub checkpoint: Option<&'a [u8]>,
     pub progress: Option<&'a Progress>,
-    /// The cost of the change of workers, where it is known.
+    /// Seconds that the change of workers cost, if known.
     pub switch_seconds: Option<f64>,
-    /// The job is not claimed earlier than after so many seconds.
+    /// Seconds before which the job is not claimed again.
     pub pause_seconds: f64,
-    /// Whether the attempt stays charged.
+    /// Whether the attempt counts.
     pub is_charged: bool,
 }
 
-/// What a heartbeat brings back.
+/// Answer to a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heartbeat {
     /// The lease is extended.
     Held {
-        /// A client asked for the job's end.
+        /// Whether a client has requested the end of the job.
         cancel_requested: bool,
     },
-    /// The job is no longer this worker's: stop at once.
+    /// The worker has lost the job and must stop at once.
     Lost,
 }
 
-/// What came of a write under a lease.
+/// Outcome of a write under a lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fenced {
-    /// It is written.
+    /// The write is stored.
     Done,
-    /// The lease is not the job's any more, and nothing was written.
+    /// The lease is lost. Nothing was written.
     Lost,
 }
 
-/// The end of a job, as its worker reports it.
+/// The end of a job as reported by its worker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobEnd {
     /// Succeeded, failed or cancelled.
@@ -136,65 +138,65 @@ pub struct JobEnd {
     pub finished_at: Timestamp,
     pub progress: Progress,
     pub spent: Spent,
-    /// Stored in the same transaction, and named in the job.
+    /// The model, which the same transaction stores and the job names.
     pub model: Option<Model>,
     /// The mistake curve, in a form that storage does not know.
     pub trace: Option<Vec<u8>>,
 }
 
-/// What came of asking for a job's end.
+/// Outcome of a request to cancel a job.
 #[derive(Clone, Debug, PartialEq)]
 pub enum CancelOutcome {
-    /// It was queued and has ended at once, without a result.
+    /// The job was queued and has ended without a result.
     Cancelled(Job),
-    /// It runs, and its worker will be told.
+    /// The job has begun or has a checkpoint. A worker will end the job.
     Requested(Job),
-    /// It runs and had been asked to end, or it was cancelled before.
+    /// The cancel was requested before, or the job is already cancelled.
     AlreadyRequested(Job),
-    /// It ended otherwise.
+    /// The job has succeeded or failed.
     Ended(Job),
-    /// It is a part of this job, and ends with it alone.
+    /// The job is a part of this parent and can only be cancelled with the parent.
     PartOf {
         parent: JobId,
     },
     NotFound,
 }
 
-/// What came of deleting a job.
+/// Outcome of deleting a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DeleteOutcome {
-    /// The record is gone; the blob under `data_key` is for the caller to delete.
+    /// The record is deleted. The caller deletes the blob under `data_key`.
     Deleted {
         data_key: Option<String>,
     },
-    /// It is queued or running.
+    /// The job is queued or running.
     NotEnded,
-    /// It is a part of this job, and goes with it alone.
+    /// The job is a part of this parent and can only be deleted with the parent.
     PartOf {
         parent: JobId,
     },
     NotFound,
 }
 
-/// What came of deleting a dataset.
+/// Outcome of deleting a dataset.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DatasetDeletion {
-    /// The record is gone; the blob under `data_key` is for the caller to delete.
+    /// The record is deleted. The caller deletes the blob under `data_key`.
     Deleted {
         data_key: String,
     },
-    /// This job, perhaps among others, reads it and has not ended.
+    /// A job that has not ended reads the dataset. Other jobs may read the dataset as well.
     Pinned {
         job: JobId,
     },
     NotFound,
 }
 
-/// What a sweep removed.
+/// The jobs that a sweep deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Swept {
-    /// How many jobs. As many as the limit: there may be more.
+    /// Number of deleted jobs. If this equals the limit of the sweep, more jobs may remain.
     pub jobs: u64,
-    /// The blobs that were theirs, for the caller to delete.
+    /// Keys of their blobs, which the caller deletes.
     pub data_keys: Vec<String>,
 }

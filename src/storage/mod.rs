@@ -1,22 +1,23 @@
-//! Where records are kept: one trait over the databases, blobs beside it.
+//! Persistent storage: the [`Store`] trait over the two databases, and blobs beside the database.
 //!
-//! Storage knows records, SQL and files. It decides nothing about learning and nothing about HTTP,
-//! and it starts no work of its own: who claims, beats and sweeps is `jobs`. All SQL of the program
-//! is below this module.
+//! Storage knows records, SQL and files. It decides nothing about learning or HTTP, and it starts no work of
+//! its own: the module `jobs` claims jobs, renews leases and sweeps. All SQL of the program is below this
+//! module.
 //!
-//! - [`Store`] is the contract; `tests/it/store_contract.rs` is its test, for every backend.
-//! - [`sql`] is its one implementation: the statements, the same for both databases.
-//! - [`sqlite`] opens the embedded database, [`postgres`] the shared one; [`database_url`] says which.
+//! - [`Store`] is the contract. `tests/it/store_contract.rs` tests the contract on every backend.
+//! - [`sql`] is the only implementation. Its statements serve both databases.
+//! - [`sqlite`] opens the embedded database and [`postgres`] the shared one. [`database_url`] selects between
+//!   them.
 //! - [`data_dir`] is the directory of the embedded database and of local blobs.
-//! - [`backup`] copies an embedded store while it is used.
-//! - `reserve` keeps room on the disk for cancels and deletions beside an embedded database.
-//! - [`blobs`] keeps packed data, which are too large for rows.
-//! - [`quota`] says what owners may have.
-//! - [`lease`] says how workers hold jobs, [`delivery`] how callbacks; [`error`] what can go wrong.
-//! - [`history`] records the operations on leases, for the tests.
+//! - [`backup`] copies an embedded store while the server uses the store.
+//! - `reserve` keeps disk space free for cancels and deletions beside an embedded database.
+//! - [`blobs`] stores packed data, which are too large for rows.
+//! - [`quota`] defines the limits of owners.
+//! - [`lease`] defines the leases on jobs, [`delivery`] the leases on callbacks, and [`error`] the errors.
+//! - [`history`] records the operations on leases for the tests.
 //!
-//! A further method of the store is a line in [`Store`], one in [`sql`], and a statement there, in the
-//! file of its subject.
+//! A new method of the store takes one line in [`Store`], one line in [`sql`], and a statement in the file of
+//! its subject below [`sql`].
 
 pub mod backup;
 pub mod blobs;
@@ -57,41 +58,41 @@ use crate::records::{
     Status, Timestamp,
 };
 
-/// The result of a store's method.
+/// Result of a store method.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
-/// Which jobs to list. What is left out does not matter.
+/// Filter of a list of jobs. An absent field matches every job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JobFilter {
     pub status: Option<Status>,
     pub task: Option<String>,
     pub learner: Option<String>,
-    /// The parts of this job; without it, jobs that are no parts.
+    /// The parent whose parts are listed. Without a parent, the list has only jobs that are no parts.
     pub parent: Option<JobId>,
 }
 
-/// Which models to list. What is left out does not matter.
+/// Filter of a list of models. An absent field matches every model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelFilter {
     pub learner: Option<String>,
     pub kind: Option<String>,
 }
 
-/// How claims are made.
+/// Terms of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaimTerms {
-    /// After so many seconds without a heartbeat the job is another's to take.
+    /// The lease expires after so many seconds without a heartbeat. Another worker may then take the job.
     pub lease_seconds: u32,
-    /// Jobs that need more memory are passed over.
+    /// A claim passes over jobs that need more memory.
     pub memory_bytes_max: u64,
 }
 
-/// How the jobs of dead workers go back to the queue.
+/// Terms on which the jobs of dead workers return to the queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ReleaseTerms {
-    /// A job fails as `poisoned` after so many deaths of processes in which it ran alone.
+    /// A job fails as `poisoned` after so many deaths of processes that ran the job alone.
     pub deaths_max: u32,
-    /// The pause after the first death. It doubles with each further death, to 60 times as much.
+    /// The pause after the first death. Each further death doubles the pause, up to 60 times the first.
     pub pause_seconds: f64,
 }
 
@@ -100,76 +101,78 @@ pub struct ReleaseTerms {
 pub struct TimeNote {
     /// Service time in milliseconds, as far as the process knows.
     pub observed_ms: u64,
-    /// The earliest time of day that the process has used since the last note.
+    /// The earliest time of day that the process has used since its last note.
     pub earliest: Timestamp,
-    /// Readings older than so many milliseconds of service time may be deleted.
+    /// Clock readings that are older may be deleted, in milliseconds of service time.
     pub kept_ms: u64,
 }
 
-/// No lease and no callback delay is longer, in seconds. A longer one results from a clock jump.
+/// Upper bound of leases and callback delays, in seconds. A longer one results from a clock jump.
 pub const SECONDS_AHEAD_MAX: u32 = 2 * 86_400;
 
-/// What became of an attempt to remember what a session has learnt.
+/// Outcome of an append to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Appended {
-    /// It is on disk.
+    /// The examples are on disk.
     Done,
-    /// The session stands at another position: nothing was written.
+    /// The session is at another position. Nothing was written.
     Elsewhere { position: u64 },
-    /// There is no such session, or it is another owner's.
+    /// The owner has no such session.
     NotFound,
-    /// Nothing was written: there is no room for all that comes in for its owner at once.
+    /// The appends of one call together exceed a limit of their owner. Nothing was written.
     OverQuota(OverQuota),
 }
 
-/// API keys that there can be, revoked ones among them.
+/// Maximum number of API keys, revoked keys included.
 pub const API_KEYS_MAX: u32 = 10_000;
 
-/// What a secret opens.
+/// Result of looking up the secret of an API key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyLookup {
-    /// No key was ever made: no secret is needed.
+    /// No key was ever created, so no secret is needed.
     NoKeys,
-    /// It is the secret of no key that is in force.
+    /// No valid key has this secret.
     Unknown,
-    /// It is the secret of this key, which is in force.
+    /// The secret belongs to this valid key.
     Known(ApiKey),
 }
 
-/// Keeps jobs, their events and traces, models, datasets and sessions.
+/// Stores jobs with their events and traces, models, datasets and sessions.
 ///
-/// Every write is one transaction that is on disk when the method returns. Writes of workers are
-/// fenced by their [`Lease`]; the others may be repeated after [`StoreError::Unavailable`]. Leases
-/// run by the database's clock, which all replicas share; the times in records (`now`) are the
-/// caller's.
+/// Every write is one transaction, which is on disk when the method returns. The writes of a worker are
+/// fenced by their [`Lease`]. Other writes may be repeated after [`StoreError::Unavailable`], with three
+/// exceptions: a repeated `pay` may add seconds twice, and a repeated `insert_session` or `insert_api_key`
+/// fails if the first call has stored the row. Leases use the clock of the database, which all replicas
+/// share. The times in records (`now`) come from the caller.
 ///
-/// What is inserted may come with an idempotency key, which is then kept in the same transaction.
-/// Where the owner made another thing under that key nothing is stored, and the error is
-/// [`StoreError::KeyTaken`]; the key of the very same thing is no obstacle.
+/// An insert may carry an idempotency key, which the same transaction stores. If the owner has created
+/// another thing under that key, nothing is stored and the error is [`StoreError::KeyTaken`]. A key that
+/// belongs to the same thing is accepted.
 ///
-/// What is inserted keeps to the quotas of the store, whoever inserts at the same time; else nothing
-/// is stored, and the error is [`StoreError::OverQuota`]. See [`quota`] for what counts.
+/// Every insert respects the quotas of the store, also among concurrent inserts. Otherwise nothing is stored
+/// and the error is [`StoreError::OverQuota`]. The module [`quota`] lists the counted quantities.
 #[async_trait]
 pub trait Store: Send + Sync {
-    /// Stores a queued job, with its first event. A job whose id is stored already is left as it
-    /// is.
+    /// Stores a queued job with its first event. If the id is already stored, nothing changes.
     ///
     /// # Errors
-    /// [`StoreError::DatasetMissing`] when its dataset is not there or not its owner's. From then
-    /// on until it has ended, a job pins its dataset.
+    /// [`StoreError::DatasetMissing`] when the owner has no such dataset. From the insert until its end, a
+    /// job pins its dataset.
     async fn insert_job(&self, job: &Job, key: Option<&KeyClaim>) -> Result<()>;
 
-    /// Stores a job with its parts, all queued, each with its first event. The parts are in their
-    /// order, numbered from 0, and so are their ids. They can be claimed, and their parent only when
-    /// all of them have ended: each counts itself off in the transaction that ends it. One that fails
-    /// fails its parent, and no other is wanted then.
+    /// Stores a job with its parts, all queued, each with its first event. The parts are numbered from 0, and
+    /// their ids have the same order.
+    ///
+    /// Workers can claim the parts at once and the parent only after all parts have ended. Each part
+    /// decrements the parent's count in the transaction that ends the part. A part that fails also fails the
+    /// parent and makes the other parts unwanted.
     ///
     /// # Errors
-    /// As for [`Store::insert_job`].
+    /// Those of [`Store::insert_job`].
     async fn insert_parts(&self, parent: &Job, parts: &[Job], key: Option<&KeyClaim>)
     -> Result<()>;
 
-    /// What came of at most `limit` parts of a job, in their order, after the part `after`.
+    /// The outcomes of at most `limit` parts of a job, in their order, after the part `after`.
     async fn parts(
         &self,
         parent: JobId,
@@ -177,12 +180,12 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> Result<Vec<PartOutcome>>;
 
-    /// Stores a job that `worker` already computes (status `running`, attempt 1), with the events
-    /// `queued` and `running`, and gives the worker its lease.
+    /// Stores a job that `worker` already computes (status `running`, attempt 1) with the events `queued` and
+    /// `running`, and gives the worker its lease.
     ///
     /// # Errors
-    /// [`StoreError::Conflict`] when another holds a job of this id;
-    /// [`StoreError::DatasetMissing`] as for a queued one.
+    /// [`StoreError::Conflict`] when the id is already stored, except by an earlier call of the same worker;
+    /// [`StoreError::DatasetMissing`] as for a queued job.
     async fn insert_running_job(
         &self,
         job: &Job,
@@ -191,8 +194,8 @@ pub trait Store: Send + Sync {
         key: Option<&KeyClaim>,
     ) -> Result<Lease>;
 
-    /// Stores a job that ended before anybody was told of it, with its model, trace and all four
-    /// events, in one transaction. A job whose id is stored already is left as it is.
+    /// Stores a job that ended before any client knew its id, with its model, trace and all four events, in
+    /// one transaction. If the id is already stored, nothing changes.
     async fn insert_ended_job(
         &self,
         job: &Job,
@@ -201,7 +204,7 @@ pub trait Store: Send + Sync {
         key: Option<&KeyClaim>,
     ) -> Result<()>;
 
-    /// The owner's job of this id.
+    /// The owner's job with this id.
     async fn job(&self, owner: &Owner, id: JobId) -> Result<Option<Job>>;
 
     /// A page of the owner's jobs, newest first.
@@ -212,9 +215,10 @@ pub trait Store: Send + Sync {
         page: &Page<JobKind>,
     ) -> Result<Slice<Job, JobKind>>;
 
-    /// Takes the first job of the active owner with the least virtual seconds who has a claimable job;
-    /// every [`CLAIMS_BETWEEN_OLDEST`](crate::records::schedule::CLAIMS_BETWEEN_OLDEST) claims of an
-    /// owner, the oldest. A job whose row is damaged fails as `data-corrupt` on the way.
+    /// Takes the first job of the active owner with the least virtual seconds among the owners with a
+    /// claimable job. One of [`CLAIMS_BETWEEN_OLDEST`](crate::records::schedule::CLAIMS_BETWEEN_OLDEST)
+    /// claims of an owner takes the oldest job instead. A job with a damaged row fails as `data-corrupt`, and
+    /// the claim takes the next job.
     async fn claim_job(
         &self,
         worker: &WorkerId,
@@ -222,49 +226,52 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> Result<Option<Claim>>;
 
-    /// The jobs that could go before a job of the owner, among those that need at most
-    /// `memory_bytes_max`.
+    /// The jobs that could go before a job of the owner, among jobs that need at most `memory_bytes_max`.
     async fn line(&self, owner: &Owner, memory_bytes_max: u64) -> Result<Line>;
 
-    /// Whether a queued job needs more than `free` bytes of memory, and at most `max`.
+    /// Whether a queued job needs more than `free` bytes of memory and at most `max`. Jobs of at most 1 MiB
+    /// do not count.
     async fn passes_over(&self, free: u64, max: u64) -> Result<bool>;
 
-    /// The queued jobs of the same owner before a queued job, counted to `limit`.
+    /// Number of queued jobs of the same owner before a queued job, counted up to `limit`.
     async fn jobs_ahead(&self, job: &Job, limit: u32) -> Result<u32>;
 
-    /// Queues the jobs whose leases ran out; returns their number. Each has cost its process: it
-    /// pauses, and from the second death in a row it is a suspect, which runs alone. Not charged is a
-    /// job that was parked, or whose lease ran out more than an hour ago: the clock jumped. A job that
-    /// was to be cancelled is cancelled.
+    /// Returns the jobs with expired leases to the queue and returns their number.
+    ///
+    /// Each expired lease counts as the death of a process. The job pauses, and from the second death in a
+    /// row the job is a suspect, which runs alone. No death is charged to a parked job, nor to a job whose
+    /// lease expired more than an hour ago: the clock has jumped then. A job with a requested cancel is
+    /// cancelled at once, unless it has a checkpoint or parts: the next worker then ends the job with its
+    /// result so far.
     async fn release_expired(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64>;
 
     /// Adds computed seconds of waited jobs to the shares of their owners.
     async fn pay(&self, spent: &[(Owner, f64)]) -> Result<()>;
 
-    /// Corrects which owners are active: those who have jobs that have not ended. Programs before the
-    /// scheduler do not say so.
+    /// Corrects the set of active owners, which are the owners of jobs that have not ended. Programs older
+    /// than the scheduler do not maintain this set.
     async fn tend_shares(&self) -> Result<()>;
 
-    /// How many jobs of each task wait for a worker, and when the oldest of them was made.
+    /// For each task, the number of jobs that wait for a worker and the creation time of the oldest.
     async fn queue_depths(&self) -> Result<Vec<(String, u64, Timestamp)>>;
 
     /// Extends the lease.
     async fn heartbeat(&self, lease: &Lease, beat: &Beat<'_>, now: Timestamp) -> Result<Heartbeat>;
 
-    /// Keeps the state of a running job for the next claim, in the place of the one kept before. It
-    /// goes when the job ends.
+    /// Stores the state of a running job for the next claim, in place of the previous checkpoint. The
+    /// checkpoint is deleted when the job ends.
     async fn save_checkpoint(&self, lease: &Lease, body: &[u8]) -> Result<Fenced>;
 
-    /// The state that was kept last of a job which has not ended.
+    /// The latest checkpoint of a job that has not ended.
     async fn checkpoint(&self, job: JobId) -> Result<Option<Vec<u8>>>;
 
-    /// Ends the job, with its model, trace and last two events. A job whose end a client asked for
-    /// may still succeed.
+    /// Ends the job with its model, its trace and its last two events. A job may still succeed after a client
+    /// has requested its cancel.
     async fn finish_job(&self, lease: &Lease, end: &JobEnd) -> Result<Fenced>;
 
-    /// Hands the job back, as a rule without cost: its attempt does not count. State, seconds and counts are
-    /// stored in the same transaction. If a client asked for its end meanwhile, it is cancelled
-    /// instead of waiting for a worker that would only cancel it.
+    /// Returns the job to the queue. The attempt does not count unless `requeue` says so. The same
+    /// transaction stores state, seconds and counts. A job whose cancel was requested meanwhile is cancelled
+    /// at once, unless it has a checkpoint or parts.
     async fn requeue_job(
         &self,
         lease: &Lease,
@@ -272,19 +279,21 @@ pub trait Store: Send + Sync {
         now: Timestamp,
     ) -> Result<Fenced>;
 
-    /// Queues every running job at once, on the terms of [`Store::release_expired`]. Callbacks that
-    /// somebody delivers are due at once. Only for a process that knows that no other works on this
-    /// store. Returns how many jobs there were.
+    /// Returns every running job to the queue, on the terms of [`Store::release_expired`], and makes every
+    /// leased callback due at once. Returns the number of jobs. Only a process that knows to be the only one
+    /// on this store may call this.
     async fn release_all_leases(&self, terms: &ReleaseTerms, now: Timestamp) -> Result<u64>;
 
-    /// Asks for the end of the owner's job, and of all its parts; a part alone does not end. Parts
-    /// that wait in the queue end at once. When some have begun, a worker gathers what they came to.
+    /// Requests the end of the owner's job and of all its parts. A part alone cannot be cancelled. Queued
+    /// parts end at once. If some parts have begun, a worker then gathers their results.
     async fn cancel_job(&self, owner: &Owner, id: JobId, now: Timestamp) -> Result<CancelOutcome>;
 
-    /// Takes the callback that has been due for longest, of a job that has ended, for `lease_seconds`:
-    /// after these it is due again. Those of owners and hosts that are `busy` are passed over. One that
-    /// was taken too often ([`CALLBACK_CLAIMS_MAX`]) is given up on the way. A job is owed its
-    /// callback, if it names one, from the transaction in which it ends.
+    /// Takes the callback of an ended job that has been due for longest, for `lease_seconds`. After this time
+    /// the callback is due again.
+    ///
+    /// The claim passes over the owners and hosts that are `busy`. A callback that was claimed more than
+    /// [`CALLBACK_CLAIMS_MAX`] times is given up. A job that names a callback is owed this callback from the
+    /// transaction in which the job ends.
     async fn claim_callback(
         &self,
         worker: &WorkerId,
@@ -292,19 +301,18 @@ pub trait Store: Send + Sync {
         busy: &BusyReceivers,
     ) -> Result<Option<CallbackClaim>>;
 
-    /// Writes what came of a delivery.
+    /// Stores the outcome of a delivery.
     async fn settle_callback(
         &self,
         lease: &CallbackLease,
         settlement: &Settlement,
     ) -> Result<Fenced>;
 
-    /// Removes an ended job with its events, trace, parts and callback, delivered or not. Its model
-    /// stays.
+    /// Deletes an ended job with its events, trace, parts and callback, delivered or not. The model stays.
     async fn delete_job(&self, owner: &Owner, id: JobId) -> Result<DeleteOutcome>;
 
-    /// The events of a job after number `after_sequence` (0: from the first), at most `limit`, in
-    /// order. With an owner, only if the job is theirs.
+    /// At most `limit` events of a job after number `after_sequence`, in order; 0 begins at the first event.
+    /// With an owner, only events of that owner's job.
     async fn events(
         &self,
         owner: Option<&Owner>,
@@ -313,28 +321,28 @@ pub trait Store: Send + Sync {
         limit: u32,
     ) -> Result<Vec<Event>>;
 
-    /// The trace of the owner's job, where it has one.
+    /// The trace of the owner's job, if any.
     async fn trace(&self, owner: &Owner, id: JobId) -> Result<Option<Vec<u8>>>;
 
-    /// Removes at most `limit` jobs, of all owners, that ended before `ended_before`, the oldest
-    /// first. Parts go with their parent, and count.
+    /// Deletes at most `limit` jobs of all owners that ended before `ended_before`, oldest first. Parts are
+    /// deleted with their parent and count towards the limit.
     async fn sweep_jobs(&self, ended_before: Timestamp, limit: u32) -> Result<Swept>;
 
-    /// How much the owner, and all owners together, have and may have.
+    /// Usage and limits of the owner and of all owners together.
     async fn usage(&self, owner: &Owner) -> Result<Standing>;
 
-    /// The keys of the blobs that datasets, and jobs which have not ended, refer to, at most `limit`
-    /// in order, after the key `after`. A blob is stored before its record, so a blob that is not
-    /// among them is an orphan only when it is old.
+    /// The keys of the blobs of datasets and of jobs that have not ended: at most `limit`, in order, after
+    /// the key `after`. A blob is stored before its record. A blob that is not listed here is therefore an
+    /// orphan only when it is old.
     async fn data_keys_in_use(&self, after: Option<&str>, limit: u32) -> Result<Vec<String>>;
 
-    /// Stores a model. A model whose id is stored already is left as it is.
+    /// Stores a model. If the id is already stored, nothing changes.
     async fn insert_model(&self, model: &Model, key: Option<&KeyClaim>) -> Result<()>;
 
-    /// The owner's model of this id.
+    /// The owner's model with this id.
     async fn model(&self, owner: &Owner, id: ModelId) -> Result<Option<Model>>;
 
-    /// A page of the owner's models, without their documents, newest first.
+    /// A page of the owner's models without their documents, newest first.
     async fn models(
         &self,
         owner: &Owner,
@@ -342,113 +350,112 @@ pub trait Store: Send + Sync {
         page: &Page<ModelKind>,
     ) -> Result<Slice<ModelSummary, ModelKind>>;
 
-    /// Removes the owner's model; whether there was one.
+    /// Deletes the owner's model. Returns whether the model existed.
     async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<bool>;
 
-    /// Stores a dataset, its blob being there. One whose id is stored already is left as it is.
+    /// Stores a dataset whose blob is already stored. If the id is already stored, nothing changes.
     async fn insert_dataset(&self, dataset: &Dataset, key: Option<&KeyClaim>) -> Result<()>;
 
-    /// The owner's dataset of this id.
+    /// The owner's dataset with this id.
     async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Option<Dataset>>;
 
-    /// A page of the owner's datasets, without names of features and classes, newest first.
+    /// A page of the owner's datasets without the names of features and classes, newest first.
     async fn datasets(
         &self,
         owner: &Owner,
         page: &Page<DatasetKind>,
     ) -> Result<Slice<DatasetSummary, DatasetKind>>;
 
-    /// Removes the owner's dataset, unless a job that has not ended reads it.
+    /// Deletes the owner's dataset, unless a job that has not ended reads the dataset.
     async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<DatasetDeletion>;
 
-    /// Stores a session that has learnt nothing yet.
+    /// Stores a session that has learnt no examples yet.
     async fn insert_session(&self, session: &SessionRecord, key: Option<&KeyClaim>) -> Result<()>;
 
-    /// The owner's session of this id, without its state.
+    /// The owner's session with this id, without its state.
     async fn session(&self, owner: &Owner, id: SessionId) -> Result<Option<SessionRecord>>;
 
-    /// The owner's session of this id with its state, all of one moment.
+    /// The owner's session with this id and its state, as of one moment.
     async fn session_state(&self, owner: &Owner, id: SessionId) -> Result<Option<StoredSession>>;
 
-    /// A page of the owner's sessions, without their states, newest first.
+    /// A page of the owner's sessions without their states, newest first.
     async fn sessions(
         &self,
         owner: &Owner,
         page: &Page<SessionKind>,
     ) -> Result<Slice<SessionRecord, SessionKind>>;
 
-    /// Remembers what sessions of one owner have learnt, each if it stands where the append says;
-    /// the outcomes in the same order. All that is done is on disk when this returns. Those of
-    /// several owners are for several calls: an error is about all of one.
+    /// Appends examples to sessions of one owner. Each append succeeds only if its session is at the stated
+    /// position. The outcomes have the order of the appends, and successful appends are on disk when this
+    /// returns. Appends of different owners need separate calls, because an error concerns every append of a
+    /// call.
     async fn append_examples(
         &self,
         owner: &Owner,
         appends: &[SessionAppend],
     ) -> Result<Vec<Appended>>;
 
-    /// Removes the owner's session; whether there was one.
+    /// Deletes the owner's session. Returns whether the session existed.
     async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<bool>;
 
-    /// What the owner made under this idempotency key, if the key is kept still.
+    /// The record of this idempotency key of the owner, if the key is still stored.
     async fn idempotency_key(&self, owner: &Owner, key: &str) -> Result<Option<KeyRecord>>;
 
-    /// Forgets at most `limit` idempotency keys, of all owners, of things made before
-    /// `created_before`, the oldest first; how many.
+    /// Deletes at most `limit` idempotency keys of all owners that were created before `created_before`,
+    /// oldest first. Returns their number.
     async fn sweep_idempotency_keys(&self, created_before: Timestamp, limit: u32) -> Result<u64>;
 
-    /// Stores the service time, and the earliest clock reading of the present hour of service. Returns
-    /// the greatest service time that any process has stored.
+    /// Stores the service time and the earliest clock reading of the present hour of service. Returns the
+    /// greatest service time that any process has stored.
     async fn note_time(&self, note: &TimeNote) -> Result<u64>;
 
     /// The stored service time in milliseconds.
     async fn observed_time(&self) -> Result<u64>;
 
-    /// The earliest clock reading of any process in the last `within_ms` of service time, extended to
-    /// whole hours; `None` if the service has not run for so long.
+    /// The earliest clock reading of any process in the last `within_ms` of service time, extended to whole
+    /// hours. `None` if the service has not run for so long.
     async fn earliest_reading(&self, within_ms: u64) -> Result<Option<Timestamp>>;
 
-    /// Lets leases and callbacks that are due more than [`SECONDS_AHEAD_MAX`] from now be due in
-    /// `lease_seconds`; returns their number. The database's clock had jumped when they were written.
+    /// Shortens leases and callback delays of more than [`SECONDS_AHEAD_MAX`] to `lease_seconds`, and returns
+    /// their number. The clock of the database had jumped when they were written.
     async fn shorten_leases(&self, lease_seconds: u32) -> Result<u64>;
 
-    /// Whether there is room to take in something new, a blob for instance. Inserts ask by
-    /// themselves.
+    /// Checks whether the store accepts new data such as a blob. Inserts check this themselves.
     ///
     /// # Errors
-    /// [`StoreError::Full`] while what is left of the disk is kept for what needs little and has to
-    /// work: cancels, deletions, the ends of jobs.
+    /// [`StoreError::Full`] while the remaining disk space is reserved for small writes that must succeed:
+    /// cancels, deletions and the ends of jobs.
     async fn demand_room(&self) -> Result<()>;
 
-    /// The name of this database; `fresh` from now on if it had none.
+    /// The name of this database. A database without a name gets the name `fresh`.
     async fn database_name(&self, fresh: &str) -> Result<String>;
 
-    /// The place of this database's blobs, if one is recorded.
+    /// The recorded blob place of this database, if any.
     async fn blob_place(&self) -> Result<Option<String>>;
 
-    /// Records the place of this database's blobs, unless one is recorded; the one that is then. The
-    /// database has its name already.
+    /// Records the blob place of this database unless one is recorded, and returns the recorded place. The
+    /// database must already have a name.
     async fn record_blob_place(&self, place: &str) -> Result<String>;
 
-    /// Stores an API key. One that adopts owns from then on all that is nobody's, which means all of
-    /// [`Owner::anonymous`].
+    /// Stores an API key. A key with `adopts` becomes the owner of all things of [`Owner::anonymous`].
     ///
     /// # Errors
-    /// [`StoreError::Other`] where there are [`API_KEYS_MAX`].
+    /// [`StoreError::Other`] when [`API_KEYS_MAX`] keys exist.
     async fn insert_api_key(&self, key: &ApiKey, digest: &SecretDigest, adopts: bool)
     -> Result<()>;
 
-    /// All API keys, revoked ones among them, oldest first.
+    /// All API keys, revoked keys included, oldest first.
     async fn api_keys(&self) -> Result<Vec<ApiKey>>;
 
-    /// Ends an API key's force; whether there is such a key.
+    /// Revokes an API key. Returns whether the key exists.
     async fn revoke_api_key(&self, id: ApiKeyId, now: Timestamp) -> Result<bool>;
 
-    /// What a secret of this digest opens, or no secret at all.
+    /// Looks up the API key with this digest of its secret. Without a digest, only tells whether keys exist.
     async fn find_api_key(&self, digest: Option<&SecretDigest>) -> Result<KeyLookup>;
 
-    /// Whether the database answers.
+    /// Checks whether the database answers.
     async fn ping(&self) -> Result<()>;
 
-    /// Ends all connections. Every later call is [`StoreError::Unavailable`].
+    /// Closes all connections. Every later call returns [`StoreError::Unavailable`].
     async fn close(&self);
 }

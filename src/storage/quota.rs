@@ -1,29 +1,32 @@
-//! How much an owner, and all owners together, may have: what is counted, what the limits are, and
-//! which of them a thing would pass.
+//! Quotas: the counted quantities, the limits of each owner and of all owners together, and the check against
+//! them.
 //!
-//! Counted are jobs that wait in the queue (not those that are computed before they are stored, nor
-//! those that a worker holds), sessions, and bytes: of datasets, of the own data of jobs that have
-//! not ended, of the documents of models, of the snapshots and logs of sessions. What a job leaves
-//! when it ends is stored whatever the limits say, since the job was accepted; so is what goes back
-//! to the queue.
+//! The quotas count three quantities:
+//!
+//! - queued jobs, without the jobs that are computed before they are stored and without running jobs;
+//! - sessions;
+//! - stored bytes: of datasets, of the data of jobs that have not ended, of the documents of models, and of
+//!   the snapshots and logs of sessions.
+//!
+//! The results of a stored job are stored even beyond the limits, since the job was accepted. A job also
+//! returns to the queue beyond the limits.
 
-/// What is counted.
+/// The counted quantities.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Jobs that wait.
+    /// Queued jobs.
     pub jobs_queued: u64,
-    /// Bytes stored.
+    /// Stored bytes.
     pub stored_bytes: u64,
-    /// Sessions.
     pub sessions: u64,
 }
 
-/// The limits of a service. An owner's own may differ: see [`crate::records::KeyQuotas`].
+/// The limits of a service. An API key may have limits of its own: see [`crate::records::KeyQuotas`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quotas {
-    /// Of all owners together.
+    /// Limits of all owners together.
     pub in_all: Usage,
-    /// Of each owner.
+    /// Limits of each owner.
     pub per_owner: Usage,
 }
 
@@ -36,21 +39,21 @@ impl Quotas {
 }
 
 impl Usage {
-    /// As much as a database can count.
+    /// The largest numbers that a database can count.
     pub const ENDLESS: Self = Self {
         jobs_queued: i64::MAX as u64,
         stored_bytes: i64::MAX as u64,
         sessions: i64::MAX as u64,
     };
 
-    /// What most things ask for at most.
+    /// Upper bound of the usage that most inserts add.
     pub(super) const SMALL: Self = Self {
         jobs_queued: 1,
         stored_bytes: 16 << 20,
         sessions: 1,
     };
 
-    /// Kind by kind with another.
+    /// Combines each quantity with the same quantity of another usage.
     fn with(&self, other: &Self, of: impl Fn(u64, u64) -> u64) -> Self {
         Self {
             jobs_queued: of(self.jobs_queued, other.jobs_queued),
@@ -60,41 +63,41 @@ impl Usage {
     }
 }
 
-/// How much there is, and how much there may be.
+/// Usage and limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// What the owner has.
+    /// Usage of the owner.
     pub own: Usage,
-    /// What the owner may have.
+    /// Limits of the owner.
     pub own_max: Usage,
-    /// What all owners have.
+    /// Usage of all owners.
     pub all: Usage,
-    /// What all owners may have.
+    /// Limits of all owners.
     pub all_max: Usage,
 }
 
-/// Whose limits something is about.
+/// Selects the limits of the owner, those of all owners together, or both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Limited {
-    /// The owner's.
+    /// The limits of the owner.
     pub own: bool,
-    /// Those of all owners together.
+    /// The limits of all owners together.
     pub all: bool,
 }
 
-/// A limit that a thing would pass.
+/// A limit that an insert would exceed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} is {max}, {used} are used, and this would add {asked}", .limit.name())]
 pub struct OverQuota {
     pub limit: Limit,
     pub max: u64,
-    /// How much of it is used without the thing.
+    /// Usage without the insert.
     pub used: u64,
-    /// How much the thing would use.
+    /// Usage that the insert would add.
     pub asked: u64,
 }
 
-/// The limits by their names.
+/// The limits by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     JobsQueued,
@@ -105,8 +108,8 @@ pub enum Limit {
 }
 
 impl OverQuota {
-    /// Whether the thing passes the limit by itself, so that no waiting helps. One thing alone does
-    /// not: a limit of 0 may be set for a while.
+    /// Whether the insert alone exceeds the limit, so that waiting does not help. A single job or session is
+    /// never final, because a limit of 0 may be temporary.
     #[must_use]
     pub fn is_final(&self) -> bool {
         self.asked > self.max.max(1)
@@ -114,7 +117,7 @@ impl OverQuota {
 }
 
 impl Limit {
-    /// The name in settings and refusals.
+    /// The name in settings and in error messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -128,11 +131,11 @@ impl Limit {
 }
 
 impl Standing {
-    /// Whether there is room for `asked` besides what there is. What asks for nothing of a kind is not
-    /// held against its limit. The owner's own limits come first.
+    /// Checks whether `asked` fits within the limits in addition to the present usage. A quantity of 0 fits
+    /// every limit. The limits of the owner come first.
     ///
     /// # Errors
-    /// The first limit that would be passed.
+    /// The first limit that would be exceeded.
     pub fn admits(&self, asked: &Usage) -> Result<(), OverQuota> {
         for (limit, used, asked, max) in self.against(asked) {
             if asked > 0 && used.saturating_add(asked) > max {
@@ -147,8 +150,8 @@ impl Standing {
         Ok(())
     }
 
-    /// Whose limits leave no room for `asked` if so many others of at most [`Usage::SMALL`] come at
-    /// once. What is larger itself always counts as crowding both.
+    /// The limits that `asked` could exceed together with so many concurrent inserts of at most
+    /// [`Usage::SMALL`]. An insert that is larger than this itself is near both limits.
     pub(super) fn crowded(&self, asked: &Usage, others: u64) -> Limited {
         let larger = asked.with(&Usage::SMALL, |asked, small| u64::from(asked > small));
         if larger != Usage::default() {
@@ -175,7 +178,7 @@ impl Standing {
         crowded
     }
 
-    /// As it was before `asked` was added.
+    /// The standing before `asked` was added.
     pub(super) fn without(self, asked: &Usage) -> Self {
         Self {
             own: self.own.with(asked, u64::saturating_sub),
@@ -260,7 +263,7 @@ mod tests {
         let refused = |standing: Standing| standing.admits(&one).map_err(|over| over.limit);
         assert_eq!(refused(standing(10, 10)), Err(Limit::JobsQueuedPerKey));
         assert_eq!(refused(standing(3, 10)), Err(Limit::JobsQueued));
-        // Who asks for something else is not held up.
+        // A request for another quantity is accepted.
         let bytes = Usage {
             stored_bytes: 10,
             ..Usage::default()

@@ -1,12 +1,13 @@
-//! Room that is kept on the disk for what has to work when the disk is full.
+//! Disk space that is reserved for writes that must succeed when the disk is full.
 //!
-//! SQLite needs room in its log even to delete a row. So a file of [`BYTES`] lies beside the embedded
-//! database and holds nothing. When a cancel, a deletion or the end of a job finds the disk full,
-//! the file is emptied and the write is tried again; from then on nothing new is taken in, or it would
-//! eat up what was freed, until there is room for the whole file again.
+//! SQLite needs space in its log even to delete a row. A file of [`BYTES`] without content therefore lies
+//! beside the embedded database. When a cancel, a deletion or the end of a job finds the disk full, the file
+//! is emptied and the write is retried. From then on the store refuses new data, which would consume the
+//! freed space, until the whole file fits on the disk again.
 //!
-//! The file itself is the state, so that all processes of a directory see the same: whole; emptied; or
-//! not there, where there never was room for it, and then nothing is kept and nothing refused.
+//! The file itself is the state, so all processes of a directory see the same state. A full-length file is a
+//! held reserve, and an empty file is a released reserve. A missing file means that the reserve never fitted
+//! on the disk: then nothing is reserved and nothing is refused.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -19,14 +20,14 @@ use tokio::time::Instant;
 use super::data_dir::private;
 use super::error::StoreError;
 
-/// How much is kept: the log, which is folded into the database at 4 MiB; as much for the database,
-/// which the folding may make longer; and as much again for what is written meanwhile.
+/// Size of the reserve. SQLite's log grows to 4 MiB before SQLite copies it into the database. The copy may
+/// lengthen the database by as much. The other half is for writes in the meantime.
 pub(in crate::storage) const BYTES: u64 = 16 << 20;
 
-/// Between two attempts to make the file whole again.
+/// Minimum time between two attempts to restore the file.
 const ATTEMPT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// The room kept for one database.
+/// The reserved disk space of one database.
 #[derive(Debug)]
 pub(in crate::storage) struct Reserve {
     path: PathBuf,
@@ -34,7 +35,7 @@ pub(in crate::storage) struct Reserve {
 }
 
 impl Reserve {
-    /// The reserve of the database in this file. Nothing is made yet.
+    /// The reserve of the database in this file. No file is created yet.
     pub fn beside(database: &Path) -> Self {
         let mut path = database.as_os_str().to_owned();
         path.push("-reserve");
@@ -44,7 +45,7 @@ impl Reserve {
         }
     }
 
-    /// Makes the file whole, if there is room for it.
+    /// Fills the file if the disk has enough space.
     pub fn make(&self) {
         let is_new = !self.path.exists();
         let Err(error) = self.fill() else {
@@ -52,12 +53,12 @@ impl Reserve {
         };
         tracing::warn!(%error, bytes = BYTES, "there is no room for a reserve on the disk");
         if is_new {
-            // Emptied, it would mean that nothing new may be taken in.
+            // An empty file would mean that new data is refused.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 
-    /// Frees the room; whether there is a reserve, so that it helps to try again.
+    /// Releases the disk space. Returns whether a reserve file exists, so that a retry makes sense.
     pub fn give_up(&self) -> bool {
         let given_up = || -> io::Result<bool> {
             let file = OpenOptions::new().write(true).open(&self.path)?;
@@ -78,8 +79,8 @@ impl Reserve {
         }
     }
 
-    /// Whether the room is there, or is not kept at all; if it was given up, tries now and then to
-    /// have it back.
+    /// Whether the space is reserved, or no reserve exists. Tries to restore a released reserve, at most once
+    /// per second.
     pub fn is_kept(&self) -> bool {
         let is_given_up = || std::fs::metadata(&self.path).is_ok_and(|found| found.len() == 0);
         if !is_given_up() {
@@ -92,7 +93,7 @@ impl Reserve {
         true
     }
 
-    /// What is refused while the room is not there.
+    /// The error of refused inserts while the reserve is released.
     pub fn refusal() -> StoreError {
         StoreError::Full("what is left of the disk is kept for cancels and deletions".into())
     }
@@ -115,7 +116,7 @@ impl Reserve {
         let file = private(&mut options).open(&self.path)?;
         match file.try_lock() {
             Ok(()) => {}
-            // Another process is at it, and will be done when somebody looks again.
+            // Another process fills the file and will be done by the next attempt.
             Err(TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
             Err(TryLockError::Error(error)) => return Err(error),
         }
@@ -123,13 +124,13 @@ impl Reserve {
             return Ok(());
         }
         allocate(&file).inspect_err(|_| {
-            // What there was room for is of use to others.
+            // The space of a partial file is of use to other writers.
             let _ = file.set_len(0);
         })
     }
 }
 
-/// Takes the room without writing to it.
+/// Allocates the space without writing.
 #[cfg(target_os = "linux")]
 fn allocate(file: &File) -> io::Result<()> {
     use rustix::fs::{FallocateFlags, fallocate};
@@ -145,7 +146,7 @@ fn allocate(file: &File) -> io::Result<()> {
     fill_up(file)
 }
 
-/// Writes the file full; its length is that of a whole one only at the end.
+/// Fills the file by writing. The file reaches its full length only at the end.
 fn fill_up(mut file: &File) -> io::Result<()> {
     use std::io::{Seek, Write};
     file.set_len(0)?;
@@ -180,7 +181,7 @@ mod tests {
         assert!(other.is_kept());
         assert_eq!(length(&reserve), BYTES);
         reserve.give_up();
-        // It was attempted a moment ago.
+        // The last attempt was a moment ago.
         assert!(!reserve.is_kept());
         *reserve.attempted_at.lock().unwrap() = None;
         assert!(reserve.is_kept());

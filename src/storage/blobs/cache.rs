@@ -1,9 +1,9 @@
-//! Blobs of an object store, fetched to be read by position.
+//! Cache of blobs from an object store, for reads by position.
 //!
-//! A blob is fetched once, however many want it, to a file without a name: so nothing is left of it
-//! when the process ends, and nobody can take a part of it for the whole. The files take at most so
-//! many bytes; for the next blob those go that were not used for longest and that nobody reads. Where
-//! all are read, whoever wants another one waits.
+//! A blob is fetched once for any number of readers. The file has no name, so it disappears with the process
+//! and no other process can take a partial file for a whole blob. The total size of the files is limited. To
+//! make space for another blob, the cache drops the least recently used blobs that nobody reads. If every
+//! blob is being read, a new fetch waits.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -27,19 +27,19 @@ use super::{BlobFile, PART_BYTES};
 use crate::storage::data_dir::Scratch;
 use crate::storage::error::StoreError;
 
-/// Files held at once: each costs a descriptor.
+/// Maximum number of open files. Each file costs a descriptor.
 const FILES_MAX: u64 = 128;
 
-/// Parts on their way at once; memory holds as many.
+/// Concurrent parts of a fetch. Memory holds as many parts.
 const PARTS_AT_ONCE: usize = 3;
 
-/// How long somebody waits for room.
+/// How long a fetch waits for space.
 const ROOM_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Between two looks at the stop flag.
+/// Interval between two checks of the stop flag.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// The fetched blobs of a process.
+/// The cached blobs of a process.
 #[derive(Clone)]
 pub(super) struct BlobCache(Arc<Inner>);
 
@@ -50,21 +50,21 @@ struct Inner {
     room_patience: Duration,
     held: Arc<Held>,
     blobs: Mutex<HashMap<Path, Entry>>,
-    /// Counts uses, to tell which was longest ago.
+    /// Counter of uses, which orders the blobs by their last use.
     uses: AtomicU64,
 }
 
-/// What the files take that are open, in the cache or still read after it let them go.
+/// Totals of the open files, including dropped blobs that are still being read.
 #[derive(Default)]
 struct Held {
     bytes: AtomicU64,
     files: AtomicU64,
-    /// Told when room became free, and when a fetch ended.
+    /// Notified when space may have become free and when a fetch ended.
     changed: Notify,
 }
 
 enum Entry {
-    /// Somebody fetches it.
+    /// A caller is fetching the blob.
     Coming,
     Here {
         blob: Arc<Fetched>,
@@ -72,20 +72,20 @@ enum Entry {
     },
 }
 
-/// A whole blob, and its room.
+/// A whole blob and its space.
 #[derive(Debug)]
 struct Fetched {
     file: BlobFile,
     room: Room,
 }
 
-/// Bytes taken until this is dropped.
+/// Bytes that count against the limit until this is dropped.
 struct Room {
     held: Arc<Held>,
     bytes: u64,
 }
 
-/// Somebody who reads a blob: it stays until this is dropped.
+/// A reader of a blob. The blob keeps its space until all readers are dropped.
 #[derive(Debug)]
 struct Reader(Arc<Fetched>);
 
@@ -102,12 +102,12 @@ impl BlobCache {
         }))
     }
 
-    /// The blob, fetched unless it is here, if there is one.
+    /// Opens a blob if it exists. A blob that is not in the cache is fetched first.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when it cannot be fetched now, there is no room in time, or the
-    /// flag is raised; [`StoreError::Full`] when the disk has none; [`StoreError::Other`] when it is
-    /// larger than the cache may ever be.
+    /// [`StoreError::Unavailable`] when the blob cannot be fetched now, no space becomes free in time, or the
+    /// flag is raised; [`StoreError::Full`] when the disk is full; [`StoreError::Other`] when the blob is
+    /// larger than the limit of the cache.
     pub(super) async fn open(
         &self,
         path: &Path,
@@ -135,7 +135,7 @@ impl BlobCache {
         }
     }
 
-    /// Lets go of a blob that is deleted, or will be another one. Who reads it reads on.
+    /// Drops a blob that is deleted or overwritten. Its present readers continue.
     pub(super) fn forget(&self, path: &Path) {
         let mut blobs = self.0.blobs();
         if let Some(Entry::Here { .. }) = blobs.get(path) {
@@ -147,13 +147,13 @@ impl BlobCache {
 enum Look<'a> {
     Here(Reader),
     Coming,
-    /// Whoever looked is to fetch it.
+    /// The caller must fetch the blob.
     Nobodys(Coming<'a>),
 }
 
 impl Inner {
     fn blobs(&self) -> MutexGuard<'_, HashMap<Path, Entry>> {
-        // What panicked meanwhile has changed one entry or none.
+        // A thread that panicked under this lock has changed at most one entry.
         self.blobs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -173,16 +173,16 @@ impl Inner {
         }
     }
 
-    /// Takes room, from those that nobody reads if need be; none when all are read.
+    /// Takes space, if necessary from blobs without readers. `None` if every blob is being read.
     fn take_room(&self, bytes: u64) -> Option<Room> {
         let mut blobs = self.blobs();
         let held = &self.held;
-        // Only here is room taken, under the lock; meanwhile it can only become more.
+        // Space is taken only here, under the lock. Other threads can only release space meanwhile.
         while held.bytes.load(Ordering::Relaxed).saturating_add(bytes) > self.bytes_max
             || held.files.load(Ordering::Relaxed) >= FILES_MAX
         {
             let unread = blobs.iter().filter_map(|(path, entry)| match entry {
-                // Readers are made under the lock too.
+                // Readers are created under the lock too.
                 Entry::Here { blob, used } if Arc::strong_count(blob) == 1 => Some((*used, path)),
                 _ => None,
             });
@@ -215,7 +215,8 @@ impl Inner {
     }
 }
 
-/// The right, and the duty, to fetch a blob: dropped before it is here, it is anybody's again.
+/// The right and the duty to fetch a blob. If this is dropped before the fetch ends, another caller may fetch
+/// the blob.
 struct Coming<'a> {
     cache: &'a Inner,
     path: &'a Path,
@@ -256,7 +257,7 @@ impl Coming<'_> {
         Ok(Some(Box::new(Reader(blob))))
     }
 
-    /// Brings the blob in parts, in order, some of them ahead.
+    /// Fetches the blob in parts and writes them in order. Some parts are fetched ahead.
     async fn fill(&self, file: &Arc<File>, meta: &ObjectMeta) -> Result<(), StoreError> {
         let starts = (0..meta.size).step_by(PART_BYTES);
         let ranges = starts.map(|start| start..meta.size.min(start + PART_BYTES as u64));
@@ -269,7 +270,7 @@ impl Coming<'_> {
         Ok(())
     }
 
-    /// A part, of the very blob that was found.
+    /// Fetches a part of the same version of the blob.
     async fn part(&self, meta: &ObjectMeta, range: Range<u64>) -> Result<bytes::Bytes, StoreError> {
         let options = GetOptions {
             if_match: meta.e_tag.clone(),
@@ -302,7 +303,7 @@ impl Drop for Coming<'_> {
     }
 }
 
-/// What blocks, where it may.
+/// Runs blocking work on the pool of blocking threads.
 async fn in_pool<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> Result<T, StoreError> {
@@ -319,7 +320,7 @@ fn go_on(stop: &StopFlag) -> Result<(), StoreError> {
     }
 }
 
-/// Ends when the flag is raised.
+/// Returns when the flag is raised.
 async fn raised(stop: &StopFlag) -> StoreError {
     loop {
         if let Err(stopped) = go_on(stop) {
@@ -365,7 +366,7 @@ impl ReadAt for Reader {
 }
 
 impl Drop for Reader {
-    /// The last reader makes room possible, though the file stays.
+    /// Notifies waiting fetches, because the last reader makes the file removable.
     fn drop(&mut self) {
         self.0.room.held.changed.notify_waiters();
     }

@@ -1,12 +1,13 @@
-//! Blobs: data too large for rows, under keys, in a folder or an object store.
+//! Blobs: data too large for rows, stored under keys in a folder or an object store.
 //!
-//! What is inside a blob is not known here. A blob is written before the record that names it and
-//! deleted after it, so a crash leaves at worst a blob that nobody names.
+//! This module does not know the contents of a blob. A blob is written before the record that names it and
+//! deleted after that record. A crash therefore leaves at worst a blob without a record.
 //!
-//! - [`url`] says where they are, `s3` how an object store is asked, `cache` keeps what was fetched.
-//! - `writer` writes a blob piece by piece.
-//! - [`opening`] finds out at the start whether a place will do, and whether it is this database's.
-//! - [`unfinished`] removes what interrupted writes have left.
+//! - [`url`] parses the place of the blobs, `s3` sends requests to an object store, and `cache` keeps fetched
+//!   blobs.
+//! - `writer` writes a blob in parts, and `ranged` reads a blob in parts.
+//! - [`opening`] checks at the start whether a place is usable and belongs to this database.
+//! - [`unfinished`] removes the remains of interrupted writes.
 
 mod cache;
 pub mod opening;
@@ -42,8 +43,7 @@ use crate::records::{DatasetId, JobId, Timestamp};
 
 pub use self::s3::{Hidden, S3Access};
 
-/// Bytes handed to a store, or fetched from it, at once; object stores take no parts under 5 MiB but
-/// the last.
+/// Bytes per part sent to or fetched from a store. Object stores accept no part under 5 MiB except the last.
 const PART_BYTES: usize = 8 << 20;
 
 /// A place for blobs.
@@ -53,7 +53,7 @@ pub struct Blobs {
     home: Home,
 }
 
-/// What a store is beneath.
+/// Kind of the store, with its own resources.
 #[derive(Clone)]
 enum Home {
     /// The blobs are files below this folder.
@@ -73,11 +73,11 @@ pub struct Blob {
 }
 
 impl Blobs {
-    /// The blobs in a bucket, which is not asked yet. To be read they are fetched to files without a
-    /// name in `scratch`, which take at most `cache_bytes_max`.
+    /// The blobs in a bucket. Sends no request yet. Blobs are fetched for reading to files without names in
+    /// `scratch`, which take at most `cache_bytes_max`.
     ///
     /// # Errors
-    /// Which setting is wrong, without its value.
+    /// The name of the wrong setting, without its value.
     pub fn bucket(
         bucket: &Bucket,
         access: &S3Access,
@@ -92,11 +92,11 @@ impl Blobs {
         Ok(Self { store, home })
     }
 
-    /// The blobs in a folder, made for its owner only when there is none. What an interrupted
-    /// write left there is never listed and never in the way; see [`unfinished`].
+    /// The blobs in a folder, which is created with access for its owner only if missing. The remains of an
+    /// interrupted write are never listed and never block a later write; see [`unfinished`].
     ///
     /// # Errors
-    /// When the folder cannot be made.
+    /// When the folder cannot be created.
     pub fn local(directory: &Path) -> Result<Self, StoreError> {
         make_private_directory(directory)?;
         let files = LocalFileSystem::new_with_prefix(directory)
@@ -110,7 +110,7 @@ impl Blobs {
         })
     }
 
-    /// The blobs in an existing folder, which stays unchanged; none without a folder.
+    /// The blobs in an existing folder, which stays unchanged. `None` if the folder is missing.
     ///
     /// # Errors
     /// When the folder cannot be opened.
@@ -121,30 +121,29 @@ impl Blobs {
         Self::local(directory).map(Some)
     }
 
-    /// Whether blobs come over a network, which may be away for a while.
+    /// Whether blobs come over a network, which may be unavailable for a while.
     #[must_use]
     pub fn is_remote(&self) -> bool {
         matches!(self.home, Home::Bucket { .. })
     }
 
-    /// Where the data of a job are kept. The data that came with the request have attempt 0; what
-    /// an attempt writes carries its number, so that a worker which lost its lease overwrites
-    /// nobody's blob.
+    /// The key of a job's data. The data of the request have attempt 0. Data written by an attempt carry the
+    /// number of that attempt, so that a worker that lost its lease overwrites no other blob.
     #[must_use]
     pub fn data_key(job: JobId, attempt: u32) -> String {
         format!("jobs/{job}/{attempt}/data")
     }
 
-    /// Where a dataset is kept.
+    /// The key of a dataset.
     #[must_use]
     pub fn dataset_key(dataset: DatasetId) -> String {
         format!("datasets/{dataset}/data")
     }
 
-    /// Stores a blob, in place of what was there. It is durable when this returns.
+    /// Stores a blob in place of any previous one. The blob is durable when this returns.
     ///
     /// # Errors
-    /// [`StoreError::Full`] when there is no room, [`StoreError::Unavailable`] when it cannot be
+    /// [`StoreError::Full`] when the disk is full, [`StoreError::Unavailable`] when the blob cannot be
     /// written.
     pub async fn put(&self, key: &str, bytes: Bytes) -> Result<(), StoreError> {
         let path = parsed(key)?;
@@ -157,8 +156,8 @@ impl Blobs {
         Ok(())
     }
 
-    /// Stores a blob where there is none: of several at once, one. In an object store that cannot be
-    /// asked for that, one that comes in the same moment takes its place.
+    /// Stores a blob if the key is free. Of several concurrent calls one succeeds. In an object store without
+    /// conditional writes, a concurrent call may overwrite the blob.
     async fn put_first(&self, key: &str, bytes: Bytes) -> Result<(), StoreError> {
         let path = parsed(key)?;
         let put = |mode: PutMode| {
@@ -167,7 +166,8 @@ impl Blobs {
         };
         match put(PutMode::Create).await {
             Ok(_) | Err(object_store::Error::AlreadyExists { .. }) => return Ok(()),
-            // Not every object store knows of conditions; any other failure may have stored it.
+            // Some object stores support no conditions. After any other failure the blob may be stored
+            // already.
             Err(error) if s3::is_not_implemented(&error) && !self.has(key).await? => {}
             Err(error) => return Err(self.error(error)),
         }
@@ -175,7 +175,7 @@ impl Blobs {
         put.map(|_| ()).map_err(|error| self.error(error))
     }
 
-    /// Whether there is such a blob.
+    /// Whether the blob exists.
     async fn has(&self, key: &str) -> Result<bool, StoreError> {
         match self.store.head(&parsed(key)?).await {
             Ok(_) => Ok(true),
@@ -184,10 +184,10 @@ impl Blobs {
         }
     }
 
-    /// The whole blob, if there is one.
+    /// The whole blob, if it exists.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when it cannot be read.
+    /// [`StoreError::Unavailable`] when the blob cannot be read.
     pub async fn get(&self, key: &str) -> Result<Option<Bytes>, StoreError> {
         match self.store.get(&parsed(key)?).await {
             Ok(found) => {
@@ -199,13 +199,13 @@ impl Blobs {
         }
     }
 
-    /// A blob to be read here and there, if there is one: a file is opened; out of an object store,
-    /// which answers too slowly for that, the blob is fetched first, unless it is here still. When
-    /// the flag is raised the fetch is given up.
+    /// Opens a blob for reads by position, if it exists. In a folder this opens the file. An object store
+    /// answers too slowly for such reads, so its blob is first fetched unless the cache holds the blob.
+    /// Raising the flag stops the fetch.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when it cannot be opened, or fetched now; [`StoreError::Full`]
-    /// when there is no room for it; [`StoreError::Other`] when there never will be.
+    /// [`StoreError::Unavailable`] when the blob cannot be opened or fetched now; [`StoreError::Full`] when
+    /// the disk is full; [`StoreError::Other`] when the blob is larger than the cache.
     pub async fn open(
         &self,
         key: &str,
@@ -226,20 +226,19 @@ impl Blobs {
         }
     }
 
-    /// These parts of a blob, in order, if there is one. Each lies within the blob: what is cut off
-    /// by its end is an error.
+    /// These ranges of a blob, in order, if the blob exists. Every range must lie within the blob.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when the blob cannot be read; [`StoreError::Corrupt`] when the blob
-    /// ends before a part does.
+    /// [`StoreError::Unavailable`] when the blob cannot be read; [`StoreError::Corrupt`] when the blob ends
+    /// before a range does.
     pub async fn get_ranges(
         &self,
         key: &str,
         ranges: &[Range<u64>],
     ) -> Result<Option<Vec<Bytes>>, StoreError> {
         let path = parsed(key)?;
-        // Not the store's own `get_ranges`, which panics (object_store 0.14.2) where an object store
-        // answers a request for several parts with the existing parts.
+        // Does not call the store's own `get_ranges`, which panics (object_store 0.14.2) if an object store
+        // answers a request for several ranges with only some of them.
         let fetch = |range: Range<u64>| {
             let (store, path) = (&self.store, &path);
             async move {
@@ -255,7 +254,7 @@ impl Blobs {
             Err(Some(error)) => self.error(error),
             Err(None) => StoreError::unavailable(format!("a part of {key} did not come whole")),
         };
-        // Object stores differ past the end of a blob, but each tells the length.
+        // Object stores differ in their answers beyond the end of a blob, but every store tells the length.
         let end = ranges.iter().map(|range| range.end).max();
         match self.store.head(&path).await {
             Ok(found) if Some(found.size) < end => {
@@ -267,10 +266,10 @@ impl Blobs {
         }
     }
 
-    /// Removes a blob. That there is none is fine.
+    /// Deletes a blob. A missing blob is no error.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when it cannot be removed.
+    /// [`StoreError::Unavailable`] when the blob cannot be deleted.
     pub async fn delete(&self, key: &str) -> Result<(), StoreError> {
         let path = parsed(key)?;
         self.forget(&path);
@@ -280,11 +279,11 @@ impl Blobs {
         }
     }
 
-    /// The blobs whose keys begin with the segments of `prefix`, in no order; all of them for the
-    /// empty prefix.
+    /// The blobs whose keys begin with the segments of `prefix`, in no particular order. The empty prefix
+    /// lists all blobs.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when they cannot be listed.
+    /// [`StoreError::Unavailable`] when the blobs cannot be listed.
     pub async fn list(&self, prefix: &str) -> Result<Vec<Blob>, StoreError> {
         let prefix = parsed(prefix)?;
         let prefix = Some(&prefix).filter(|prefix| !prefix.as_ref().is_empty());
@@ -297,7 +296,7 @@ impl Blobs {
         found.map_err(|error| self.error(error))
     }
 
-    /// Removes the directory that a write made before it was given up, where blobs are files.
+    /// Removes the empty directory of an aborted write if blobs are files.
     fn remove_empty_directory(&self, path: &path::Path) {
         let Home::Folder(directory) = &self.home else {
             return;
@@ -305,11 +304,11 @@ impl Blobs {
         let file = directory.join(path.as_ref());
         let above = file.ancestors().skip(1);
         let inside = above.take_while(|above| *above != directory);
-        // One that is not empty stays, and with it those above.
+        // The first directory that is not empty ends the loop.
         let _ = inside.map(std::fs::remove_dir).find(Result::is_err);
     }
 
-    /// What is here of a blob is not what it will be.
+    /// Drops the cached copy of a blob that is about to change.
     fn forget(&self, path: &path::Path) {
         if let Home::Bucket { cache, .. } = &self.home {
             cache.forget(path);
@@ -324,7 +323,7 @@ impl Blobs {
     }
 }
 
-/// A blob that is a file.
+/// A blob in a file.
 #[derive(Debug)]
 struct BlobFile(File);
 
@@ -372,7 +371,7 @@ fn folder_error(error: object_store::Error) -> StoreError {
     }
 }
 
-/// What operators watch, since a service whose blobs are away is ready all the same.
+/// Counts errors for operators, because a service without its blobs still reports ready.
 fn count_error() {
     metrics::counter!("halfspace_blob_store_errors_total").increment(1);
 }
@@ -388,7 +387,7 @@ mod tests {
         )
     }
 
-    /// What a folder has beyond the contract of all places for blobs (`tests/it/blobs/contract.rs`).
+    /// Properties of a folder beyond the contract of all places for blobs (`tests/it/blobs/contract.rs`).
     #[tokio::test]
     async fn a_folder_outlives_its_process_and_keeps_no_empty_directory() {
         let directory = tempfile::tempdir().unwrap();
@@ -399,7 +398,7 @@ mod tests {
             .await
             .unwrap();
         blobs.put(&key(2), Bytes::from_static(b"")).await.unwrap();
-        // A new process sees the same.
+        // A new process sees the same blobs.
         let blobs = Blobs::local(&root).unwrap();
         assert_eq!(blobs.get(&key(1)).await.unwrap().unwrap(), "one");
         assert_eq!(blobs.list("jobs").await.unwrap().len(), 2);
@@ -407,7 +406,7 @@ mod tests {
             blobs.delete(&key(1)).await.unwrap();
             blobs.delete(&key(2)).await.unwrap();
         }
-        // No empty directory is left behind but the root.
+        // No empty directory remains except the root.
         assert_eq!(std::fs::read_dir(&root).unwrap().count(), 0);
         blobs
             .put(&key(3), Bytes::from_static(b"again"))

@@ -1,11 +1,11 @@
-//! Whether a place for blobs will do, found out before anything rests on it: it can be listed, written,
-//! read and deleted from, and what is there is this database's.
+//! Checks at the start whether a place for blobs is usable and belongs to this database. A usable place can
+//! be listed, written, read and deleted from.
 //!
-//! Each database has a name, and each place for blobs has a mark, which names the place and its
-//! database; the database records the name of its place. Two processes that share a database and not
-//! its blobs, or blobs and not their database, would lose data: to one of them the blobs of the other
-//! are missing, or nobody's. Whoever marks a place first and whoever is recorded first wins, and the
-//! other one does not start.
+//! Each database has a name. Each place for blobs has a mark, which names the place and its database, and the
+//! database records the name of its place. Data would be lost if two processes shared a database but not its
+//! blobs, or the blobs but not their database: one process would miss the blobs of the other or take them for
+//! orphans. The first mark of a place and the first recorded place win, and a process that disagrees does not
+//! start.
 
 use bytes::Bytes;
 
@@ -17,26 +17,27 @@ use crate::storage::error::StoreError;
 /// The key of the mark.
 pub const MARK: &str = "store-id";
 
-/// Below this, blobs are written to see whether they can be; the sweep removes those that stay.
+/// The prefix of test blobs, which check whether the place can be written. The sweep deletes those that
+/// remain.
 pub const PROBES: &str = "probes";
 
-/// Keys looked for in a place that is new to a database with blobs.
+/// Number of keys to look for in an unmarked place when the database already has blobs.
 const KEYS_TRIED: u32 = 20;
 
-/// Why a place for blobs will not do.
+/// Errors of a place for blobs.
 #[derive(Debug, thiserror::Error)]
 pub enum OpeningError {
-    /// It does not answer, or refuses.
+    /// The place does not answer or refuses the request.
     #[error("blobs cannot be {attempt} there: {source}")]
     Unusable {
-        /// What was tried.
+        /// The attempted operation.
         attempt: &'static str,
         source: StoreError,
     },
-    /// What was written is not what was read.
+    /// A test blob was read back with other contents.
     #[error("a blob that was written there was read back as another one")]
     Unfaithful,
-    /// It has the blobs of another database.
+    /// The place has the blobs of another database.
     #[error(
         "the blobs there belong to another database, which would lose them: give this database a place of \
          its own, or, if that database is gone, delete the blob {MARK} there"
@@ -48,23 +49,23 @@ pub enum OpeningError {
          the same one, and blobs that move take their {MARK} along"
     )]
     Elsewhere { recorded: String },
-    /// The database does not answer.
+    /// The database failed.
     #[error("{0}")]
     Database(#[from] StoreError),
 }
 
 impl Blobs {
-    /// Tries all that will be asked of the place, on a blob of this name.
+    /// Tries every operation that the place must support, on a blob with this name.
     ///
     /// # Errors
-    /// [`OpeningError::Unusable`] with the first thing that failed.
+    /// [`OpeningError::Unusable`] with the first operation that failed, or [`OpeningError::Unfaithful`].
     pub async fn probe(&self, name: &str) -> Result<(), OpeningError> {
         let key = format!("{PROBES}/{name}");
         let bytes = Bytes::copy_from_slice(name.as_bytes());
         let failed = |attempt| move |source| OpeningError::Unusable { attempt, source };
         self.list(PROBES).await.map_err(failed("listed"))?;
         match self.put(&key, bytes.clone()).await {
-            // What is there can be read and deleted all the same, and there may be room later.
+            // Existing blobs can still be read and deleted, and there may be space later.
             Err(StoreError::Full(_)) => return Ok(()),
             written => written.map_err(failed("written"))?,
         }
@@ -77,11 +78,12 @@ impl Blobs {
         }
     }
 
-    /// Finds out that the place is the database's, or makes it so. `name` is one that was never used:
-    /// the database is called so if it has no name yet, and so is a folder.
+    /// Checks that the place belongs to the database, or marks it for the database. `name` must be new. A
+    /// database without a name gets this name, and so does a folder without a mark.
     ///
     /// # Errors
-    /// [`OpeningError::AnothersBlobs`], [`OpeningError::Elsewhere`], or what either store says.
+    /// [`OpeningError::AnothersBlobs`], [`OpeningError::Elsewhere`], or an error of the place or the
+    /// database.
     pub async fn belong(
         &self,
         place: &BlobPlace,
@@ -92,7 +94,7 @@ impl Blobs {
         let mark = match self.marked().await? {
             Some(mark) => mark,
             None => match store.blob_place().await? {
-                // Perhaps marked and recorded by another process in between.
+                // Another process may have marked and recorded the place in between.
                 Some(recorded) => match self.marked().await? {
                     Some(mark) => mark,
                     None => return Err(OpeningError::Elsewhere { recorded }),
@@ -116,7 +118,7 @@ impl Blobs {
         }
     }
 
-    /// Whether the mark, if there is one, names this database.
+    /// Whether the mark names this database. `true` if the place has no mark.
     ///
     /// # Errors
     /// When the mark cannot be read.
@@ -132,14 +134,14 @@ impl Blobs {
             source,
         };
         let found = self.get(MARK).await.map_err(failed)?;
-        // A mark that nobody can read is not this database's.
+        // An unreadable mark belongs to another database.
         found
             .map(|bytes| Mark::read(&bytes).ok_or(OpeningError::AnothersBlobs))
             .transpose()
     }
 
-    /// Refuses a place without a mark where the database has blobs elsewhere. One of an older program
-    /// has recorded no place: its blobs are where they are.
+    /// Refuses a place without a mark if the database has blobs elsewhere. A database of an older program has
+    /// recorded no place. If one of its blobs is here, this is its place.
     async fn expect_nothing(&self, store: &dyn Store) -> Result<(), OpeningError> {
         let keys = store.data_keys_in_use(None, KEYS_TRIED).await?;
         for key in &keys {
@@ -154,7 +156,7 @@ impl Blobs {
         Err(OpeningError::Elsewhere { recorded })
     }
 
-    /// Marks the place; the mark that it has then.
+    /// Marks the place and returns the mark that the place then has.
     async fn mark(&self, mark: &Mark) -> Result<Mark, OpeningError> {
         let failed = |source| OpeningError::Unusable {
             attempt: "written",
@@ -165,16 +167,16 @@ impl Blobs {
     }
 }
 
-/// What a place is called that has no name yet.
+/// The name of a place that is marked for the first time.
 fn name_of(place: &BlobPlace, fresh: &str) -> String {
     match place {
-        // Whoever marks a bucket at the same time for the same database writes the same.
+        // Concurrent processes of the same database write the same mark to a bucket.
         BlobPlace::Bucket(bucket) => bucket.to_string(),
         BlobPlace::DataDir | BlobPlace::Folder(_) => fresh.to_owned(),
     }
 }
 
-/// What a place for blobs says of itself.
+/// The mark of a place for blobs.
 struct Mark {
     database: String,
     place: String,

@@ -1,5 +1,5 @@
-//! A blob that is read once, in order, in pieces of 8 MiB. An object store is asked for each piece; the
-//! blob is not fetched to a file first.
+//! A blob that is read once and in order, in pieces of 8 MiB. Each piece is one request to the object store.
+//! The blob is not fetched to a file first.
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 use super::{Blobs, PART_BYTES, parsed};
 use crate::storage::error::StoreError;
 
-/// A blob with its last piece.
+/// A blob with its latest piece.
 #[derive(Debug)]
 struct Ranged {
     blobs: Blobs,
@@ -23,7 +23,7 @@ struct Ranged {
 }
 
 impl Blobs {
-    /// Opens a blob to be read once, in order, on a thread that may block; `None` if there is none.
+    /// Opens a blob for one read in order, on a thread that may block. `None` if the blob does not exist.
     ///
     /// # Panics
     /// Outside a runtime.

@@ -1,8 +1,8 @@
-//! Blobs in an object store that speaks S3.
+//! Blobs in an object store with the S3 protocol.
 //!
-//! Every exchange is bounded in time and tried again a few times; what goes on failing is an error
-//! that passes. An error says which request failed and what the store named as the reason, and
-//! nothing else of an answer: some stores answer with the headers that they were sent.
+//! Every request has a timeout and a few retries. A request that fails after all retries is a transient
+//! error. The error names the request and the reason given by the store. It contains nothing else of the
+//! answer, because some stores repeat the request headers in their answers.
 
 use std::convert::Infallible;
 use std::error::Error;
@@ -24,17 +24,17 @@ use crate::storage::error::StoreError;
 /// How long a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long one exchange may take, which brings or takes some megabytes at most.
+/// How long one request may take. A request transfers a few megabytes at most.
 const EXCHANGE_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How often an exchange that failed is begun again, and until when.
+/// Retries of a failed request, and the time after which no retry starts.
 const RETRIES_MAX: usize = 3;
 const RETRY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Unfinished uploads told in one answer.
+/// Unfinished uploads per list request.
 const UPLOADS_LISTED: &str = "1000";
 
-/// A setting that nobody is shown.
+/// A setting that is never displayed.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Hidden(String);
 
@@ -52,21 +52,21 @@ impl fmt::Debug for Hidden {
     }
 }
 
-/// How to reach a store, and as whom. An empty text is as good as none.
+/// Address and credentials of an object store. An empty text counts as absent.
 #[derive(Clone, Debug)]
 pub struct S3Access {
     pub access_key_id: Option<Hidden>,
     pub secret_access_key: Option<Hidden>,
     pub session_token: Option<Hidden>,
     pub region: String,
-    /// The address of the server; Amazon's own when left out. Hidden, since a wrong one may be
-    /// anything.
+    /// The address of the server. The default is Amazon's. Hidden, because a wrong value may contain a
+    /// secret.
     pub endpoint_url: Option<Hidden>,
-    /// Whether the server may be asked without TLS, though it is not on this machine.
+    /// Whether a server on another machine may be used without TLS.
     pub allow_http: bool,
 }
 
-/// That credentials can stand in the header of a request, in which the library takes them to fit.
+/// Checks that credentials fit into a request header. The library assumes this.
 fn demand_visible(name: &str, text: Option<&String>) -> Result<(), String> {
     if text.is_none_or(|text| text.bytes().all(|byte| byte.is_ascii_graphic())) {
         return Ok(());
@@ -76,29 +76,29 @@ fn demand_visible(name: &str, text: Option<&String>) -> Result<(), String> {
     ))
 }
 
-/// A bucket that can be asked.
+/// A configured bucket.
 pub(super) struct S3 {
     pub(super) store: AmazonS3,
     bucket: Bucket,
-    /// For the one question that the library does not ask.
+    /// For the list of unfinished uploads, which the library does not offer.
     client: HttpClient,
     address: String,
     region: String,
 }
 
-/// An upload that was begun and not finished.
+/// An upload that was begun but not finished.
 pub(super) struct UnfinishedUpload {
     key: path::Path,
     id: String,
-    /// As the store writes it: RFC 3339, in UTC.
+    /// The time in the format of the store: RFC 3339 in UTC.
     pub(super) begun_at: String,
 }
 
 impl S3 {
-    /// Gets ready to ask, and asks nothing yet.
+    /// Prepares the client. Sends no request.
     ///
     /// # Errors
-    /// Which setting is wrong, without its value.
+    /// The name of the wrong setting, without its value.
     pub(super) fn new(bucket: Bucket, access: &S3Access) -> Result<Self, String> {
         let endpoint = access.endpoint()?;
         let set = |hidden: &Option<Hidden>| {
@@ -114,7 +114,7 @@ impl S3 {
         demand_visible("AWS_ACCESS_KEY_ID", Some(&id))?;
         demand_visible("AWS_SECRET_ACCESS_KEY", Some(&secret))?;
         demand_visible("AWS_SESSION_TOKEN", token.as_ref())?;
-        // The library's client takes the process's cryptography; that there is one already is fine.
+        // The library's client uses the process-wide cryptography provider. An existing provider is no error.
         let _ = tokio_rustls::rustls::crypto::ring::default_provider().install_default();
         let options = ClientOptions::new()
             .with_connect_timeout(CONNECT_TIMEOUT)
@@ -129,7 +129,7 @@ impl S3 {
             .with_secret_access_key(secret)
             .with_client_options(options)
             .with_retry(retries())
-            // Not every store knows how to delete many at once.
+            // Some stores do not support bulk deletes.
             .with_config(AmazonS3ConfigKey::DisableBulkDelete, "true");
         if let Some(token) = token {
             builder = builder.with_token(token);
@@ -149,8 +149,7 @@ impl S3 {
         })
     }
 
-    /// The uploads that were begun and not finished, a thousand at most; the rest when these are
-    /// gone.
+    /// At most 1,000 unfinished uploads. Later calls list the others after these are removed.
     pub(super) async fn unfinished_uploads(&self) -> Result<Vec<UnfinishedUpload>, StoreError> {
         let query = form_urlencoded::Serializer::new(String::new())
             .append_pair("max-uploads", UPLOADS_LISTED)
@@ -179,7 +178,7 @@ impl S3 {
         Ok(uploads.filter_map(|text| self.upload(text)).collect())
     }
 
-    /// One that is ours: another's may begin with the same characters.
+    /// An upload below our prefix. The key of another prefix may begin with the same characters.
     fn upload(&self, text: &str) -> Option<UnfinishedUpload> {
         let key = path::Path::parse(element(text, "Key")?).ok()?;
         let prefix = path::Path::parse(&self.bucket.prefix).ok()?;
@@ -191,7 +190,7 @@ impl S3 {
         })
     }
 
-    /// Gives up an upload of somebody who is gone.
+    /// Aborts an abandoned upload.
     pub(super) async fn abort(&self, upload: &UnfinishedUpload) -> Result<(), StoreError> {
         let aborted = self.store.abort_multipart(&upload.key, &upload.id).await;
         match aborted {
@@ -249,7 +248,7 @@ fn retries() -> RetryConfig {
     }
 }
 
-/// An error of the library in the terms of this one.
+/// Converts an error of the library.
 pub(super) fn store_error(error: object_store::Error) -> StoreError {
     let told = told(&with_cause(&error));
     let is_full = |sign: &&str| told.contains(*sign);
@@ -261,13 +260,13 @@ pub(super) fn store_error(error: object_store::Error) -> StoreError {
     }
 }
 
-/// Whether the store does not know what it was asked to do, and did nothing.
+/// Whether the store does not support the operation and did nothing.
 pub(super) fn is_not_implemented(error: &object_store::Error) -> bool {
     let is_named = || element(&with_cause(error), "Code") == Some("NotImplemented");
     matches!(error, object_store::Error::NotImplemented { .. }) || is_named()
 }
 
-/// An error, and what lies at the bottom of it: that a connection was refused, say.
+/// The text of an error with its deepest cause, such as a refused connection.
 fn with_cause(error: &dyn Error) -> String {
     let text = error.to_string();
     let deepest = std::iter::successors(error.source(), |&cause| cause.source()).last();
@@ -277,8 +276,8 @@ fn with_cause(error: &dyn Error) -> String {
     }
 }
 
-/// What may be shown of an error's text: all but the body of an answer, of which only code and
-/// message.
+/// The part of an error's text that may be displayed: everything except the body of an answer, from which
+/// only the code and the message are taken.
 fn told(text: &str) -> String {
     const STATUS: &str = "status code: ";
     let shown = match text.find(STATUS) {
@@ -293,14 +292,14 @@ fn told(text: &str) -> String {
     format!("{shown}{}", reason(body).unwrap_or_default())
 }
 
-/// What a store names as its reason.
+/// The reason given by the store.
 fn reason(body: &str) -> Option<String> {
     let code = element(body, "Code")?;
     let message = element(body, "Message").unwrap_or_default();
     Some(format!(": {code}: {message}"))
 }
 
-/// The text of the first element of this name.
+/// The text of the first XML element with this name.
 fn element<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let (_, rest) = text.split_once(&format!("<{name}>"))?;
     let (inside, _) = rest.split_once(&format!("</{name}>"))?;

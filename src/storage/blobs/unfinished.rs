@@ -1,8 +1,8 @@
-//! What interrupted writes have left: files beside a blob, or uploads that an object store still keeps
-//! the parts of.
+//! Removal of the remains of interrupted writes: temporary files beside a blob, or unfinished uploads whose
+//! parts an object store still keeps.
 //!
-//! To another's eyes a write that goes on looks the same. So they are removed at once only by whoever
-//! is alone in a folder, else when nothing that goes on could be so old.
+//! Other processes cannot tell such remains from a write in progress. The sole process of a folder removes
+//! them at once. Otherwise they are removed only at an age that no write in progress can reach.
 
 use std::path::Path;
 
@@ -13,18 +13,18 @@ use super::{Blobs, Home};
 use crate::records::Timestamp;
 use crate::storage::error::StoreError;
 
-/// Removes all of it in a folder of blobs and returns how many files. Only for the sole owner of the
-/// folder. What cannot be removed stays, since it is in nobody's way.
+/// Removes all remains in a folder of blobs and returns the number of files. Only for the sole process of the
+/// folder. Files that cannot be removed stay, because they harm nothing.
 #[must_use]
 pub fn remove_all(directory: &Path) -> u64 {
     remove(directory, &|_| true)
 }
 
 impl Blobs {
-    /// Removes what was begun, or last written, before some time; how much of it.
+    /// Removes the remains of writes that were begun, or last continued, before a time. Returns their number.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`] when an object store does not tell, or does not do it.
+    /// [`StoreError::Unavailable`] when an object store does not list or abort its unfinished uploads.
     pub async fn remove_unfinished(&self, before: Timestamp) -> Result<u64, StoreError> {
         let s3 = match &self.home {
             Home::Folder(directory) => {
@@ -65,12 +65,12 @@ fn remove(directory: &Path, chosen: &dyn Fn(&Path) -> bool) -> u64 {
     };
     for entry in entries.flatten() {
         let path = entry.path();
-        // The type of the entry itself, so that a link is not followed out of the directory.
+        // The type of the entry itself, so that a link out of the directory is not followed.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             let inside = remove(&path, chosen);
             removed += inside;
             if inside > 0 {
-                // One that a write was to go to; it stays if anything is in it.
+                // The directory of an interrupted write. A directory that is not empty stays.
                 let _ = std::fs::remove_dir(&path);
             }
         } else if is_unfinished(&path) && chosen(&path) && std::fs::remove_file(&path).is_ok() {
@@ -80,7 +80,7 @@ fn remove(directory: &Path, chosen: &dyn Fn(&Path) -> bool) -> u64 {
     removed
 }
 
-/// The local object store writes to `<name>#<number>` and then renames.
+/// The local object store writes to `<name>#<number>` and then renames the file.
 fn is_unfinished(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str());
     name.and_then(|name| name.rsplit_once('#'))

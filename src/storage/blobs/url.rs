@@ -1,44 +1,45 @@
-//! Where the blobs are, as it was set.
+//! The setting that selects the place of the blobs.
 //!
-//! No part of a right setting is secret. A wrong one may hold what was meant to be, so it is kept
-//! unread until it is read here, and never shown.
+//! A valid setting contains no secret, but an invalid one may. The setting is therefore stored unparsed,
+//! parsed only here, and never displayed if invalid.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// The setting.
+/// The setting, unparsed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BlobUrl(String);
 
-/// Where the blobs are.
+/// The place of the blobs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlobPlace {
-    /// In the folder `blobs` of the data directory.
+    /// The folder `blobs` of the data directory.
     DataDir,
-    /// In a folder elsewhere.
+    /// Another folder.
     Folder(PathBuf),
-    /// In an object store that speaks S3.
+    /// An object store with the S3 protocol.
     Bucket(Bucket),
 }
 
-/// A bucket, and what the names of all blobs in it begin with.
+/// A bucket, and the common prefix of all blobs in the bucket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Bucket {
     pub name: String,
-    /// Segments with `/` between; empty for the whole bucket.
+    /// Segments separated by `/`. Empty for the whole bucket.
     pub prefix: String,
 }
 
-/// Characters of a prefix. Names of objects are written at least half as long again.
+/// Maximum length of a prefix in characters. S3 limits an object key to 1,024 bytes, so every key below the
+/// prefix fits.
 const PREFIX_CHARACTERS_MAX: usize = 400;
 
 impl BlobUrl {
-    /// What was set.
+    /// Parses the setting.
     ///
     /// # Errors
-    /// What is wrong with it, without any part of it.
+    /// The mistake in the setting, without any part of the setting.
     pub fn place(&self) -> Result<BlobPlace, String> {
         if self.0 == "folder" {
             return Ok(BlobPlace::DataDir);
@@ -62,7 +63,7 @@ fn folder(path: &str) -> Result<BlobPlace, String> {
 }
 
 impl Bucket {
-    /// Reads what follows `s3://`.
+    /// Parses the text after `s3://`.
     fn parse(text: &str) -> Result<Self, String> {
         if let Some(extra) = text.chars().find(|extra| "@?#".contains(*extra)) {
             return Err(format!(
@@ -103,7 +104,7 @@ impl Bucket {
     }
 }
 
-/// As it is set.
+/// The form of the setting.
 impl fmt::Display for Bucket {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "s3://{}/{}", self.name, self.prefix)
@@ -113,13 +114,13 @@ impl fmt::Display for Bucket {
 impl FromStr for BlobUrl {
     type Err = Infallible;
 
-    /// Takes any text: who refuses one while reading a command line shows it whole.
+    /// Accepts any text, because an error of the command-line parser would show the whole text.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         Ok(Self(text.to_owned()))
     }
 }
 
-/// What may be shown.
+/// Displays only a valid setting.
 impl fmt::Display for BlobUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.place() {

@@ -1,8 +1,7 @@
-//! A blob that is written piece by piece and is there only when it is whole.
+//! A blob that is written in parts and becomes visible as a whole.
 //!
-//! Memory holds one part of it, however long it grows. Until [`BlobWriter::finish`] nobody sees
-//! anything of it; what a process that dies in between leaves is
-//! [removed](super::unfinished) later.
+//! Memory holds one part of the blob at most. The blob is invisible until [`BlobWriter::finish`]. If the
+//! process dies before, the remains are [removed](super::unfinished) later.
 
 use std::io::{self, Write};
 
@@ -13,11 +12,11 @@ use tokio::runtime::Handle;
 use super::{Blobs, PART_BYTES, parsed};
 use crate::storage::error::StoreError;
 
-/// A blob that is being written. To be written to where a thread may block.
+/// A blob that is being written. Its writes may block the thread.
 pub struct BlobWriter {
     blobs: Blobs,
     path: path::Path,
-    /// None before the first whole part: a short blob is put as it is.
+    /// `None` before the first whole part. A short blob is stored by a single request.
     upload: Option<Box<dyn MultipartUpload>>,
     part: Vec<u8>,
     bytes: u64,
@@ -31,7 +30,7 @@ impl Blobs {
     /// Outside a runtime.
     ///
     /// # Errors
-    /// When the key is none.
+    /// When the key is invalid.
     pub fn writer(&self, key: &str) -> Result<BlobWriter, StoreError> {
         Ok(BlobWriter {
             blobs: self.clone(),
@@ -59,7 +58,7 @@ impl Blobs {
             upload.complete().await
         };
         if let Err(error) = put.await {
-            // What cannot be removed now is removed like what a crash leaves.
+            // Remains that cannot be removed now are removed later, like those of a crash.
             let _ = upload.abort().await;
             self.remove_empty_directory(path);
             return Err(self.error(error));
@@ -69,11 +68,11 @@ impl Blobs {
 }
 
 impl BlobWriter {
-    /// Publishes the blob, in place of what was there, and tells its length. It is durable when
-    /// this returns.
+    /// Publishes the blob in place of any previous one and returns its length. The blob is durable when this
+    /// returns.
     ///
     /// # Errors
-    /// As for [`Blobs::put`]; nothing is left then.
+    /// Those of [`Blobs::put`]. Nothing remains of the blob then.
     pub async fn finish(mut self) -> Result<u64, StoreError> {
         match self.publish().await {
             Ok(()) => Ok(self.bytes),
@@ -85,10 +84,10 @@ impl BlobWriter {
         }
     }
 
-    /// Gives the blob up and leaves nothing of it.
+    /// Aborts the write and removes its remains.
     pub async fn abort(mut self) {
         if let Some(mut upload) = self.upload.take() {
-            // What cannot be removed now is removed like what a crash leaves.
+            // Remains that cannot be removed now are removed later, like those of a crash.
             let _ = upload.abort().await;
         }
         self.blobs.remove_empty_directory(&self.path);
@@ -109,7 +108,7 @@ impl BlobWriter {
         Ok(())
     }
 
-    /// Hands the part to the store.
+    /// Sends the part to the store.
     async fn put_part(&mut self) -> Result<(), object_store::Error> {
         let part = std::mem::replace(&mut self.part, Vec::with_capacity(PART_BYTES));
         let upload = match &mut self.upload {
@@ -133,7 +132,7 @@ impl Write for BlobWriter {
         Ok(taken)
     }
 
-    /// Does nothing: there is no blob before it is whole.
+    /// Does nothing, because a blob does not exist before [`BlobWriter::finish`].
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -145,7 +144,7 @@ mod tests {
 
     const KEY: &str = "datasets/some/data";
 
-    /// Everything in a directory.
+    /// All files in a directory and below.
     fn entries(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
         let mut found = Vec::new();
         let mut waiting = vec![directory.to_owned()];
@@ -180,7 +179,7 @@ mod tests {
     async fn a_blob_is_whole_or_not_there() {
         let directory = tempfile::tempdir().unwrap();
         let blobs = Blobs::local(directory.path()).unwrap();
-        // Short, parts and a rest, whole parts.
+        // Lengths: short, parts with a rest, whole parts.
         for bytes in [0, 17, 2 * PART_BYTES + 5, 3 * PART_BYTES] {
             let writer = written(&blobs, bytes).await;
             assert_eq!(blobs.get(KEY).await.unwrap(), None);
@@ -201,7 +200,7 @@ mod tests {
         }
     }
 
-    /// The directory of the blob is a file, so that no part can be written.
+    /// The directory of the blob is a file, so no part can be written.
     #[tokio::test]
     async fn a_write_that_fails_leaves_nothing() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Connections to the server, and how each of them is set.
+//! The connection pool of the PostgreSQL server, and the settings of each session.
 
 use std::io;
 use std::time::Duration;
@@ -9,26 +9,25 @@ use sqlx::{Connection, PgConnection, PgPool};
 use super::pulse::Pulse;
 use super::url::PostgresUrl;
 
-/// Connections of one process. All of a process's statements are short, so that many requests share
-/// few connections, and many processes one server.
+/// Connections of one process. All statements of a process are short, so many requests share few connections
+/// and many processes share one server.
 const CONNECTIONS_MAX: u32 = 10;
 
-/// How long a caller waits for a connection that answers, a new one if need be. A server that does
-/// not answer by then counts as away.
+/// How long a caller waits for a usable connection, including the time to open one. A server that does not
+/// answer in this time counts as unavailable.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_millis(1_500);
 
-/// How long what a dropped statement left behind may keep its connection.
+/// How long the rest of a dropped statement may occupy its connection.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// What is set for every session, whatever the server's defaults are.
+/// Settings of every session, independent of the server's defaults.
 ///
-/// A statement that nobody waits for any more, a transaction whose process was frozen and a
-/// connection whose other end is gone hold locks: the server ends them by itself. The statements
-/// reckon with one isolation level.
+/// Abandoned statements, transactions of a frozen process and connections without a peer hold locks. The
+/// server ends all three by itself after these timeouts. The statements rely on one isolation level.
 ///
-/// Every statement has an index that is in its order, and is to use it whatever the statistics say:
-/// when ten thousand jobs come at once they are those of an empty queue, and a claim that sorted
-/// all of them took 18 ms instead of one.
+/// Every statement has an index in its own order and must use that index, even if the statistics suggest
+/// otherwise. When ten thousand jobs arrive at once, the statistics are those of an empty queue. A claim that
+/// sorted all of these jobs took 18 ms instead of 1 ms.
 const SESSION: [(&str, &str); 12] = [
     ("statement_timeout", "9s"),
     ("lock_timeout", "5s"),
@@ -44,12 +43,12 @@ const SESSION: [(&str, &str); 12] = [
     ("jit", "off"),
 ];
 
-/// Acknowledged means on disk, also where the server's default is otherwise. What waits for more
-/// than the own disk, such as for a standby, stays.
+/// Acknowledged means on disk, even if the server's default differs. A stricter default stays, such as
+/// waiting for a standby.
 const DURABLE: &str = "SELECT set_config('synchronous_commit', 'on', false) \
      WHERE current_setting('synchronous_commit') = 'off'";
 
-/// How to connect.
+/// The options of a connection.
 pub(super) fn options(url: &PostgresUrl) -> PgConnectOptions {
     let options = url.options().options(SESSION);
     match options.get_application_name() {
@@ -58,17 +57,17 @@ pub(super) fn options(url: &PostgresUrl) -> PgConnectOptions {
     }
 }
 
-/// The connections, made when they are first needed.
+/// The connection pool. Connections are opened on first use.
 ///
-/// Neither idle timeout nor lifetime: sqlx 0.9's reaper of connections can spin. A connection is
-/// asked whether it still answers before it is used, and again, with a bound, when a caller is done
-/// or has gone away in the middle: what is still to come of a dropped statement comes then, or the
+/// The pool has neither idle timeout nor lifetime, because sqlx 0.9's reaper of connections can spin. Each
+/// connection is pinged before use. It is pinged again, with a timeout, after a caller is done or was dropped
+/// in the middle of a statement. This ping reads the remaining answer of the dropped statement, or the
 /// connection is closed.
 pub(super) fn pool(options: PgConnectOptions) -> PgPool {
     pool_of(CONNECTIONS_MAX, options)
 }
 
-/// Who asks whether the server can be reached.
+/// The probe that checks whether the server can be reached.
 pub(super) fn pulse(options: PgConnectOptions) -> Pulse {
     Pulse::of(pool_of(1, options))
 }

@@ -1,34 +1,34 @@
-//! PostgreSQL's errors in the store's terms.
+//! Classification of PostgreSQL errors by their `SQLSTATE`.
 
 use sqlx::postgres::PgDatabaseError;
 
 use crate::storage::sql::errors::Class;
 
-/// What an error of the database comes to.
+/// The class of a database error.
 pub(in crate::storage) fn class(error: &PgDatabaseError) -> Class {
     of_state(error.code())
 }
 
-/// By `SQLSTATE`, <https://www.postgresql.org/docs/current/errcodes-appendix.html>: five
+/// Classifies by `SQLSTATE`, <https://www.postgresql.org/docs/current/errcodes-appendix.html>: five
 /// characters, the first two of which are a class.
 fn of_state(state: &str) -> Class {
     match state {
         // The disk is full.
         "53100" => Class::Full,
-        // Pages or indexes are not what they should be.
+        // Damaged pages or indexes.
         "XX001" | "XX002" => Class::Corrupt,
-        // A standby, or a server that was told only to read.
+        // A standby or a read-only server.
         "25006" => Class::Unavailable,
-        // A transaction that stood still was ended.
+        // The transaction had failed already, or a timeout ended it.
         "25P02" | "25P03" | "25P04" => Class::Unavailable,
-        // A deadlock, or a conflict of transactions: none of it was done.
+        // A deadlock or a conflict of transactions. The transaction was rolled back.
         "40001" | "40P01" => Class::Unavailable,
-        // A lock was not to be had in time.
+        // A lock was not available in time.
         "55P03" => Class::Unavailable,
         _ => match state.get(..2) {
-            // Connections, their authorisation (passwords are changed while services run), a
-            // database that is gone, resources, and an operator: a shutdown, a crash, a start, a
-            // statement that took too long; errors of the system below.
+            // In this order: connections; authorisation, because passwords are changed while services run; a
+            // missing database; resources; an operator, including shutdowns, crashes, starts and statement
+            // timeouts; errors of the operating system.
             Some("08" | "28" | "3D" | "53" | "57" | "58") => Class::Unavailable,
             _ => Class::Other,
         },

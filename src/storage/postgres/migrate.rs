@@ -1,4 +1,4 @@
-//! The schema of a database, and bringing it up to date.
+//! The schema of a PostgreSQL database, and its migrations.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use sqlx::{ConnectOptions, Connection, PgConnection, Row};
 use crate::storage::sql::migrations::{self, Migrations};
 use crate::storage::{Result, StoreError};
 
-/// Version, description, statements. The newest last.
+/// Version, description and statements of each migration. The newest comes last.
 const MIGRATIONS: &Migrations = &[
     (
         1,
@@ -80,19 +80,17 @@ const MIGRATIONS: &Migrations = &[
 /// How long the server may take to answer at the start.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long bringing a schema forward may take. Another process that does the same is waited for
-/// for half of that.
+/// How long all migrations may take. The wait for another migrating process takes at most half of this time.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// For this, statements may take longer than those of requests.
+/// Migrations may take longer than the statements of requests.
 const SESSION: [(&str, &str); 2] = [("statement_timeout", "60s"), ("lock_timeout", "30s")];
 
-/// Held in the transaction that brings the schema forward. Beside the locks of owners, which are
-/// under another number.
+/// The lock of the migrating transaction. The locks of owners use another number.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(2, 0)";
 
-/// Runs what has not run yet, all in one transaction under one lock, so that two processes never run
-/// one migration twice.
+/// Runs all pending migrations in one transaction under one lock, so that two processes never run the same
+/// migration.
 pub(super) async fn run(options: &PgConnectOptions) -> Result<()> {
     let mut connection = connect(options).await?;
     let migrated = async {
@@ -123,7 +121,7 @@ async fn connect(options: &PgConnectOptions) -> Result<PgConnection> {
     }
 }
 
-/// The version of the schema that is there.
+/// The present schema version.
 pub(super) async fn found(options: &PgConnectOptions) -> Result<i64> {
     let mut connection = connect(options).await?;
     let found = newest(&mut connection).await?;
@@ -131,12 +129,12 @@ pub(super) async fn found(options: &PgConnectOptions) -> Result<i64> {
     Ok(found)
 }
 
-/// The version of the schema that this program knows.
+/// The newest schema version that this program knows.
 pub(super) fn supported() -> i64 {
     migrations::supported(MIGRATIONS)
 }
 
-/// Refuses a database that could not hold every text.
+/// Refuses a database whose encoding cannot hold every text.
 async fn demand_utf8(connection: &mut PgConnection) -> Result<()> {
     let encoding = sqlx::query("SHOW server_encoding").fetch_one(connection);
     let encoding: String = encoding.await?.try_get(0)?;
@@ -148,7 +146,7 @@ async fn demand_utf8(connection: &mut PgConnection) -> Result<()> {
     )))
 }
 
-/// The newest version that ran; 0 in a new database.
+/// The newest version that ran. 0 in a new database.
 async fn newest(connection: &mut PgConnection) -> Result<i64> {
     let table = "SELECT to_regclass('_sqlx_migrations') IS NOT NULL";
     let table = sqlx::query(table).fetch_one(&mut *connection).await?;

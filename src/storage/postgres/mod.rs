@@ -1,10 +1,10 @@
 //! The shared database: PostgreSQL, for any number of processes on any number of machines.
 //!
-//! Replicas meet in the rows: a claim passes over what others hold locked, every write of a worker
-//! is fenced by its lease, and leases run by the server's clock. Nothing here depends on a process
-//! being alone.
+//! Replicas coordinate through the rows alone. A claim skips rows that other transactions have locked, every
+//! write of a worker is fenced by its lease, and leases use the clock of the server. No code here assumes
+//! that a process is alone.
 //!
-//! This file opens the store; its statements are in [`super::sql`].
+//! This file opens the store. The statements are in [`super::sql`].
 
 mod connect;
 pub(super) mod errors;
@@ -19,16 +19,16 @@ use super::sql::database::Database;
 
 pub use url::PostgresUrl;
 
-/// Connects to a database that is there, and brings its schema up to date.
+/// Connects to an existing database and migrates its schema.
 ///
 /// # Errors
-/// Within a minute, [`StoreError::Newer`](super::StoreError::Newer) when a newer program wrote it;
-/// `Unavailable` when the server cannot be reached, refuses the user or has no such database;
-/// `Other` when the user may not make tables there, or the database's encoding is not UTF-8.
+/// Returned within a minute: [`StoreError::Newer`](super::StoreError::Newer) when a newer program wrote the
+/// database; `Unavailable` when the server cannot be reached, refuses the user or has no such database;
+/// `Other` when the user may not create tables there, or the encoding of the database is not UTF-8.
 pub async fn open(url: &PostgresUrl) -> Result<SqlStore> {
     let options = connect::options(url);
     migrate::run(&options).await?;
-    // The disk is the server's.
+    // The server owns the disk, so this process keeps no reserve.
     Ok(SqlStore::new(
         Database::Postgres {
             pulse: connect::pulse(options.clone()),
@@ -38,11 +38,11 @@ pub async fn open(url: &PostgresUrl) -> Result<SqlStore> {
     ))
 }
 
-/// Connects to a database read-only, without migrations.
+/// Connects to a database read-only and without migrations.
 ///
 /// # Errors
-/// [`StoreError::Newer`](super::StoreError::Newer) or `Other` when the schema is not this program's;
-/// those of the connection.
+/// [`StoreError::Newer`](super::StoreError::Newer) or `Other` when the schema version differs from this
+/// program's version; errors of the connection.
 pub async fn open_to_check(url: &PostgresUrl) -> Result<CheckedStore> {
     let options = connect::options(url);
     let found = migrate::found(&options).await?;

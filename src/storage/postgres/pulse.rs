@@ -1,8 +1,9 @@
-//! Whether the server can be reached at all, asked when a statement takes its time.
+//! A probe of the server's reachability while a statement is slow.
 //!
-//! A statement may take seconds for good reasons: it waits for a lock, it writes megabytes, the server
-//! is busy. A network that swallows it looks the same. A bound on statements cannot be right for both,
-//! so another connection, which nobody else uses, asks what needs no time at all.
+//! A statement may take seconds for good reasons: it waits for a lock, writes megabytes, or the server is
+//! busy. A network that drops the statement looks the same. No single timeout of statements fits both cases.
+//! A separate connection, which no other code uses, therefore sends a ping, which a reachable server answers
+//! at once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,24 +12,24 @@ use sqlx::{Connection, PgPool};
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
-/// What a statement takes before anybody asks, and then between two questions.
+/// Time before the first ping of a slow statement, and between two pings.
 const SLOW: Duration = Duration::from_millis(300);
 
-/// How long the server may take to answer, the new connection that it may need included. With
-/// [`SLOW`] and a waiter's next look, less than the two seconds within which clients are told of a
-/// database that is away.
+/// How long the server may take to answer a ping, including the time to open a connection. Together with
+/// [`SLOW`] and a waiting caller's next check, this is below the two seconds within which clients learn that
+/// the database is unavailable.
 const ANSWER_TIMEOUT: Duration = Duration::from_millis(800);
 
-/// The connection that asks.
+/// The connection that sends the pings.
 #[derive(Clone, Debug)]
 pub(in crate::storage) struct Pulse {
     pool: PgPool,
-    /// When the server answered last. Held by whoever asks.
+    /// Time of the last answer. The pinging caller holds the lock.
     answered_at: Arc<Mutex<Option<Instant>>>,
 }
 
 impl Pulse {
-    /// Asks by a pool of one connection.
+    /// Pings by a pool of one connection.
     pub(super) fn of(pool: PgPool) -> Self {
         Self {
             pool,
@@ -36,8 +37,7 @@ impl Pulse {
         }
     }
 
-    /// Ends when the server does not answer. Who waits for something else meanwhile may then give
-    /// it up.
+    /// Returns when the server does not answer. A caller may then abandon its slow statement.
     pub(in crate::storage) async fn lost(&self) {
         loop {
             sleep(SLOW).await;
@@ -47,8 +47,9 @@ impl Pulse {
         }
     }
 
-    /// One answer is enough for all who wait for one, however many statements take their time at
-    /// once: in turns the last of them would wait longer than a server may take that is only busy.
+    /// Sends a ping unless the server has answered since this call. One answer serves all waiting callers. If
+    /// each caller sent its own ping in sequence, the last caller would wait longer than a busy server may
+    /// take.
     async fn ask(&self) -> sqlx::Result<()> {
         let asked_at = Instant::now();
         let mut answered_at = self.answered_at.lock().await;
@@ -60,7 +61,7 @@ impl Pulse {
         Ok(())
     }
 
-    /// Ends the connection.
+    /// Closes the connection.
     pub(in crate::storage) async fn close(&self) {
         self.pool.close().await;
     }

@@ -1,10 +1,10 @@
-//! Where a PostgreSQL database is. Its password is in here, and is never shown.
+//! The address of a PostgreSQL database. The address may hold a password, which is never displayed.
 
 use std::fmt;
 
 use sqlx::postgres::PgConnectOptions;
 
-/// What a query may say, as in libpq. What else it says is refused, not ignored.
+/// The accepted query parameters, as in libpq. Other parameters are refused and not ignored.
 const PARAMETERS: [&str; 12] = [
     "sslmode",
     "sslrootcert",
@@ -27,22 +27,22 @@ pub struct PostgresUrl {
 }
 
 impl PostgresUrl {
-    /// Whether a text says that it is such an address.
+    /// Whether a text has the scheme of such an address.
     #[must_use]
     pub fn is_meant(text: &str) -> bool {
         text.starts_with("postgres://") || text.starts_with("postgresql://")
     }
 
-    /// Reads an address. What it leaves out comes from `PGHOST`, `PGPASSWORD` and their like, and
-    /// the password also from libpq's file of passwords.
+    /// Parses an address. Absent parts come from `PGHOST`, `PGPASSWORD` and similar variables, and the
+    /// password may also come from libpq's password file.
     ///
     /// # Errors
-    /// What is wrong with it, without any part of it that could be a password.
+    /// The mistake in the address, without any part that could be a password.
     pub fn parse(text: &str) -> Result<Self, String> {
         let (_, address) = text.split_once("://").ok_or("no ://")?;
         let authority_end = address.find(['/', '?', '#']).unwrap_or(address.len());
         if address[authority_end..].contains('@') {
-            // Else what follows a slash in a password would be taken for the database, and shown.
+            // Otherwise the text after a slash in a password would count as the database and be displayed.
             return Err(
                 "an @ after the host; in a user's name or password /, ?, # and @ are written \
                  %2F, %3F, %23 and %40"
@@ -66,7 +66,7 @@ impl PostgresUrl {
         })
     }
 
-    /// As the driver wants it.
+    /// The options in the driver's type.
     pub(super) fn options(&self) -> PgConnectOptions {
         (*self.options).clone()
     }
@@ -81,7 +81,7 @@ impl fmt::Display for PostgresUrl {
             Some(socket) => write!(f, "[{}]", socket.display())?,
             None => write!(f, "{}", options.get_host())?,
         }
-        // As the server does, where none is named.
+        // The server's default for an absent database is the user name.
         let database = options.get_database().unwrap_or(options.get_username());
         write!(f, ":{}/{database}", options.get_port())
     }
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn a_wrong_address_is_refused_without_telling_the_password() {
         for text in [
-            // A password that is not encoded makes another address of it.
+            // An unencoded password changes the meaning of the address.
             "postgres://ada:12/s3cret@db.example/half",
             "postgres://ada:12?s3cret@db.example/half",
             "postgres://ada:12#s3cret@db.example/half",

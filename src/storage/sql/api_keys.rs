@@ -1,4 +1,4 @@
-//! The statements of API keys.
+//! Statements that insert, list and revoke API keys, and find a key by the digest of its secret.
 
 use super::super::{API_KEYS_MAX, KeyLookup, Result, StoreError};
 use super::database::{Database, Row, Transaction, statement};
@@ -38,7 +38,7 @@ pub(super) async fn insert(
     transaction.commit().await
 }
 
-/// Gives a key all that is nobody's. Triggers count it anew.
+/// Makes a key the owner of all things of the anonymous owner. Triggers update the usage.
 async fn adopt(transaction: &mut Transaction, owner: &Owner) -> Result<()> {
     for text in [
         "UPDATE jobs SET owner = $1 WHERE owner = $2",
@@ -67,7 +67,7 @@ pub(super) async fn list(database: &Database) -> Result<Vec<ApiKey>> {
     found.iter().map(key).collect()
 }
 
-/// Whether there was such a key; when it was revoked before, that stays.
+/// Returns whether the key exists. An earlier time of revocation stays.
 pub(super) async fn revoke(database: &Database, id: ApiKeyId, now: Timestamp) -> Result<bool> {
     let mut transaction = database.begin().await?;
     let update =

@@ -1,7 +1,8 @@
-//! The statements of callbacks: what is owed, who delivers it, what came of it.
+//! Statements of callbacks: owed callbacks, their leases and the outcomes of deliveries.
 //!
-//! A row comes with the end of its job, in the same transaction. What is handed out stays in its
-//! place in the order, later by the lease: who vanishes gives it back without a word.
+//! The transaction that ends a job inserts the row of its callback. A claimed callback keeps its place in the
+//! order by due time, moved by the length of the lease. The callback of a dead worker therefore becomes due
+//! without any action.
 
 use super::super::delivery::{
     BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement,
@@ -12,7 +13,7 @@ use super::rows;
 use super::rows::job_columns;
 use crate::records::{Callback, JobId, Owner};
 
-/// Owes the callback of a job that ends in this transaction.
+/// Inserts the callback of a job that ends in this transaction.
 pub(super) async fn owe(
     transaction: &mut Transaction,
     job: JobId,
@@ -29,11 +30,11 @@ pub(super) async fn owe(
     transaction.execute(insert).await.map(|_| ())
 }
 
-/// Stands between the names of a list, and in no name.
+/// Separates the names of a list. No name contains this character.
 const BETWEEN_NAMES: &str = "\n";
 
-/// The one statement of a claim. The condition on the time is that of the partial index, which has all
-/// that is asked of a callback that is passed over.
+/// The single statement of a claim. The condition on the time is that of the partial index. This index covers
+/// all columns that the statement reads of a callback passed over.
 pub(super) const TAKE_DUE: &str = "UPDATE callbacks \
      SET lease_owner = $1, due_at = {now} + $2, claims = claims + 1 \
      WHERE job = (SELECT job FROM callbacks WHERE due_at <= {now} \
@@ -49,7 +50,7 @@ pub(super) async fn claim(
 ) -> Result<Option<CallbackClaim>> {
     let owners = listed(busy.owners.iter().map(Owner::as_str));
     let hosts = listed(busy.hosts.iter().map(String::as_str));
-    // Each round hands a callback out, gives one up for good, or finds none.
+    // Each iteration returns a callback, gives up a callback for good, or finds none.
     loop {
         let mut transaction = database.begin().await?;
         let update = statement(TAKE_DUE)
@@ -77,7 +78,7 @@ pub(super) async fn claim(
                 transaction.commit().await?;
                 return Ok(Some(claim));
             }
-            // A damaged callback is not delivered, and other callbacks do not wait.
+            // A damaged callback is not delivered, and other callbacks do not wait for it.
             Err(StoreError::Corrupt(damage)) => {
                 tracing::error!(job = %lease.job, %damage, "the callback of a damaged job is given up");
                 let error = "the stored job is damaged".to_owned();
@@ -89,14 +90,14 @@ pub(super) async fn claim(
     }
 }
 
-/// Names in one text, each between two marks.
+/// The names in one text, each between two separators.
 fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
     names.fold(String::from(BETWEEN_NAMES), |list, name| {
         list + name + BETWEEN_NAMES
     })
 }
 
-/// A callback with its job. The job is there: who deletes it waits for the callback's row.
+/// A callback with its job. The job exists, because its deletion waits for the callback's row.
 async fn of(transaction: &mut Transaction, lease: CallbackLease) -> Result<CallbackClaim> {
     let select = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = $1");
     let select = statement(select).bind(lease.job.to_string());
@@ -145,7 +146,7 @@ async fn write(
     .bind(lease.worker.as_str())
     .bind(lease.claim)
     .bind(state)
-    // Without a delay there is no sum, and it is never due.
+    // Without a delay the sum is null, so the callback is never due.
     .bind(milliseconds)
     .bind(i64::from(failures))
     .bind(error.map(String::as_str));
@@ -157,7 +158,7 @@ async fn write(
     })
 }
 
-/// Makes due at once what anybody holds.
+/// Makes every leased callback due at once.
 pub(super) async fn release_all(transaction: &mut Transaction) -> Result<()> {
     let update = statement(
         "UPDATE callbacks SET due_at = {now}, lease_owner = NULL \

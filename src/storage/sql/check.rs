@@ -1,5 +1,5 @@
-//! Statements that read all records of all owners, to find damage. They read one record at a time and
-//! write nothing, so that they can run beside a serving process.
+//! Statements that read the records of all owners to find damage. They read one record at a time and write
+//! nothing, so they can run beside a serving process.
 
 use super::super::{Result, StoreError};
 use super::database::{Database, Row, statement};
@@ -9,13 +9,13 @@ use super::{idempotency, rows, sessions};
 use crate::records::session::SessionRecord;
 use crate::records::{Dataset, Job};
 
-/// Ids read at once.
+/// Maximum number of ids per query.
 pub const IDS_MAX: usize = 500;
 
-/// Faults reported at most.
+/// Maximum number of reported faults.
 const FAULTS_MAX: usize = 1_000;
 
-/// The tables that are checked.
+/// The checked tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     Datasets,
@@ -24,12 +24,12 @@ pub enum Table {
     Jobs,
     Traces,
     Checkpoints,
-    /// The answers of idempotency keys, by the ids of the things that were made.
+    /// The answers of idempotency keys, identified by the ids of the created things.
     Answers,
 }
 
 impl Table {
-    /// In the order in which they are checked.
+    /// All tables in the order of the check.
     pub const ALL: [Self; 7] = [
         Self::Datasets,
         Self::Models,
@@ -40,7 +40,7 @@ impl Table {
         Self::Answers,
     ];
 
-    /// The name for people.
+    /// The name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Datasets => "datasets",
@@ -53,7 +53,7 @@ impl Table {
         }
     }
 
-    /// The statements that read ids after one, and before one, backwards.
+    /// Two statements: one reads the ids after an id, the other reads the ids before an id backwards.
     fn ids(self) -> [&'static str; 2] {
         macro_rules! ids {
             ($id:literal, $table:literal) => {
@@ -84,7 +84,7 @@ impl Table {
             Self::Jobs => ids!("id", "jobs"),
             Self::Traces => ids!("job", "traces"),
             Self::Checkpoints => ids!("job", "checkpoints"),
-            // The answer of a deleted dataset is not repeated.
+            // The answer of a deleted dataset is never repeated.
             Self::Answers => ids!(
                 "thing",
                 "(SELECT thing FROM idempotency_keys JOIN datasets ON datasets.id = thing \
@@ -94,7 +94,7 @@ impl Table {
     }
 }
 
-/// A record whose digests, if any, are right.
+/// A record whose digests, if any, match.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Read<T> {
     pub thing: T,
@@ -106,13 +106,13 @@ pub struct Read<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReadSession {
     pub record: SessionRecord,
-    /// The position of the snapshot, if there is one.
+    /// The position of the snapshot, if any.
     pub snapshot: Option<u64>,
-    /// The position and the packed examples of each entry.
+    /// The position and the packed examples of each log entry.
     pub log: Vec<(u64, Vec<u8>)>,
 }
 
-/// A store that is opened for reading only.
+/// A store that is opened read-only.
 pub struct CheckedStore {
     pub(in crate::storage) database: Database,
 }
@@ -132,7 +132,7 @@ impl CheckedStore {
         let Database::Sqlite { readers, .. } = &self.database else {
             return Ok(Vec::new());
         };
-        // Without a timeout, because the check reads every page.
+        // This query has no timeout, because the check reads every page.
         let found = sqlx::query_scalar("PRAGMA integrity_check(1000)");
         let found: Vec<String> = found.fetch_all(readers).await?;
         let faults = found.into_iter().filter(|line| line != "ok");
@@ -150,7 +150,7 @@ impl CheckedStore {
         found.await?.map(|row| row.get("name")).transpose()
     }
 
-    /// At most [`IDS_MAX`] ids of a table in their order, after one.
+    /// At most [`IDS_MAX`] ids of a table after a given id, in order.
     ///
     /// # Errors
     /// Those of the store.
@@ -158,7 +158,7 @@ impl CheckedStore {
         self.ids(table.ids()[0], after).await
     }
 
-    /// At most [`IDS_MAX`] ids of a table, the last first, before one.
+    /// At most [`IDS_MAX`] ids of a table before a given id, in reverse order.
     ///
     /// # Errors
     /// Those of the store.
@@ -195,7 +195,7 @@ impl CheckedStore {
     /// A model.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] when the row is damaged; those of the store.
+    /// [`StoreError::Corrupt`] when the row is damaged; other errors of the store.
     pub async fn model(&self, id: &str) -> Result<Option<Read<()>>> {
         let select = concat!(
             "SELECT ",
@@ -213,7 +213,7 @@ impl CheckedStore {
     /// A dataset.
     ///
     /// # Errors
-    /// As for [`Self::model`].
+    /// Those of [`Self::model`].
     pub async fn dataset(&self, id: &str) -> Result<Option<Read<Dataset>>> {
         let select = concat!(
             "SELECT ",
@@ -228,13 +228,13 @@ impl CheckedStore {
     /// A job.
     ///
     /// # Errors
-    /// As for [`Self::model`].
+    /// Those of [`Self::model`].
     pub async fn job(&self, id: &str) -> Result<Option<Read<Job>>> {
         let select = concat!("SELECT ", job_columns!(), " FROM jobs WHERE id = $1");
         let found = self.one(select, id).await?;
         let read = found.map(|row| {
             let job = rows::job(&row)?;
-            // A part that was cancelled in the queue has no end digest and nothing to protect.
+            // A part that was cancelled in the queue has no end digest and no result to protect.
             let left = job.result.is_some() || job.error.is_some() || job.model.is_some();
             let columns: &[&str] = match job.finished_at.is_some() && left {
                 true => &["digest", "end_digest"],
@@ -248,7 +248,7 @@ impl CheckedStore {
     /// The trace of a job.
     ///
     /// # Errors
-    /// As for [`Self::model`].
+    /// Those of [`Self::model`].
     pub async fn trace(&self, job: &str) -> Result<Option<Read<()>>> {
         let select = "SELECT job, body, digest FROM traces WHERE job = $1";
         let found = self.one(select, job).await?;
@@ -262,7 +262,7 @@ impl CheckedStore {
     /// The checkpoint of a job, and the version of the program that wrote it.
     ///
     /// # Errors
-    /// As for [`Self::model`].
+    /// Those of [`Self::model`].
     pub async fn checkpoint(&self, job: &str) -> Result<Option<(Vec<u8>, Option<String>)>> {
         let select = "SELECT body, program FROM checkpoints WHERE job = $1";
         let found = self.one(select, job).await?;
@@ -270,10 +270,10 @@ impl CheckedStore {
         read.transpose()
     }
 
-    /// The answer of the idempotency key under which a thing was made.
+    /// The stored answer of the idempotency key that created a thing.
     ///
     /// # Errors
-    /// As for [`Self::model`].
+    /// Those of [`Self::model`].
     pub async fn answer(&self, thing: &str) -> Result<Option<Read<()>>> {
         let select = "SELECT key, thing, answer FROM idempotency_keys WHERE thing = $1";
         let Some(row) = self.one(select, thing).await? else {
@@ -284,10 +284,10 @@ impl CheckedStore {
         Ok(Some(Read { thing, has_digests }))
     }
 
-    /// A session with the snapshot and the log of one moment.
+    /// A session with its snapshot and its log as of one moment.
     ///
     /// # Errors
-    /// As for [`Self::model`].
+    /// Those of [`Self::model`].
     pub async fn session(&self, id: &str) -> Result<Option<Read<ReadSession>>> {
         let mut transaction = self.database.begin_reading().await?;
         let select = concat!(
@@ -328,7 +328,7 @@ impl CheckedStore {
         self.database.optional(statement(text).bind(id)).await
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     pub async fn close(&self) {
         self.database.close().await;
     }
@@ -349,7 +349,7 @@ fn has_all(row: &Row, columns: &[&str]) -> Result<bool> {
     Ok(true)
 }
 
-/// Refuses a schema that differs from this program's.
+/// Refuses a schema version other than this program's version.
 pub(in crate::storage) fn demand_schema(found: i64, supported: i64) -> Result<()> {
     if found == supported {
         return Ok(());

@@ -1,7 +1,7 @@
-//! The statements of checkpoints: one row a job at most, from the first until the job ends.
+//! Statements of checkpoints. A job has at most one checkpoint row, from its first checkpoint until its end.
 //!
-//! They are rows and no blobs, so that the fence of the lease holds for the bytes too, in one
-//! transaction: what a stale worker wrote is never there.
+//! Checkpoints are rows and not blobs, so that the fence of the lease protects the bytes in the same
+//! transaction. The bytes of a stale worker are therefore never stored.
 
 use super::super::{Fenced, Lease, Result};
 use super::database::{Database, Transaction, statement};
@@ -20,7 +20,7 @@ pub(super) async fn save(database: &Database, lease: &Lease, body: &[u8]) -> Res
     Ok(Fenced::Done)
 }
 
-/// Keeps the state of a job whose row is locked by this transaction.
+/// Stores the checkpoint of a job whose row this transaction has locked.
 pub(super) async fn write(transaction: &mut Transaction, job: JobId, body: &[u8]) -> Result<()> {
     let upsert = statement(
         "INSERT INTO checkpoints (job, body, program) VALUES ($1, $2, $3) \
@@ -38,13 +38,13 @@ pub(super) async fn of(database: &Database, job: JobId) -> Result<Option<Vec<u8>
     row.map(|row| row.get("body")).transpose()
 }
 
-/// Whether a state of a job is kept.
+/// Whether the job has a checkpoint.
 pub(super) async fn is_kept(transaction: &mut Transaction, job: JobId) -> Result<bool> {
     let select = statement("SELECT 1 FROM checkpoints WHERE job = $1").bind(job.to_string());
     Ok(transaction.optional(select).await?.is_some())
 }
 
-/// Forgets that of a job which ends in this transaction.
+/// Deletes the checkpoint of a job that ends in this transaction.
 pub(super) async fn forget(transaction: &mut Transaction, job: JobId) -> Result<()> {
     let delete = statement("DELETE FROM checkpoints WHERE job = $1").bind(job.to_string());
     transaction.execute(delete).await.map(|_| ())

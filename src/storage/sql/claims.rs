@@ -1,7 +1,7 @@
-//! The statements of claims: which waiting job is computed next, and which ones could go before another.
+//! Statements of claims: the next job to compute, and the jobs that could go before another job.
 //!
-//! The order is that of [`crate::records::schedule`]: the active owner with the least virtual seconds, and of
-//! that owner's jobs priority, level and age.
+//! The order is that of [`crate::records::schedule`]. First comes the active owner with the least virtual
+//! seconds. The jobs of this owner are ordered by priority, level and age.
 
 use super::super::{Alone, Claim, ClaimTerms, Lease, Result, StoreError, WorkerId, history};
 use super::database::{Database, Row, statement};
@@ -12,7 +12,7 @@ use super::{parts, rows, shares};
 use crate::records::schedule::CLAIMS_BETWEEN_OLDEST;
 use crate::records::{Job, Line, Lineage, Owner, Status, Timestamp};
 
-/// The conditions of a claim, on the bytes of memory that a job may need (`$1`). The first two name the
+/// The conditions of a claim. `$1` is the memory limit of a job in bytes. The first two conditions name the
 /// partial indexes. A worker knows the schemas of stored requests up to [`SPEC_SCHEMA`].
 macro_rules! claimable {
     () => {
@@ -21,9 +21,9 @@ macro_rules! claimable {
     };
 }
 
-/// Whether an owner has a claimable job. The order makes the planner of PostgreSQL use the index of
-/// claims: without it, the planner expects an early hit and reads the whole table for an owner who has
-/// none.
+/// Whether an owner has a claimable job. The order makes the planner of PostgreSQL use the index of claims.
+/// Without the order, the planner expects an early match and reads the whole table for an owner without
+/// claimable jobs.
 macro_rules! has_claimable {
     () => {
         concat!(
@@ -34,11 +34,12 @@ macro_rules! has_claimable {
     };
 }
 
-/// The schema of the requests that this program stores, and the newest that it reads: the one in
-/// [`claimable`].
+/// The schema of the requests that this program stores, and the newest that it reads. [`claimable`] repeats
+/// the number.
 ///
-/// Schema 1 is that of release 0.1.0, whose workers read no later request and no data with checks. They do not
-/// look at the schema: a trigger hides later jobs from claims that leave `known_claims` as it was.
+/// Schema 1 is that of release 0.1.0. Workers of that release read neither later requests nor data with
+/// checks, and they ignore the schema. A trigger hides later jobs from claims that leave `known_claims`
+/// unchanged.
 pub(super) const SPEC_SCHEMA: i64 = 2;
 
 pub(super) async fn claim(
@@ -48,7 +49,7 @@ pub(super) async fn claim(
     now: Timestamp,
 ) -> Result<Option<Claim>> {
     let memory_bytes_max = bytes(terms.memory_bytes_max);
-    // Each round hands a job out, fails a damaged one, or passes over an owner: no round comes back.
+    // Each iteration returns a job, fails a damaged job, or passes over an owner, so the loop ends.
     let mut passed = (f64::MIN, String::new());
     loop {
         let mut transaction = database.begin().await?;
@@ -69,7 +70,7 @@ pub(super) async fn claim(
             .bind(terms.lease_seconds)
             .bind(now.milliseconds());
         let Some(row) = transaction.optional(update).await? else {
-            // Other workers have just taken all that this owner has.
+            // Other workers have just taken all claimable jobs of this owner.
             passed = (next.get("virtual_seconds")?, owner);
             continue;
         };
@@ -111,7 +112,8 @@ pub(super) async fn claim(
     }
 }
 
-/// The active owner with the least virtual seconds who has a claimable job, after those passed over.
+/// The active owner with the least virtual seconds among those with a claimable job, after the owners passed
+/// over.
 pub(super) const NEXT_OWNER: &str = concat!(
     "SELECT owner, claims, virtual_seconds FROM owner_shares WHERE active = TRUE \
      AND (virtual_seconds, owner) > ($2, $3) AND ",
@@ -119,7 +121,7 @@ pub(super) const NEXT_OWNER: &str = concat!(
     " ORDER BY virtual_seconds, owner LIMIT 1"
 );
 
-/// Takes a claimable job of an owner, the first in this order.
+/// Takes the first claimable job of an owner in this order.
 macro_rules! take {
     ($order:literal) => {
         concat!(
@@ -174,7 +176,7 @@ pub(super) const FIRST_OTHER: &str = concat!(
     " ORDER BY virtual_seconds, owner LIMIT 1"
 );
 
-/// A number of bytes as the databases count.
+/// A number of bytes in the signed type of the databases.
 fn bytes(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }
@@ -189,7 +191,7 @@ pub(super) const PASSED_OVER: &str = "SELECT id FROM jobs WHERE status = 'queued
      AND memory_bytes > 1048576 AND memory_bytes > $1 AND memory_bytes <= $2 \
      AND not_before <= {now} LIMIT 1";
 
-/// The queued jobs of an owner before a place, in two ranges of the index of claims.
+/// The queued jobs of an owner before a rank, in two ranges of the index of claims.
 pub(super) const AHEAD: &str = "SELECT COUNT(*) AS ahead FROM (\
      SELECT 1 FROM jobs WHERE owner = $1 AND status = 'queued' AND waits = FALSE \
      AND priority > $2 \
@@ -206,7 +208,7 @@ pub(super) async fn ahead(database: &Database, job: &Job, limit: u32) -> Result<
     rows::small(&database.one(select).await?, "ahead")
 }
 
-/// The queue by tasks.
+/// The number of queued jobs of each task.
 const DEPTHS: &str = "SELECT task, COUNT(*) AS depth, MIN(created_at) AS oldest FROM jobs \
      WHERE status = 'queued' AND waits = FALSE GROUP BY task";
 

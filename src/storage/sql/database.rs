@@ -1,8 +1,7 @@
-//! The one way in which statements reach either database.
+//! The common interface to both databases: connections, transactions, statements and rows.
 //!
-//! A statement is a text and its values; a row is asked for columns by name. The texts are the same
-//! for both databases but for the few words in [`WORDS`]. No statement waits without end: see
-//! [`bounded`].
+//! A statement is a text with values, and a row returns its columns by name. The texts are the same for both
+//! databases except for the words in [`WORDS`]. Every statement has a timeout: see [`bounded`].
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -14,19 +13,19 @@ use sqlx::{AssertSqlSafe, Decode, PgPool, Postgres, Sqlite, SqlitePool, Type};
 use super::super::postgres::pulse::Pulse;
 use super::super::{Result, StoreError};
 
-/// How long a statement may take while the database answers at all. A connection has its own, shorter
-/// bound in its pool.
+/// Maximum time of a statement while the database answers. With PostgreSQL, the wait for a connection has a
+/// shorter limit of its own.
 pub(in crate::storage) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a server may take to say goodbye.
+/// How long a server may take to close its connections.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The words in which the databases differ: how a statement spells them here, in SQLite, and in
+/// The words that differ between the databases: the placeholder, the word of SQLite and the word of
 /// PostgreSQL.
 ///
-/// The lease's clock is the database's. A transaction of SQLite holds the write lock from its
-/// beginning, so what it has read stays as it is; in PostgreSQL a row that the rest of the
-/// transaction relies on is locked when it is read.
+/// Leases use the clock of the database. A SQLite transaction holds the write lock from its beginning, so the
+/// rows that it has read cannot change. In PostgreSQL a transaction locks a row on reading if later
+/// statements rely on the row.
 const WORDS: [(&str, &str, &str); 7] = [
     (
         "{now}",
@@ -38,9 +37,9 @@ const WORDS: [(&str, &str, &str); 7] = [
     ("{for key share}", "", "FOR KEY SHARE"),
     ("{for share}", "", "FOR SHARE"),
     ("{for update, skip locked}", "", "FOR UPDATE SKIP LOCKED"),
-    // The position of a text in another, from 1; 0 when absent.
+    // The position of a text in another text, from 1. 0 if absent.
     ("{position}", "instr", "strpos"),
-    // How many transactions there can be at once, of all processes.
+    // Maximum number of concurrent transactions of all processes.
     (
         "{connections}",
         "1",
@@ -51,7 +50,7 @@ const WORDS: [(&str, &str, &str); 7] = [
 /// The connections to a database.
 #[derive(Debug)]
 pub(in crate::storage) enum Database {
-    /// One connection writes, some read.
+    /// One connection writes and several read.
     Sqlite {
         writer: SqlitePool,
         readers: SqlitePool,
@@ -78,7 +77,7 @@ impl Database {
         .await
     }
 
-    /// Begins a transaction that reads, all as of one moment.
+    /// Begins a transaction that reads the state of one moment.
     pub(super) async fn begin_reading(&self) -> Result<Transaction> {
         bounded(self.pulse(), async {
             Ok(match self {
@@ -92,7 +91,7 @@ impl Database {
         .await
     }
 
-    /// Every row that a statement reads.
+    /// All rows that a statement reads.
     pub(super) async fn all(&self, statement: Statement) -> Result<Vec<Row>> {
         bounded(self.pulse(), async {
             Ok(match self {
@@ -109,26 +108,26 @@ impl Database {
         .await
     }
 
-    /// The row that a statement reads, if there is one.
+    /// The row that a statement reads, if any.
     pub(super) async fn optional(&self, statement: Statement) -> Result<Option<Row>> {
         Ok(self.all(statement).await?.pop())
     }
 
-    /// The row that a statement certainly reads.
+    /// The row of a statement that always reads one.
     pub(super) async fn one(&self, statement: Statement) -> Result<Row> {
         self.optional(statement).await?.ok_or_else(no_row)
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     pub(super) async fn close(&self) {
         match self {
             Self::Sqlite { writer, readers } => {
-                // The writer last: the last connection to go folds the log into the file.
+                // The writer closes last, because the last connection to close copies the log into the file.
                 readers.close().await;
                 writer.close().await;
             }
             Self::Postgres { pool, pulse } => {
-                // A server that is away does not say goodbye.
+                // An unreachable server does not confirm the close.
                 let closed = async { tokio::join!(pool.close(), pulse.close()) };
                 let _ = tokio::time::timeout(CLOSE_TIMEOUT, closed).await;
             }
@@ -143,14 +142,14 @@ impl Database {
     }
 }
 
-/// A transaction. What is not committed is rolled back when it is dropped.
+/// A transaction. Dropping it without a commit rolls it back.
 pub(super) enum Transaction {
     Sqlite(sqlx::Transaction<'static, Sqlite>),
     Postgres(sqlx::Transaction<'static, Postgres>, Pulse),
 }
 
 impl Transaction {
-    /// Every row that a statement reads or returns.
+    /// All rows that a statement reads or returns.
     pub async fn all(&mut self, statement: Statement) -> Result<Vec<Row>> {
         let pulse = self.pulse();
         bounded(pulse.as_ref(), async {
@@ -169,17 +168,17 @@ impl Transaction {
         .await
     }
 
-    /// The row that a statement reads or returns, if there is one.
+    /// The row that a statement reads or returns, if any.
     pub async fn optional(&mut self, statement: Statement) -> Result<Option<Row>> {
         Ok(self.all(statement).await?.pop())
     }
 
-    /// The row that a statement certainly returns.
+    /// The row of a statement that always returns one.
     pub async fn one(&mut self, statement: Statement) -> Result<Row> {
         self.optional(statement).await?.ok_or_else(no_row)
     }
 
-    /// How many rows a statement wrote.
+    /// Runs a statement and returns the number of written rows.
     pub async fn execute(&mut self, statement: Statement) -> Result<u64> {
         let pulse = self.pulse();
         bounded(pulse.as_ref(), async {
@@ -197,12 +196,12 @@ impl Transaction {
         .await
     }
 
-    /// Whether nobody else writes while this transaction does.
+    /// Whether no other transaction writes during this transaction.
     pub fn writes_alone(&self) -> bool {
         matches!(self, Self::Sqlite(_))
     }
 
-    /// Makes all of it durable, at once.
+    /// Commits the transaction durably.
     pub async fn commit(self) -> Result<()> {
         let pulse = self.pulse();
         bounded(pulse.as_ref(), async {
@@ -227,9 +226,9 @@ fn no_row() -> StoreError {
     StoreError::other(sqlx::Error::RowNotFound)
 }
 
-/// The outcome of `work`, or `Unavailable` when it takes too long, or longer than a moment while the
-/// server does not answer: a network may swallow a question or its answer and never say so. What was
-/// begun is then rolled back.
+/// Runs `work` with a timeout. Returns `Unavailable` after [`STATEMENT_TIMEOUT`], or earlier if the server
+/// stops answering, because a network may lose a request or its answer without an error. Unfinished work is
+/// then rolled back.
 async fn bounded<T>(pulse: Option<&Pulse>, work: impl Future<Output = Result<T>>) -> Result<T> {
     let lost = async {
         match pulse {
@@ -252,8 +251,8 @@ pub(super) struct Statement {
     values: Vec<Value>,
 }
 
-/// A statement that has no values yet. The text is a literal, which shows at compile time that
-/// nothing of a stranger's is in it.
+/// A statement without values. The text is a literal, so the compiler proves that it contains no foreign
+/// text.
 pub(super) fn statement(text: &'static str) -> Statement {
     Statement {
         text: Cow::Borrowed(text),
@@ -262,13 +261,13 @@ pub(super) fn statement(text: &'static str) -> Statement {
 }
 
 impl Statement {
-    /// With the value of the next parameter.
+    /// Appends the value of the next parameter.
     pub fn bind(mut self, value: impl Into<Value>) -> Self {
         self.values.push(value.into());
         self
     }
 
-    /// An insertion of several rows, each of these values: the text goes up to `VALUES`.
+    /// An insert of several rows with these values. The text ends with `VALUES`.
     pub fn of_rows<const COLUMNS: usize>(
         text: &'static str,
         rows: impl IntoIterator<Item = [Value; COLUMNS]>,
@@ -318,7 +317,7 @@ impl Statement {
         query
     }
 
-    /// The text with the words of one of the databases.
+    /// The text with the words of one database.
     fn text_with(
         &self,
         of_database: impl Fn(&(&'static str, &'static str, &'static str)) -> &'static str,
@@ -425,7 +424,7 @@ pub(super) enum Row {
 }
 
 impl Row {
-    /// The value of a column: `String`, `i64`, `f64`, `bool`, `Vec<u8>`, or an `Option` of one.
+    /// The value of a column: `String`, `i64`, `f64`, `bool`, `Vec<u8>`, or an `Option` of one of these.
     pub fn get<T>(&self, column: &str) -> Result<T>
     where
         T: for<'r> Decode<'r, Sqlite> + Type<Sqlite>,

@@ -1,4 +1,5 @@
-//! The statements of datasets.
+//! Statements that insert, read, list and delete datasets, with the digests of their rows. An unfinished job
+//! pins the dataset that it reads.
 
 use super::super::quota::{Quotas, Usage};
 use super::super::{DatasetDeletion, Result, StoreError};
@@ -64,7 +65,7 @@ pub(super) async fn insert(
     transaction.commit().await
 }
 
-/// Stores the digests of a dataset and of the names.
+/// Stores the digests of a dataset and of its names.
 async fn write_digests(
     transaction: &mut Transaction,
     summary: &DatasetSummary,
@@ -103,7 +104,7 @@ async fn write_digests(
     transaction.execute(update).await.map(|_| ())
 }
 
-/// Duplicates and contradictions, or why they were not counted.
+/// Duplicates and contradictions, or the reason why they were not counted.
 fn counted(summary: &DatasetSummary) -> (Option<(u64, Option<u64>)>, Option<&str>) {
     match &summary.repetitions {
         Repetitions::Counted {
@@ -155,11 +156,12 @@ pub(super) async fn list(
     Ok(Slice::from_one_more(items, page, |dataset| dataset.id))
 }
 
-/// A job that has not ended and reads the dataset. The last two conditions name the partial index.
+/// An unfinished job that reads the dataset. The last two conditions name the partial index.
 pub(super) const PIN: &str = "SELECT id FROM jobs \
      WHERE dataset = $1 AND dataset IS NOT NULL AND finished_at IS NULL LIMIT 1";
 
-/// The dataset is locked first, so that no job is inserted between the look and the deletion.
+/// Deletes a dataset unless a job pins it. The dataset is locked first, so that no job is inserted between
+/// the check and the deletion.
 pub(super) async fn delete(
     database: &Database,
     owner: &Owner,
@@ -187,8 +189,8 @@ pub(super) async fn delete(
     Ok(DatasetDeletion::Deleted { data_key })
 }
 
-/// Refuses a job that has not ended and whose dataset is not there, or not its owner's. In the
-/// transaction that stores the job, which so pins the dataset.
+/// Refuses an unfinished job whose owner has no such dataset. The lock in this transaction pins the dataset
+/// for the job.
 pub(super) async fn demand_of(transaction: &mut Transaction, job: &Job) -> Result<()> {
     let Some(id) = job.dataset.filter(|_| !job.status.is_ended()) else {
         return Ok(());

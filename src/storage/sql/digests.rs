@@ -1,11 +1,11 @@
 //! Digests of rows, which reveal damage.
 //!
-//! A digest is the SHA-256 of the row's kind and of its constant columns. The owner is left out, since
-//! an adoption changes the owner. The statement that writes the row stores the digest. Every read
+//! A digest is the SHA-256 of the row's kind and of its constant columns. The owner is left out, because an
+//! adoption by an API key changes the owner. The statement that writes the row stores the digest. Every read
 //! computes the digest again and compares both. A row of an older program has no digest and is read
 //! unchecked.
 //!
-//! Columns that change with each heartbeat have no digest: leases, progress, event numbers. No result
+//! Columns that change with each heartbeat have no digest: leases, progress and event numbers. No result
 //! depends on them.
 
 use sha2::{Digest, Sha256};
@@ -23,7 +23,7 @@ pub(super) enum Column {
 
 use Column::{Bytes, Number, Text};
 
-/// The columns under one digest. The first names the row.
+/// The columns under one digest. The first column names the row.
 #[derive(Debug)]
 pub(super) struct Digested {
     kind: &'static str,
@@ -154,17 +154,17 @@ pub(super) const ANSWER: Digested = Digested {
 };
 
 impl Digested {
-    /// The digest of a row to be written. The values stand in the order of the columns.
+    /// The digest of a new row. The values have the order of the columns.
     pub(super) fn of<const COLUMNS: usize>(&self, values: [Value; COLUMNS]) -> Vec<u8> {
         debug_assert!(COLUMNS == self.columns.len(), "{}", self.kind);
         self.digest(&values)
     }
 
-    /// Compares a row with the digest that was read from another table, as `recorded`;
-    /// `false` if that is empty.
+    /// Compares a row with a digest from another table, in the column `recorded`. Returns `false` if the
+    /// digest is empty.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] when there is none, or the digests differ.
+    /// [`StoreError::Corrupt`] when the digest is missing or does not match.
     pub(super) fn check_beside(&self, row: &Row, recorded: &str) -> Result<bool> {
         if row.get::<Option<Vec<u8>>>(recorded)?.is_none() {
             let told = format!("the digest of a {} is missing", self.kind);
@@ -173,10 +173,11 @@ impl Digested {
         self.check(row, recorded)
     }
 
-    /// Compares a row with the digest in the column `recorded`; `false` if that is null or empty.
+    /// Compares a row with the digest in the column `recorded`. Returns `false` if the digest is null or
+    /// empty.
     ///
     /// # Errors
-    /// [`StoreError::Corrupt`] when the digests differ.
+    /// [`StoreError::Corrupt`] when the digest does not match.
     pub(super) fn check(&self, row: &Row, recorded: &str) -> Result<bool> {
         let digest = row.get::<Option<Vec<u8>>>(recorded)?;
         let digest = digest.unwrap_or_default();

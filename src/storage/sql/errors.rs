@@ -1,4 +1,4 @@
-//! The drivers' errors in the store's terms.
+//! Conversion of the drivers' errors to [`StoreError`]. Each database classifies its own errors.
 
 use sqlx::migrate::MigrateError;
 use sqlx::postgres::PgDatabaseError;
@@ -7,7 +7,7 @@ use sqlx::sqlite::SqliteError;
 use crate::storage::error::{StoreError, is_full};
 use crate::storage::{postgres, sqlite};
 
-/// What an error of a database comes to for whoever asked.
+/// Class of a database error, as the caller needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::storage) enum Class {
     Unavailable,
@@ -42,7 +42,7 @@ fn class(error: &sqlx::Error) -> Class {
                 Class::Other
             }
         }
-        // What a broken connection leaves of an answer is no protocol either.
+        // A broken connection may truncate an answer and so violate the protocol.
         E::Io(_)
         | E::Tls(_)
         | E::Protocol(_)
@@ -59,8 +59,8 @@ impl From<MigrateError> for StoreError {
     fn from(error: MigrateError) -> Self {
         match error {
             MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => error.into(),
-            // A migration that was changed after it ran, or half of one: the schema is not what it
-            // is said to be.
+            // A migration was changed after it ran, or ran only in part. The schema is not the one that its
+            // version states.
             MigrateError::VersionMismatch(_)
             | MigrateError::VersionMissing(_)
             | MigrateError::Dirty(_) => Self::Corrupt(error.into()),

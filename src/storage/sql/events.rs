@@ -1,14 +1,14 @@
-//! The numbered events of jobs.
+//! Statements of the numbered events of jobs.
 //!
-//! Numbers are taken by raising `event_sequence` in the job's row in the transaction that writes
-//! the events, so they have no gaps and no two writers have one number.
+//! A transaction that writes events takes their numbers by raising `event_sequence` in the row of the job.
+//! The numbers therefore have no gaps, and no number is used twice.
 
 use super::super::Result;
 use super::database::{Database, Statement, Transaction, Value, statement};
 use super::rows;
 use crate::records::{Event, EventKind, JobId, Owner, Progress, Status, Timestamp};
 
-/// An event that has no number yet.
+/// An event without a number.
 #[derive(Clone)]
 pub(super) struct Unnumbered {
     kind: EventKind,
@@ -36,7 +36,7 @@ impl Unnumbered {
 
     /// The last two events of a job.
     pub(super) fn end(status: Status, attempt: u32, at: Timestamp) -> [Self; 2] {
-        // The result itself is in the job's row.
+        // The row of the job holds the result itself.
         let result = Self {
             kind: EventKind::Result,
             body: None,
@@ -46,7 +46,7 @@ impl Unnumbered {
     }
 }
 
-/// Gives the events the next numbers of their job, and writes them.
+/// Writes events with the next numbers of their job.
 pub(super) async fn append(
     transaction: &mut Transaction,
     job: JobId,
@@ -63,8 +63,7 @@ pub(super) async fn append(
     write(transaction, job, &owner, row.get("event_sequence")?, events).await
 }
 
-/// Writes events so that the last of them has the number `last`, which is the job's
-/// `event_sequence`.
+/// Writes events so that the last one has the number `last`, which is the job's `event_sequence`.
 pub(super) async fn write(
     transaction: &mut Transaction,
     job: JobId,
@@ -79,7 +78,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// As [`write()`], for some jobs at once.
+/// Like [`write()`], but for several jobs at once.
 pub(super) async fn write_each<const EVENTS: usize>(
     transaction: &mut Transaction,
     jobs: impl Iterator<Item = (JobId, Owner, i64, [Unnumbered; EVENTS])>,

@@ -1,10 +1,10 @@
-//! The statements of idempotency keys.
+//! Statements that store, find and delete idempotency keys.
 //!
-//! A key is written in the transaction that writes the thing made under it, and before the thing: so
-//! whoever comes second waits for the first at the unique key, then finds it and writes nothing. It
-//! is also the first lock of its transaction, except an owner's.
+//! A transaction writes the key before the thing that it creates. A concurrent transaction with the same key
+//! therefore waits at the unique index, then finds the key and writes nothing. The key is also the first lock
+//! of its transaction, except for locks of owners.
 //!
-//! The column of the answer has the digest, a space and the JSON. Older programs stored the JSON alone.
+//! The column of the answer holds the digest, a space and the JSON. Older programs stored the JSON alone.
 
 use std::fmt::Display;
 
@@ -17,13 +17,12 @@ use super::digests::ANSWER;
 use super::rows;
 use crate::records::{KeyClaim, KeyRecord, Owner, Timestamp};
 
-/// Keeps the key, if there is one, for a thing that this transaction goes on to store.
+/// Stores the key, if any, for a thing that the same transaction stores next.
 ///
-/// The thing's own key is no obstacle: then the thing is stored already, and only the answer was
-/// lost.
+/// A key of the same thing is accepted: the thing is stored already, and only the answer was lost.
 ///
 /// # Errors
-/// [`StoreError::KeyTaken`] when another thing was made under it.
+/// [`StoreError::KeyTaken`] when another thing was created under this key.
 pub(super) async fn claim(
     transaction: &mut Transaction,
     claim: Option<&KeyClaim>,
@@ -50,7 +49,7 @@ pub(super) async fn claim(
         return Ok(());
     }
     let found = transaction.optional(select(owner, &claim.key)).await?;
-    // It was swept a moment ago: to ask again is right.
+    // The key was deleted a moment ago, so a retry succeeds.
     let found = found.ok_or_else(|| StoreError::unavailable("the key is being swept"))?;
     let found = record(&found)?;
     if found.thing == thing {
@@ -84,15 +83,15 @@ fn record(row: &Row) -> Result<KeyRecord> {
     })
 }
 
-/// The answer of a key, and whether it has a digest.
+/// The answer of a key, and whether the answer has a digest.
 ///
 /// # Errors
-/// [`StoreError::Corrupt`] when the digests differ.
+/// [`StoreError::Corrupt`] when the digest does not match.
 pub(super) fn answer(row: &Row) -> Result<Option<(Value, bool)>> {
     let Some(stored) = row.get::<Option<String>>("answer")? else {
         return Ok(None);
     };
-    // An answer is an object.
+    // Older programs stored the JSON alone, which is always an object.
     if stored.starts_with('{') {
         return Ok(Some((rows::from_json(stored)?, false)));
     }

@@ -1,9 +1,9 @@
-//! The statements of what a database is called and where its blobs are: one row, made once.
+//! Statements of the identity of a database: its name and the place of its blobs, in a single row.
 
 use super::super::Result;
 use super::database::{Database, statement};
 
-/// The name; `fresh` from now on if there was none.
+/// The name of the database. A database without a name gets the name `fresh`.
 pub(super) async fn name(database: &Database, fresh: &str) -> Result<String> {
     let mut transaction = database.begin().await?;
     let insert = statement(
@@ -24,7 +24,7 @@ pub(super) async fn blob_place(database: &Database) -> Result<Option<String>> {
     found.map_or(Ok(None), |row| row.get("blob_place"))
 }
 
-/// The place that is recorded, `place` if there was none.
+/// Records `place` unless a place is recorded, and returns the recorded place.
 pub(super) async fn record_blob_place(database: &Database, place: &str) -> Result<String> {
     let mut transaction = database.begin().await?;
     let update = statement("UPDATE identity SET blob_place = $1 WHERE blob_place IS NULL");

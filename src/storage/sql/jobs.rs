@@ -1,4 +1,5 @@
-//! The statements of jobs as records: storing, reading, deleting. Who computes them is in `queue`.
+//! Statements that store, read and delete jobs as records. The statements of their computation are in
+//! `queue`.
 
 use super::super::quota::{Quotas, Usage};
 use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, WorkerId};
@@ -68,7 +69,7 @@ pub(super) async fn insert_running(
         transaction.commit().await?;
         return Ok(lease);
     }
-    // Stored before: by this very call, when its first answer was lost, or by somebody else.
+    // The job is already stored, either by a call whose answer was lost or by another caller.
     let select = statement(
         "SELECT 1 FROM jobs WHERE id = $1 AND status = 'running' AND lease_owner = $2 \
          AND attempt = 1 AND claims = 1",
@@ -113,7 +114,7 @@ pub(super) async fn insert_ended(
     Ok(())
 }
 
-/// What a job leaves beside its result; how many bytes of it count.
+/// Stores the model and the trace of a job. Returns the number of stored bytes that count.
 pub(super) async fn insert_products(
     transaction: &mut Transaction,
     job: JobId,
@@ -137,7 +138,7 @@ pub(super) async fn insert_products(
     Ok(stored)
 }
 
-/// The first two events of a job that never waited in the queue.
+/// The first two events of a job that was never queued.
 fn begun_events(job: &Job, attempt: u32) -> [Unnumbered; 2] {
     let started_at = job.started_at.unwrap_or(job.created_at);
     [
@@ -146,8 +147,7 @@ fn begun_events(job: &Job, attempt: u32) -> [Unnumbered; 2] {
     ]
 }
 
-/// Refuses a job whose status does not fit the method that it was given to: a mistake in this
-/// program.
+/// Refuses a job whose status does not fit the calling method, which is a mistake in this program.
 fn demand(job: &Job, fits: bool) -> Result<()> {
     if fits {
         return Ok(());
@@ -158,10 +158,10 @@ fn demand(job: &Job, fits: bool) -> Result<()> {
     )))
 }
 
-/// The digest of what a client asked of a job.
+/// The digest of a client's request for a job.
 pub(super) fn digest(job: &Job) -> Result<Vec<u8>> {
     let (parent, part) = parts::lineage_columns(job.lineage);
-    // Parts are stored without these.
+    // Parts are stored without these columns.
     let own = |text: Option<_>| text.filter(|_| parent.is_none()).into();
     let (name, data_key) = (own(job.name.as_deref()), own(job.data_key.as_deref()));
     let callback = job.callback.as_ref().map(|callback| callback.url.as_str());
@@ -189,7 +189,7 @@ pub(super) fn digest(job: &Job) -> Result<Vec<u8>> {
     ]))
 }
 
-/// The digest of how a job ended, with result and error as they are written.
+/// The digest of the end of a job. Result and error have their stored form.
 pub(super) fn end_digest(
     id: JobId,
     status: Status,
@@ -215,20 +215,20 @@ fn digest_if_ended(job: &Job) -> Result<Option<Vec<u8>>> {
     Ok(job.finished_at.map(digest))
 }
 
-/// The expected seconds of a job. An endless job is stored with the largest number.
+/// The expected seconds of a job. An infinite number is stored as the largest finite number.
 pub(super) fn stored_seconds(job: &Job) -> f64 {
     job.demand.seconds.min(f64::MAX)
 }
 
-/// Stores the job's row and its events, unless its id is stored already; whether it did. A part is
-/// stored with its parent: see [`super::parts`].
+/// Stores the row and the events of a job unless the id is already stored. Returns whether the job was
+/// stored. Parts are stored with their parent: see [`super::parts`].
 pub(super) async fn insert(
     transaction: &mut Transaction,
     job: &Job,
     lease: Option<(&WorkerId, u32)>,
     events: &[Unnumbered],
 ) -> Result<bool> {
-    // First: who deletes a dataset locks it before he counts.
+    // The dataset is locked before the usage is counted, in the same order as in a deletion of the dataset.
     datasets::demand_of(transaction, job).await?;
     let event_sequence = events.len() as i64;
     let parts = match job.lineage {
@@ -267,7 +267,7 @@ pub(super) async fn insert(
     .bind(job.model.map(|model| model.to_string()))
     .bind(job.cancel_requested)
     .bind(lease.map(|(worker, _)| worker.as_str()))
-    // Without a lease there are no seconds, and the sum is null.
+    // Without a lease there are no seconds, so the sum is null.
     .bind(lease.map(|(_, seconds)| i64::from(seconds)))
     .bind(job.attempt)
     .bind(event_sequence)
@@ -358,17 +358,17 @@ pub(super) async fn delete(database: &Database, owner: &Owner, id: JobId) -> Res
     if let Some(parent) = rows::parsed_if(&row, "parent")? {
         return Ok(DeleteOutcome::PartOf { parent });
     }
-    // What has ended stays so.
+    // An ended job never changes back.
     if row.get::<Option<i64>>("finished_at")?.is_none() {
         return Ok(DeleteOutcome::NotEnded);
     }
     if row.get::<i64>("parts")? > 0 {
-        // Before the parent's row, in the order of all who lock both: a failure may have left some
-        // running.
+        // The parts come before their parent, as in every transaction that locks both. Some parts may still
+        // run if another part failed.
         let delete = statement("DELETE FROM jobs WHERE parent = $1").bind(id.to_string());
         transaction.execute(delete).await?;
     }
-    // Events, trace and callback go with it.
+    // Events, trace and callback are deleted with the job.
     let delete = statement("DELETE FROM jobs WHERE id = $1 RETURNING data_key");
     let deleted = transaction.optional(delete.bind(id.to_string())).await?;
     let Some(row) = deleted else {
@@ -379,8 +379,8 @@ pub(super) async fn delete(database: &Database, owner: &Owner, id: JobId) -> Res
     Ok(DeleteOutcome::Deleted { data_key })
 }
 
-/// What is old enough to go. Parts go when their parent is old enough, so that each statement deletes
-/// no more than it says.
+/// Deletes jobs that are old enough. A part waits until its parent is old enough, so that no statement
+/// deletes more rows than its limit.
 const SWEEP: &str = "DELETE FROM jobs WHERE id IN (SELECT id FROM jobs WHERE finished_at < $1 \
      AND (parent IS NULL OR NOT EXISTS (SELECT 1 FROM jobs AS whole WHERE whole.id = jobs.parent \
      AND (whole.finished_at IS NULL OR whole.finished_at >= $1))) \
@@ -424,7 +424,7 @@ pub(super) async fn trace(
     body.transpose()
 }
 
-/// The first two conditions name the partial index, which holds nothing that has ended.
+/// The first two conditions name the partial index, which contains no ended jobs.
 pub(super) const DATA_KEYS: &str = "SELECT DISTINCT data_key FROM jobs \
      WHERE data_key IS NOT NULL AND finished_at IS NULL AND data_key > $1 \
      ORDER BY data_key LIMIT $2";
@@ -442,14 +442,14 @@ pub(super) async fn data_keys(
             keys.push(row.get("data_key")?);
         }
     }
-    // The first of either are the first of both.
+    // The first keys of both lists are among the first keys of each list.
     keys.sort_unstable();
     keys.truncate(limit as usize);
     Ok(keys)
 }
 
 pub(super) async fn ping(database: &Database) -> Result<()> {
-    // Reads the file, not only the connection.
+    // Reads the database file and not only the connection.
     let select = statement("SELECT 1 FROM jobs LIMIT 1");
     database.optional(select).await?;
     Ok(())

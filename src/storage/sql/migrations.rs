@@ -1,17 +1,18 @@
-//! Bringing a schema forward.
+//! Migrations of a schema, for both databases.
 //!
-//! Migrations only go forward and are never changed once released: they are compared with what ran.
+//! Migrations only go forward. A released migration never changes, because it is compared with the migration
+//! that ran.
 
 use sqlx::SqlSafeStr;
 use sqlx::migrate::{Migrate, Migration, MigrationType, Migrator};
 
 use super::super::{Result, StoreError};
 
-/// Version, description, statements. The newest last.
+/// Version, description and statements of each migration. The newest comes last.
 pub(in crate::storage) type Migrations = [(i64, &'static str, &'static str)];
 
-/// Runs those of the migrations that have not run yet. The caller holds a transaction, and a lock
-/// that keeps others from doing the same.
+/// Runs the migrations that have not run yet. The caller holds a transaction, and a lock against concurrent
+/// migrations.
 pub(in crate::storage) async fn apply(
     connection: &mut impl Migrate,
     migrations: &Migrations,
@@ -29,16 +30,16 @@ pub(in crate::storage) async fn apply(
     Ok(())
 }
 
-/// The newest version that ran, of a database where some have.
+/// Selects the newest version that ran. The table of migrations must exist.
 pub(in crate::storage) const NEWEST: &str =
     "SELECT COALESCE(MAX(version), 0) AS version FROM _sqlx_migrations";
 
-/// The version of the schema that these migrations make.
+/// The schema version after all of these migrations.
 pub(in crate::storage) fn supported(migrations: &Migrations) -> i64 {
     migrations.last().map_or(0, |&(version, ..)| version)
 }
 
-/// Refuses a schema that these migrations do not make.
+/// Refuses a schema that is newer than these migrations.
 pub(in crate::storage) fn refuse_newer(found: i64, migrations: &Migrations) -> Result<()> {
     let supported = supported(migrations);
     if found > supported {

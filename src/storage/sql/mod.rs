@@ -1,11 +1,11 @@
-//! The store over SQL: its statements and its rows, for SQLite and PostgreSQL alike.
+//! The store over SQL: its statements and rows, for SQLite and PostgreSQL alike.
 //!
-//! A statement stands here once, whichever database it is for. What truly differs is elsewhere:
-//! the few words in `database.rs`, connections, migrations and errors in [`super::sqlite`] and
-//! [`super::postgres`]. Generics over the driver's databases would need its bounds on every
-//! function; two choices at a handful of places need none.
+//! Each statement is written once for both databases. The differences are elsewhere: a few words in
+//! `database.rs`, and the connections, migrations and errors in [`super::sqlite`] and [`super::postgres`].
+//! Generics over the databases of the driver would put bounds on every function, while a choice between two
+//! variants at a few places needs no bounds.
 //!
-//! This file hands each method to the file that owns its statements.
+//! This file passes each method to the file of its statements.
 
 mod api_keys;
 mod callbacks;
@@ -54,24 +54,24 @@ use crate::records::{
 
 use database::{Database, statement};
 
-/// A store over SQL. [`super::sqlite::open`] and [`super::postgres::open`] make one.
+/// A store over SQL. [`super::sqlite::open`] and [`super::postgres::open`] open one.
 #[derive(Debug)]
 pub struct SqlStore {
     pub(super) database: Database,
-    /// Room on the disk of an embedded database.
+    /// Reserved disk space of an embedded database.
     reserve: Option<Reserve>,
     quotas: Quotas,
 }
 
-/// Pauses between the tries of a write that has to work: others may be about to give up what took
-/// the last of the room.
+/// Pauses between the attempts of a write that must succeed. Other writers may soon release the space that
+/// they have taken.
 const PAUSES: [Duration; 3] = [
     Duration::ZERO,
     Duration::from_millis(50),
     Duration::from_millis(200),
 ];
 
-/// Free pages of an embedded database from which it takes in rows though the disk is full.
+/// Number of free pages from which an embedded database accepts rows although the disk is full.
 const FREE_PAGES_MIN: u64 = 1_024;
 
 impl SqlStore {
@@ -83,14 +83,14 @@ impl SqlStore {
         }
     }
 
-    /// The store, keeping to these limits.
+    /// The store with these limits.
     #[must_use]
     pub fn limited(self, quotas: Quotas) -> Self {
         Self { quotas, ..self }
     }
 
-    /// A write that frees room, or needs little and has to work: where the disk is full, again
-    /// with the reserve.
+    /// Runs a write that frees space, or a small write that must succeed. If the disk is full, releases the
+    /// reserve and retries.
     async fn by_reserve<T, F: Future<Output = Result<T>>>(
         &self,
         write: impl Fn() -> F,
@@ -106,7 +106,8 @@ impl SqlStore {
         write().await
     }
 
-    /// As [`Store::demand_room`], for rows: there is also room for them where others were deleted.
+    /// Like [`Store::demand_room`], but for rows. Deleted rows leave free pages, which also provide space for
+    /// rows.
     async fn demand_room_for_rows(&self) -> Result<()> {
         let Err(refusal) = self.demand_room().await else {
             return Ok(());
@@ -281,7 +282,7 @@ impl Store for SqlStore {
         now: Timestamp,
     ) -> Result<Fenced> {
         if let Some(body) = requeue.checkpoint {
-            // The state saves time only, and can be large: it does not take the reserve.
+            // A checkpoint only saves time and may be large, so it does not use the reserve.
             self.demand_room_for_rows().await?;
             let call = Call::of(|| Facts::of_checkpoint("preempt", lease, body));
             return call.answered(queue::requeue(&self.database, lease, requeue, now).await);

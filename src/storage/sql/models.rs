@@ -1,4 +1,4 @@
-//! The statements of models.
+//! Statements that insert, read, list and delete models, with the digests of their rows.
 
 use super::super::quota::{Quotas, Usage};
 use super::super::{ModelFilter, Result};
@@ -26,7 +26,7 @@ pub(super) async fn insert_one(
     transaction.commit().await
 }
 
-/// Stores the model unless its id is stored already; how many bytes that took.
+/// Stores the model unless the id is already stored. Returns the number of stored bytes.
 pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Result<u64> {
     let bytes = model.document.len() as u64;
     let digests = digests(model)?;
@@ -57,8 +57,8 @@ pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Resu
     Ok(bytes)
 }
 
-/// The digests of a model and of the document.
-fn digests(model: &Model) -> Result<[Vec<u8>; 2]> {
+/// The digests of a model and of its document.
+fn digests(model: &Model, document: &str) -> Result<[Vec<u8>; 2]> {
     let id = || Value::from(model.id.to_string());
     let document = MODEL_DOCUMENT.of([id(), model.document.as_str().into()]);
     let digest = MODEL.of([

@@ -1,10 +1,10 @@
-//! The statements of jobs that have parts: how they are stored together, how each part that ends
-//! counts for its parent, and how all are cancelled at once.
+//! Statements of jobs with parts: storing them together, counting ended parts at the parent, and cancelling
+//! them together.
 //!
-//! A part is a job like others, and what ends it counts it off at its parent, in the same
-//! transaction. Rows are locked in one order, a part's before its parent's. Who holds the parent's
-//! first passes over the parts that others hold; nothing is missed by that, since whether parts are
-//! still wanted stands with their parent alone, and claims and heartbeats of parts read it there.
+//! A part is a job of its own. The transaction that ends a part also counts the part off at its parent. Rows
+//! are locked in one order, first the part and then the parent. A transaction that locks the parent first
+//! skips parts that other transactions have locked. Skipping them is safe, because only the parent's row says
+//! whether its parts are still wanted, and the claims and heartbeats of parts read that row.
 
 use super::super::quota::{Quotas, Usage};
 use super::super::{CancelOutcome, Result, StoreError, history};
@@ -17,7 +17,7 @@ use crate::records::{
     Job, JobError, JobId, KeyClaim, Lineage, Owner, PartOutcome, Progress, Status, Timestamp,
 };
 
-/// Rows written by one statement: both databases bound the values of one.
+/// Rows per statement. Both databases limit the number of values of a statement.
 const ROWS_AT_ONCE: usize = 500;
 
 /// Stores a job with its parts, all queued.
@@ -49,7 +49,7 @@ pub(super) async fn insert(
     Ok(())
 }
 
-/// Refuses what is no family of queued jobs: a mistake in this program.
+/// Refuses jobs that are not a queued parent with all of its parts, which is a mistake in this program.
 fn demand(parent: &Job, parts: &[Job]) -> Result<()> {
     let count = parts.len() as u64;
     let is_parent = matches!(parent.lineage, Lineage::Parent { parts, left }
@@ -69,7 +69,7 @@ fn demand(parent: &Job, parts: &[Job]) -> Result<()> {
     Err(StoreError::other(detail))
 }
 
-/// Stores queued parts of one job with their first events. What they read, their parent pins.
+/// Stores queued parts of one job with their first events. Their parent pins the dataset that they read.
 async fn insert_some(transaction: &mut Transaction, parts: &[Job]) -> Result<()> {
     let text = "INSERT INTO jobs (id, owner, task, learner, status, spec, data_sha256, seed, attempt, \
          priority, created_at, progress, cancel_requested, event_sequence, dataset, parent, part, \
@@ -118,7 +118,7 @@ pub(super) fn lineage_columns(lineage: Lineage) -> (Option<String>, Option<i64>)
     }
 }
 
-/// Tells that a job runs, whose first part has just been claimed.
+/// Records that a parent runs if this claim of a part is the first.
 pub(super) async fn started(
     transaction: &mut Transaction,
     parent: JobId,
@@ -134,7 +134,7 @@ pub(super) async fn started(
     Ok(())
 }
 
-/// A part that ends in this transaction, whose row is locked.
+/// A part that ends in this transaction. Its row is locked.
 pub(super) struct EndedPart<'a> {
     pub job: JobId,
     pub parent: JobId,
@@ -144,7 +144,7 @@ pub(super) struct EndedPart<'a> {
     pub at: Timestamp,
 }
 
-/// Counts a part off. The last makes its parent claimable; one that failed fails it.
+/// Counts off an ended part. The last part makes its parent claimable. A failed part fails its parent.
 pub(super) async fn ended(transaction: &mut Transaction, ended: &EndedPart<'_>) -> Result<()> {
     let Some(mut parent) = Parent::lock(transaction, ended.parent).await? else {
         return Ok(());
@@ -184,8 +184,8 @@ pub(super) async fn ended(transaction: &mut Transaction, ended: &EndedPart<'_>) 
     }
 }
 
-/// Cancels a job that waits for its parts, with all of them: those in the queue at once, those that
-/// run as soon as their workers hear of it. The caller has locked its row.
+/// Cancels a parent that waits for its parts, and all of these parts. Queued parts end at once. Running parts
+/// end when their workers see the cancel. The caller has locked the parent's row.
 pub(super) async fn cancel(
     mut transaction: Transaction,
     mut job: Job,
@@ -213,7 +213,7 @@ pub(super) async fn cancel(
     Ok(CancelOutcome::Requested(job))
 }
 
-/// Cancels the parts that are in the queue and that nobody holds just now; how many.
+/// Cancels the queued parts that no other transaction has locked. Returns their number.
 async fn stop_queued(transaction: &mut Transaction, parent: JobId, now: Timestamp) -> Result<u32> {
     let update = statement(
         "UPDATE jobs SET status = 'cancelled', cancel_requested = TRUE, finished_at = $2, \
@@ -246,7 +246,7 @@ async fn stop_queued(transaction: &mut Transaction, parent: JobId, now: Timestam
     Ok(stopped.len() as u32)
 }
 
-/// What a parent's row says of its parts, locked.
+/// The columns of a locked parent that concern its parts.
 struct Parent {
     id: JobId,
     parts: u32,
@@ -278,8 +278,8 @@ impl Parent {
         row.as_ref().map(read).transpose()
     }
 
-    /// Adds what a part that succeeded has counted; whether that is worth an event: a hundred of them
-    /// tell of any number of parts.
+    /// Adds the counts of a part that succeeded. Returns whether the progress deserves an event, which is
+    /// once per per cent of the parts.
     fn advance(&mut self, part: &EndedPart<'_>) -> bool {
         let ended = self.parts - self.left;
         let fraction = f64::from(ended) / f64::from(self.parts);
@@ -311,7 +311,7 @@ impl Parent {
         transaction.execute(update).await.map(|_| ())
     }
 
-    /// Ends a cancelled parent when there is nothing to gather: none of its parts ever began.
+    /// Ends a cancelled parent if none of its parts ever began, so that no results remain to gather.
     async fn end_if_cancelled(
         &self,
         transaction: &mut Transaction,
@@ -330,7 +330,7 @@ impl Parent {
     }
 }
 
-/// What came of the parts after a part, in their order.
+/// The outcomes of the parts of a job after a given part, in order.
 pub(super) const OUTCOMES: &str = "SELECT id, part, status, result, error, model, finished_at, \
      end_digest FROM jobs WHERE parent = $1 AND id > $2 ORDER BY id LIMIT $3";
 

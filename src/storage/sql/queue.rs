@@ -1,7 +1,8 @@
-//! The statements of the queue: who computes which job, and how each of them ends.
+//! Statements of the queue: heartbeats, ends, requeues, expired leases and cancels of jobs. Claims are in
+//! `claims`.
 //!
-//! Every statement that a worker causes is fenced on (id, status, worker, attempt, claim): a lease
-//! that is no longer the job's own matches no row, and nothing is written.
+//! Every statement of a worker is fenced on (id, status, worker, attempt, claim). A lost lease matches no
+//! row, so nothing is written.
 
 use super::super::{
     Beat, CancelOutcome, Fenced, Heartbeat, JobEnd, Lease, ReleaseTerms, Requeue, Result, Spent,
@@ -25,7 +26,7 @@ macro_rules! fence {
 }
 pub(super) use fence;
 
-/// A statement whose first four parameters are the lease's.
+/// A statement whose first four parameters identify the lease.
 pub(super) fn fenced(text: &'static str, lease: &Lease) -> Statement {
     statement(text)
         .bind(lease.job.to_string())
@@ -34,8 +35,8 @@ pub(super) fn fenced(text: &'static str, lease: &Lease) -> Statement {
         .bind(lease.claim)
 }
 
-/// What a worker reports of its computation, as the next three parameters. A job that is not computed yet
-/// has no seconds, and keeps those of earlier attempts and its level.
+/// The columns of a worker's report, on the next three parameters. A report without computed seconds keeps
+/// the seconds of earlier attempts. The level never falls.
 macro_rules! reported {
     () => {
         "progress = COALESCE($5, progress), \
@@ -199,7 +200,7 @@ pub(super) async fn release_expired(
     terms: &ReleaseTerms,
     now: Timestamp,
 ) -> Result<u64> {
-    // Without a transaction that writes as long as nothing has run out.
+    // Begins no write transaction while no lease has expired.
     let any = "SELECT 1 FROM jobs WHERE status = 'running' AND lease_until <= {now} LIMIT 1";
     if database.optional(statement(any)).await?.is_none() {
         return Ok(0);
@@ -228,9 +229,8 @@ macro_rules! is_charged {
     };
 }
 
-/// Queues running jobs whose processes died, those selected by `$condition`. The expressions read the
-/// row as it was. `charged` is whether the death counts: not where the job was parked, nor where the
-/// lease ran out more than an hour ago.
+/// Queues the running jobs of dead processes that `$condition` selects. The expressions read the row before
+/// the update. The death is charged unless the job was parked or its lease expired more than an hour ago.
 macro_rules! release {
     ($condition:literal) => {
         concat!(
@@ -287,7 +287,7 @@ async fn release(
         let is_unwanted: bool = row.get("cancel_requested")?;
         let has_products = is_parent || checkpoints::is_kept(transaction, id).await?;
         let ending = match is_unwanted {
-            // What a cancelled job, or its parts, came to is kept nevertheless.
+            // The next worker keeps the results of a cancelled job and of its parts.
             true if !has_products => Some(Ending::cancelled(attempt)),
             false if alone_deaths >= terms.deaths_max => {
                 Some(Ending::poisoned(alone_deaths, attempt))
@@ -310,14 +310,15 @@ async fn release(
     Ok(released.len() as u64)
 }
 
-/// Tells that a job is queued again, and cancels it if a client wanted its end. A job with a state is
-/// ended by the next worker, who keeps what was learnt; without one there is nothing to wait for.
+/// Records that a job is queued again, and cancels the job if a client has requested its end. A job with a
+/// checkpoint is ended by the next worker, which keeps the learnt state. A job without a checkpoint ends at
+/// once.
 async fn after_requeue(transaction: &mut Transaction, row: &Row, now: Timestamp) -> Result<()> {
     let id: JobId = rows::parsed(row, "id")?;
     let attempt: u32 = rows::small(row, "attempt")?;
     if row.get::<i64>("parts")? > 0 {
-        // To its clients it runs: its parts have ended, and the next worker gathers them, also when
-        // they were cancelled.
+        // Clients see a parent as running. All of its parts have ended, and the next worker gathers them even
+        // if they were cancelled.
         return Ok(());
     }
     let queued = [Unnumbered::status(Status::Queued, attempt, now)];
@@ -348,7 +349,7 @@ pub(super) async fn cancel(
     let Some(row) = found else {
         return Ok(CancelOutcome::NotFound);
     };
-    // The job is locked, so it stays as it was just read.
+    // The job is locked, so its row cannot change before the transaction ends.
     let mut job = rows::job(&row)?;
     match job.lineage {
         Lineage::Part { parent, .. } => return Ok(CancelOutcome::PartOf { parent }),
@@ -359,7 +360,7 @@ pub(super) async fn cancel(
     }
     match job.status {
         Status::Queued if job.cancel_requested => {
-            // A rollback comes late, and claims pass over locked rows.
+            // A rollback releases its locks late, and claims pass over locked rows.
             transaction.commit().await?;
             Ok(CancelOutcome::AlreadyRequested(job))
         }
@@ -389,14 +390,14 @@ pub(super) async fn cancel(
     }
 }
 
-/// Has a worker end a queued job soon, with what its state comes to.
+/// Lets a worker end a queued job soon and keep the result of its checkpoint.
 async fn request_end(transaction: &mut Transaction, id: JobId) -> Result<()> {
     let update = "UPDATE jobs SET cancel_requested = TRUE, level = 0, not_before = 0 WHERE id = $1";
     let update = statement(update).bind(id.to_string());
     transaction.execute(update).await.map(|_| ())
 }
 
-/// How a job ends that no worker finishes.
+/// The end of a job that no worker finishes.
 pub(super) struct Ending {
     pub status: Status,
     pub error: Option<JobError>,
@@ -427,8 +428,8 @@ impl Ending {
     }
 }
 
-/// Ends a job without a result, with its last two events, whoever holds it; a part is counted off at
-/// its parent. The caller has checked in this transaction that it has not ended.
+/// Ends a job without a result, with its last two events, even if a worker holds the job. A part is counted
+/// off at its parent. The caller has checked in this transaction that the job has not ended.
 async fn end_unfinished(
     transaction: &mut Transaction,
     id: JobId,
@@ -451,7 +452,7 @@ async fn end_unfinished(
     Ok(row)
 }
 
-/// Fails a claimed job whose row is not as it was written: it is not computed, and holds up nobody.
+/// Fails a claimed job with a damaged row. The job is not computed and does not delay other jobs.
 pub(super) async fn fail_damaged(
     transaction: &mut Transaction,
     row: &Row,
@@ -473,7 +474,7 @@ pub(super) async fn fail_damaged(
     Ok(())
 }
 
-/// Writes the end of a job without a result; the row, which may be damaged otherwise.
+/// Writes the end of a job without a result and returns the row. Other columns of the row may be damaged.
 pub(super) async fn end_row(
     transaction: &mut Transaction,
     id: JobId,

@@ -1,4 +1,4 @@
-//! Rows to records and back. What does not decode is damage, never a panic.
+//! Conversion between rows and records. A row that cannot be decoded is an error and never a panic.
 
 use std::str::FromStr;
 
@@ -15,9 +15,9 @@ use crate::records::{
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Whether a client asked for the end of a job, or of the one that it is a part of, or that one has
-/// ended, by a failure of one part, or is gone. Parts have no flag of their own, so that one write stops
-/// them all.
+/// Whether a client has requested the end of a job, or the job is an unfinished part of an unwanted parent. A
+/// parent is unwanted if its cancel was requested, if it has ended because another part failed, or if it is
+/// deleted. Parts have no flag of their own, so one write stops all of them.
 macro_rules! is_unwanted {
     () => {
         "(cancel_requested OR CASE WHEN parent IS NULL OR finished_at IS NOT NULL THEN FALSE ELSE \
@@ -27,8 +27,8 @@ macro_rules! is_unwanted {
 }
 pub(super) use is_unwanted;
 
-/// The columns of a job that [`job`] reads. A macro because statements must be literals, which
-/// shows at compile time that nothing of a stranger's is in them.
+/// The columns of a job that [`job`] reads. A macro because statements must be literals, so that the compiler
+/// proves that they contain no foreign text.
 macro_rules! job_columns {
     () => {
         concat!(
@@ -50,8 +50,8 @@ macro_rules! job_columns {
 }
 pub(super) use job_columns;
 
-/// The status that clients see: a job whose parts have begun runs, although it is queued itself, to
-/// gather them.
+/// The status that clients see. A parent whose parts have begun is shown as running, although the parent
+/// itself is queued to gather its parts.
 macro_rules! shown_status {
     () => {
         "(CASE WHEN status = 'queued' AND parts > 0 AND started_at IS NOT NULL THEN 'running' \
@@ -92,8 +92,8 @@ macro_rules! dataset_columns {
 }
 pub(super) use dataset_columns;
 
-/// The id before which a page begins. Text that sorts after every id stands for the newest: a
-/// condition that also allowed a null would keep the index from being searched.
+/// The exclusive upper bound of the ids of a page. The first page uses a text that sorts after every id. A
+/// condition that also allowed null would prevent a search of the index.
 pub(super) fn before<K: Kind>(page: &Page<K>) -> String {
     page.after()
         .map_or_else(|| "~".to_owned(), |cursor| cursor.last.to_string())
@@ -104,12 +104,12 @@ pub(super) fn json(value: &impl Serialize) -> Result<String> {
     serde_json::to_string(value).map_err(StoreError::other)
 }
 
-/// A value that is there as JSON text.
+/// A present value as JSON text.
 pub(super) fn json_if<T: Serialize>(value: Option<&T>) -> Result<Option<String>> {
     value.map(json).transpose()
 }
 
-/// The name of a value that is one of a few.
+/// The name of an enumeration value.
 pub(super) fn word(value: &impl Serialize) -> Result<String> {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(word)) => Ok(word),
@@ -122,19 +122,19 @@ fn from_word<T: DeserializeOwned>(word: String) -> Result<T> {
     serde_json::from_value(word.into()).map_err(StoreError::corrupt)
 }
 
-/// An unsigned number as the databases' signed one.
+/// An unsigned number in the signed type of the databases.
 pub(super) fn signed(number: u64) -> Result<i64> {
     i64::try_from(number).map_err(StoreError::other)
 }
 
-/// A whole job out of [`job_columns`].
+/// A job from [`job_columns`].
 pub(super) fn job(row: &Row) -> Result<Job> {
     JOB.check(row, "digest")?;
     JOB_END.check(row, "end_digest")?;
     let lineage = lineage(row)?;
     let started_at = time_if(row, "started_at")?;
     let status = match (parsed::<Status>(row, "status")?, lineage, started_at) {
-        // It is queued only to gather its parts, which have begun.
+        // The parent is queued only to gather its parts, which have begun.
         (Status::Queued, Lineage::Parent { .. }, Some(_)) => Status::Running,
         (status, ..) => status,
     };
@@ -170,13 +170,13 @@ pub(super) fn job(row: &Row) -> Result<Job> {
     })
 }
 
-/// The place of a job among the jobs of its owner.
+/// The rank of a job among the jobs of its owner.
 pub(super) fn rank(row: &Row) -> Result<Rank> {
     let (priority, level) = (small(row, "priority")?, small(row, "level")?);
     Ok(Rank::new(priority, level, parsed(row, "id")?))
 }
 
-/// A result under the present names.
+/// A result whose fields have their present names.
 fn result(row: &Row) -> Result<Option<serde_json::Value>> {
     let mut result = from_json_if(row, "result")?;
     result.iter_mut().for_each(rename_bound);
@@ -195,7 +195,7 @@ fn lineage(row: &Row) -> Result<Lineage> {
     })
 }
 
-/// The callback of a job, which has a row of its own only since the job has ended.
+/// The callback of a job. Its own row exists only after the end of the job.
 fn callback(row: &Row) -> Result<Option<Callback>> {
     let Some(url) = row.get::<Option<String>>("callback")? else {
         return Ok(None);
@@ -212,7 +212,7 @@ fn callback(row: &Row) -> Result<Option<Callback>> {
     }))
 }
 
-/// A whole model.
+/// A model with its document.
 pub(super) fn model(row: &Row) -> Result<Model> {
     MODEL_DOCUMENT.check_beside(row, "document_digest")?;
     let ModelSummary {
@@ -254,7 +254,7 @@ pub(super) fn model_summary(row: &Row) -> Result<ModelSummary> {
     })
 }
 
-/// A whole dataset.
+/// A dataset with the names of features and classes.
 pub(super) fn dataset(row: &Row) -> Result<Dataset> {
     DATASET_NAMES.check_beside(row, "names_digest")?;
     Ok(Dataset {
@@ -264,7 +264,7 @@ pub(super) fn dataset(row: &Row) -> Result<Dataset> {
     })
 }
 
-/// A dataset out of [`dataset_columns`].
+/// A dataset from [`dataset_columns`].
 pub(super) fn dataset_summary(row: &Row) -> Result<DatasetSummary> {
     DATASET.check_beside(row, "digest")?;
     let repetitions = match row.get::<Option<String>>("uncounted")? {
@@ -295,7 +295,7 @@ pub(super) fn dataset_summary(row: &Row) -> Result<DatasetSummary> {
     })
 }
 
-/// An event, with the body of a result put together from the columns of its job.
+/// An event. The body of a result event is built from the columns of its job.
 pub(super) fn event(row: &Row) -> Result<Event> {
     let body = match row.get::<Option<String>>("body")? {
         Some(body) => from_json(body)?,
@@ -317,7 +317,7 @@ pub(super) fn event(row: &Row) -> Result<Event> {
     })
 }
 
-/// A text column that a record type reads.
+/// A text column, parsed into a record type.
 pub(super) fn parsed<T>(row: &Row, column: &str) -> Result<T>
 where
     T: FromStr<Err: std::error::Error + Send + Sync + 'static>,
@@ -356,7 +356,7 @@ pub(super) fn unsigned(row: &Row, column: &str) -> Result<u64> {
     small(row, column)
 }
 
-/// A number in the range of its type.
+/// A number that must lie in the range of its type.
 pub(super) fn small<T>(row: &Row, column: &str) -> Result<T>
 where
     T: TryFrom<i64, Error: std::error::Error + Send + Sync + 'static>,

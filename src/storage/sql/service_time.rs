@@ -1,4 +1,5 @@
-//! The statements of service time and of clock readings, and the repair of leases after a clock jump.
+//! Statements of service time and clock readings, and the repair of leases after a clock jump. Service time
+//! is the time for which some process ran, independent of the time of day.
 
 use super::super::{Result, SECONDS_AHEAD_MAX, TimeNote};
 use super::database::{Database, Transaction, statement};
@@ -63,8 +64,8 @@ pub(super) async fn earliest_reading(
     Ok(earliest.map(Timestamp::from_milliseconds))
 }
 
-/// Shortens leases and delays that end implausibly late. The holder of a shortened lease renews it in
-/// time; the lease of a vanished worker runs out.
+/// Shortens leases and delays that end implausibly late. The holder of a shortened lease renews the lease in
+/// time. The lease of a dead worker expires.
 pub(super) async fn shorten_leases(database: &Database, lease_seconds: u32) -> Result<u64> {
     let mut transaction = database.begin().await?;
     let mut shortened = 0;

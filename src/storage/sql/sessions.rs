@@ -1,4 +1,5 @@
-//! The statements of sessions.
+//! Statements that insert, read, list, extend and delete sessions: their records, snapshots and logs of
+//! examples.
 
 use super::super::quota::{Quotas, Usage};
 use super::super::{Appended, Result, StoreError};
@@ -96,7 +97,7 @@ pub(super) const SELECT_SNAPSHOT: &str =
 pub(super) const SELECT_LOG: &str = "SELECT session, position, examples, digest FROM session_log WHERE session = $1 \
      ORDER BY position";
 
-/// Record, snapshot and log of one moment.
+/// Record, snapshot and log as of one moment.
 pub(super) async fn whole(
     database: &Database,
     owner: &Owner,
@@ -120,7 +121,7 @@ pub(super) async fn whole(
         LOG_ENTRY.check(row, "digest")?;
         row.get("examples")
     });
-    // That none is missing shows when they are learnt again.
+    // A missing log entry is detected when the examples are learnt again.
     let log = log.collect::<Result<_>>()?;
     Ok(Some(StoredSession {
         record: record(&found)?,
@@ -148,16 +149,16 @@ pub(super) async fn list(
     Ok(Slice::from_one_more(items, page, |session| session.id))
 }
 
-/// In one transaction, in which each is done or not by itself; but all are refused when together they
-/// pass their owner's limits.
+/// Runs all appends in one transaction. Each append succeeds or fails alone, but all appends are refused if
+/// they exceed the owner's limits together.
 pub(super) async fn append(
     database: &Database,
     quotas: &Quotas,
     owner: &Owner,
     appends: &[SessionAppend],
 ) -> Result<Vec<Appended>> {
-    // In one order everywhere: of two that lock the same sessions in different orders each would
-    // wait for the other.
+    // All transactions lock sessions in the same order. Two transactions with different orders could wait for
+    // each other for ever.
     let mut order: Vec<usize> = (0..appends.len()).collect();
     order.sort_by_key(|&place| appends[place].id);
     let mut transaction = database.begin().await?;
@@ -186,7 +187,7 @@ pub(super) async fn append(
     Ok(outcomes.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
-/// With the outcome, by how many bytes the session has grown.
+/// Returns the outcome and the growth of the session in bytes.
 async fn append_one(
     transaction: &mut Transaction,
     owner: &Owner,
@@ -195,7 +196,7 @@ async fn append_one(
     let id = append.id.to_string();
     let position = rows::signed(append.position)?;
     let after = rows::signed(append.position + append.examples)?;
-    // What goes when a snapshot comes.
+    // A snapshot replaces the bytes of the previous snapshot and of the log.
     let (added, replaced) = match &append.entry {
         LogEntry::Examples(examples) => (examples.len() as i64, 0),
         LogEntry::Snapshot(state) => {
@@ -217,8 +218,7 @@ async fn append_one(
     .bind(growth)
     .bind(position_digest(&id, after));
     if transaction.execute(update).await? == 0 {
-        // A damaged position is found by the next reader. Here it belongs to one of many
-        // sessions.
+        // The next reader detects a damaged position. This transaction concerns many other sessions.
         let found = select_one(owner, append.id);
         let outcome = match transaction.optional(found).await? {
             Some(found) => Appended::Elsewhere {

@@ -1,29 +1,30 @@
-//! The statements of owner shares: which owner's job is claimed next.
+//! Statements of owner shares, which select the owner of the next claimed job.
 //!
-//! An owner is active from the transaction that stores a job until a later one finds that no job of the
-//! owner is left. Both lock the owner's row, so that no stored job is overlooked.
+//! An owner becomes active in the transaction that stores a job of the owner. The owner becomes inactive in a
+//! later transaction that finds no unfinished job. Both transactions lock the owner's row, so no stored job
+//! is overlooked.
 
 use super::super::Result;
 use super::database::{Database, Transaction, statement};
 use crate::records::Owner;
 use crate::records::schedule::{CLAIM_SECONDS, CREDIT_SECONDS};
 
-/// Owners corrected by one transaction.
+/// Maximum number of owners that one transaction corrects.
 const OWNERS_AT_ONCE: u32 = 1_000;
 
-/// The place of an owner in the line.
+/// The position of an owner among the owners, in virtual seconds.
 macro_rules! place {
     () => {
         "CASE WHEN virtual_seconds > entered_seconds THEN virtual_seconds ELSE entered_seconds END"
     };
 }
 
-/// Makes an owner active who has a job in this transaction.
+/// Makes an owner with a job in this transaction active.
 ///
-/// A new or returning owner begins a credit before the place of the least active owner, which is never
-/// before the place where that one entered: the credits of many newcomers would add up otherwise. While
-/// no owner is active, the last place counts: a newcomer would otherwise go before all others for as
-/// long as these have computed in their lives.
+/// A new or returning owner starts [`CREDIT_SECONDS`] before the position of the least active owner. That
+/// position is never before the point where the least active owner entered, because the credits of many
+/// newcomers would add up otherwise. While no owner is active, the last position counts instead. Otherwise a
+/// newcomer would go before all other owners for as long as these have ever computed.
 pub(super) async fn activate(transaction: &mut Transaction, owner: &Owner) -> Result<()> {
     let select = "SELECT active FROM owner_shares WHERE owner = $1 {for key share}";
     let select = statement(select).bind(owner.as_str());
@@ -51,8 +52,8 @@ pub(super) async fn activate(transaction: &mut Transaction, owner: &Owner) -> Re
     transaction.execute(upsert).await.map(|_| ())
 }
 
-/// Adds computed seconds to the share of an owner. The row stays locked until the transaction ends, so
-/// this comes last in it.
+/// Adds computed seconds to the share of an owner. The row stays locked until the end of the transaction, so
+/// this comes last.
 pub(super) async fn pay(transaction: &mut Transaction, owner: &Owner, seconds: f64) -> Result<()> {
     if seconds <= 0.0 {
         return Ok(());
@@ -63,7 +64,7 @@ pub(super) async fn pay(transaction: &mut Transaction, owner: &Owner, seconds: f
     transaction.execute(update).await.map(|_| ())
 }
 
-/// Counts a claim of an owner, and adds its cost to the share. This comes last in the transaction, as for
+/// Counts a claim of an owner and adds its cost to the share. This comes last in the transaction, as for
 /// [`pay`].
 pub(super) async fn charge_claim(transaction: &mut Transaction, owner: &Owner) -> Result<()> {
     let update = "UPDATE owner_shares SET claims = claims + 1, \
@@ -72,7 +73,7 @@ pub(super) async fn charge_claim(transaction: &mut Transaction, owner: &Owner) -
     transaction.execute(update).await.map(|_| ())
 }
 
-/// Adds computed seconds of several owners, who are locked in one order.
+/// Adds computed seconds of several owners, whose rows are locked in one order.
 pub(super) async fn pay_all(database: &Database, spent: &[(Owner, f64)]) -> Result<()> {
     let mut sorted: Vec<_> = spent.iter().collect();
     sorted.sort_by(|one, next| one.0.cmp(&next.0));
@@ -93,7 +94,7 @@ pub(super) async fn virtual_seconds(database: &Database, owner: &Owner) -> Resul
     found.map_or(Ok(0.0), |row| row.get("virtual_seconds"))
 }
 
-/// Whether an owner has neither a job that waits for a worker nor one that runs.
+/// Whether an owner has neither a running job nor a queued job that is ready for a worker.
 macro_rules! is_idle {
     () => {
         "NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.owner = owner_shares.owner \
@@ -103,7 +104,7 @@ macro_rules! is_idle {
     };
 }
 
-/// Makes owners inactive who have no job left, and active who have one.
+/// Makes owners without jobs inactive, and owners with jobs active.
 pub(super) async fn tend(database: &Database) -> Result<()> {
     let mut transaction = database.begin().await?;
     let select = concat!(
@@ -115,7 +116,7 @@ pub(super) async fn tend(database: &Database) -> Result<()> {
         .all(statement(select).bind(OWNERS_AT_ONCE))
         .await?;
     for row in &idle {
-        // Once more, since the row is locked only now: a job may have been stored meanwhile.
+        // The condition is checked again under the lock, because a job may have been stored meanwhile.
         let update = concat!(
             "UPDATE owner_shares SET active = FALSE WHERE owner = $1 AND ",
             is_idle!()

@@ -1,10 +1,10 @@
-//! That the statements find what they look for without reading what they do not.
+//! Tests that the statements search their indexes and read no other rows.
 
 use super::database::{Row, statement};
 use super::{SqlStore, callbacks, claims, datasets, jobs, parts, usage};
 use crate::storage::sqlite;
 
-/// What SQLite does for a statement.
+/// The steps of SQLite's plan for a statement.
 async fn steps(store: &SqlStore, text: &str) -> Vec<String> {
     let explain: &'static str = format!("EXPLAIN QUERY PLAN {text}").leak();
     let rows = store.database.all(statement(explain)).await.unwrap();

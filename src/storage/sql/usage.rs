@@ -1,24 +1,24 @@
-//! The statements of quotas: what an owner uses, and whether there is room for more.
+//! Statements of quotas: the usage of an owner, and the check of an insert against the limits.
 //!
-//! Triggers count (see the migrations), so that no statement that stores, ends or deletes something
-//! needs to. What is stored is counted first and then held against the limits, as the last thing
-//! before the transaction ends; if there is no room, it is rolled back.
+//! Triggers count the usage (see the migrations), so no other statement has to. An insert is counted first
+//! and checked against the limits as the last step of its transaction, which is rolled back if a limit is
+//! exceeded.
 //!
-//! In PostgreSQL transactions do not see what others have not yet committed. So each takes a lock
-//! that lets it be alone with the limits of its owner and of all, which costs as long as a disk
-//! takes; but while there is more room than all connections of the server could fill at once, it
-//! shares the lock with others like it.
+//! PostgreSQL transactions do not see uncommitted rows of other transactions. An insert near a limit
+//! therefore locks the limits of its owner, or those of all owners, exclusively until the commit. This costs
+//! the time of a disk write. An insert shares the lock with others as long as all connections of the server
+//! together cannot reach the limit at once.
 
 use super::super::quota::{Limited, Quotas, Standing, Usage};
 use super::super::{Result, StoreError};
 use super::database::{Database, Row, Statement, Transaction, statement};
 use crate::records::Owner;
 
-/// Holds what this transaction has added against the limits. To be called when all is written, since
-/// whoever waits here must not be waited for.
+/// Checks the usage that this transaction has added against the limits. Call this after all writes, because
+/// the check may wait for other transactions and none of them may wait for this one.
 ///
 /// # Errors
-/// [`StoreError::OverQuota`]; then the caller leaves the transaction uncommitted.
+/// [`StoreError::OverQuota`]. The caller must not commit the transaction then.
 pub(super) async fn admit(
     transaction: &mut Transaction,
     quotas: &Quotas,
@@ -33,13 +33,13 @@ pub(super) async fn admit(
         let before = standing.without(asked);
         return before.admits(asked).map_err(StoreError::OverQuota);
     }
-    // The triggers wait for the end of the transaction, and this is it.
+    // The triggers are deferred to the end of the transaction. This runs them now.
     let count = statement("SET CONSTRAINTS ALL IMMEDIATE");
     transaction.execute(count).await?;
-    // What is locked after it is let go of with it.
+    // A rollback to this savepoint releases the locks taken after it.
     transaction.execute(statement("SAVEPOINT shared")).await?;
     let mut alone = Limited::default();
-    // What is locked alone stays so: three rounds at most.
+    // An exclusive lock stays exclusive in later iterations, so there are at most three.
     loop {
         let lock = statement(lock(alone)).bind(owner.as_str());
         transaction.all(lock).await?;
@@ -57,7 +57,7 @@ pub(super) async fn admit(
     }
 }
 
-/// Locks the limits of an owner, then those of all: everybody in this order.
+/// Locks the limits of an owner, then those of all owners. Every transaction uses this order.
 fn lock(alone: Limited) -> &'static str {
     match (alone.own, alone.all) {
         (false, false) => {
@@ -76,7 +76,7 @@ fn lock(alone: Limited) -> &'static str {
     }
 }
 
-/// What an owner and all have, and may have.
+/// Usage and limits of an owner and of all owners.
 pub(super) async fn one(database: &Database, quotas: &Quotas, owner: &Owner) -> Result<Standing> {
     let row = database.one(select(owner)).await?;
     Ok(standing(&row, quotas)?.0)
@@ -91,7 +91,7 @@ async fn read(
     standing(&row, quotas)
 }
 
-/// The rows of an owner and of all: at most 16 each.
+/// The usage rows of an owner and of all owners, at most 16 each.
 pub(super) const SELECT: &str = "SELECT \
      CAST(COALESCE(SUM(CASE WHEN owner = '' THEN 0 ELSE queued END), 0) AS BIGINT) AS own_queued, \
      CAST(COALESCE(SUM(CASE WHEN owner = '' THEN 0 ELSE bytes END), 0) AS BIGINT) AS own_bytes, \
@@ -110,7 +110,7 @@ fn select(owner: &Owner) -> Statement {
     statement(SELECT).bind(owner.as_str())
 }
 
-/// With it, how many transactions there can be at once.
+/// Returns the standing and the maximum number of concurrent transactions.
 fn standing(row: &Row, quotas: &Quotas) -> Result<(Standing, u64)> {
     let count = |column: &str| {
         let found: i64 = row.get(column)?;

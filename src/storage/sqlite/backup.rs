@@ -1,6 +1,7 @@
-//! The statements of a backup: the state of one moment as a file of its own, and what its rows name.
+//! The SQLite statements of a backup: a copy of the database as of one moment, and the blobs that its rows
+//! name.
 //!
-//! Each opens a connection of its own: a backup is another process than the one that serves.
+//! Each function opens its own connection, because the backup and the server are different processes.
 
 use std::path::Path;
 
@@ -10,21 +11,21 @@ use sqlx::{ConnectOptions, Connection, Row, SqliteConnection};
 use super::super::{Result, StoreError};
 use super::migrate;
 
-/// Blobs that rows need: those of datasets, and of jobs that have not ended.
+/// Keys of the needed blobs: those of datasets and of jobs that have not ended.
 const DATA_KEYS: &str = "SELECT data_key FROM jobs \
      WHERE data_key IS NOT NULL AND finished_at IS NULL \
      UNION ALL SELECT data_key FROM datasets";
 
-/// A database that was copied and that nobody else has open.
+/// A copied database that no other process has open.
 pub(in crate::storage) struct DatabaseCopy {
     connection: SqliteConnection,
 }
 
-/// Writes the state of one moment to the empty file `to`, while others may write `from`. Only the
-/// log of `from` grows meanwhile: it is not folded while somebody reads.
+/// Copies the state of one moment to the empty file `to`, while other processes may write `from`. Meanwhile
+/// the log of `from` grows, because SQLite does not shorten the log during a read.
 ///
 /// # Errors
-/// [`StoreError::Full`] where there is no room for it; what `from` is at fault for.
+/// [`StoreError::Full`] when the disk has no space for the copy; errors of `from`.
 pub(in crate::storage) async fn copy(from: &Path, to: &Path) -> Result<()> {
     let to = to.to_str().ok_or_else(|| {
         StoreError::other("the path of the copy is not text in UTF-8, as SQLite wants it")
@@ -37,7 +38,7 @@ pub(in crate::storage) async fn copy(from: &Path, to: &Path) -> Result<()> {
     Ok(source.close().await?)
 }
 
-/// The version of the schema; none of a database that is no store.
+/// The schema version. `None` if the database is not a store.
 pub(in crate::storage) async fn schema_version(database: &Path) -> Result<Option<i64>> {
     let mut connection = open_to_read(database).await?;
     let version = migrate::version(&mut connection).await?;
@@ -45,7 +46,7 @@ pub(in crate::storage) async fn schema_version(database: &Path) -> Result<Option
     Ok(version)
 }
 
-/// The version of the schema that this program knows.
+/// The newest schema version that this program knows.
 pub(in crate::storage) fn supported_version() -> i64 {
     migrate::supported()
 }
@@ -73,14 +74,14 @@ impl DatabaseCopy {
     /// Opens a copy.
     ///
     /// # Errors
-    /// When it is none.
+    /// When the file cannot be opened.
     pub(in crate::storage) async fn open(database: &Path) -> Result<Self> {
         let options = SqliteConnectOptions::new().filename(database);
         let connection = options.foreign_keys(true).connect().await?;
         Ok(Self { connection })
     }
 
-    /// The keys of all blobs that its rows need.
+    /// The keys of all blobs that the rows need.
     pub(in crate::storage) async fn data_keys(&mut self) -> Result<Vec<String>> {
         let rows = sqlx::query(DATA_KEYS)
             .fetch_all(&mut self.connection)
@@ -89,8 +90,8 @@ impl DatabaseCopy {
         keys.collect()
     }
 
-    /// Removes the job or the dataset that needs a blob, and the jobs that are still to read the
-    /// dataset; how many of them there were.
+    /// Deletes the job or dataset that needs a blob, and the unfinished jobs that read this dataset. Returns
+    /// the number of deleted rows.
     pub(in crate::storage) async fn remove_rows_of(&mut self, key: &str) -> Result<u64> {
         let mut transaction = self.connection.begin().await?;
         let mut removed = 0;
@@ -109,7 +110,7 @@ impl DatabaseCopy {
         Ok(removed)
     }
 
-    /// Closes it.
+    /// Closes the connection.
     pub(in crate::storage) async fn close(self) -> Result<()> {
         Ok(self.connection.close().await?)
     }
@@ -120,8 +121,7 @@ mod tests {
     use super::super::connect;
     use super::*;
 
-    /// A dataset, a queued job with data of its own, a job that ended, and a queued job that reads the
-    /// dataset.
+    /// A dataset, a queued job with its own data, an ended job, and a queued job that reads the dataset.
     const ROWS: &str = "
         INSERT INTO datasets (id, owner, n, kind, value_kind, zero_bit_value, examples, positives,
             duplicates, sha256, bytes, data_key, created_at)

@@ -1,4 +1,4 @@
-//! The file, the pools and their settings.
+//! The SQLite file, its connection pools and their settings.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,16 +14,16 @@ use crate::storage::sql::database::STATEMENT_TIMEOUT;
 
 /// How long a statement waits for the write lock of another process.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-/// Connections that read.
+/// Number of connections that read.
 const READERS_MAX: u32 = 4;
 
-/// Makes the database file, readable by its owner only, and waits until no other process is opening
-/// it. The lock ends when the returned file is dropped.
+/// Creates the database file, readable by its owner only, and waits until no other process is opening the
+/// file. The lock ends when the returned file is dropped.
 pub(super) async fn lock_for_opening(path: PathBuf) -> Result<File> {
     let locked = tokio::task::spawn_blocking(move || -> io::Result<File> {
         let mut options = OpenOptions::new();
         options.create(true).truncate(false).write(true);
-        // SQLite gives its log and its index the mode of the file that it finds.
+        // SQLite gives its log and its index the mode of the existing file.
         private(&mut options).open(&path)?;
         let mut lock_path = path.into_os_string();
         lock_path.push("-opening");
@@ -34,7 +34,7 @@ pub(super) async fn lock_for_opening(path: PathBuf) -> Result<File> {
     Ok(locked.await.map_err(StoreError::other)??)
 }
 
-/// The one connection that writes.
+/// The pool of the single writing connection.
 pub(super) async fn writer(path: &Path) -> Result<SqlitePool> {
     let options = options(path)
         .journal_mode(SqliteJournalMode::Wal)
@@ -43,22 +43,22 @@ pub(super) async fn writer(path: &Path) -> Result<SqlitePool> {
     Ok(pool.connect_with(options).await?)
 }
 
-/// Whether a connection has left its last transaction; one that has not is replaced by a new one.
+/// Whether a connection has left its last transaction. Otherwise a new connection replaces it.
 ///
-/// When the disk is full, or reading or writing it fails, SQLite rolls back by itself. The driver's
-/// own `ROLLBACK` then fails as well, the driver (sqlx 0.9.0) goes on counting the transaction as
-/// open, and every later `BEGIN IMMEDIATE` on that connection is refused: without this the store
-/// would never write again.
+/// SQLite rolls back by itself when the disk is full, or when a read or write of the disk fails. The driver's
+/// own `ROLLBACK` then fails too. The driver (sqlx 0.9.0) continues to count the transaction as open, and
+/// every later `BEGIN IMMEDIATE` on that connection is refused. Without this check the store would never
+/// write again.
 async fn is_usable(connection: &mut SqliteConnection) -> sqlx::Result<bool> {
     if connection.is_in_transaction() {
-        // The rollback of a dropped transaction may still be under way: what answers the ping has
-        // done it.
+        // The rollback of a dropped transaction may still be in progress. It is complete when the ping is
+        // answered.
         connection.ping().await?;
     }
     Ok(!connection.is_in_transaction())
 }
 
-/// The connections that read, made when they are first needed.
+/// The pool of reading connections, which are opened on first use.
 pub(super) fn readers(path: &Path) -> SqlitePool {
     pool(READERS_MAX).connect_lazy_with(options(path).read_only(true))
 }
@@ -71,8 +71,8 @@ fn options(path: &Path) -> SqliteConnectOptions {
         .thread_name(|number| format!("sqlite-{number}"))
 }
 
-/// Neither idle timeout nor lifetime: sqlx 0.9's reaper of connections can spin, and a file needs
-/// neither. Nor is a connection to a file asked whether it is still there.
+/// Neither idle timeout nor lifetime, because sqlx 0.9's reaper of connections can spin and a file needs
+/// neither. No ping before use, because a file is always reachable.
 fn pool(connections_max: u32) -> SqlitePoolOptions {
     SqlitePoolOptions::new()
         .max_connections(connections_max)

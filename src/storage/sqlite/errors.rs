@@ -1,4 +1,4 @@
-//! SQLite's errors in the store's terms.
+//! Classification of SQLite errors by their result codes.
 
 use sqlx::error::DatabaseError;
 use sqlx::sqlite::SqliteError;
@@ -15,16 +15,16 @@ mod code {
     pub const FULL: i32 = 13;
     pub const CANTOPEN: i32 = 14;
     pub const NOTADB: i32 = 26;
-    /// Extended: the index of the log cannot grow.
+    /// Extended code: the shared-memory index of the log cannot grow.
     pub const IOERR_SHMSIZE: i32 = 4874;
 }
 
-/// What an error of the database comes to.
+/// The class of a database error.
 pub(in crate::storage) fn class(error: &SqliteError) -> Class {
     let Some(code) = code_of(error) else {
         return Class::Other;
     };
-    // The result code without the extension in its upper bytes.
+    // The primary result code without the extension in its upper bytes.
     match code & 0xff {
         code::FULL => Class::Full,
         _ if code == code::IOERR_SHMSIZE => Class::Full,

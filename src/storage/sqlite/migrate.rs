@@ -1,4 +1,4 @@
-//! The schema of a file, and bringing it up to date.
+//! The schema of a SQLite file, and its migrations.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use sqlx::{Row, SqliteConnection, SqlitePool};
 use crate::storage::sql::migrations::{self, Migrations};
 use crate::storage::{Result, StoreError};
 
-/// How long bringing a file forward may take, waiting for other processes included.
+/// How long all migrations may take, including the wait for other processes.
 const MIGRATION_TIMEOUT: Duration = Duration::from_secs(60);
 
 const MIGRATIONS: &Migrations = &[
@@ -88,8 +88,7 @@ const MIGRATIONS: &Migrations = &[
     ),
 ];
 
-/// Runs what has not run yet, all under one write lock, so that two processes never run one
-/// migration twice.
+/// Runs all pending migrations under one write lock, so that two processes never run the same migration.
 pub(super) async fn run(writer: &SqlitePool) -> Result<()> {
     let migrated = async {
         let mut transaction = writer.begin_with("BEGIN IMMEDIATE").await?;
@@ -104,12 +103,12 @@ pub(super) async fn run(writer: &SqlitePool) -> Result<()> {
     }
 }
 
-/// The version of the schema that this program knows.
+/// The newest schema version that this program knows.
 pub(super) fn supported() -> i64 {
     migrations::supported(MIGRATIONS)
 }
 
-/// The version of the newest migration that ran; none where none ever did.
+/// The version of the newest migration that ran. `None` if no migration ever ran.
 pub(super) async fn version(connection: &mut SqliteConnection) -> Result<Option<i64>> {
     let table = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = '_sqlx_migrations'";
     let table = sqlx::query(table).fetch_optional(&mut *connection).await?;
@@ -129,7 +128,7 @@ mod tests {
     use crate::storage::sqlite::connect;
     use crate::storage::{DatasetDeletion, Store, sqlite};
 
-    /// Rows as the program of schema 1 wrote them: a queued and an ended job, and a model.
+    /// Rows of a program with schema 1: a queued job, an ended job and a model.
     const ROWS_OF_SCHEMA_1: &str = "
         INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, seed,
             attempt, priority, created_at, started_at, finished_at, progress, result, error, model,
@@ -149,8 +148,8 @@ mod tests {
             'job_018bcfe568017000b333333333333333', NULL, 'perceptron', 'linear', 3, 1700000000003,
             '{\"n\":3}');";
 
-    /// Rows as the program of schema 5 wrote them besides: a job that waits and one that has ended, a
-    /// dataset, a session with a log and one with a snapshot.
+    /// Further rows of a program with schema 5: a queued job, an ended job, a dataset, a session with a log
+    /// and a session with a snapshot.
     const ROWS_OF_SCHEMA_5: &str = "
         INSERT INTO datasets (id, owner, n, kind, value_kind, zero_bit_value, examples, positives,
             duplicates, sha256, bytes, data_key, created_at)
@@ -232,14 +231,14 @@ mod tests {
         let model: ModelId = "mdl_018bcfe568017000b333333333333333".parse().unwrap();
         let model = store.model(&owner, model).await.unwrap().unwrap();
         assert_eq!((model.job, model.n), (Some(ended.id), 3));
-        // What was there is counted: a waiting job, whose data nobody measured, and a model.
+        // The migration counts existing rows: a queued job, whose data size is unknown, and a model.
         let standing = store.usage(&owner).await.unwrap();
         assert_eq!(
             (standing.own.jobs_queued, standing.own.stored_bytes),
             (1, 7)
         );
         assert_eq!(standing.all, standing.own);
-        // And it does what the new schema is for.
+        // The migrated store also supports the features of the new schema.
         let dataset = dataset();
         store.insert_dataset(&dataset, None).await.unwrap();
         let at = Timestamp::from_milliseconds(1_700_000_000_006);

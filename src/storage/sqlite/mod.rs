@@ -1,11 +1,11 @@
 //! The embedded database: one SQLite file.
 //!
-//! Write-ahead log, `synchronous=FULL` (a commit is on disk when it is acknowledged), one
-//! connection that writes, four that read. Every writer begins with `BEGIN IMMEDIATE`: a deferred
-//! transaction that turns writer fails at once with a stale snapshot, whatever the timeout. Several
-//! processes may open one file on one machine.
+//! The store uses a write-ahead log with `synchronous=FULL`, so a commit is on disk when it is acknowledged.
+//! One connection writes and four read. Every writing transaction begins with `BEGIN IMMEDIATE`, because a
+//! deferred transaction that starts to write fails at once on a stale snapshot, regardless of the timeout.
+//! Several processes of one machine may open the same file.
 //!
-//! This file opens the store; its statements are in [`super::sql`].
+//! This file opens the store. The statements are in [`super::sql`].
 
 pub(super) mod backup;
 mod connect;
@@ -22,16 +22,15 @@ use super::sql::check::{CheckedStore, demand_schema};
 use super::sql::database::Database;
 use super::{Result, StoreError};
 
-/// Opens the store in the file `path`, makes it when there is none, and brings its schema up to
-/// date.
+/// Opens the store in the file `path` and migrates its schema. A missing file is created.
 ///
 /// # Errors
-/// [`StoreError::Newer`] when a newer program wrote it; `Corrupt` when it
-/// is no such store; `Unavailable` or `Full` when the file cannot be opened or written.
+/// [`StoreError::Newer`] when a newer program wrote the file; `Corrupt` when the file is not a store;
+/// `Unavailable` or `Full` when the file cannot be opened or written.
 pub async fn open(path: &Path) -> Result<SqlStore> {
     let reserve = Reserve::beside(path);
     let mut opened = open_database(path).await;
-    // To open it takes a little room.
+    // Opening a store needs a little disk space.
     if matches!(opened, Err(StoreError::Full(_))) && reserve.give_up() {
         opened = open_database(path).await;
     }
@@ -40,10 +39,11 @@ pub async fn open(path: &Path) -> Result<SqlStore> {
     Ok(SqlStore::new(database, Some(reserve)))
 }
 
-/// Opens the store in the file `path` read-only, damaged or not.
+/// Opens the store in the file `path` read-only, even if the file is damaged.
 ///
 /// # Errors
-/// [`StoreError::Newer`] or `Other` when the schema is not this program's; those of the file.
+/// [`StoreError::Newer`] or `Other` when the schema version differs from this program's version; errors of
+/// the file.
 pub async fn open_to_check(path: &Path) -> Result<CheckedStore> {
     let readers = connect::readers(path);
     let version = match readers.acquire().await {
@@ -58,7 +58,7 @@ pub async fn open_to_check(path: &Path) -> Result<CheckedStore> {
 }
 
 async fn open_database(path: &Path) -> Result<Database> {
-    // Held until the schema is there: of two that turn on the write-ahead log at once, one fails
+    // Held until the schema exists. If two processes turn on the write-ahead log at once, one of them fails
     // without waiting.
     let _opening = connect::lock_for_opening(path.to_owned()).await?;
     let writer = connect::writer(path).await?;

@@ -1,4 +1,4 @@
-//! What is SQLite's own: its file and its settings.
+//! Tests of properties that only SQLite has: its file and its settings.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::storage::sql::SqlStore;
 use crate::storage::sql::database::Database;
 use crate::storage::{CancelOutcome, DeleteOutcome, Store, StoreError};
 
-/// A store in the directory, with its connections: the one that writes, and those that read.
+/// A store in the directory, with its writing pool and its reading pool.
 async fn opened(directory: &Path) -> (SqlStore, SqlitePool, SqlitePool) {
     let store = open(&directory.join("db")).await.unwrap();
     let Database::Sqlite { writer, readers } = &store.database else {
@@ -112,7 +112,7 @@ async fn a_full_store_says_so_and_works_again_when_there_is_room() {
     let owner = Owner::anonymous();
     assert_eq!(store.job(&owner, job(2).id).await.unwrap(), None);
     assert!(store.job(&owner, job(1).id).await.unwrap().is_some());
-    // Somebody makes room; where the connection went with the error, so did the limit.
+    // The disk has space again. If the error closed the connection, the limit is gone as well.
     sqlx::query("PRAGMA max_page_count = 1000000")
         .execute(&writer)
         .await
@@ -131,7 +131,7 @@ async fn without_its_reserve_a_store_takes_in_what_frees_room_and_nothing_new() 
     let reserve = directory.path().join("db-reserve");
     let file = std::fs::File::options().write(true).open(&reserve).unwrap();
     assert_eq!(file.metadata().unwrap().len(), 16 << 20);
-    // Somebody gives it up and, by the lock, keeps others from taking it back.
+    // Another process releases the reserve. Its lock keeps others from restoring the file.
     file.lock().unwrap();
     file.set_len(0).unwrap();
     let full = store.insert_job(&job(2), None).await;

@@ -1,4 +1,4 @@
-//! What is fetched how often, what leaves, and what a fetch that breaks off leaves behind.
+//! Tests of the cache: the number of fetches, the dropped blobs, and the state after an interrupted fetch.
 
 use std::sync::atomic::AtomicU32;
 
@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use super::*;
 use crate::storage::DataDir;
 
-/// A store that brings a part only when it may, and counts the parts that it brought.
+/// A store that waits for a permit before each part and counts the fetched parts.
 #[derive(Debug)]
 struct Gated {
     inner: InMemory,
@@ -82,7 +82,7 @@ struct Rig {
 const PARTS: usize = 1_000;
 
 impl Rig {
-    /// A cache of so many bytes, and a store that brings so many parts.
+    /// A cache with this limit, and a store with so many permits.
     fn new(bytes_max: u64, permits: usize) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let scratch = DataDir::open(directory.path()).unwrap().scratch();
@@ -130,7 +130,7 @@ async fn many_readers_of_one_blob_fetch_it_once() {
     let rig = Rig::new(1_000, 0);
     let path = rig.put("a", 300).await;
     let opened = futures_util::future::join_all((0..8).map(|_| rig.open(&path)));
-    // All of them wait before the gate opens.
+    // All callers wait before the gate opens.
     let (opened, ()) = tokio::join!(biased; opened, async {
         assert_eq!(rig.parts(), 0);
         rig.store.gate.add_permits(PARTS);
@@ -158,7 +158,7 @@ async fn the_blob_that_was_not_used_for_longest_leaves() {
         drop(rig.opened(path).await);
     }
     assert_eq!((rig.parts(), rig.held()), (3, 800));
-    // The second was the one to leave.
+    // The second blob was dropped.
     drop(rig.opened(&a).await);
     drop(rig.opened(&c).await);
     assert_eq!(rig.parts(), 3);
@@ -187,7 +187,7 @@ async fn a_blob_that_is_read_stays_and_who_finds_no_room_waits() {
     let rig = Rig::new(1_000, PARTS);
     let [a, b] = [rig.put("a", 600).await, rig.put("b", 600).await];
     let reader = rig.opened(&a).await;
-    // Deleted or not, it takes its room until nobody reads it.
+    // A forgotten blob keeps its space until its last reader is dropped.
     rig.cache.forget(&a);
     assert_eq!(rig.held(), 600);
     let (waited, ()) = tokio::join!(biased; rig.open(&b), async { drop(reader) });
@@ -212,11 +212,11 @@ async fn a_blob_larger_than_the_cache_is_refused_by_name() {
 async fn a_fetch_that_breaks_off_is_begun_anew_by_the_next() {
     let rig = Rig::new(1_000, 0);
     let path = rig.put("a", 300).await;
-    // Its caller is gone.
+    // The caller is dropped.
     let open = rig.open(&path);
     assert!(futures_util::poll!(std::pin::pin!(open)).is_pending());
     assert_eq!(rig.held(), 0);
-    // Nobody waits for it any more.
+    // The stop flag ends the fetch.
     let (stopped, ()) = tokio::join!(biased; rig.open(&path), async {
         rig.stop.raise(Interrupt::Cancelled);
     });

@@ -1,7 +1,7 @@
 //! `/v1/theory`: bounds, run lengths and exact figures for the parameters in the query, without data or a
 //! run.
 //!
-//! The formulas and their sources are in `crate::theory`. This module owns the queries and the documents.
+//! The formulas and their sources are in `halfspace_core::theory`. This module owns the queries and the documents.
 
 use axum::Json;
 use axum::extract::State;

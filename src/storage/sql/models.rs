@@ -58,7 +58,7 @@ pub(super) async fn insert(transaction: &mut Transaction, model: &Model) -> Resu
 }
 
 /// The digests of a model and of its document.
-fn digests(model: &Model, document: &str) -> Result<[Vec<u8>; 2]> {
+fn digests(model: &Model) -> Result<[Vec<u8>; 2]> {
     let id = || Value::from(model.id.to_string());
     let document = MODEL_DOCUMENT.of([id(), model.document.as_str().into()]);
     let digest = MODEL.of([

@@ -245,6 +245,13 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_column_sums_do_not_overflow() {
+        let column = [u64::MAX; BLOCK_ROWS];
+        let sums = plain::sums_of_columns(&column, &[ROW_WEIGHT_MAX; BLOCK_ROWS]);
+        assert_eq!(sums, [ROW_WEIGHT_MAX * BLOCK_ROWS as i32; WORD_BITS]);
+    }
+
+    #[test]
     fn sums_are_signed_by_the_bits() {
         let mut words = vec![0; BLOCK_ROWS];
         (words[0], words[1]) = (0b101, 0b011);

@@ -1,8 +1,9 @@
-//! Jobs: submit, claim, compute in the blocking pool, keep the lease, cancel, wait, tell of the end,
-//! sweep; and the datasets that jobs read.
+//! Jobs: their submission, claim, computation, cancellation and end, and the datasets, models and sessions that
+//! they use.
 //!
-//! Knows the store and the learners, and nothing of HTTP. A job is computed by a worker that
-//! holds a permit and a lease; everything the worker writes is fenced by that lease.
+//! A worker computes a job in the blocking pool while it holds a permit and a lease. Every write of the worker
+//! is fenced by the lease, so a worker that has lost its lease changes nothing. This module uses the store and
+//! the learners and must not know HTTP.
 
 mod certificate_job;
 mod check;

@@ -46,7 +46,6 @@ pub(super) struct CertificateJob {
     pub(super) seed: Seed,
 }
 
-/// The question.
 #[derive(Clone, Debug)]
 pub(super) enum Asked {
     Separability(SeparabilitySpec),

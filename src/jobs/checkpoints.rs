@@ -89,9 +89,7 @@ impl Beginning {
 /// The state that an attempt left for the next one.
 #[derive(Debug, PartialEq)]
 pub struct Left {
-    /// Computed seconds.
     pub seconds: f64,
-    /// The counts of the run.
     pub counts: Counts,
     state: Vec<u8>,
 }

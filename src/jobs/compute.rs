@@ -92,7 +92,6 @@ impl Drop for Computing {
     }
 }
 
-/// A running computation.
 pub struct Computation {
     /// The stop flag, progress and checkpoints of the run.
     pub run: Arc<Run>,

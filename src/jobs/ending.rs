@@ -146,12 +146,10 @@ pub(super) fn no_memory() -> JobError {
     }
 }
 
-/// A document as JSON text.
 pub(super) fn json_text(document: &impl Serialize) -> String {
     serde_json::to_string(document).expect("documents have string keys")
 }
 
-/// A document as a JSON value.
 pub(super) fn json(document: &impl Serialize) -> Value {
     serde_json::to_value(document).expect("documents have string keys")
 }

@@ -14,7 +14,6 @@ use crate::records::{JobId, Lineage};
 /// Number of changes that a slow waiter may lag behind. A waiter that lags further reads the store again.
 const CHANGES_KEPT: usize = 256;
 
-/// Wakes waiters and stops runs.
 pub struct Hub {
     changes: broadcast::Sender<JobId>,
     /// Notified when a job may be claimable.
@@ -89,7 +88,6 @@ impl Hub {
         }
     }
 
-    /// Stops all runs of this process.
     pub fn stop_all(&self, interrupt: Interrupt) {
         for running in self.lock().values() {
             running.run.stop.raise(interrupt);

@@ -22,7 +22,6 @@ use super::yielding::Solitude;
 /// process has cancelled the job.
 const RENEWAL_MAX: Duration = Duration::from_secs(1);
 
-/// Renews one lease.
 pub(super) struct Keeper<'a> {
     pub(super) jobs: &'a Jobs,
     pub(super) job: &'a Job,

@@ -18,12 +18,10 @@ use crate::records::{JobId, Owner};
 pub struct PermitSlot(Mutex<Option<OwnedSemaphorePermit>>);
 
 impl PermitSlot {
-    /// Creates a slot that holds a permit.
     pub fn new(permit: OwnedSemaphorePermit) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Some(permit))))
     }
 
-    /// Removes the permit.
     pub fn take(&self) -> Option<OwnedSemaphorePermit> {
         self.lock().take()
     }
@@ -60,7 +58,6 @@ pub struct ParkedJob {
 pub struct ParkedJobs(Mutex<Vec<Parked>>);
 
 impl ParkedJobs {
-    /// The parked jobs.
     pub fn list(&self) -> Vec<ParkedJob> {
         self.lock()
             .iter()
@@ -129,12 +126,10 @@ impl Stance {
         }
     }
 
-    /// Start of this attempt.
     pub fn begun(&self) -> Instant {
         self.begun
     }
 
-    /// Whether the job is parked.
     pub fn is_parked(&self) -> bool {
         self.resumed.is_some()
     }

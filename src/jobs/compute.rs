@@ -1,4 +1,4 @@
-//! One computation in the blocking pool: its start, its time limit and its output.
+//! One computation in the blocking pool: the start, the time limit and the output.
 //!
 //! A computation holds a permit while it runs, so the permits bound the number of running computations.
 

@@ -1,8 +1,8 @@
 //! The delivery of callbacks for jobs that have ended in any process.
 //!
-//! A callback is claimed with a lease, delivered and settled. If a process dies in between, the callback is
-//! delivered again after the end of the lease. Delivery is therefore at least once, and a repeated delivery has
-//! the same id and body. A stopping process claims no more callbacks.
+//! A callback is claimed with a lease and delivered, and then the result is stored. If a process dies in
+//! between, the callback is delivered again after the end of the lease. Delivery is therefore at least once,
+//! and a repeated delivery has the same id and body. A stopping process claims no more callbacks.
 //!
 //! The concurrent deliveries of a process are shared by the rule of [`Shares`]. One owner gets at most half of
 //! them, and one host at most a quarter. A host that does not answer therefore delays no other host.
@@ -233,7 +233,7 @@ impl Jobs {
         }
     }
 
-    /// Returns at `patience` after the process began to stop.
+    /// Returns `patience` after the process began to stop.
     async fn stopped_for(&self, patience: Duration) {
         self.stopping.cancelled().await;
         tokio::time::sleep(patience).await;

@@ -1,4 +1,6 @@
 //! Imported models: the checks of a model file, and the storing of a checked model.
+//!
+//! A model file states a digest of the content, so an altered file is refused.
 
 use std::mem::discriminant;
 

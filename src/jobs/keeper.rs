@@ -117,8 +117,7 @@ impl<'a> Keeper<'a> {
                     self.keep_state().await;
                     self.give_way(run).await;
                 }
-                // The lease may end before the next heartbeat. A slow store does not prove that the lease is
-                // lost, but an unconfirmed lease does not count as held.
+                // Slow is not dead, and unconfirmed is not held. The lease may end before the next heartbeat.
                 () = sleep_until(lease_end), if self.hold == Hold::Held => {
                     self.hold = Hold::Lost;
                     run.stop.raise(Interrupt::Suspended);

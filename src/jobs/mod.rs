@@ -1,9 +1,13 @@
-//! Jobs: their submission, claim, computation, cancellation and end, and the datasets, models and sessions that
-//! they use.
+//! The job service: accepts jobs, computes them and stores their results.
 //!
-//! A worker computes a job in the blocking pool while it holds a permit and a lease. Every write of the worker
-//! is fenced by the lease, so a worker that has lost its lease changes nothing. This module uses the store and
-//! the learners and must not know HTTP.
+//! A worker computes a job in the blocking pool while it holds a permit and a lease:
+//!
+//! - A permit allows one running computation. A process has as many permits as workers.
+//! - A lease gives one worker the right to a job until the lease ends. Every write of the worker is fenced by
+//!   the lease, so a worker that has lost its lease changes nothing.
+//!
+//! The module also owns datasets, stored models, on-line sessions, callback deliveries, the sweep of old
+//! records and the check of a store. The module uses the store and the learners, and must not know HTTP.
 
 mod certificate_job;
 mod check;

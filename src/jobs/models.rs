@@ -1,4 +1,4 @@
-//! Stored models: loading, with a cache, and deletion.
+//! Stored models: how they are loaded for predictions, cached and deleted.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! Parked jobs: jobs that hold a lease and wait for a permit.
 //!
 //! This module owns the permit of each computation, the list of parked jobs of the process, and the record of
-//! how long a job has computed or waited. The policy of yielding and resuming is elsewhere.
+//! how long a job has computed or waited. The policy of yielding and resuming is in `records/schedule.rs`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

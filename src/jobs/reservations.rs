@@ -1,6 +1,6 @@
 //! Bytes of uploads in progress, counted against quotas before they are stored.
 //!
-//! A transaction sees stored rows only. It does not see the spools and blobs of concurrent uploads. Each upload
+//! A transaction sees stored rows only, and not the spools and blobs of concurrent uploads. Each upload
 //! therefore reserves the bytes of the growing stored form, so that all uploads of an owner in this process
 //! together fit the owner's quota. Reservations are per process. The transaction at the end enforces the quota
 //! exactly, over all processes.

@@ -1,6 +1,6 @@
-//! [`Jobs`]: the job service of one process, with its settings, start, waits and shutdown.
+//! [`Jobs`]: the job service of one process, with the settings, the start and the shutdown.
 //!
-//! This module also reads, cancels and deletes the jobs of an owner.
+//! This module also reads, awaits, cancels and deletes the jobs of an owner.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! One request that writes to a session: lock the session, learn in memory, append to the store, answer.
+//! Writing to a session: one request locks the session, learns in memory, appends to the store and answers.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 //! A key takes a permit only while `weight` times the permits of the key are fewer than the free permits. With
 //! weight 1 one key alone takes half of the permits, and two keys take a third each. With weight 3 one key
 //! takes a quarter. A key without permits is refused only when no permit is free. This module knows neither
-//! threads nor time, and the caller brings a lock.
+//! threads nor time, so the caller must lock the shares.
 
 use std::collections::HashMap;
 use std::hash::Hash;

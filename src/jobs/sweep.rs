@@ -33,8 +33,8 @@ const UNFINISHED_AGE_MS: u64 = 86_400_000;
 pub(super) struct Orphans(Mutex<HashMap<String, Duration>>);
 
 impl Orphans {
-    /// The orphans to delete: those that an earlier sweep of this process saw and whose time is before
-    /// `before`, and those that this process has seen for a day.
+    /// The orphans to delete. An orphan is deleted if an earlier sweep of this process saw the blob and the
+    /// blob is older than `before`. An orphan that this process has seen for a day is deleted in any case.
     fn to_remove(
         &self,
         unnamed: Vec<(String, Timestamp)>,

@@ -1,4 +1,7 @@
-//! From a stored question about a sample to its answer, and from the answer to documents.
+//! Jobs that answer questions about a sample: separability, maximum margin and version space.
+//!
+//! This module turns a stored question into a computation of [`crate::certificates`], and the answer into
+//! documents.
 
 use halfspace_core::learners::examples::Examples;
 use halfspace_core::learners::hypothesis::Hypothesis;
@@ -29,21 +32,20 @@ use super::memory_bound;
 use super::whole_sample::{self, Whole};
 use super::work::ResolveError;
 
-/// A certificate longer than this, as JSON, is not kept.
+/// Longest certificate that is kept, as JSON.
 const CERTIFICATE_BYTES_MAX: usize = 4 << 20;
 
-/// More examples at the margin than this are only counted.
+/// Longest list of examples at the margin. A longer list is only counted.
 const SUPPORT_MAX: usize = 100_000;
 
 /// A question about a sample.
 #[derive(Clone, Debug)]
 pub(super) struct CertificateJob {
     pub(super) asked: Asked,
-    /// Of generated data.
+    /// The seed of generated data.
     pub(super) seed: Seed,
 }
 
-/// What is asked.
 #[derive(Clone, Debug)]
 pub(super) enum Asked {
     Separability(SeparabilitySpec),
@@ -58,7 +60,7 @@ pub enum Certified {
     Separability(Verdict),
     /// The hyperplane with the largest margin.
     MaximumMargin(Box<maximum_margin::Outcome>),
-    /// All binary weights that agree with it.
+    /// All binary weights that agree with the sample.
     VersionSpace(Enumeration),
 }
 
@@ -108,11 +110,11 @@ impl CertificateJob {
     /// Answers the question.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] when the run was given up.
+    /// [`Interrupt::Suspended`] or [`Interrupt::Memory`] if the run was interrupted.
     pub(super) fn run(&self, input: Input<'_>, run: &Run) -> Result<Certified, Interrupt> {
         let whole = Whole::of(input, self.seed, run);
         if let Some(interrupt) = run.stop.raised() {
-            // Perhaps not all examples were drawn.
+            // An interrupt may have cut the drawing of the examples short.
             return Ok(self.undecided(interrupt.try_into()?));
         }
         let data = whole.examples().in_memory();
@@ -137,7 +139,7 @@ impl CertificateJob {
         }
     }
 
-    /// The answer when a limit came first.
+    /// The answer when a limit or a cancellation came first.
     pub(super) fn undecided(&self, why: Undecided) -> Certified {
         match &self.asked {
             Asked::Separability(_) => Certified::Separability(Verdict::Undecided(why)),
@@ -148,7 +150,7 @@ impl CertificateJob {
         }
     }
 
-    /// What is written of the answer.
+    /// The result of the question, with a model for a maximum margin.
     pub(super) fn ending(
         &self,
         ids: &Ids,
@@ -190,7 +192,7 @@ impl From<ConventionName> for Convention {
     }
 }
 
-/// The end of a task that counts nothing and makes no model.
+/// The end of a task without counts, model and trace.
 fn ending(result: serde_json::Value, undecided: Option<&Undecided>) -> Ending {
     Ending {
         result,
@@ -222,8 +224,8 @@ fn separability_ending(convention: ConventionName, verdict: &Verdict, seconds: f
     ending(json(&result), undecided)
 }
 
-/// A certificate that is not too long to be shown, or why it is not shown. It was checked all the
-/// same.
+/// A certificate that is short enough to be shown, or the reason for leaving it out. The certificate was
+/// checked in either case.
 fn shown(
     certificate: Option<CertificateDocument>,
 ) -> (Option<CertificateDocument>, Option<String>) {
@@ -288,7 +290,7 @@ fn margin_ending(
             let is_short = is_within(&document, INLINE_HYPOTHESIS_BYTES_MAX);
             result.hypothesis = is_short.then(|| document.clone());
             result.margin = Some(optimum.margin);
-            // Upwards, whatever rounding does.
+            // Rounded upwards, so that the bound holds in spite of rounding errors.
             let above = optimum.margin * (1.0 + optimum.relative_gap);
             result.margin_at_most = Some(above.next_up().next_up());
             let is_listed = optimum.support.len() <= SUPPORT_MAX;
@@ -345,7 +347,8 @@ fn margin_notes(is_approximate: bool, found: &MaximumMargin) -> Option<String> {
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
-/// No perceptron was run beside it, so that there is nothing to hold.
+/// Novikoff's bound on the mistakes of a perceptron. No perceptron ran, so the document does not say whether
+/// the bound was respected.
 fn bound(novikoff: &NovikoffBound) -> BoundDocument {
     BoundDocument {
         theorem: "Novikoff".to_owned(),
@@ -372,7 +375,7 @@ fn margin_model(
     };
     let kind = hypothesis.kind().to_owned();
     let n = hypothesis.n() as u64;
-    // The names that the data came with are part of the stored request.
+    // The names of the data are part of the stored request.
     let names = job.spec.pointer("/data/names");
     let names = names.and_then(|names| Names::deserialize(names).ok());
     let names = names.unwrap_or_default();

@@ -1,8 +1,8 @@
 //! The check of a whole store: reads every record and every blob and compares their digests.
 //!
-//! The check writes nothing and may run beside serving processes. Records that are deleted meanwhile
-//! are skipped. An unreadable part of the database is reported, and the check continues with the rest.
-//! Blobs contain checks of their own, so that they can be checked without their rows.
+//! The check writes nothing and may run beside serving processes. Records that are deleted meanwhile are
+//! skipped. An unreadable part of the database is reported, and the check continues with the rest. Blobs
+//! contain checks of their own, so that they can be checked without their rows.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -352,7 +352,7 @@ impl Check<'_> {
     /// Reports an unreadable row.
     ///
     /// # Errors
-    /// The same error if a remote database is away.
+    /// The same error if a remote database is unavailable.
     fn unreadable(
         &mut self,
         kind: &'static str,
@@ -376,7 +376,7 @@ impl Check<'_> {
     }
 }
 
-/// Why the check of a row ended early.
+/// The reason why the check of a row ended early.
 enum Failure {
     /// The row cannot be read.
     Row(StoreError),
@@ -403,7 +403,7 @@ fn kind(table: Table) -> &'static str {
     }
 }
 
-/// The prefix of the damage of a blob in the report of a record.
+/// The prefix of a blob's damage in the report of a record.
 fn its_blob(key: &str) -> String {
     format!("its blob {key}: ")
 }

@@ -1,4 +1,4 @@
-//! The report of a check: each damage at once, and a summary at the end.
+//! The report of a store check: one message per damage, progress messages, and a summary at the end.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,8 +10,8 @@ use serde::Serialize;
 pub struct Damage {
     /// `database`, `table`, `dataset`, `model`, `session`, `job`, `trace`, `checkpoint`, `answer` or `blob`.
     pub kind: &'static str,
-    /// An id, the name of a table, or the key of a blob. Of an `answer`, the id of the thing that the request
-    /// made.
+    /// An id, the name of a table, or the key of a blob. For an `answer`, the id of the resource that the
+    /// request made.
     pub id: String,
     /// The damaged part.
     pub detail: String,
@@ -22,14 +22,14 @@ pub struct Damage {
 pub struct CheckSummary {
     /// Checked records and blobs by kind.
     pub checked: BTreeMap<&'static str, u64>,
-    /// Records of older programs, by kind, which have no digests. Some damage of them cannot be found.
+    /// Records without digests by kind. Older programs wrote them, and some of their damage cannot be found.
     pub without_digests: BTreeMap<&'static str, u64>,
     /// Bytes of checked blobs.
     pub blob_bytes: u64,
     /// Blobs without a row, including those of uploads in progress.
     pub orphans: u64,
     pub orphan_bytes: u64,
-    /// Checkpoints of another version of the program. Only that version can check them.
+    /// Checkpoints that another version of the program wrote. They are counted but not checked.
     pub foreign_checkpoints: u64,
     pub damages: u64,
 }

@@ -1,9 +1,11 @@
-//! Checkpoints of the jobs that run here: when the next one is due, how it is taken, sealed and
-//! written, and what is found of one when a job is claimed again.
+//! Checkpoints of the jobs that run in this process.
 //!
-//! The computation hands over bytes where it stands; everything else is done beside it. What fails
-//! here is logged, and the job goes on: a checkpoint only saves time. One that is damaged, or whose format is not the
-//! present one, is not opened, and the job begins from the beginning.
+//! This module decides when the next checkpoint is due, takes the state from the computation, seals the state
+//! and writes the checkpoint. It also opens the checkpoint of a job that is claimed again. The computation only
+//! hands over bytes. All other steps run beside it.
+//!
+//! An error in this module is logged and the job continues, because a checkpoint only saves time. A checkpoint
+//! that is damaged or has another format is not opened, and the job starts from the beginning.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -21,41 +23,42 @@ use crate::storage::{Fenced, Lease, StoreError};
 
 use super::service::Jobs;
 
-/// The format of the states of the train loop. It grows whenever their bytes mean something else.
+/// Version of the format of the train loop's states. The version grows whenever the bytes change their meaning.
 const FORMAT: u32 = 2;
 
-/// The name of the way in which states are sealed. The first release wrote its version here, and its
-/// states are opened.
+/// The name of the sealing method. The first release wrote its own version here, and its states can still be
+/// opened.
 const SEAL: &str = "0.1.0";
 
-/// So many times what the last checkpoint cost lie between two of them: 1 %.
+/// The time between two checkpoints is at least this multiple of the last checkpoint's cost, so checkpoints
+/// take at most 1 % of the time.
 const COSTS_BETWEEN: u32 = 100;
 
-/// How long a parked computation may compute without a permit to come to its next state.
+/// How long a parked computation may run without a permit to reach its next state.
 const HOLD_PATIENCE: Duration = Duration::from_millis(500);
 
-/// The pause between two looks at a computation that is to hold.
+/// Interval at which the keeper looks at a computation that is about to hold.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// The time of computing until the next checkpoint, the last of which cost so much. `every` is how
-/// often there is one where they are cheap.
+/// The computing time until the next checkpoint. `every` is the interval while checkpoints are cheap, and
+/// `cost` is the cost of the last one.
 fn pause(every: Duration, cost: Duration) -> Duration {
     every.max(cost.saturating_mul(COSTS_BETWEEN))
 }
 
-/// What a computation begins with.
+/// The start state of a computation.
 #[derive(Debug, Default)]
 pub struct Beginning {
-    /// Its outside, of which `checkpoints` is a part.
+    /// The stop flag, progress and checkpoints of the run. `checkpoints` is a part of it.
     pub run: Arc<Run>,
-    /// Takes its states.
+    /// Receives the states of the run.
     pub checkpoints: Arc<StateCell>,
-    /// The state to go on from.
+    /// The state to resume from.
     pub state: Option<Vec<u8>>,
 }
 
 impl Beginning {
-    /// That of a job of which nothing was computed before, as far as is known.
+    /// The start of a job without an earlier state.
     pub fn of(job: JobId) -> Self {
         let stop = StopFlag::default();
         let checkpoints = Arc::new(StateCell {
@@ -75,7 +78,7 @@ impl Beginning {
         }
     }
 
-    /// Goes on from what was left.
+    /// Resumes from the state of an earlier attempt.
     pub fn go_on(&mut self, left: Left) {
         self.run.progress.show(&left.counts);
         self.checkpoints.stopwatch.set(left.seconds);
@@ -83,18 +86,16 @@ impl Beginning {
     }
 }
 
-/// What an attempt left for the next one.
+/// The state that an attempt left for the next one.
 #[derive(Debug, PartialEq)]
 pub struct Left {
-    /// How long was computed.
     pub seconds: f64,
-    /// What was counted.
     pub counts: Counts,
     state: Vec<u8>,
 }
 
 impl Left {
-    /// As it is stored: a digest, and what it is of.
+    /// The stored form: a digest followed by the digested bytes.
     pub fn seal(&self, job: &Job) -> Vec<u8> {
         let mut rest = SnapshotWriter::default();
         rest.number(self.seconds.to_bits());
@@ -107,7 +108,8 @@ impl Left {
         sealed
     }
 
-    /// What was sealed for this very job, in the present format of its learner's states.
+    /// Opens a stored state. Returns `None` unless the state was sealed for this job in the present format of
+    /// the learner's states.
     pub fn open(job: &Job, sealed: &[u8]) -> Option<Self> {
         let (digest_found, rest) = sealed.split_at_checked(32)?;
         if *digest_found != digest(job, rest) {
@@ -123,7 +125,7 @@ impl Left {
     }
 }
 
-/// Of what a state depends on, and the state.
+/// The digest of the state and of all inputs that the state depends on.
 fn digest(job: &Job, rest: &[u8]) -> [u8; 32] {
     let seed = job.seed.to_string();
     let spec = job.spec.to_string();
@@ -146,29 +148,29 @@ fn digest(job: &Job, rest: &[u8]) -> [u8; 32] {
     digest.finalize().into()
 }
 
-/// The seconds that a job computed. The watch stands still while the job is parked.
+/// The seconds that a job has computed. The stopwatch is stopped while the job is parked.
 #[derive(Debug, Default)]
 pub struct Stopwatch(Mutex<Reading>);
 
 #[derive(Debug, Default)]
 struct Reading {
-    /// Of earlier attempts, and of this one up to the last stop.
+    /// Seconds of earlier attempts, and of this attempt up to the last stop.
     seconds: f64,
     since: Option<Instant>,
 }
 
 impl Stopwatch {
-    /// Goes on from the seconds of earlier attempts.
+    /// Sets the seconds of earlier attempts.
     fn set(&self, seconds: f64) {
         self.lock().seconds = seconds;
     }
 
-    /// Runs from now on.
+    /// Starts or continues to count.
     pub fn start(&self) {
         self.lock().since.get_or_insert_with(Instant::now);
     }
 
-    /// Stands still from now on.
+    /// Stops counting.
     pub fn stop(&self) {
         let mut reading = self.lock();
         if let Some(since) = reading.since.take() {
@@ -176,7 +178,7 @@ impl Stopwatch {
         }
     }
 
-    /// The seconds so far, those of earlier attempts included.
+    /// The seconds so far, including earlier attempts.
     pub fn seconds(&self) -> f64 {
         let reading = self.lock();
         let running = reading
@@ -190,25 +192,25 @@ impl Stopwatch {
     }
 }
 
-/// Where a computation leaves its state when it is asked to.
+/// The cell in which a computation leaves its state on request.
 #[derive(Debug, Default)]
 pub struct StateCell {
     job: Option<JobId>,
-    /// What the job has computed.
+    /// The computed seconds of the job.
     pub stopwatch: Stopwatch,
     stop: StopFlag,
     is_wanted: AtomicBool,
-    /// Whether the computation waits where it handed its state over.
+    /// Whether the computation waits after it has handed over its state.
     holds: AtomicBool,
     taken: Mutex<Option<Taken>>,
-    /// When the first state was offered: the computation had begun from its state by then.
+    /// The time when the first state was offered. The computation had finished its preparation by then.
     offered: OnceLock<Instant>,
 }
 
-/// A state and what it cost to make it.
+/// A state and the cost of making it.
 #[derive(Debug)]
 struct Taken {
-    /// None where it is too large.
+    /// `None` if the state is too large.
     left: Option<Left>,
     cost: Duration,
 }
@@ -222,14 +224,14 @@ impl StateCell {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for the next state, and for a pause at it.
+    /// Requests the next state, and a pause at that state.
     fn want_and_hold(&self) {
         self.lock().take();
         self.holds.store(true, Ordering::Relaxed);
         self.is_wanted.store(true, Ordering::Relaxed);
     }
 
-    /// Takes the wish of [`Self::want_and_hold`] back.
+    /// Withdraws the request of [`Self::want_and_hold`].
     fn forgo(&self) {
         self.is_wanted.store(false, Ordering::Relaxed);
         self.holds.store(false, Ordering::Relaxed);
@@ -244,7 +246,7 @@ impl Checkpoints for StateCell {
 
     fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Option<Vec<u8>>) {
         if self.holds.load(Ordering::Relaxed) && self.stop.look().is_some() {
-            // The state that it held was stored.
+            // The state at which the computation waited is already stored.
             return;
         }
         let begun = Instant::now();
@@ -259,7 +261,7 @@ impl Checkpoints for StateCell {
         *self.lock() = Some(Taken { left, cost });
         if self.holds.load(Ordering::Relaxed) {
             self.stop.pause();
-            // Waits for the end of the pause. The computation sees by itself whether it is to stop.
+            // Waits for the end of the pause. The computation itself checks afterwards whether it must stop.
             let _ = self.stop.raised();
         }
     }
@@ -273,17 +275,17 @@ impl Checkpoints for StateCell {
     }
 }
 
-/// What a parked computation came to.
+/// The result of holding a parked computation at a state.
 pub(super) enum Held {
-    /// It waits at this state.
+    /// The computation waits at this state.
     State { state: Vec<u8>, cost: Duration },
-    /// It came to no state in time, or none could be sealed.
+    /// The computation reached no state in time, or its state could not be sealed.
     NotYet,
-    /// Its state cannot be stored.
+    /// The state is too large to be stored.
     TooLarge,
 }
 
-/// Asks one computation for its state when it is time, and writes what it hands over.
+/// Requests the state of one computation when a checkpoint is due, and writes the state.
 pub(super) struct Checkpointing {
     cell: Arc<StateCell>,
     every: Duration,
@@ -292,7 +294,7 @@ pub(super) struct Checkpointing {
 }
 
 impl Checkpointing {
-    /// Of a computation that begins about now.
+    /// Checkpointing of a computation that begins about now.
     pub(super) fn new(cell: Arc<StateCell>, every: Duration) -> Self {
         Self {
             cell,
@@ -302,7 +304,8 @@ impl Checkpointing {
         }
     }
 
-    /// Does what is due, within `patience`.
+    /// Writes a state that was handed over, within `patience`. Otherwise requests the next state when one is
+    /// due.
     pub(super) async fn tick(&mut self, jobs: &Jobs, job: &Job, lease: &Lease, patience: Duration) {
         if let Some(taken) = self.cell.take_out() {
             let begun = Instant::now();
@@ -315,15 +318,14 @@ impl Checkpointing {
         }
     }
 
-    /// The state that the computation left when it was suspended, sealed.
+    /// The sealed state that the computation left when it was suspended.
     pub(super) async fn last(&self, job: &Job) -> Option<Vec<u8>> {
         let left = self.cell.take_out()?.left?;
         sealed(job, left).await.ok()
     }
 
-    /// Has the computation, which is parked, come to its next state, and wait there; the state, sealed,
-    /// and the cost of the change of workers so far. A computation that does not come to a state in
-    /// time is parked where it is.
+    /// Lets the parked computation run to its next state and wait there. Returns the sealed state and the cost
+    /// of the change of workers so far. A computation that reaches no state in time is paused again.
     pub(super) async fn hold(&self, run: &Run, job: &Job, begun: Instant) -> Held {
         self.cell.want_and_hold();
         self.cell.stopwatch.start();
@@ -354,7 +356,7 @@ impl Checkpointing {
         }
     }
 
-    /// Lets the computation go on where it waits.
+    /// Lets a computation that waits at a state continue.
     pub(super) fn forgo(&self) {
         self.cell.forgo();
     }
@@ -370,11 +372,11 @@ impl Checkpointing {
         let written = tokio::time::timeout(patience, write(jobs, job, lease, taken.left));
         let written = written.await;
         let failed = match written.unwrap_or_else(|late| Err(StoreError::unavailable(late))) {
-            // Whose lease is lost is told so by the next heartbeat.
+            // A lost lease is reported by the next heartbeat.
             Ok(_) => return self.has_failed = false,
             Err(error) => error,
         };
-        // Once, as long as it goes on: the disk may be full for hours.
+        // Only the first failure is logged, because the disk may be full for hours.
         if !std::mem::replace(&mut self.has_failed, true) {
             tracing::warn!(job = %job.id, error = %failed, "no checkpoint; the job goes on without");
         }
@@ -406,11 +408,11 @@ async fn sealed(job: &Job, left: Left) -> Result<Vec<u8>, StoreError> {
 }
 
 impl Jobs {
-    /// The state that an earlier attempt left of a job that was handed out before. A job whose state is
-    /// damaged begins from the beginning.
+    /// The state of an earlier attempt, if the job was claimed before and left a valid state. A job with a
+    /// damaged state starts from the beginning.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub(super) async fn left(&self, job: &Job, lease: &Lease) -> Result<Option<Left>, StoreError> {
         if lease.claim == 1 {
             return Ok(None);
@@ -504,7 +506,7 @@ mod tests {
         for other in others {
             assert_eq!(Left::open(&other, &sealed), None, "{other:?}");
         }
-        // The attempt is another by then.
+        // The attempt number is not part of the digest.
         let next = Job {
             attempt: 2,
             ..job()

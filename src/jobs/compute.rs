@@ -1,4 +1,6 @@
-//! One computation in the blocking pool, bounded by permits, watched by a timer.
+//! One computation in the blocking pool: the start, the time limit and the output.
+//!
+//! A computation holds a permit while it runs, so the permits bound the number of running computations.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,28 +23,28 @@ use super::work::Work;
 /// The shortest pause between two looks at the computed seconds.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// What came of a computation.
+/// The outcome of a computation.
 #[derive(Debug)]
 pub enum Computed {
-    /// The computation ended, perhaps because of a limit or a cancel.
+    /// The computation ended, perhaps because of a limit or a cancellation.
     Ended {
         /// The result and the documents to store.
         end: Box<JobEnd>,
-        /// The memory of these documents, until they are stored.
+        /// The memory of these documents. The grant is held until they are stored.
         memory: Grant,
     },
-    /// It was given up, to be gone on with, or run again from the start.
+    /// The computation was suspended. Another attempt resumes from its state or starts again.
     Suspended,
     /// The data could not be read to their end.
     Unreadable(ReadError),
-    /// It needed more memory than was free.
+    /// The computation needed more memory than was free.
     NoMemory,
-    /// It broke down: a defect of this program.
+    /// The computation panicked, which is a defect of this program.
     Panicked,
 }
 
 impl Computed {
-    /// The end of a job that is not tried again, and the memory that its documents take.
+    /// The end of a job that is not tried again, and the memory of its documents.
     pub(super) fn into_end(self, jobs: &Jobs, job: &Job) -> (JobEnd, Option<Grant>) {
         match self {
             Self::Ended { end, memory } => (*end, Some(memory)),
@@ -51,8 +53,8 @@ impl Computed {
     }
 }
 
-/// Raises a flag with [`Interrupt::TimeLimit`] when so many seconds are over, as long as what is
-/// returned lives; none when they are never over.
+/// Raises a flag with [`Interrupt::TimeLimit`] after some seconds. Dropping the returned handle cancels the
+/// timer. Returns `None` if `seconds` is not a finite duration.
 pub fn raise_after(stop: StopFlag, seconds: f64) -> Option<AbortOnDropHandle<()>> {
     let limit = Duration::try_from_secs_f64(seconds).ok()?;
     Some(AbortOnDropHandle::new(tokio::spawn(async move {
@@ -61,20 +63,20 @@ pub fn raise_after(stop: StopFlag, seconds: f64) -> Option<AbortOnDropHandle<()>
     })))
 }
 
-/// Raises a flag when so many seconds were computed.
+/// Raises a flag when `seconds_max` seconds have been computed.
 async fn end_after(stop: StopFlag, computed: Arc<StateCell>, seconds_max: f64) {
     loop {
         let left = seconds_max - computed.stopwatch.seconds();
         if left <= 0.0 {
             return stop.raise(Interrupt::TimeLimit);
         }
-        // The stopwatch may stand still meanwhile.
+        // The stopwatch may be stopped during the sleep, so the loop looks again.
         let pause = Duration::try_from_secs_f64(left).unwrap_or(Duration::MAX);
         tokio::time::sleep(pause.max(LOOK)).await;
     }
 }
 
-/// Counts a computation as long as it takes, however it ends.
+/// Counts a computation in the gauge of running computations until the computation ends.
 struct Computing;
 
 impl Computing {
@@ -90,22 +92,21 @@ impl Drop for Computing {
     }
 }
 
-/// A computation under way.
 pub struct Computation {
-    /// Its outside.
+    /// The stop flag, progress and checkpoints of the run.
     pub run: Arc<Run>,
-    /// Takes its states.
+    /// Receives the states of the run.
     pub(super) checkpoints: Arc<StateCell>,
     work: Arc<Work>,
     handle: JoinHandle<(Result<Box<JobEnd>, Interrupt>, Grant)>,
-    /// Raises the flag when the time is over, whatever its owner waits for meanwhile.
+    /// Raises the flag at the time limit even while nothing awaits the computation.
     _timer: AbortOnDropHandle<()>,
 }
 
 impl Computation {
-    /// Starts to compute a job within the memory. The closure shares the permit, because a blocking task
-    /// does not end when its caller leaves. The seconds of earlier attempts count against the limit of
-    /// seconds when the job resumes from a checkpoint.
+    /// Starts to compute a job within its memory. The closure shares the permit, because a blocking task does
+    /// not end when its caller leaves. When the job resumes from a checkpoint, the seconds of earlier attempts
+    /// count against the time limit.
     pub fn start(
         jobs: &Jobs,
         job: &Job,
@@ -144,7 +145,7 @@ impl Computation {
         }
     }
 
-    /// Waits for the end. May be dropped and called again.
+    /// Waits for the end. The future may be dropped and the method called again.
     pub async fn ended(&mut self) -> Computed {
         match (&mut self.handle).await {
             Ok((Ok(end), memory)) => Computed::Ended { end, memory },

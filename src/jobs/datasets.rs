@@ -1,7 +1,7 @@
-//! Stored datasets: keep one, read one, delete one.
+//! Stored datasets: how they are written, read and deleted.
 //!
-//! The blob is written before its row and deleted after it, so that a crash leaves at worst a blob
-//! that nobody names, which the sweep removes.
+//! The blob is written before its row and deleted after its row. A crash therefore leaves at worst a blob
+//! without a row, and the sweep removes such blobs.
 
 use std::ops::Range;
 
@@ -24,36 +24,37 @@ use super::service::{Jobs, JobsError};
 use super::sessions::StopOnDrop;
 use super::stored_data::ReadError;
 
-/// Examples that were read to be kept, and what their sender says of them.
+/// Parsed examples to be stored, and the client's description of them.
 pub struct NewDataset {
-    /// Whose it is.
+    /// The owner of the dataset.
     pub owner: Owner,
     /// Free text of the client.
     pub name: Option<String>,
     /// The examples.
     pub parsed: Parsed<Gathered>,
-    /// What is declared of their distribution.
+    /// The declared distribution of the examples.
     pub assume: Option<Assume>,
-    /// The seed that they were drawn from, where they were.
+    /// The seed of drawn examples.
     pub seed: Option<u64>,
-    /// The idempotency key that it is made under.
+    /// The idempotency key of the request.
     pub key: Option<KeyClaim>,
     /// The reservation under which the examples were read.
     pub reserved: Option<Reservation>,
 }
 
-/// The memory to store a dataset: the buffers of a blob and of a spool.
+/// Memory for storing a dataset: the buffers of a blob and of a spool.
 const STORING_BYTES: u64 = 768 << 10;
 
-/// What an example takes that is compared with the others.
+/// Memory for one example while duplicates are counted.
 const EXAMPLE_KEY_BYTES: u64 = 16;
 
 impl Jobs {
-    /// Stores a dataset. When this returns it is on disk.
+    /// Stores a dataset. The dataset is on disk when this returns.
     ///
     /// # Errors
-    /// [`JobsError::KeyTaken`], or what the store says. No dataset exists then, except perhaps where the
-    /// store did not answer at first: nobody knows its id.
+    /// [`JobsError::OverQuota`], [`JobsError::NoMemory`], [`JobsError::KeyTaken`], or errors of the store.
+    /// After an error no dataset exists, with one exception. If the store gave no answer at first, a dataset
+    /// with an unknown id may exist.
     pub async fn store_dataset(&self, new: NewDataset) -> Result<Dataset, JobsError> {
         self.store.demand_room().await?;
         let bytes = new.parsed.data.header().stored_bytes();
@@ -87,16 +88,16 @@ impl Jobs {
             features: new.parsed.feature_names,
             classes: new.parsed.class_names.map(Vec::from),
         };
-        // From here on the row counts the bytes. Counted twice, they could refuse another upload
+        // From here on the row counts the bytes. A second count by the reservation could refuse another upload
         // that fits.
         drop((new.reserved, reserved));
         let claim = new.key.as_ref();
         match self.store.insert_dataset(&dataset, claim).await {
             Ok(()) => {}
             Err(StoreError::Unavailable(_)) => {
-                // Perhaps only the answer is missing. A dataset that is stored already is left as
-                // it is. Whatever is said now, the row may be there: if it is not, the sweep
-                // removes the blob.
+                // Perhaps only the answer is missing. The store leaves a dataset that is already stored
+                // unchanged. After a second error the row may still exist, so the blob stays. The sweep removes
+                // the blob if there is no row.
                 self.store.insert_dataset(&dataset, claim).await?;
             }
             Err(error) => {
@@ -107,7 +108,7 @@ impl Jobs {
         Ok(dataset)
     }
 
-    /// How many examples of a dataset are compared at most, and the memory to store so many rows.
+    /// The largest number of examples that are compared for duplicates, and the memory for storing `rows` rows.
     fn room_to_compare(&self, rows: usize) -> Result<(usize, Grant), JobsError> {
         let memory = &self.config.memory;
         let fitting = memory.bytes_max() / 2 / EXAMPLE_KEY_BYTES;
@@ -123,18 +124,20 @@ impl Jobs {
     /// The owner's dataset.
     ///
     /// # Errors
-    /// [`JobsError::DatasetMissing`]; those of the store.
+    /// [`JobsError::DatasetMissing`], or errors of the store.
     pub async fn dataset(&self, owner: &Owner, id: DatasetId) -> Result<Dataset, JobsError> {
         let dataset = self.store.dataset(owner, id).await?;
         dataset.ok_or(JobsError::DatasetMissing)
     }
 
-    /// At most `count` examples of a dataset from example `first` on, from 0, read by position;
-    /// none when there are no such examples. Their checks are compared. Data without checks are read
-    /// and compared as a whole, once in the life of this process.
+    /// At most `count` examples of a dataset from example `first` on, counted from 0. `None` if there are no
+    /// such examples.
+    ///
+    /// Only the needed ranges of the blob are read, and the checks of the ranges are compared. A blob without
+    /// checks is read and compared as a whole once in the life of this process.
     ///
     /// # Errors
-    /// [`JobsError::DatasetMissing`]; those of the store.
+    /// [`JobsError::DatasetMissing`], or errors of the store.
     pub async fn read_examples(
         &self,
         dataset: &DatasetSummary,
@@ -175,7 +178,7 @@ impl Jobs {
         }
     }
 
-    /// As [`Self::read_examples`], of data without checks.
+    /// As [`Self::read_examples`], for a blob without checks.
     async fn read_unchecked(
         &self,
         dataset: &DatasetSummary,
@@ -200,7 +203,8 @@ impl Jobs {
         Ok(part.map_err(|_| ReadError::of(&stored))?)
     }
 
-    /// Why a dataset has no blob: deleted after the row was read, or lost.
+    /// The reason why a dataset has no blob: the dataset was deleted after its row was read, or the blob is
+    /// lost.
     async fn without_blob(&self, dataset: &DatasetSummary) -> Result<JobsError, JobsError> {
         Ok(
             match self.store.dataset(&dataset.owner, dataset.id).await? {
@@ -216,7 +220,7 @@ impl Jobs {
     /// Deletes the owner's dataset.
     ///
     /// # Errors
-    /// [`JobsError::DatasetMissing`], [`JobsError::DatasetPinned`], or what the store says.
+    /// [`JobsError::DatasetMissing`], [`JobsError::DatasetPinned`], or errors of the store.
     pub async fn delete_dataset(&self, owner: &Owner, id: DatasetId) -> Result<(), JobsError> {
         match self.store.delete_dataset(owner, id).await? {
             DatasetDeletion::Deleted { data_key } => {
@@ -229,7 +233,7 @@ impl Jobs {
     }
 }
 
-/// Why nothing was stored.
+/// The store error for a blob that could not be written.
 pub(super) fn unwritten(error: BlocksError) -> StoreError {
     match error {
         BlocksError::Io(error) => error.into(),
@@ -237,7 +241,7 @@ pub(super) fn unwritten(error: BlocksError) -> StoreError {
     }
 }
 
-/// What is known of examples that were stored.
+/// The description of a stored dataset.
 fn describe(
     id: DatasetId,
     created_at: Timestamp,

@@ -1,11 +1,11 @@
-//! Delivers the callbacks of jobs that have ended, whoever ended them.
+//! The delivery of callbacks for jobs that have ended in any process.
 //!
-//! At least once: a callback is claimed by a lease, delivered, and settled. Who vanishes in between
-//! leaves it to the end of the lease, and the receiver may be told twice, under the same id and with
-//! the same body. A process that stops claims nothing more.
+//! A callback is claimed with a lease and delivered, and then the result is stored. If a process dies in
+//! between, the callback is delivered again after the end of the lease. Delivery is therefore at least once,
+//! and a repeated delivery has the same id and body. A stopping process claims no more callbacks.
 //!
-//! The deliveries of a process are shared out ([`Shares`]): an owner makes at most half of them at
-//! once, and a host takes at most a quarter, so that a host that does not answer delays no other.
+//! The concurrent deliveries of a process are shared by the rule of [`Shares`]. One owner gets at most half of
+//! them, and one host at most a quarter. A host that does not answer therefore delays no other host.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -21,36 +21,38 @@ use crate::storage::{BusyReceivers, CallbackClaim, CallbackLease, Settlement};
 use super::service::Jobs;
 use super::shares::Shares;
 
-/// Deliveries at once: a receiver that does not answer holds one up for as long as one may take.
+/// Concurrent deliveries of a process. A receiver that does not answer occupies one of them for the full time
+/// limit.
 const DELIVERIES_MAX: u64 = 64;
 
-/// A host takes a delivery only while three times the deliveries to the host are fewer than the free ones.
+/// A host takes a delivery only while three times the deliveries to the host are fewer than the free
+/// deliveries.
 const HOST_WEIGHT: u64 = 3;
 
-/// About how often an idle process looks for what is due: again, or from another process.
+/// Approximate interval at which an idle process polls for due callbacks.
 const POLL: Duration = Duration::from_secs(1);
 
-/// How long a delivery may go on in a process that stops; less than that waits for its jobs.
+/// How long a delivery may continue in a stopping process. The process waits longer than this for its jobs.
 const PATIENCE_STOPPING: Duration = Duration::from_secs(2);
 
-/// How often what came of a delivery is written again after the store failed, with growing pauses.
+/// Attempts to settle a delivery while the store fails, with growing pauses.
 const SETTLE_TRIES_MAX: u32 = 8;
 
-/// Characters of a reason that are kept.
+/// Characters of a failure reason that are stored.
 const REASON_CHARACTERS_MAX: usize = 500;
 
-/// Why a callback was not delivered.
+/// A failed delivery.
 struct Failure {
-    /// For the client.
+    /// The reason that the client may see.
     told: String,
     is_final: bool,
     retry_after: Option<Duration>,
 }
 
-/// The deliveries that a process makes at once.
+/// The concurrent deliveries of a process.
 struct Deliveries {
     taken: Mutex<Taken>,
-    /// Told when one has ended.
+    /// Notified when a delivery has ended.
     ended: Notify,
 }
 
@@ -59,7 +61,7 @@ struct Taken {
     by_host: Shares<String>,
 }
 
-/// One of them, until it is dropped.
+/// One delivery. Dropping the value frees its place.
 struct Delivery {
     deliveries: Arc<Deliveries>,
     owner: Owner,
@@ -81,8 +83,8 @@ impl Deliveries {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Owners and hosts that get no delivery now; none when no delivery is free. The owner of an
-    /// open service shares with nobody.
+    /// Owners and hosts that get no delivery now, or `None` if no delivery is free. Without API keys the
+    /// anonymous owner is alone and never counts as busy.
     fn busy(&self) -> Option<BusyReceivers> {
         let taken = self.taken();
         let owners = taken.by_owner.at_their_share();
@@ -119,13 +121,13 @@ impl Drop for Delivery {
 }
 
 impl Jobs {
-    /// Delivers what is due until the process stops; nothing where others compute, or without a
-    /// secret.
+    /// Delivers due callbacks until the process stops. Returns at once without a callback client or without
+    /// workers.
     pub(super) async fn deliver_callbacks(self: Arc<Self>) {
         let Some(client) = self.callbacks.clone().filter(|_| self.config.workers > 0) else {
             return;
         };
-        // As long as a delivery may take, and then as long as a worker may be silent.
+        // The time limit of a delivery, plus the time for which a worker may be silent.
         let delivery_seconds = u32::try_from(client.limit().as_secs()).unwrap_or(u32::MAX);
         let lease_seconds = delivery_seconds.saturating_add(self.config.lease_seconds);
         let deliveries = Deliveries::new();
@@ -190,7 +192,7 @@ impl Jobs {
     }
 
     async fn attempt(&self, client: &CallbackClient, job: &Job, url: &str) -> Result<(), Failure> {
-        // Read again, since what may be dialled may have changed since it was accepted.
+        // The URL is checked again, because the allowed hosts may have changed since the job was accepted.
         let url = client.accept(url)?;
         let document = CallbackDocument::of(job).ok_or_else(Failure::of_unended)?;
         let body = Bytes::from(document.to_json());
@@ -201,7 +203,7 @@ impl Jobs {
         })
     }
 
-    /// What is to become of a callback after its failure number `failures`.
+    /// The next step for a callback after failure number `failures`.
     fn after(&self, failure: Failure, failures: u32) -> Settlement {
         let error = failure.told;
         let delay = retry_delay(failures, failure.retry_after, self.ids.random());
@@ -211,12 +213,14 @@ impl Jobs {
         }
     }
 
-    /// Writes what came of a delivery, again while the store fails: else the receiver is told twice.
+    /// Stores the result of a delivery and retries while the store fails. Without a stored result the receiver
+    /// is called twice.
     async fn settle(&self, lease: &CallbackLease, settlement: &Settlement) {
         let mut pause = Duration::from_millis(50);
         for _ in 0..SETTLE_TRIES_MAX {
             match self.store.settle_callback(lease, settlement).await {
-                // Lost is no harm: written by an earlier try, deleted, or delivered by another too.
+                // A lost lease does no harm: an earlier attempt was written, the job was deleted, or another
+                // process delivers too.
                 Ok(_) => return,
                 Err(error) => {
                     tracing::warn!(job = %lease.job, %error, "the callback is not settled yet");
@@ -229,7 +233,7 @@ impl Jobs {
         }
     }
 
-    /// Ends so long after the process began to stop.
+    /// Returns `patience` after the process began to stop.
     async fn stopped_for(&self, patience: Duration) {
         self.stopping.cancelled().await;
         tokio::time::sleep(patience).await;
@@ -237,7 +241,7 @@ impl Jobs {
 }
 
 impl Failure {
-    /// The store hands out callbacks of jobs that have ended only.
+    /// The store hands out only callbacks of jobs that have ended.
     fn of_unended() -> Self {
         Self {
             told: "the job has not ended; this is a defect of the service".to_owned(),
@@ -259,7 +263,7 @@ impl From<CallbackUrlError> for Failure {
 
 impl From<DeliveryError> for Failure {
     fn from(error: DeliveryError) -> Self {
-        // A client that learnt why would learn the names and addresses of an unreachable network.
+        // The reason would reveal names and addresses of a network that the client cannot reach.
         let told = match error.is_before_connection() {
             true => "the receiver was not reached".to_owned(),
             false => kept(&error.to_string()),
@@ -272,7 +276,7 @@ impl From<DeliveryError> for Failure {
     }
 }
 
-/// So much of a reason as is kept. Not every database holds U+0000.
+/// The stored part of a reason. U+0000 is removed, because not every database can store it.
 fn kept(reason: &str) -> String {
     let characters = reason.chars().filter(|&character| character != '\0');
     characters.take(REASON_CHARACTERS_MAX).collect()

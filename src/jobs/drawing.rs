@@ -1,4 +1,4 @@
-//! Generated data: what a plan and a seed define.
+//! Generated data: the examples and the plan that a request and a seed define.
 
 use halfspace_core::learners::data::Data;
 use halfspace_core::learners::generate::{Generated, Plan};
@@ -6,12 +6,13 @@ use halfspace_core::learners::random::Seed;
 use halfspace_core::learners::run::Run;
 use halfspace_formats::{Assume, GeneratedSpec, Sampling};
 
-/// The examples that a finite plan and a seed define, as a sample: those that a job of this seed
-/// would draw. And their distribution, where they are clean examples of binary weights, of which a
-/// confidence may be claimed.
+/// Draws the examples that a finite plan and a seed define, as a job with this seed would draw them.
+///
+/// Also returns the distribution of clean examples of binary weights. A confidence may be claimed only for such
+/// examples.
 ///
 /// # Errors
-/// When there is no count, or they would take more than `bytes_max`.
+/// If the plan has no count, or the examples would take more than `bytes_max`.
 pub fn draw(
     spec: &GeneratedSpec,
     seed: u64,
@@ -37,7 +38,7 @@ pub fn draw(
     Ok((data, is_clean.then_some(assume)))
 }
 
-/// The plan of generated data; a target that was left out is drawn from the seed.
+/// The plan of generated data. A target that the request leaves out is drawn from the seed.
 pub(super) fn plan(spec: &GeneratedSpec, seed: Seed) -> Plan {
     Plan {
         target: spec.target.concept(spec.n, seed),

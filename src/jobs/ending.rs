@@ -1,7 +1,7 @@
-//! What is written of a computation that ended: result, model, mistake curve.
+//! The end of a computation: its result, model, trace or error, in the form that the store writes.
 //!
-//! Documents of long hypotheses are megabytes of JSON. The thread of the computation makes them, within
-//! the memory of the job.
+//! Documents of long hypotheses are megabytes of JSON. The thread of the computation makes them, within the
+//! memory of the job.
 
 use std::io::{self, Write};
 
@@ -22,24 +22,24 @@ use super::service::Jobs;
 use super::stored_data::ReadError;
 use super::work::{Found, Work};
 
-/// A hypothesis longer than this, as JSON, is left to its model.
+/// Longest hypothesis that a result includes, as JSON. A longer hypothesis is only in the model.
 pub(super) const INLINE_HYPOTHESIS_BYTES_MAX: usize = 256 * 1024;
 
-/// What a task comes to, before it is the end of a job.
+/// The products of a task, before they become the end of a job.
 pub(super) struct Ending {
     pub(super) result: Value,
-    /// Whether a client ended it; what it came to is kept.
+    /// Whether a client cancelled the job. The result so far is kept.
     pub(super) is_cancelled: bool,
-    /// What the run counted, where its task counts.
+    /// The counts of the run, for tasks that count examples.
     pub(super) counts: Option<Counts>,
     pub(super) model: Option<Model>,
     pub(super) trace: Option<TraceDocument>,
 }
 
-/// The end of a job whose computation has found something.
+/// The end of a job whose computation returned a result.
 ///
 /// # Errors
-/// [`Interrupt::Memory`] when there is no memory for the documents.
+/// [`Interrupt::Memory`] if there is no memory for the documents.
 pub(super) fn of(
     ids: &Ids,
     job: &Job,
@@ -56,7 +56,7 @@ pub(super) fn of(
     Ok(made(ids, job, work, work.ending(ids, job, &found, seconds)))
 }
 
-/// The end of a job whose computation has failed and is not tried again.
+/// The end of a job whose computation failed and is not tried again.
 pub(super) fn of_failed(jobs: &Jobs, job: &Job, computed: Computed) -> JobEnd {
     let error = match computed {
         Computed::Unreadable(error) => unreadable(error),
@@ -69,7 +69,7 @@ pub(super) fn of_failed(jobs: &Jobs, job: &Job, computed: Computed) -> JobEnd {
     failure(jobs.ids.now(), error, job)
 }
 
-/// What a job fails of whose data cannot be read.
+/// The error of a job whose data cannot be read.
 pub(super) fn unreadable(error: ReadError) -> JobError {
     let (code, detail) = match error {
         ReadError::Missing(detail) => ("data-missing", detail),
@@ -83,7 +83,7 @@ pub(super) fn unreadable(error: ReadError) -> JobError {
     }
 }
 
-/// The end of a job that came to nothing.
+/// The end of a job without a result.
 pub(super) fn failure(finished_at: Timestamp, error: JobError, job: &Job) -> JobEnd {
     JobEnd {
         status: Status::Failed,
@@ -97,7 +97,7 @@ pub(super) fn failure(finished_at: Timestamp, error: JobError, job: &Job) -> Job
     }
 }
 
-/// The end of a job that was cancelled and of which nothing is of use.
+/// The end of a cancelled job whose partial result is useless.
 fn unwanted(finished_at: Timestamp, job: &Job) -> JobEnd {
     JobEnd {
         status: Status::Cancelled,
@@ -136,7 +136,7 @@ fn made(ids: &Ids, job: &Job, work: &Work, ending: Ending) -> JobEnd {
     }
 }
 
-/// The error of a job that has no memory to go on.
+/// The error of a job that ran out of memory.
 pub(super) fn no_memory() -> JobError {
     JobError {
         code: "memory".to_owned(),
@@ -146,27 +146,25 @@ pub(super) fn no_memory() -> JobError {
     }
 }
 
-/// A document as JSON text.
 pub(super) fn json_text(document: &impl Serialize) -> String {
     serde_json::to_string(document).expect("documents have string keys")
 }
 
-/// A document as JSON.
 pub(super) fn json(document: &impl Serialize) -> Value {
     serde_json::to_value(document).expect("documents have string keys")
 }
 
-/// Whether a hypothesis is short enough to be shown with what it came of.
+/// Whether a hypothesis is short enough for the document of its result.
 pub fn is_shown_inline(hypothesis: &impl Serialize) -> bool {
     is_within(hypothesis, INLINE_HYPOTHESIS_BYTES_MAX)
 }
 
-/// Whether a document, as JSON, has at most so many bytes; no more of them are made.
+/// Whether the JSON text of a document has at most `bytes_max` bytes. Serialisation stops at the limit.
 pub(super) fn is_within(document: &impl Serialize, bytes_max: usize) -> bool {
     serde_json::to_writer(Room(bytes_max), document).is_ok()
 }
 
-/// Takes so many bytes and keeps none.
+/// A writer that counts bytes down from a limit and keeps none.
 struct Room(usize);
 
 impl Write for Room {

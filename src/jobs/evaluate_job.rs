@@ -1,4 +1,4 @@
-//! A stored model held against examples.
+//! Evaluation jobs: the errors of a stored model on examples.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ use super::ending::{Ending, json};
 use super::whole_sample::{self, Whole};
 use super::work::ResolveError;
 
-/// A model, and how to read what it is held against.
+/// A model, and how to read the examples.
 #[derive(Clone, Debug)]
 pub(super) struct EvaluateJob {
     pub(super) model: ModelId,
     pub(super) hypothesis: Arc<Hypothesis>,
-    /// What a 0 bit stands for, before a model of real weights.
+    /// The value of a 0 bit for a model with real weights.
     pub(super) zero_bit_value: f64,
-    /// Of generated data.
+    /// The seed of generated data.
     pub(super) seed: Seed,
 }
 
 impl EvaluateJob {
-    /// Checks that the model takes the examples, and that they have labels.
+    /// Checks that the model accepts the examples and that the examples have labels.
     pub(super) fn check(&self, input: Input<'_>, state_bytes_max: u64) -> Result<(), ResolveError> {
         whole_sample::check(input, self.seed, state_bytes_max, |examples| {
             check_labels(examples).map_err(|detail| TaskError::WrongData(detail.to_owned()))?;
@@ -41,14 +41,14 @@ impl EvaluateJob {
         })
     }
 
-    /// Counts the errors.
+    /// Counts the errors of the model.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
+    /// [`Interrupt::Suspended`], [`Interrupt::Memory`] or [`Interrupt::Unreadable`] if the run was interrupted.
     pub(super) fn run(&self, input: Input<'_>, run: &Run) -> Result<Evaluation, Interrupt> {
         let whole = Whole::of(input, self.seed, run);
         if let (Input::Generated(_), interrupted @ Some(_)) = (input, run.stop.raised()) {
-            // The drawing may have been cut short: what there is, is not the sample.
+            // An interrupt may have cut the drawing short, so the examples may not be the sample.
             return match interrupted {
                 Some(why @ (Interrupt::Suspended | Interrupt::Memory)) => Err(why),
                 interrupted => Ok(Evaluation {
@@ -60,7 +60,7 @@ impl EvaluateJob {
         evaluate(&self.hypothesis, whole.examples(), self.zero_bit_value, run)
     }
 
-    /// What is written of it.
+    /// The result of the evaluation.
     pub(super) fn ending(&self, evaluation: &Evaluation) -> Ending {
         Ending {
             result: json(&EvaluateResult::new(self.model, evaluation)),
@@ -72,10 +72,10 @@ impl EvaluateJob {
     }
 }
 
-/// Examples that a model is held against have labels, or are positive by definition.
+/// Checks that examples can be compared with a model: they have labels, or are positive by definition.
 ///
 /// # Errors
-/// What else they are.
+/// The reason why the examples cannot be used.
 pub fn check_labels(examples: &dyn Examples) -> Result<(), &'static str> {
     match examples.shape().labels {
         LabelKind::HalfSpace | LabelKind::Labelled => Ok(()),

@@ -1,4 +1,4 @@
-//! Experiments as jobs: a part of one, and the gathering of all.
+//! Experiment jobs: one part of an experiment, or the gathering of all parts.
 
 use halfspace_core::experiments::outcome::Outcome;
 use halfspace_core::experiments::{Experiment, PartTally};
@@ -12,7 +12,7 @@ use crate::records::{JobError, PartOutcome};
 use super::ending::{Ending, json};
 use super::work::{Found, ResolveError};
 
-/// An experiment whose parameters are checked, and what to do of it.
+/// An experiment whose parameters are checked, and the share of it that this job computes.
 #[derive(Clone, Debug)]
 pub(super) struct ExperimentJob {
     experiment: Experiment,
@@ -22,14 +22,14 @@ pub(super) struct ExperimentJob {
 
 #[derive(Clone, Debug)]
 enum Share {
-    /// Compute this part.
+    /// Compute the part of this number.
     Part(u32),
-    /// Gather the parts, so far as there are any.
+    /// Gather the tallies of the parts that have ended.
     Whole(Vec<Option<PartTally>>),
 }
 
 impl ExperimentJob {
-    /// The whole of an experiment, before any of its parts.
+    /// The parent job of an experiment, before any part has ended.
     pub(super) fn whole(
         spec: &ExperimentSpec,
         seed: u64,
@@ -61,12 +61,12 @@ impl ExperimentJob {
         })
     }
 
-    /// Seconds of one core that the whole experiment is estimated to take.
+    /// Estimated seconds of one core for the whole experiment.
     pub(super) fn estimated_seconds(&self) -> f64 {
         self.experiment.estimated_seconds()
     }
 
-    /// How many jobs its parts are; none of a part.
+    /// The number of part jobs. `None` for a part.
     pub(super) fn parts(&self) -> Option<u32> {
         match self.share {
             Share::Part(_) => None,
@@ -74,10 +74,10 @@ impl ExperimentJob {
         }
     }
 
-    /// Takes what came of the parts.
+    /// Takes the outcomes of the parts.
     ///
     /// # Errors
-    /// What one of them came to is no tally.
+    /// If the result of a part is not a tally.
     pub(super) fn take(&mut self, parts: &[PartOutcome]) -> Result<(), serde_json::Error> {
         if let Share::Whole(tallies) = &mut self.share {
             *tallies = tallies_of(parts)?;
@@ -85,8 +85,8 @@ impl ExperimentJob {
         Ok(())
     }
 
-    /// Computes the part, or gathers all of them. What a part came to is of no use unless it is
-    /// whole; the gathering takes no time to speak of, and heeds no flag.
+    /// Computes the part, or gathers all parts. An incomplete part has no result. Gathering is fast and ignores
+    /// the stop flag.
     pub(super) fn run(&self, run: &Run) -> Result<Found, Interrupt> {
         match &self.share {
             Share::Whole(tallies) => {
@@ -103,7 +103,7 @@ impl ExperimentJob {
     }
 }
 
-/// What there is of the parts, by their jobs.
+/// The tallies of the parts that have ended, in the order of the parts.
 fn tallies_of(parts: &[PartOutcome]) -> Result<Vec<Option<PartTally>>, serde_json::Error> {
     let tally = |part: &PartOutcome| match &part.result {
         None => Ok(None),
@@ -115,10 +115,10 @@ fn tallies_of(parts: &[PartOutcome]) -> Result<Vec<Option<PartTally>>, serde_jso
     parts.iter().map(tally).collect()
 }
 
-/// What the parts that have ended come to so far.
+/// The outcome of the parts that have ended so far.
 ///
 /// # Errors
-/// What is stored is no experiment.
+/// If the stored experiment or a stored result of a part is invalid.
 pub fn outcome_so_far(
     spec: &ExperimentSpec,
     parts: &[PartOutcome],
@@ -128,11 +128,11 @@ pub fn outcome_so_far(
     Ok(experiment.gather(&tallies))
 }
 
-/// What is written of all parts.
+/// The result of all parts.
 pub(super) fn ending_of_whole(outcome: &Outcome) -> Ending {
     Ending {
         result: json(&ExperimentResult::from(outcome)),
-        // A part that failed would have failed all: what is missing was cancelled.
+        // One failed part fails the whole experiment, so a missing part was cancelled.
         is_cancelled: outcome.is_partial(),
         counts: None,
         model: None,
@@ -140,7 +140,7 @@ pub(super) fn ending_of_whole(outcome: &Outcome) -> Ending {
     }
 }
 
-/// What is written of one part.
+/// The result of one part.
 pub(super) fn ending_of_part(tally: &PartTally) -> Ending {
     let tally = tally.clone();
     Ending {
@@ -152,7 +152,7 @@ pub(super) fn ending_of_part(tally: &PartTally) -> Ending {
     }
 }
 
-/// What a part fails of that its time did not suffice for.
+/// The error of a part that exceeded its time limit.
 pub(super) fn too_slow() -> JobError {
     JobError {
         code: "time-limit".to_owned(),

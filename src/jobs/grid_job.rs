@@ -1,4 +1,4 @@
-//! Grids as jobs: what is checked of every training, and the gathering of what they came to.
+//! Grid jobs: the check of every training when a grid is accepted, and the gathering of the results.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ use super::work::{Allowance, ResolveError};
 pub(super) struct GridJob {
     spec: GridSpec,
     trainings: u32,
-    /// What came of them, once they have ended.
+    /// The outcomes of the trainings, once they have ended.
     outcomes: Vec<PartOutcome>,
 }
 
@@ -32,7 +32,7 @@ impl GridJob {
         })
     }
 
-    /// Checks every training against the data that all of them have.
+    /// Checks every training against the common data.
     pub(super) fn check(
         &self,
         seed: Seed,
@@ -60,7 +60,7 @@ impl GridJob {
             };
             if let Err(error) = check() {
                 if let ResolveError::Task(TaskError::Unread(_)) = error {
-                    // Nothing is known of the training: the examples could not be read just now.
+                    // An interrupted read of the examples is no error of the training.
                     return Err(error);
                 }
                 let (cell, error) = (Box::new(cell), Box::new(error));
@@ -70,7 +70,8 @@ impl GridJob {
         Ok(())
     }
 
-    /// Counts what is known of the data, too: each training is stored with the whole of it.
+    /// Checks the total length of the requests. The description of the data counts too, because each training
+    /// is stored with a copy.
     fn check_length(&self, data: &DataSpec) -> Result<(), GridError> {
         let of_data = serde_json::to_vec(data).map_or(u64::MAX, |text| text.len() as u64);
         let each = self.spec.training_bytes().saturating_add(of_data);
@@ -95,14 +96,14 @@ impl GridJob {
         self.outcomes = outcomes.to_vec();
     }
 
-    /// Puts together what the trainings came to.
+    /// Gathers the outcomes of the trainings.
     pub(super) fn gather(&self) -> GridResult {
         let gathered = GridResult::gather(&self.spec, &self.outcomes);
         gathered.expect("the grid was checked when it was accepted, and again when it was claimed")
     }
 }
 
-/// What is written of a grid.
+/// The result of a grid.
 pub(super) fn ending(result: &GridResult) -> Ending {
     let is_whole = result
         .trainings
@@ -110,7 +111,7 @@ pub(super) fn ending(result: &GridResult) -> Ending {
         .all(|training| training.status == Status::Succeeded);
     Ending {
         result: json(result),
-        // A training that failed would have failed all: what is missing was cancelled.
+        // One failed training fails the whole grid, so a missing training was cancelled.
         is_cancelled: !is_whole,
         counts: None,
         model: None,

@@ -1,11 +1,11 @@
-//! Digests as text: two lower-case hexadecimal digits a byte.
+//! Digests as text: two lower-case hexadecimal digits per byte.
 
-/// Bytes in hexadecimal, lower case.
+/// Bytes as lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A digest out of hexadecimal.
+/// Reads a digest from hexadecimal digits. Returns `None` unless there are 64 of them.
 pub(super) fn unhex(text: &str) -> Option<[u8; 32]> {
     let mut digest = [0; 32];
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();

@@ -1,5 +1,7 @@
-//! What this process knows of its own jobs: whom to wake when one changes, and how to stop one
-//! that runs here. Only a hint: every waiter also polls the store, since other processes write it.
+//! Notifications about the jobs of this process, and the list of its running computations.
+//!
+//! The hub wakes waiters when a job changes and stops a computation that runs in this process. A notification
+//! is only a hint: other processes change the store too, so every waiter also polls the store.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,23 +11,22 @@ use tokio::sync::{Notify, broadcast};
 
 use crate::records::{JobId, Lineage};
 
-/// How many changes a slow waiter may lag behind before it looks at the store again.
+/// Number of changes that a slow waiter may lag behind. A waiter that lags further reads the store again.
 const CHANGES_KEPT: usize = 256;
 
-/// Wakes waiters and stops runs.
 pub struct Hub {
     changes: broadcast::Sender<JobId>,
-    /// A job may be claimable.
+    /// Notified when a job may be claimable.
     pub work: Notify,
-    /// A callback may be due.
+    /// Notified when a callback may be due.
     pub callbacks: Notify,
     running: Mutex<HashMap<JobId, Running>>,
 }
 
-/// What runs here.
+/// A running computation of this process.
 struct Running {
     run: Arc<Run>,
-    /// The job that it is a part of.
+    /// The parent, if the job is a part of another job.
     parent: Option<JobId>,
 }
 
@@ -40,7 +41,7 @@ impl Default for Hub {
     }
 }
 
-/// Takes a run off the hub's list when it ends, however it ends.
+/// The registration of a run. Dropping the registration removes the run from the hub.
 pub struct Registered<'h> {
     hub: &'h Hub,
     job: JobId,
@@ -48,18 +49,18 @@ pub struct Registered<'h> {
 }
 
 impl Hub {
-    /// Tells everybody that a job has changed.
+    /// Notifies all subscribers that a job has changed.
     pub fn changed(&self, job: JobId) {
-        // Without a waiter there is nobody to tell.
+        // `send` fails only when there is no subscriber.
         let _ = self.changes.send(job);
     }
 
-    /// Changes from now on.
+    /// Subscribes to changes from now on.
     pub fn subscribe(&self) -> broadcast::Receiver<JobId> {
         self.changes.subscribe()
     }
 
-    /// Lists a run, so that [`Self::stop`] finds it.
+    /// Registers a run so that [`Self::stop`] finds it.
     pub fn register(&self, job: JobId, lineage: Lineage, run: Arc<Run>) -> Registered<'_> {
         let parent = match lineage {
             Lineage::Part { parent, .. } => Some(parent),
@@ -78,7 +79,7 @@ impl Hub {
         }
     }
 
-    /// Stops a job, and the parts of it, so far as they run here.
+    /// Stops the runs of a job and of its parts in this process.
     pub fn stop(&self, job: JobId, interrupt: Interrupt) {
         for (id, running) in &*self.lock() {
             if *id == job || running.parent == Some(job) {
@@ -87,7 +88,6 @@ impl Hub {
         }
     }
 
-    /// Stops all that runs here.
     pub fn stop_all(&self, interrupt: Interrupt) {
         for running in self.lock().values() {
             running.run.stop.raise(interrupt);
@@ -103,7 +103,7 @@ impl Drop for Registered<'_> {
     fn drop(&mut self) {
         metrics::gauge!("halfspace_jobs_running").decrement(1.0);
         let mut running = self.hub.lock();
-        // A job whose lease was lost may be back here as a newer run, which stays listed.
+        // A job whose lease was lost may run here again. The newer run stays registered.
         if running
             .get(&self.job)
             .is_some_and(|running| Arc::ptr_eq(&running.run, &self.run))
@@ -113,13 +113,13 @@ impl Drop for Registered<'_> {
     }
 }
 
-/// Waits for a change of one job. Missing some changes counts as one.
+/// Waits for a change of one job. A lagging receiver that has missed changes also returns.
 pub async fn changed(changes: &mut broadcast::Receiver<JobId>, job: JobId) {
     loop {
         match changes.recv().await {
             Ok(changed) if changed != job => {}
             Ok(_) | Err(broadcast::error::RecvError::Lagged(_)) => return,
-            // The hub is gone with the service; the caller's own timer goes on.
+            // The hub is dropped only with the service. The caller's own timer still fires.
             Err(broadcast::error::RecvError::Closed) => std::future::pending().await,
         }
     }

@@ -1,4 +1,4 @@
-//! Where ids and seeds that nobody gave come from: a clock and a random generator, both handed in.
+//! The source of ids, seeds, times and random numbers. The clock and the random generator are parameters.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,14 +14,14 @@ use crate::records::{Clock, Timestamp};
 /// Makes ids and seeds.
 pub struct Ids {
     clock: Arc<dyn Clock>,
-    /// The earliest time that was read since the last call.
+    /// The earliest time that was read since the last call of [`Ids::take_earliest`].
     earliest: AtomicI64,
     generator: Mutex<StdRng>,
 }
 
 impl Ids {
-    /// A source over a clock and a cryptographic generator: what it has shown, in request ids, does
-    /// not tell what it will.
+    /// Creates a source from a clock and a cryptographic generator. The random numbers of visible ids therefore
+    /// do not reveal later ones.
     pub fn new(clock: Arc<dyn Clock>, generator: StdRng) -> Self {
         Self {
             clock,
@@ -30,7 +30,7 @@ impl Ids {
         }
     }
 
-    /// The time now.
+    /// The present time of day.
     pub fn now(&self) -> Timestamp {
         let now = self.clock.now();
         self.see(now);
@@ -42,14 +42,14 @@ impl Ids {
         self.clock.elapsed()
     }
 
-    /// The earliest time that anything here bears since this was last asked.
+    /// The earliest of the times that records may bear and that were read since the last call.
     pub(super) fn take_earliest(&self) -> Timestamp {
         self.now();
         let earliest = self.earliest.swap(i64::MAX, Ordering::SeqCst);
         Timestamp::from_milliseconds(earliest)
     }
 
-    /// Something may bear this time.
+    /// Notes a time that a record may bear.
     pub(super) fn see(&self, time: Timestamp) {
         let time = time.milliseconds();
         self.earliest.fetch_min(time, Ordering::SeqCst);
@@ -62,7 +62,7 @@ impl Ids {
         Id::new(self.now(), random)
     }
 
-    /// A seed for a request that gave none.
+    /// A seed for a request without a seed.
     pub fn seed(&self) -> u64 {
         self.with(|generator| generator.next_u64() & SEED_MAX)
     }
@@ -72,21 +72,21 @@ impl Ids {
         self.with(Rng::next_u64)
     }
 
-    /// A name that is never used again.
+    /// A unique random name with this prefix.
     pub fn name(&self, prefix: &str) -> String {
         let (high, low) = self.with(|generator| (generator.next_u64(), generator.next_u64()));
         format!("{prefix}_{high:016x}{low:016x}")
     }
 
-    /// A pause of about this length, between three and five quarters of it: processes that began
-    /// together do not go on asking together.
+    /// A random pause between three and five quarters of `pause`, so that processes that started together do
+    /// not poll together.
     pub fn about(&self, pause: Duration) -> Duration {
         let share = self.with(|generator| f64::from(generator.next_u32()) / f64::from(u32::MAX));
         pause.mul_f64(0.75 + share / 2.0)
     }
 
     fn with<T>(&self, draw: impl FnOnce(&mut StdRng) -> T) -> T {
-        // A generator is right whatever its holder was doing when it panicked.
+        // A generator stays valid when its holder panics.
         draw(
             &mut self
                 .generator

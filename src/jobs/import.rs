@@ -1,4 +1,6 @@
-//! A model that comes in as a file: everything about it that can be checked, before it is stored.
+//! Imported models: the checks of a model file, and the storing of a checked model.
+//!
+//! A model file states a digest of the content, so an altered file is refused.
 
 use std::mem::discriminant;
 
@@ -22,22 +24,22 @@ use super::service::{Jobs, JobsError};
 use super::train_job::learner;
 use super::work::ResolveError;
 
-/// The task whose answers are models, though no learner of the catalogue made them.
+/// The task whose answer is a model that no learner of the catalogue made.
 const MAXIMUM_MARGIN: &str = "maximum_margin";
 
-/// Why a model is not taken in.
+/// The reason why a model is refused.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ImportError {
     /// Neither a learner nor a task that makes models has this name.
     #[error("{0}; or the task {MAXIMUM_MARGIN}")]
     UnknownLearner(ResolveError),
-    /// Parameters that the learner does not have, or out of their range.
+    /// Parameters that the learner does not have, or values out of range.
     #[error("{} of the learner's parameters are wrong", .0.len())]
     Parameters(Vec<ParameterError>),
-    /// The hypothesis is none, or none of this learner.
+    /// The hypothesis is invalid, or of a kind that the learner does not make.
     #[error("{0}")]
     Hypothesis(String),
-    /// The digest is another.
+    /// The digest of the content differs from the stated digest.
     #[error(
         "the file was altered after it was exported: its sha256 is {given}, that of its content \
          {found}"
@@ -45,10 +47,10 @@ pub enum ImportError {
     Altered { given: String, found: String },
 }
 
-/// The document of a model as this service would have written it, its digest compared.
+/// Checks an imported model and its digest. Returns the document as this service would have written it.
 ///
 /// # Errors
-/// The first thing that is wrong.
+/// The first error found.
 pub fn check_import(
     learner: &str,
     sent: ModelDocument,
@@ -74,7 +76,7 @@ pub fn check_import(
     Ok(document)
 }
 
-/// The parameters, once the rule that they make has hypotheses of this kind.
+/// Checks the parameters, and that the learner with these parameters makes hypotheses of this kind.
 fn learner_params(
     name: &str,
     sent: &ModelDocument,
@@ -124,11 +126,11 @@ fn margin_params(
 }
 
 impl Jobs {
-    /// Stores a checked model under a new id. When this returns it is on disk.
+    /// Stores a checked model under a new id. The model is on disk when this returns.
     ///
     /// # Errors
-    /// [`JobsError::KeyTaken`], or what the store says. No model exists then, except perhaps after
-    /// [`StoreError::Unavailable`]: nobody knows its id.
+    /// [`JobsError::OverQuota`], [`JobsError::KeyTaken`], or errors of the store. After an error no model
+    /// exists, with one exception. After [`StoreError::Unavailable`] a model with an unknown id may exist.
     pub async fn store_model(
         &self,
         owner: Owner,
@@ -150,7 +152,7 @@ impl Jobs {
         };
         let mut stored = self.store.insert_model(&model, key).await;
         if let Err(StoreError::Unavailable(_)) = stored {
-            // Perhaps only the answer is missing. A model that is stored already is left as it is.
+            // Perhaps only the answer is missing. The store leaves a model that is already stored unchanged.
             stored = self.store.insert_model(&model, key).await;
         }
         stored?;

@@ -1,4 +1,7 @@
-//! Keeps one lease: shows progress, learns of a cancel, and knows when the lease is lost.
+//! The keeper of one lease: renews the lease, stores progress, receives cancellations and detects a lost lease.
+//!
+//! The keeper runs beside the computation of the job. The keeper also takes checkpoints (see `checkpoints.rs`)
+//! and makes the job yield to other jobs (see `yielding.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,52 +18,51 @@ use super::service::Jobs;
 use super::work::Work;
 use super::yielding::Solitude;
 
-/// A lease is renewed at least so often, however long it is: the answer tells of a cancel that
-/// another process took.
+/// Longest interval between two renewals, even for a long lease. The answer to a renewal tells whether another
+/// process has cancelled the job.
 const RENEWAL_MAX: Duration = Duration::from_secs(1);
 
-/// Renews one lease.
 pub(super) struct Keeper<'a> {
     pub(super) jobs: &'a Jobs,
     pub(super) job: &'a Job,
     pub(super) lease: &'a Lease,
     pub(super) planned: Option<u64>,
-    /// The counts last stored; none before the first beat, which so always takes place and learns
-    /// at once of a cancel that came while the job was prepared.
+    /// The counts stored last, or `None` before the first heartbeat. `None` makes the first heartbeat due at
+    /// once, so the keeper learns of a cancellation that arrived while the job was prepared.
     shown: Option<Counts>,
-    /// The lease is held for its length from here on, or longer.
+    /// The lease is valid at least for its length from this moment.
     renewed: Instant,
     tick: Interval,
     pub(super) hold: Hold,
     pub(super) stance: Stance,
-    /// What is computed, once it is.
+    /// The computation, once it has started.
     pub(super) computing: Option<Computing>,
-    /// The other permits of the process, where the job must run alone.
+    /// The other permits of the process, if the job must run alone.
     pub(super) solitude: Option<Solitude<'a>>,
 }
 
-/// Whether the job is this worker's.
+/// Whether this worker still holds the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Hold {
     Held,
-    /// It is, or may be, another worker's.
+    /// The job belongs to another worker, or may belong to one.
     Lost,
-    /// It went back to the queue with its state.
+    /// The job went back to the queue with its state.
     Requeued,
 }
 
-/// A computation as its keeper sees it.
+/// The data of a computation that its keeper needs.
 pub(super) struct Computing {
     pub states: Arc<StateCell>,
     pub checkpointing: Checkpointing,
-    /// Whether its state can be stored.
+    /// Whether the state of the computation can be stored.
     pub has_state: bool,
     /// The computed seconds that the owner's share has paid.
     paid_seconds: f64,
 }
 
 impl<'a> Keeper<'a> {
-    /// A keeper of a lease that began at `leased_at` or later.
+    /// Creates the keeper of a lease that began at `leased_at` or later.
     pub(super) fn new(
         jobs: &'a Jobs,
         job: &'a Job,
@@ -86,7 +88,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// From now on there are counts to be shown, and states to be kept.
+    /// Announces a started computation, whose counts and states the keeper stores from now on.
     pub(super) fn show(&mut self, work: &Work, states: &Arc<StateCell>) {
         self.planned = work.examples_planned();
         self.shown = None;
@@ -99,8 +101,8 @@ impl<'a> Keeper<'a> {
         });
     }
 
-    /// Waits for some work, renewing the lease meanwhile; raises the flag of the run when the work
-    /// is no longer wanted, and has the run yield to others.
+    /// Waits for `work` and renews the lease meanwhile. Raises the stop flag of the run when the result is no
+    /// longer wanted, and makes the run yield to other jobs.
     pub(super) async fn keep_while<T>(&mut self, run: &Run, work: impl Future<Output = T>) -> T {
         tokio::pin!(work);
         loop {
@@ -115,7 +117,7 @@ impl<'a> Keeper<'a> {
                     self.keep_state().await;
                     self.give_way(run).await;
                 }
-                // Slow is not dead, and unheard is not held. The next beat may come later than that.
+                // Slow is not dead, and unconfirmed is not held. The lease may end before the next heartbeat.
                 () = sleep_until(lease_end), if self.hold == Hold::Held => {
                     self.hold = Hold::Lost;
                     run.stop.raise(Interrupt::Suspended);
@@ -128,8 +130,8 @@ impl<'a> Keeper<'a> {
         Duration::from_secs(self.jobs.config.lease_seconds.into())
     }
 
-    /// Keeps the state of the computation when it is time. What that may take leaves time for the
-    /// next beats, and is over when the lease is.
+    /// Takes a checkpoint if one is due. The time limit of the write leaves time for the next heartbeats and
+    /// never exceeds the lease.
     async fn keep_state(&mut self) {
         if let Some(computing) = &mut self.computing
             && self.hold == Hold::Held
@@ -146,7 +148,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// The computed seconds. A job with parts counts none of its own.
+    /// The computed seconds. A job with parts counts no seconds of its own.
     pub(super) fn spent(&self) -> Spent {
         match &self.computing {
             Some(computing) if !self.gathers() => {
@@ -165,8 +167,8 @@ impl<'a> Keeper<'a> {
         matches!(self.job.lineage, Lineage::Parent { .. })
     }
 
-    /// Shows progress when there is any, and renews the lease in time; why the computation must
-    /// stop, if it must.
+    /// Stores new progress and renews the lease in time. Returns the reason to stop the computation, if there
+    /// is one.
     async fn beat(&mut self, counts: Counts) -> Option<Interrupt> {
         let lease = self.lease_length();
         let moved = self.shown != Some(counts);
@@ -178,7 +180,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// As [`Self::beat`], whether it is due or not.
+    /// Sends a heartbeat even if none is due: see [`Self::beat`].
     pub(super) async fn beat_now(
         &mut self,
         counts: Counts,
@@ -187,7 +189,7 @@ impl<'a> Keeper<'a> {
         if self.hold != Hold::Held {
             return None;
         }
-        // What a job with parts shows, they have counted.
+        // A job with parts shows no counts of its own, because the parts count them.
         let moved = self.shown != Some(counts) && !self.gathers();
         let progress = moved.then(|| progress(&counts, self.planned));
         let spent = self.spent();
@@ -201,7 +203,8 @@ impl<'a> Keeper<'a> {
         let now = self.jobs.ids.now();
         let asked_at = Instant::now();
         let beat = self.jobs.store.heartbeat(self.lease, &beat, now);
-        // Not waited for beyond the lease: by its end another worker may have the job.
+        // The heartbeat is not awaited beyond the end of the lease, because another worker may have the job by
+        // then.
         let beat = timeout_at(self.renewed + self.lease_length(), beat).await;
         match beat.unwrap_or_else(|elapsed| Err(StoreError::unavailable(elapsed))) {
             Ok(Heartbeat::Held { cancel_requested }) => {
@@ -228,7 +231,7 @@ impl<'a> Keeper<'a> {
     }
 }
 
-/// What a client is shown of the counts.
+/// The progress that clients see.
 pub(super) fn progress(counts: &Counts, planned: Option<u64>) -> Progress {
     let fraction = planned.map(|planned| counts.examples as f64 / planned.max(1) as f64);
     Progress {

@@ -1,4 +1,4 @@
-//! One session in memory: how it comes back from the store, and what the store is to remember.
+//! One session in memory: its restoration from the store, and the log entries and snapshots for the store.
 
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::data::{Data, Features, RealMatrix};
@@ -15,17 +15,16 @@ use crate::records::train::TrainSpec;
 use super::train_job::TrainJob;
 use super::work::{ResolveError, assumed_sampling};
 
-/// A snapshot is due when the log since the last one is so long, by either measure, and not small
-/// beside the snapshot.
+/// A snapshot is due when the log since the last snapshot reaches this number of examples or [`LOG_BYTES_MAX`].
+/// The log must also have a quarter of the snapshot's bytes or [`LOG_EXAMPLES_IN_ANY_CASE`] examples.
 const LOG_EXAMPLES_MAX: u64 = 4096;
 const LOG_BYTES_MAX: usize = 1 << 20;
 const LOG_EXAMPLES_IN_ANY_CASE: u64 = 65_536;
 
-/// A session in memory, and what of it is in the store.
+/// A session in memory, and the size of its stored log and snapshot.
 pub(super) struct Live {
     pub(super) session: Session,
     pub(super) record: SessionRecord,
-    /// The memory of the session.
     pub(super) memory: Grant,
     log_examples: u64,
     log_bytes: usize,
@@ -33,12 +32,12 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Examples learnt.
+    /// Number of examples learnt.
     pub(super) fn position(&self) -> u64 {
         self.session.counts().examples
     }
 
-    /// What the store is to remember of the first `rows` of these examples, just learnt.
+    /// The entry that stores the first `rows` examples of `data`, which the session has just learnt.
     pub(super) fn log_entry(&mut self, data: &Data, rows: usize) -> LogEntry {
         let packed = pack(data, rows);
         self.log_examples += rows as u64;
@@ -56,7 +55,7 @@ impl Live {
     }
 }
 
-/// What a stored session learns, checked.
+/// Checks the learner and the settings of a stored session.
 pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
     let train = TrainSpec {
         learner: spec.learner.clone(),
@@ -74,10 +73,10 @@ pub(super) fn plan(spec: &SessionSpec) -> Result<SessionPlan, ResolveError> {
     })
 }
 
-/// That a computation was told to stop.
+/// The computation was told to stop.
 pub(super) struct Interrupted;
 
-/// A session as it was when its last append was stored; none when what is stored is damaged.
+/// Restores a session as of its last stored append. Returns `None` if the stored state is damaged.
 pub(super) fn revived(
     stored: StoredSession,
     memory: Grant,
@@ -131,7 +130,7 @@ fn learnt_again(
     Ok((live.position() == live.record.position).then_some(live))
 }
 
-/// The examples as a session of such values reads them: Boolean ones spelled out for real ones.
+/// The examples in the value type of the session. Boolean examples are converted for a session of real values.
 pub(super) fn as_values(parsed: Parsed, values: RowsKind) -> Data {
     let Features::Boolean(matrix) = parsed.data.features() else {
         return parsed.data;

@@ -1,36 +1,37 @@
 //! Upper bounds of the memory that jobs take, from the shape of the data and the parameters.
 //!
-//! A job takes its bound at the claim. No shape tells the support of a kernel or the digits of exact numbers.
-//! A job that needs more for them grows where it looks at its flag: see [`halfspace_core::memory::check`].
+//! A job takes its bound at the claim. No shape determines the support of a kernel or the digits of exact
+//! numbers. A job that needs more memory for them grows where it looks at the stop flag: see
+//! [`halfspace_core::memory::check`].
 
 use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::examples::{LabelKind, Shape};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::task::{Input, Task, grown_bytes, state_bytes};
 
-/// Every job: its record, its progress, the buffers of a reader.
+/// Every job: the record, the progress and the buffers of a reader.
 const JOB_BYTES: u64 = 640 << 10;
 
-/// A feature of a model: the weight, the best weight so far, a state, and both in a document.
+/// One feature of a model: the weight, the best weight so far, a state, and both weights in a document.
 const FEATURE_BYTES: u64 = 256;
 
-/// A learner that keeps its mistakes may make as many as in so many passes before its memory grows.
+/// Number of passes in which every example may be a stored mistake before the memory of a learner grows.
 const PASSES: u64 = 4;
 
-/// A learner that draws its examples may make so many mistakes before its memory grows.
+/// Number of mistakes on drawn examples that a learner may store before the memory of the learner grows.
 const EXAMPLES_MIN: u64 = 16_384;
 
-/// A kept example in the document of a model, besides one character per feature.
+/// One stored example in the document of a model, in addition to one character per feature.
 const VECTOR_BYTES: u64 = 100;
 
-/// A part whose result is gathered.
+/// One part whose result is gathered.
 const PART_BYTES: u64 = 4 << 10;
 
-/// A coordinate or an example in a program of the solver: the indices and values of a sparse matrix and
-/// of its factors.
+/// One coordinate or example in a program of the solver: the indices and values of a sparse matrix and of its
+/// factors.
 const SOLVER_ENTRY_BYTES: u64 = 160;
 
-/// The examples, in memory or as they are read.
+/// The examples of a task that reads them in order, in memory or block by block.
 fn examples_bytes(shape: Shape, resident_bytes_max: u64) -> u64 {
     let whole = shape.memory_bytes();
     if whole <= resident_bytes_max {
@@ -45,7 +46,7 @@ fn examples_bytes(shape: Shape, resident_bytes_max: u64) -> u64 {
         true => row.memory_bytes() * BLOCK_ROWS as u64,
         false => row.memory_bytes(),
     };
-    // A window, the one that replaces it, and a block that is read out of turn.
+    // A window, the window that replaces it, and a block that is read out of order.
     (4 << 20) + 3 * block.min(whole)
 }
 
@@ -56,7 +57,7 @@ fn input_bytes(input: Input<'_>, resident_bytes_max: u64) -> u64 {
     }
 }
 
-/// The examples of a task that needs all of them at once: stored, or drawn.
+/// The examples of a task that needs all of them at once, stored or drawn.
 fn whole_bytes(input: Input<'_>) -> u64 {
     match input {
         Input::Sample { data, .. } => data.shape().memory_bytes(),
@@ -75,7 +76,7 @@ fn whole_bytes(input: Input<'_>) -> u64 {
     }
 }
 
-/// A training that reads so many examples, where that is known.
+/// A training that reads `planned` examples, if the number is known.
 pub(super) fn training(
     task: &Task,
     input: Input<'_>,
@@ -95,7 +96,7 @@ pub(super) fn training(
     parts.into_iter().fold(JOB_BYTES, u64::saturating_add)
 }
 
-/// The document of a model that keeps examples. [`FEATURE_BYTES`] covers the documents of other models.
+/// The document of a model that stores examples. [`FEATURE_BYTES`] covers the documents of other models.
 pub(super) fn document(hypothesis: &Hypothesis) -> u64 {
     let vectors = match hypothesis {
         Hypothesis::Kernel(expansion) => expansion.len(),
@@ -105,18 +106,18 @@ pub(super) fn document(hypothesis: &Hypothesis) -> u64 {
     vectors as u64 * (hypothesis.n() as u64 + VECTOR_BYTES)
 }
 
-/// A model held against examples.
+/// An evaluation of a model on examples.
 pub(super) fn evaluation(input: Input<'_>, resident_bytes_max: u64) -> u64 {
     let examples = match input {
         Input::Sample { .. } => input_bytes(input, resident_bytes_max),
-        // Vectors that are filled grow by their own size.
+        // A full vector is copied into one of twice the size, so drawn examples take up to three times their
+        // bytes.
         Input::Generated(_) => whole_bytes(input).saturating_mul(3),
     };
     JOB_BYTES.saturating_add(examples)
 }
 
-/// A question about the whole sample that is answered by programs over `coordinates_max` coordinates at
-/// most.
+/// A question about the whole sample. The solver's programs have at most `coordinates_max` coordinates.
 pub(super) fn certificate(input: Input<'_>, coordinates_max: usize) -> u64 {
     let examples = evaluation(input, u64::MAX);
     let (n, count) = (input.n() as u64, input.examples().unwrap_or(0));
@@ -133,18 +134,18 @@ pub(super) fn certificate(input: Input<'_>, coordinates_max: usize) -> u64 {
     examples.saturating_add(attempt).saturating_add(program)
 }
 
-/// All hypotheses of at most 32 features.
+/// A version space over at most 32 features.
 pub(super) fn version_space(input: Input<'_>) -> u64 {
     let count = input.examples().unwrap_or(0);
     certificate(input, 0).saturating_add(count.saturating_mul(16))
 }
 
-/// A job that gathers what came of its parts.
+/// A job that gathers the results of its parts.
 pub(super) fn gathering(parts: u32) -> u64 {
     JOB_BYTES + u64::from(parts) * PART_BYTES
 }
 
-/// A training of a grid, before its learner is known.
+/// A training of a grid, before the learner is known.
 pub(super) fn any_training(input: Input<'_>, resident_bytes_max: u64) -> u64 {
     let rows = input.examples().unwrap_or(0).saturating_mul(8);
     let examples = input_bytes(input, resident_bytes_max);

@@ -1,8 +1,13 @@
-//! Jobs: submit, claim, compute in the blocking pool, keep the lease, cancel, wait, tell of the end,
-//! sweep; and the datasets that jobs read.
+//! The job service: accepts jobs, computes them and stores their results.
 //!
-//! Knows the store and the learners, and nothing of HTTP. A job is computed by a worker that
-//! holds a permit and a lease; everything the worker writes is fenced by that lease.
+//! A worker computes a job in the blocking pool while it holds a permit and a lease:
+//!
+//! - A permit allows one running computation. A process has as many permits as workers.
+//! - A lease gives one worker the right to a job until the lease ends. Every write of the worker is fenced by
+//!   the lease, so a worker that has lost its lease changes nothing.
+//!
+//! The module also owns datasets, stored models, on-line sessions, callback deliveries, the sweep of old
+//! records and the check of a store. The module uses the store and the learners, and must not know HTTP.
 
 mod certificate_job;
 mod check;

@@ -1,10 +1,8 @@
-//! Models that were read to be used, kept to be used again: to read one takes longer than most
-//! predictions of it.
+//! A cache of parsed models. Reading a model takes longer than most predictions with the model.
 //!
-//! A stored model never changes, so what was read of it stays right for as long as it is there.
-//! Whether it is, is asked of the store again once [`TRUST`] has passed: a model that another process
-//! deletes is used no longer than that, one that this process deletes no more at all, but by requests
-//! under way.
+//! A stored model never changes, so a cached model stays right until it is deleted. The store is asked again
+//! once [`TRUST`] has passed. A model that another process has deleted is therefore used for at most that time.
+//! A model that this process has deleted is used only by requests in progress.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -16,25 +14,24 @@ use crate::records::{Model, ModelId, Owner};
 
 use super::models::LoadedModel;
 
-/// For how long a model that was there is taken to be there.
+/// How long a cached model is used without asking the store.
 const TRUST: Duration = Duration::from_secs(1);
 
-/// What is kept of all models, by the length of their documents, and how many.
+/// Limits of the cache: bytes of model documents, and number of models.
 const BYTES_MAX: u64 = 64 << 20;
 const MODELS_MAX: usize = 1024;
 
-/// The models that are kept.
 #[derive(Default)]
 pub(super) struct ModelCache(Mutex<All>);
 
 #[derive(Default)]
 struct All {
     models: HashMap<ModelId, Kept>,
-    /// How often a model was let go of because it is gone.
+    /// How many deleted models were removed from the cache.
     gone: u64,
 }
 
-/// What was gone when the store was asked: see [`ModelCache::before_asking`].
+/// The number of removals before the store was asked: see [`ModelCache::before_asking`].
 #[derive(Clone, Copy)]
 pub(super) struct Gone(u64);
 
@@ -42,20 +39,20 @@ struct Kept {
     owner: Owner,
     model: LoadedModel,
     bytes: u64,
-    /// When it was last seen in the store.
+    /// When the store last had the model.
     seen: Instant,
     used: Instant,
 }
 
 impl ModelCache {
-    /// The owner's model, if it was in the store a moment before `now`.
+    /// The owner's model, if the store had it less than [`TRUST`] before `now`.
     pub(super) fn trusted(&self, owner: &Owner, id: ModelId, now: Instant) -> Option<LoadedModel> {
         self.find(owner, id, now, |kept| {
             now.saturating_duration_since(kept.seen) < TRUST
         })
     }
 
-    /// The owner's model, which the store had at the time `seen`.
+    /// The owner's cached model, after the store has confirmed the model at the time `seen`.
     pub(super) fn still_there(
         &self,
         owner: &Owner,
@@ -87,13 +84,14 @@ impl ModelCache {
         Some(kept.model.clone())
     }
 
-    /// To be called before the store is asked for a model that is to be kept.
+    /// Must be called before the store is asked for a model that is to be cached.
     pub(super) fn before_asking(&self) -> Gone {
         Gone(self.all().gone)
     }
 
-    /// Keeps what was read of a record that the store had at the time `seen`, in place of what was
-    /// used longest ago; not where some model is gone since `before`, which it may be.
+    /// Caches the model of a record that the store had at the time `seen`. The models that were used longest
+    /// ago make space. A model is not cached if any model was deleted since `before`, because this may be the
+    /// deleted one.
     pub(super) fn keep(&self, record: &Model, model: &LoadedModel, seen: Instant, before: Gone) {
         // The document is about as long as the model in memory.
         let bytes = record.document.len() as u64;
@@ -123,7 +121,7 @@ impl ModelCache {
         }
     }
 
-    /// Lets go of a model that is gone.
+    /// Removes a deleted model.
     pub(super) fn forget(&self, id: ModelId) {
         let mut all = self.all();
         all.models.remove(&id);
@@ -131,7 +129,7 @@ impl ModelCache {
     }
 
     fn all(&self) -> MutexGuard<'_, All> {
-        // A map is whole whatever its holder was doing when it panicked.
+        // A map stays valid when its holder panics.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -182,7 +180,7 @@ mod tests {
         let before = cache.before_asking();
         cache.forget(id);
         assert_eq!(cache.trusted(owner, id, later), None);
-        // Whoever read it before it was deleted does not bring it back.
+        // A request that read the model before the deletion does not cache the model again.
         cache.keep(&record, &loaded(), later, before);
         assert_eq!(cache.trusted(owner, id, later), None);
     }
@@ -196,7 +194,7 @@ mod tests {
         for (milliseconds, record) in (0..).zip(&all) {
             let now = begun + Duration::from_millis(milliseconds);
             cache.keep(record, &loaded(), now, cache.before_asking());
-            // The first is in use.
+            // The first model stays in use.
             assert!(is_kept(&all[0], now));
         }
         let kept: Vec<bool> = all.iter().map(|record| is_kept(record, begun)).collect();

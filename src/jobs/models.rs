@@ -1,4 +1,4 @@
-//! Stored models, read to be used.
+//! Stored models: how they are loaded for predictions, cached and deleted.
 
 use std::sync::Arc;
 
@@ -15,20 +15,20 @@ use crate::storage::StoreError;
 
 use super::service::{Jobs, JobsError};
 
-/// A stored model, read to be used.
+/// A parsed model, ready for predictions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LoadedModel {
-    /// What it predicts with.
+    /// The hypothesis that predicts.
     pub hypothesis: Arc<Hypothesis>,
-    /// The names of its features and classes, where it has them.
+    /// The names of features and classes, if the model has them.
     pub names: Names,
-    /// The seeds of all data that the model and its ancestors learnt from. None when unknown: for sessions,
-    /// for files, and for data or first hypotheses of clients.
+    /// The seeds of all data that the model and its ancestors learnt from. `None` if some are unknown: for
+    /// models of sessions and files, and for data or first hypotheses of clients.
     pub data_seeds: Option<Arc<[u64]>>,
 }
 
 impl From<Hypothesis> for LoadedModel {
-    /// A hypothesis that no names go with.
+    /// A hypothesis without names and known seeds.
     fn from(hypothesis: Hypothesis) -> Self {
         Self {
             hypothesis: Arc::new(hypothesis),
@@ -44,7 +44,7 @@ fn data_seeds(record: &Model, document: &ModelDocument) -> Option<Arc<[u64]>> {
     if let Some(seeds) = &document.data_seeds {
         return Some(seeds.as_slice().into());
     }
-    // The first releases kept no list. Their models say themselves whether they have ancestors.
+    // The first releases kept no list of seeds. The documents of their models show whether there are ancestors.
     let is_drawn = document.data_sha256.is_none() && document.warm_start.is_none();
     let is_own = match catalogue::find(&record.learner) {
         None => true,
@@ -62,11 +62,11 @@ fn data_seeds(record: &Model, document: &ModelDocument) -> Option<Arc<[u64]>> {
 }
 
 impl Jobs {
-    /// The owner's model, to be used: see `model_cache.rs` for how
-    /// soon a deletion elsewhere is seen.
+    /// Loads the owner's model, perhaps from the cache. `model_cache.rs` states how soon a deletion by another
+    /// process takes effect.
     ///
     /// # Errors
-    /// [`JobsError::ModelMissing`], or what the store says.
+    /// [`JobsError::ModelMissing`], or errors of the store.
     pub async fn load_model(&self, owner: &Owner, id: ModelId) -> Result<LoadedModel, JobsError> {
         let asked = Instant::now();
         if let Some(model) = self.models.trusted(owner, id, asked) {
@@ -99,7 +99,7 @@ impl Jobs {
     /// Deletes the owner's model.
     ///
     /// # Errors
-    /// [`JobsError::ModelMissing`], or what the store says.
+    /// [`JobsError::ModelMissing`], or errors of the store.
     pub async fn delete_model(&self, owner: &Owner, id: ModelId) -> Result<(), JobsError> {
         let is_deleted = self.store.delete_model(owner, id).await?;
         if !is_deleted {

@@ -1,4 +1,7 @@
-//! Jobs that hold a lease and wait for a permit: how a computation lends its permit, and who waits.
+//! Parked jobs: jobs that hold a lease and wait for a permit.
+//!
+//! This module owns the permit of each computation, the list of parked jobs of the process, and the record of
+//! how long a job has computed or waited. The policy of yielding and resuming is in `records/schedule.rs`.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -9,18 +12,16 @@ use tokio::time::Instant;
 use crate::records::schedule::Rank;
 use crate::records::{JobId, Owner};
 
-/// The permit of one computation. The computation and its keeper share it: a computation may outlive
-/// its keeper, and the keeper takes the permit away while the computation is parked.
+/// The permit of one computation. The computation and its keeper share the slot for two reasons. The
+/// computation may outlive its keeper, and the keeper removes the permit while the computation is parked.
 #[derive(Debug, Default)]
 pub struct PermitSlot(Mutex<Option<OwnedSemaphorePermit>>);
 
 impl PermitSlot {
-    /// A slot that holds a permit.
     pub fn new(permit: OwnedSemaphorePermit) -> Arc<Self> {
         Arc::new(Self(Mutex::new(Some(permit))))
     }
 
-    /// Takes the permit out.
     pub fn take(&self) -> Option<OwnedSemaphorePermit> {
         self.lock().take()
     }
@@ -34,21 +35,21 @@ impl PermitSlot {
     }
 }
 
-/// A parked job, as the scheduler sees it.
+/// A parked job and the channel that resumes it.
 #[derive(Debug)]
 struct Parked {
     job: ParkedJob,
     resume: oneshot::Sender<OwnedSemaphorePermit>,
 }
 
-/// A parked job, as [`ParkedJobs`] lists it.
+/// A parked job in the list of [`ParkedJobs`].
 #[derive(Clone, Debug)]
 pub struct ParkedJob {
     pub job: JobId,
     pub owner: Owner,
-    /// Its rank when it parked.
+    /// The rank of the job when it parked.
     pub rank: Rank,
-    /// Whether its state can be stored.
+    /// Whether the state of the job can be stored.
     pub has_state: bool,
 }
 
@@ -57,7 +58,6 @@ pub struct ParkedJob {
 pub struct ParkedJobs(Mutex<Vec<Parked>>);
 
 impl ParkedJobs {
-    /// The parked jobs.
     pub fn list(&self) -> Vec<ParkedJob> {
         self.lock()
             .iter()
@@ -65,7 +65,7 @@ impl ParkedJobs {
             .collect()
     }
 
-    /// Notes that the state of a parked job cannot be stored.
+    /// Records that the state of a parked job cannot be stored.
     pub fn keep(&self, job: JobId) {
         let mut parked = self.lock();
         let found = parked.iter_mut().find(|parked| parked.job.job == job);
@@ -74,8 +74,7 @@ impl ParkedJobs {
         }
     }
 
-    /// Gives a permit to a parked job, which resumes. The permit comes back where the job is parked no
-    /// more.
+    /// Gives a permit to a parked job, which resumes. Returns the permit if the job is no longer parked.
     pub fn resume(
         &self,
         job: JobId,
@@ -94,7 +93,7 @@ impl ParkedJobs {
         resumed
     }
 
-    /// The parked jobs, without those whose keeper is gone.
+    /// Locks the list and removes the jobs whose keeper no longer exists.
     fn lock(&self) -> MutexGuard<'_, Vec<Parked>> {
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         parked.retain(|parked| !parked.resume.is_closed());
@@ -106,7 +105,7 @@ impl ParkedJobs {
 #[derive(Debug)]
 pub struct Stance {
     permit: Arc<PermitSlot>,
-    /// When this attempt began.
+    /// Start of this attempt.
     begun: Instant,
     since: Instant,
     resumed: Option<oneshot::Receiver<OwnedSemaphorePermit>>,
@@ -114,7 +113,7 @@ pub struct Stance {
 }
 
 impl Stance {
-    /// Of a job that begins to compute now.
+    /// The stance of a job that begins to compute now.
     pub fn new(permit: Arc<PermitSlot>, slice: Duration) -> Self {
         metrics::gauge!("halfspace_jobs_parked").increment(0.0);
         let now = Instant::now();
@@ -127,12 +126,10 @@ impl Stance {
         }
     }
 
-    /// When this attempt began.
     pub fn begun(&self) -> Instant {
         self.begun
     }
 
-    /// Whether the job is parked.
     pub fn is_parked(&self) -> bool {
         self.resumed.is_some()
     }
@@ -142,12 +139,12 @@ impl Stance {
         self.since.elapsed() >= self.slice
     }
 
-    /// Waits another slice.
+    /// Starts another slice of waiting.
     pub fn wait_on(&mut self) {
         self.since = Instant::now();
     }
 
-    /// Parks the job, whose run waits already. The permit is free from now on.
+    /// Parks a job whose run is already paused. The permit is free from now on.
     pub fn park(&mut self, parked: &ParkedJobs, job: ParkedJob) {
         self.resumed = Some(parked.add(job));
         self.since = Instant::now();
@@ -155,7 +152,8 @@ impl Stance {
         metrics::gauge!("halfspace_jobs_parked").increment(1.0);
     }
 
-    /// The permit with which the job resumes, once the scheduler gives it.
+    /// Waits for the permit with which the scheduler resumes the job. Never returns while the job is not
+    /// parked.
     pub async fn resumed(&mut self) -> OwnedSemaphorePermit {
         if let Some(resumed) = &mut self.resumed
             && let Ok(permit) = resumed.await
@@ -165,7 +163,7 @@ impl Stance {
         std::future::pending().await
     }
 
-    /// The job computes again, with a permit unless somebody ended it.
+    /// Ends the parking of the job. The job gets a permit unless its run was stopped.
     pub fn unpark(&mut self, permit: Option<OwnedSemaphorePermit>) {
         if let Some(permit) = permit {
             self.permit.put(permit);

@@ -1,4 +1,7 @@
-//! Jobs whose work is that of their parts: how these come to be, and what is read of them.
+//! Jobs with parts: how the parts of a parent job are stored, read and completed.
+//!
+//! A grid or an experiment is such a parent. The parts are ordinary jobs, and the parent is computed last to
+//! gather their results.
 
 use std::sync::Arc;
 
@@ -13,12 +16,12 @@ use super::ids::Ids;
 use super::service::{Jobs, JobsError};
 use super::submit::{NewJob, is_asked_again};
 
-/// Parts read from the store at once.
+/// Parts per page when parts are read from the store.
 const PAGE: u32 = 100;
 
 impl Jobs {
-    /// Stores a job with its parts, all queued. It holds no permit, whoever waits for it: its parts
-    /// may need them all.
+    /// Stores a parent with its parts, all queued. The parent holds no permit even for a waiting client,
+    /// because its parts may need every permit.
     pub(super) async fn enqueue_parts(&self, new: NewJob, count: u32) -> Result<Job, JobsError> {
         let all = Usage {
             jobs_queued: 1 + u64::from(count),
@@ -46,7 +49,7 @@ impl Jobs {
         let mut stored = insert().await;
         let is_repeated = is_asked_again(&stored, asked_at);
         if is_repeated {
-            // A job that is stored already is left as it is.
+            // The store leaves a job that is already stored unchanged.
             stored = insert().await;
         }
         self.forget_unless_stored(&stored, is_repeated, &parent)
@@ -56,10 +59,10 @@ impl Jobs {
         Ok(parent)
     }
 
-    /// What came of the parts of a job so far, in their order.
+    /// The outcomes of the parts of a job so far, in the order of the parts.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn parts(&self, parent: JobId) -> Result<Vec<PartOutcome>, StoreError> {
         let mut all: Vec<PartOutcome> = Vec::new();
         loop {
@@ -84,7 +87,8 @@ impl Jobs {
         }
     }
 
-    /// The key of the data that a part reads, which are its parent's, if they are no dataset.
+    /// The key of the blob with the data that a client sent. A part without a dataset reads the blob of the
+    /// parent.
     pub(super) fn data_key_of(job: &Job) -> Option<String> {
         match job.lineage {
             Lineage::Part { parent, .. } if job.data_sha256.is_some() && job.dataset.is_none() => {
@@ -94,7 +98,8 @@ impl Jobs {
         }
     }
 
-    /// Has a job gathered whose last part may just have ended here, and tells whoever waits for it.
+    /// Wakes the scheduler and the waiters of the parent after a part has ended here. The last part makes the
+    /// parent claimable.
     pub(super) async fn after_part(&self, part: &Job) {
         let Lineage::Part { parent, .. } = part.lineage else {
             return;
@@ -104,7 +109,8 @@ impl Jobs {
         if part.status != Status::Failed {
             return;
         }
-        // It has failed its parent, and nobody else ends that one.
+        // The failed part has failed the parent in the store, and no other process reports the end of the
+        // parent.
         match self.store.job(&part.owner, parent).await {
             Ok(Some(parent)) if parent.status == Status::Failed => {
                 self.has_ended(&parent);
@@ -120,7 +126,8 @@ impl Jobs {
 fn parts_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
     let mut numbered: Vec<JobId> = (0..count).map(|_| ids.id()).collect();
     numbered.sort_unstable();
-    // All that they have of their parent; not its request, which can be as long as theirs together.
+    // A part inherits the fields of its parent except the request. The request of the parent can be as long as
+    // all requests of its parts together.
     let like = Job {
         spec: Value::Null,
         ..parent.clone()
@@ -133,7 +140,7 @@ fn parts_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
             learner: spec.task.learner().map(str::to_owned),
             name: None,
             spec: spec.to_json(),
-            // What its parent has sent along it reads there.
+            // The data that a client sent stay with the parent.
             data_key: None,
             seed: seed.unwrap_or(parent.seed),
             callback: None,
@@ -148,7 +155,7 @@ fn parts_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
     numbered.into_iter().zip(0..).filter_map(part).collect()
 }
 
-/// Drops what can be long of a part, and what nobody gathers.
+/// Drops the hypothesis of a part. A hypothesis can be long and is not gathered.
 fn forget_long(part: &mut PartOutcome) {
     if let Some(Value::Object(result)) = &mut part.result
         && let Some(hypothesis) = result.get_mut("hypothesis")
@@ -157,7 +164,8 @@ fn forget_long(part: &mut PartOutcome) {
     }
 }
 
-/// What is written of a part: its parent keeps neither models nor curves of many.
+/// Removes the model and the trace from the end of a part. A parent does not keep the models and traces of its
+/// many parts.
 pub(super) fn without_products(mut end: JobEnd) -> JobEnd {
     end.trace = None;
     if end.model.take().is_some()

@@ -1,9 +1,9 @@
 //! Bytes of uploads in progress, counted against quotas before they are stored.
 //!
-//! A transaction sees stored rows only. It does not see the spools and blobs of concurrent uploads.
-//! Each upload therefore reserves the bytes of the growing stored form, so that all uploads of
-//! an owner in this process together fit the owner's quota. Reservations are per process. The
-//! transaction at the end enforces the quota exactly, over all processes.
+//! A transaction sees stored rows only, and not the spools and blobs of concurrent uploads. Each upload
+//! therefore reserves the bytes of the growing stored form, so that all uploads of an owner in this process
+//! together fit the owner's quota. Reservations are per process. The transaction at the end enforces the quota
+//! exactly, over all processes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,7 +18,7 @@ use super::service::{Jobs, JobsError};
 /// Reservations grow in steps of this size, so that most rows need no call.
 const STEP_BYTES: u64 = 64 << 10;
 
-/// A reservation reads the owner's usage again after so much growth.
+/// Growth of a reservation after which the owner's usage is read again.
 const STANDING_BYTES: u64 = 16 << 20;
 
 /// All reservations of a process.
@@ -51,7 +51,7 @@ impl Jobs {
     /// Reserves bytes of the owner's quota and of the quota of all owners.
     ///
     /// # Errors
-    /// [`JobsError::OverQuota`]; those of the store.
+    /// [`JobsError::OverQuota`], or errors of the store.
     pub async fn reserve(&self, owner: &Owner, bytes: u64) -> Result<Reservation, JobsError> {
         let held = Held {
             reservations: Arc::clone(&self.reservations),
@@ -70,10 +70,10 @@ impl Jobs {
 }
 
 impl Reservation {
-    /// Grows to at least so many bytes, and returns the bytes reserved.
+    /// Grows to at least `bytes` and returns the bytes reserved.
     ///
     /// # Errors
-    /// The limit that the bytes would pass. The reservation is then released.
+    /// The limit that the bytes would exceed. The reservation is then released.
     pub fn grow_to(&self, bytes: u64) -> Result<u64, OverQuota> {
         let mut held = lock(&self.0);
         if bytes > held.bytes {
@@ -84,10 +84,10 @@ impl Reservation {
         Ok(held.bytes)
     }
 
-    /// Reserves exactly so many bytes.
+    /// Reserves exactly `bytes`.
     ///
     /// # Errors
-    /// The limit that the bytes would pass. The reservation is then released.
+    /// The limit that the bytes would exceed. The reservation is then released.
     pub fn set(&self, bytes: u64) -> Result<(), OverQuota> {
         self.grow_to(bytes)?;
         lock(&self.0).become_exactly(bytes);
@@ -120,7 +120,8 @@ impl Held {
         let step = bytes.next_multiple_of(STEP_BYTES);
         let granted = match admitted {
             Ok(()) => standing.admits(&asked(step)).map_or(bytes, |()| step),
-            // Of two uploads that do not fit together, one can then finish.
+            // A refused upload releases its bytes, so that one of two uploads that do not fit together can
+            // finish.
             Err(_) => 0,
         };
         reserved.change(&self.owner, self.bytes, granted);
@@ -134,7 +135,7 @@ impl Held {
         self.bytes = bytes;
     }
 
-    /// Reads the usage from the store in the background. If that fails, the last reading stays.
+    /// Reads the usage from the store in the background. If the read fails, the last usage stays.
     fn ask_again(&self) {
         let Ok(runtime) = Handle::try_current() else {
             return;

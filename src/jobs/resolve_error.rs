@@ -6,16 +6,16 @@ use halfspace_core::learners::task::TaskError;
 
 use crate::records::grid::{GridCell, GridError};
 
-/// Why a stored or sent request cannot run.
+/// The reason why a stored or sent request cannot run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ResolveError {
     /// No learner has this name.
     #[error("there is no learner `{name}`; there are: {known}")]
     UnknownLearner { name: String, known: String },
-    /// Parameters that the learner does not have, or out of their range.
+    /// Parameters that the learner does not have, or values out of range.
     #[error("{} of the learner's parameters are wrong", .0.len())]
     Parameters(Vec<ParameterError>),
-    /// Task and data do not fit.
+    /// The task and the data do not fit.
     #[error(transparent)]
     Task(#[from] TaskError),
     /// The question is too hard for a sample of this size.
@@ -30,16 +30,16 @@ pub enum ResolveError {
     /// The named model was not loaded.
     #[error("the job reads a model, which is missing")]
     NoModel,
-    /// An experiment that is not run.
+    /// The experiment is invalid or too long.
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
-    /// Another version of the program cut the experiment.
+    /// Another version of the program divided the experiment into another number of parts.
     #[error("the experiment was cut into {asked} parts, and is into {now} by this version")]
     OtherParts { asked: u32, now: u32 },
-    /// A grid that is none.
+    /// The grid is invalid.
     #[error(transparent)]
     Grid(#[from] GridError),
-    /// A training of a grid that cannot run.
+    /// A training of the grid cannot run.
     #[error("with {}: {error}", .cell.shown())]
     Cell {
         cell: Box<GridCell>,

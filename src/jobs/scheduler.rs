@@ -1,4 +1,7 @@
-//! Hands out permits: to parked jobs, and to jobs that are claimed. Tends the queue beside that.
+//! The scheduler of a process: gives permits to parked jobs and to newly claimed jobs.
+//!
+//! The same module maintains the queue. Maintenance releases expired leases, charges owners for waited jobs,
+//! corrects shares of owners and measures the queue. The policy is in `records/schedule.rs`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -14,23 +17,23 @@ use crate::storage::{ClaimTerms, ReleaseTerms, StoreError};
 
 use super::service::Jobs;
 
-/// About how often an idle scheduler looks for work that another process queued or left behind, and
-/// one without a store whether it is back; and how often the queue is tended.
+/// Approximate interval at which an idle scheduler polls the store. A poll finds jobs that another process
+/// queued or left behind, and a store that is available again. The queue is maintained at the same interval.
 const POLL: Duration = Duration::from_millis(500);
 
-/// The shares of owners are corrected once in so many rounds of tending.
+/// Number of maintenance rounds per correction of the owners' shares.
 const ROUNDS_BETWEEN_SHARES: u32 = 4;
 
-/// The depths of the queue are measured once in so many rounds of tending.
+/// Number of maintenance rounds per measurement of the queue depths.
 const ROUNDS_BETWEEN_DEPTHS: u32 = 20;
 
-/// The pause of a job after the first death of a process that computed it.
+/// The pause of a job after the first death of a process that computed the job.
 const DEATH_PAUSE_SECONDS: f64 = 1.0;
 
 impl Jobs {
-    /// Claims and resumes jobs until the process stops; none where it has no permits at all.
+    /// Claims and resumes jobs until the process stops. A process without permits claims nothing.
     pub(super) async fn schedule(self: Arc<Self>) {
-        // A store that is away or full for hours is told of once.
+        // Only the first error is a warning, because a store may be unavailable or full for hours.
         let mut is_told = false;
         loop {
             let permit = tokio::select! {
@@ -61,7 +64,8 @@ impl Jobs {
         }
     }
 
-    /// Gives a permit to the parked job that goes first, or to a claimed one; whether there was any.
+    /// Gives the permit to the first parked job or to a newly claimed job. Returns false if there is no such
+    /// job.
     async fn next(self: &Arc<Self>, permit: OwnedSemaphorePermit) -> Result<bool, StoreError> {
         let parked = self.parked_places(None).await;
         let places: Vec<_> = parked.iter().map(|(_, place)| *place).collect();
@@ -76,7 +80,7 @@ impl Jobs {
             lease_seconds: self.config.lease_seconds,
             memory_bytes_max: self.claimable_bytes().await?,
         };
-        // The lease begins after this.
+        // The lease begins after this moment.
         let leased_at = Instant::now();
         let claimed = self.store.claim_job(&self.worker, &terms, self.ids.now());
         let claim = match (claimed.await, schedule::first_parked(&places)) {
@@ -96,8 +100,8 @@ impl Jobs {
         Ok(true)
     }
 
-    /// The parked jobs of this process, for a running job of this owner. While the store does not answer,
-    /// no claimable job precedes them.
+    /// The parked jobs of this process, from the view of a running job of this owner. While the store does not
+    /// answer, no claimable job precedes them.
     pub(super) async fn parked_places(&self, owner: Option<&Owner>) -> Vec<(JobId, ParkedPlace)> {
         let mut places = Vec::new();
         for parked in self.parked.list() {
@@ -112,14 +116,14 @@ impl Jobs {
         places
     }
 
-    /// The jobs that could go before a job of an owner that would free so much memory.
+    /// The jobs that could precede a job of this owner. `freed` is the memory that this job would free.
     pub(super) async fn line(&self, owner: &Owner, freed: u64) -> Result<Line, StoreError> {
         let available = self.config.memory.available().saturating_add(freed);
         self.store.line(owner, available).await
     }
 
-    /// The most memory that a job may need to be claimed now. While a job has been passed over for long,
-    /// only small jobs are claimed before it.
+    /// The largest memory bound with which a job can be claimed now. When a job has been passed over for too
+    /// long, only small jobs are claimed before that job.
     async fn claimable_bytes(&self) -> Result<u64, StoreError> {
         let memory = &self.config.memory;
         let (available, max) = (memory.available(), memory.bytes_max());
@@ -139,7 +143,7 @@ impl Jobs {
         })
     }
 
-    /// On which terms jobs of dead workers go back to the queue.
+    /// The terms on which the jobs of dead workers return to the queue.
     #[must_use]
     pub fn release_terms(deaths_max: u32) -> ReleaseTerms {
         ReleaseTerms {
@@ -148,8 +152,8 @@ impl Jobs {
         }
     }
 
-    /// Queues jobs of dead workers, pays for waited jobs, corrects shares and measures the queue, until
-    /// the process stops.
+    /// Maintains the queue until the process stops: requeues jobs of dead workers, charges owners for waited
+    /// jobs, corrects shares and measures the queue.
     pub(super) async fn tend_queue(self: Arc<Self>) {
         for round in 0_u32.. {
             tokio::select! {
@@ -171,7 +175,7 @@ impl Jobs {
         if !spent.is_empty()
             && let Err(error) = self.store.pay(&spent).await
         {
-            // The next round pays.
+            // The next round tries again.
             for (owner, seconds) in &spent {
                 self.owe(owner, *seconds);
             }
@@ -186,8 +190,8 @@ impl Jobs {
         Ok(())
     }
 
-    /// Shows how many jobs wait, and for how long the oldest has. A task without waiting jobs is shown
-    /// with none once it was seen.
+    /// Exports the number of waiting jobs and the age of the oldest one per task. A task that was exported
+    /// before is reset to zero when no job of the task waits.
     async fn measure_queue(&self) -> Result<(), StoreError> {
         let depths = self.store.queue_depths().await?;
         let now = self.ids.now().milliseconds();
@@ -210,7 +214,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// Notes the seconds of a waited job, which never had a lease.
+    /// Records the computed seconds of a waited job that never had a lease.
     pub(super) fn owe(&self, owner: &Owner, seconds: f64) {
         *self.unpaid().entry(owner.clone()).or_default() += seconds;
     }

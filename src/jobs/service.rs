@@ -1,4 +1,6 @@
-//! The jobs of this process: what it needs, how it starts, waits and stops.
+//! [`Jobs`]: the job service of one process, with the settings, the start and the shutdown.
+//!
+//! This module also reads, awaits, cancels and deletes the jobs of an owner.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::AtomicBool;
@@ -29,42 +31,42 @@ use super::sessions::Sessions;
 use super::stored_data::KnownCrcs;
 use super::sweep::Orphans;
 
-/// How often a waiter looks at the store, since other processes change it too.
+/// Interval at which a waiter polls the store, because other processes change the store too.
 const POLL: Duration = Duration::from_millis(500);
 
-/// How long the deletion of a blob may take whose record is gone: a client waits for it, and the sweep
-/// takes what stays.
+/// Time limit for deleting a blob after its record. A client waits for the deletion, and the sweep removes a
+/// blob that stays.
 const FORGET_PATIENCE: Duration = Duration::from_secs(2);
 
-/// What can be set of the jobs of a process.
+/// The settings of the jobs of a process.
 #[derive(Clone, Debug)]
 pub struct JobsConfig {
-    /// Jobs computed at once; 0 where other processes compute.
+    /// Jobs computed at once. 0 if other processes compute.
     pub workers: usize,
-    /// After so many seconds without a heartbeat a job is another worker's to take.
+    /// Seconds without a heartbeat after which another worker may take a job.
     pub lease_seconds: u32,
-    /// A job fails as `poisoned` after so many deaths of processes in which it ran alone, and as
-    /// `data-missing` after so many attempts to read its data.
+    /// A job fails as `poisoned` after this number of deaths of processes in which it ran alone. A job fails as
+    /// `data-missing` after this number of attempts to read its data.
     pub attempts_max: u32,
-    /// Seconds of computing of a job that names none.
+    /// Time limit, in seconds of computing, for a job that names none.
     pub seconds_default: f64,
-    /// Bytes of stored data that a job holds in memory as a whole; of more it reads parts.
+    /// Largest stored data, in bytes, that a job holds in memory as a whole. Larger data are read in parts.
     pub resident_bytes_max: u64,
     /// How long ended jobs are kept.
     pub retention_days: u32,
-    /// Time between two checkpoints of a job, where they are cheap.
+    /// Time between two checkpoints of a job while checkpoints are cheap.
     pub checkpoint_every: Duration,
     /// A waited job that takes longer than this is stored while it runs.
     pub adopt_after: Duration,
     /// Time between two stored progress events of a job.
     pub progress_interval: Duration,
-    /// How long a job waits in the queue whose data could not be read.
+    /// Pause in the queue of a job whose data could not be read.
     pub unread_pause: Duration,
-    /// The shortest time that a job computes before it yields to another.
+    /// The shortest time that a job computes before it yields to another job.
     pub slice: Duration,
-    /// The memory that jobs and requests take.
+    /// The memory for jobs and requests.
     pub memory: Budget,
-    /// How long jobs may go before a job that needs more memory than is free.
+    /// How long other jobs may precede a job that needs more memory than is free.
     pub passed_over_max: Duration,
 }
 
@@ -88,10 +90,10 @@ impl Default for JobsConfig {
     }
 }
 
-/// Why a request about a job was not met.
+/// Errors of requests about jobs, datasets and models.
 #[derive(Debug, thiserror::Error)]
 pub enum JobsError {
-    /// The store did not do it.
+    /// The store failed.
     #[error(transparent)]
     Store(StoreError),
     /// No such job.
@@ -103,13 +105,13 @@ pub enum JobsError {
     /// The job has not ended, so it cannot be deleted.
     #[error("the job has not ended; cancel it first")]
     NotEnded,
-    /// It ends and goes with another.
+    /// A part is cancelled and deleted only with its parent.
     #[error("the job is a part of {parent}, and is cancelled and deleted with it alone")]
     PartOf { parent: JobId },
     /// No such dataset.
     #[error("there is no such dataset")]
     DatasetMissing,
-    /// The dataset cannot be deleted yet.
+    /// A job that has not ended reads the dataset, so it cannot be deleted yet.
     #[error(
         "the dataset is in use: {job} reads it and has not ended; cancel the job, or wait for its \
          end, and delete then"
@@ -118,16 +120,16 @@ pub enum JobsError {
     /// No such model.
     #[error("there is no such model")]
     ModelMissing,
-    /// The owner made another thing under this idempotency key.
+    /// The owner has used the idempotency key for another request.
     #[error("another thing was made under this idempotency key")]
     KeyTaken(Box<KeyRecord>),
-    /// There is no room for it within a limit.
+    /// A quota would be exceeded.
     #[error(transparent)]
     OverQuota(OverQuota),
-    /// The process never has so much memory.
+    /// The job needs more memory than the process ever has.
     #[error(transparent)]
     NoMemory(NoMemory),
-    /// The process is about to stop.
+    /// The process is stopping.
     #[error("the service is stopping")]
     Stopping,
 }
@@ -152,11 +154,11 @@ pub struct Jobs {
     pub(super) worker: WorkerId,
     pub(super) permits: Arc<Semaphore>,
     pub(super) parked: ParkedJobs,
-    /// Since when a job has been passed over that needs more memory than is free.
+    /// The time since when a job has been passed over for lack of memory.
     pub(super) passing_since: Mutex<Option<Instant>>,
-    /// Whether a job of this process runs alone, or is about to.
+    /// Whether a job of this process runs alone or is about to.
     pub(super) has_suspect: AtomicBool,
-    /// The computed seconds of waited jobs by owner, until the shares have paid them.
+    /// Computed seconds of waited jobs, by owner, that the shares have not paid yet.
     pub(super) unpaid: Mutex<HashMap<Owner, f64>>,
     /// The tasks that the gauges of the queue have shown.
     pub(super) tasks_seen: Mutex<BTreeSet<String>>,
@@ -173,8 +175,8 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// The jobs of a process that calls itself by a name drawn now. Without a client of callbacks
-    /// none are delivered here.
+    /// Creates the job service under a random worker name. Without a callback client this process delivers no
+    /// callbacks.
     pub fn new(
         store: Arc<dyn Store>,
         blobs: Blobs,
@@ -207,7 +209,7 @@ impl Jobs {
         })
     }
 
-    /// Begins to claim, deliver and sweep. Until then jobs are only accepted.
+    /// Starts to claim jobs, deliver callbacks and sweep. Before the start, jobs are only accepted.
     pub fn start(self: &Arc<Self>) {
         self.tasks.spawn(Arc::clone(self).schedule());
         self.tasks.spawn(Arc::clone(self).tend_queue());
@@ -216,8 +218,8 @@ impl Jobs {
         self.tasks.spawn(Arc::clone(self).forget_idle_sessions());
     }
 
-    /// Stops claiming, gives up what runs without charging the attempt, and waits until all of it
-    /// is written, at most `patience`; whether it was.
+    /// Stops claiming and suspends the running jobs, which are not charged for the attempt. Waits at most
+    /// `patience` for the last writes, and returns whether all were made.
     pub async fn stop(&self, patience: Duration) -> bool {
         self.stopping.cancel();
         self.hub.stop_all(Interrupt::Suspended);
@@ -227,7 +229,7 @@ impl Jobs {
             .is_ok()
     }
 
-    /// Ends when the process begins to stop.
+    /// Cancelled when the process begins to stop.
     pub fn stopping(&self) -> &CancellationToken {
         &self.stopping
     }
@@ -237,34 +239,34 @@ impl Jobs {
         &self.config
     }
 
-    /// Where records are.
+    /// The store of records.
     pub fn store(&self) -> &Arc<dyn Store> {
         &self.store
     }
 
-    /// Reads what clients name as the places of callbacks; none where none are sent.
+    /// The client that checks callback URLs, if this service sends callbacks.
     pub fn callbacks(&self) -> Option<&CallbackClient> {
         self.callbacks.as_deref()
     }
 
-    /// Makes ids, seeds and times.
+    /// The source of ids, seeds and times.
     pub fn ids(&self) -> &Ids {
         &self.ids
     }
 
-    /// How much the owner, and all owners together, have and may have.
+    /// The usage and the limits of the owner, and of all owners together.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn usage(&self, owner: &Owner) -> Result<Standing, JobsError> {
         Ok(self.store.usage(owner).await?)
     }
 
-    /// Whether there is room for so much as of now: so that much is not read or written only to be
-    /// refused. When it is stored the store looks again.
+    /// Checks early whether `asked` fits the quotas, so that no data are read or written only to be refused.
+    /// The store checks again when the rows are written.
     ///
     /// # Errors
-    /// [`JobsError::OverQuota`], or what the store says.
+    /// [`JobsError::OverQuota`], or errors of the store.
     pub async fn check_room(&self, owner: &Owner, asked: &Usage) -> Result<(), JobsError> {
         let standing = self.usage(owner).await?;
         standing.admits(asked).map_err(JobsError::OverQuota)
@@ -273,23 +275,23 @@ impl Jobs {
     /// The owner's job.
     ///
     /// # Errors
-    /// [`JobsError::NotFound`], or what the store says.
+    /// [`JobsError::NotFound`], or errors of the store.
     pub async fn job(&self, owner: &Owner, id: JobId) -> Result<Job, JobsError> {
         let job = self.store.job(owner, id).await?;
         job.ok_or(JobsError::NotFound)
     }
 
-    /// The owner's job once it has ended, or as it is after `patience`.
+    /// Waits until the owner's job has ended, at most for `patience`. Returns the job as it is then.
     ///
     /// # Errors
-    /// [`JobsError::NotFound`], or what the store says.
+    /// [`JobsError::NotFound`], or errors of the store.
     pub async fn wait(
         &self,
         owner: &Owner,
         id: JobId,
         patience: Duration,
     ) -> Result<Job, JobsError> {
-        // Subscribing comes first: a change between look and wait is then not missed.
+        // Subscribing before the first look ensures that no change between look and wait is missed.
         let mut changes = self.hub.subscribe();
         let deadline = Instant::now() + patience;
         loop {
@@ -306,7 +308,7 @@ impl Jobs {
         }
     }
 
-    /// Waits until the job changes, or for a while.
+    /// Waits until the job may have changed, or for one polling interval.
     pub async fn changed(&self, changes: &mut tokio::sync::broadcast::Receiver<JobId>, id: JobId) {
         tokio::select! {
             () = hub::changed(changes, id) => {}
@@ -315,19 +317,19 @@ impl Jobs {
         }
     }
 
-    /// Changes of jobs from now on, for [`Self::changed`].
+    /// Subscribes to changes of jobs from now on, for [`Self::changed`].
     pub fn subscribe(&self) -> tokio::sync::broadcast::Receiver<JobId> {
         self.hub.subscribe()
     }
 
-    /// Asks for the end of the owner's job; the job, and whether this was the first time.
+    /// Requests the cancellation of the owner's job. Returns the job, and whether this was the first request.
     ///
     /// # Errors
-    /// [`JobsError::NotFound`], [`JobsError::Ended`], or what the store says.
+    /// [`JobsError::NotFound`], [`JobsError::Ended`], [`JobsError::PartOf`], or errors of the store.
     pub async fn cancel(&self, owner: &Owner, id: JobId) -> Result<(Job, bool), JobsError> {
         let outcome = self.store.cancel_job(owner, id, self.ids.now()).await?;
-        // The run of a job that was asked to end is told at once, not at its next heartbeat. Nobody
-        // else's: an id that is not this owner's must stop nothing.
+        // The run is stopped at once, not at the next heartbeat. Other outcomes stop nothing, because the id
+        // may belong to another owner.
         if let CancelOutcome::Requested(_) | CancelOutcome::AlreadyRequested(_) = &outcome {
             self.hub.stop(id, Interrupt::Cancelled);
         }
@@ -349,7 +351,7 @@ impl Jobs {
     /// Deletes the owner's ended job.
     ///
     /// # Errors
-    /// [`JobsError::NotFound`], [`JobsError::NotEnded`], or what the store says.
+    /// [`JobsError::NotFound`], [`JobsError::NotEnded`], [`JobsError::PartOf`], or errors of the store.
     pub async fn delete(&self, owner: &Owner, id: JobId) -> Result<(), JobsError> {
         match self.store.delete_job(owner, id).await? {
             DeleteOutcome::Deleted { data_key } => {
@@ -362,7 +364,7 @@ impl Jobs {
         }
     }
 
-    /// Deletes the data of a job that needs them no more. A blob that stays is swept later.
+    /// Deletes the data of a job that no longer needs them. The sweep removes a blob that stays.
     pub(super) async fn forget_data(&self, key: Option<&str>) {
         let Some(key) = key else { return };
         let deleted = tokio::time::timeout(FORGET_PATIENCE, self.blobs.delete(key)).await;
@@ -372,7 +374,7 @@ impl Jobs {
         }
     }
 
-    /// Counts a job that this process saw end, and has its callback delivered.
+    /// Counts a job that this process saw end, and triggers the delivery of the callback.
     pub(super) fn has_ended(&self, job: &Job) {
         let learner = job.learner.clone().unwrap_or_default();
         let labels = [

@@ -1,5 +1,6 @@
-//! What sessions have learnt, on its way to the disk: writes of one owner that wait at the same time
-//! share one transaction, and so one wait for the disk.
+//! The journal of sessions: group commit of the examples that sessions have learnt.
+//!
+//! Appends of one owner that wait at the same time share one transaction, and thereby one flush to disk.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -9,14 +10,13 @@ use crate::records::Owner;
 use crate::records::session::SessionAppend;
 use crate::storage::{Appended, Store, StoreError};
 
-/// Appends of one transaction, at most.
+/// Largest number of appends in one batch.
 const BATCH_MAX: usize = 256;
 
-/// The writes that wait.
 pub(super) struct Journal {
     store: Arc<dyn Store>,
     waiting: Mutex<Vec<Waiting>>,
-    /// Held by the one that writes for all.
+    /// Held by the task that writes the waiting appends.
     writing: tokio::sync::Mutex<()>,
 }
 
@@ -35,11 +35,10 @@ impl Journal {
         })
     }
 
-    /// Remembers what a session has learnt; on disk when this returns `Done`.
+    /// Appends the learnt examples of a session. The examples are on disk when this returns `Done`.
     ///
     /// # Errors
-    /// What the store says; whether it was written is not known after
-    /// [`StoreError::Unavailable`].
+    /// Errors of the store. After [`StoreError::Unavailable`] the append may have been written.
     pub(super) async fn append(
         self: &Arc<Self>,
         owner: Owner,
@@ -51,8 +50,8 @@ impl Journal {
             append,
             done,
         });
-        // In a task of its own: others may wait for what this one writes, even if its request goes
-        // away.
+        // In a task of its own, because other requests may wait for the same batch when this request is
+        // dropped.
         let journal = Arc::clone(self);
         tokio::spawn(async move { journal.write_waiting().await });
         let lost = |_| Err(StoreError::unavailable("the writer went away"));
@@ -66,8 +65,8 @@ impl Journal {
             let count = queue.len().min(BATCH_MAX);
             queue.drain(..count).collect()
         };
-        // Another may have written it meanwhile: then there is none. What comes later for a session
-        // stays later.
+        // The batch is empty if another task has written it. The sort is stable, so the appends of a session
+        // keep their order.
         batch.sort_by(|one, next| one.owner.as_str().cmp(next.owner.as_str()));
         while let Some(last) = batch.last() {
             let owner = last.owner.clone();
@@ -76,14 +75,13 @@ impl Journal {
         }
     }
 
-    /// Writes what one owner's sessions have learnt.
     async fn write(&self, owner: &Owner, some: Vec<Waiting>) {
         let (appends, answers): (Vec<_>, Vec<_>) =
             some.into_iter().map(|one| (one.append, one.done)).unzip();
         match self.store.append_examples(owner, &appends).await {
             Ok(outcomes) => {
                 for (done, outcome) in answers.into_iter().zip(outcomes) {
-                    // Whoever asked may be gone.
+                    // The request may have been dropped.
                     let _ = done.send(Ok(outcome));
                 }
             }
@@ -96,12 +94,12 @@ impl Journal {
     }
 
     fn queue(&self) -> std::sync::MutexGuard<'_, Vec<Waiting>> {
-        // A list is whole whatever its holder was doing when it panicked.
+        // A list stays valid when its holder panics.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// The same error for another of those that it met.
+/// A copy of an error, for each append of a failed transaction.
 fn again(error: &StoreError) -> StoreError {
     let text = error.to_string();
     match error {

@@ -1,4 +1,4 @@
-//! The turn of one request that writes to a session: learn in memory, append, answer.
+//! Writing to a session: one request locks the session, learns in memory, appends to the store and answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,41 +18,41 @@ use super::live_session::{Live, as_values};
 use super::service::Jobs;
 use super::sessions::{SessionError, Slot};
 
-/// How long a request waits for its turn.
+/// How long a request waits for the write lock.
 const TURN_PATIENCE: Duration = Duration::from_secs(35);
 
-/// How often a request without a position tries again when other processes write too.
+/// Attempts of a request without a position when other processes write too.
 const TRIES_MAX: u32 = 16;
 
-/// What became of the examples of a request.
+/// The result of learning the examples of a request.
 #[derive(Debug)]
 pub struct Learnt {
-    /// Where the session stood before them.
+    /// The session's position before the examples.
     pub position: u64,
-    /// What became of each that was learnt.
+    /// The answer for each learnt example.
     pub answers: Vec<Answered>,
-    /// Why those after them were not.
+    /// The reason why the remaining examples were not learnt.
     pub rest: Option<SessionError>,
 }
 
 impl Learnt {
-    /// Where the session stands after them.
+    /// The session's position after the learnt examples.
     pub fn stands(&self) -> u64 {
         self.position + self.answers.len() as u64
     }
 }
 
-/// What is learnt of a request when not all of it can be: the session ends among the examples, or
-/// one is not what it learns from.
+/// How a request is treated if some of its examples cannot be learnt. The session may end before the last
+/// example, or may be unable to learn from an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenNotAll {
-    /// Nothing.
+    /// No example is learnt.
     LearnNone,
-    /// Those before.
+    /// The leading examples that can be learnt are learnt.
     LearnFirst,
 }
 
-/// The turn of one request that writes.
+/// The write lock on a session, held by one request.
 pub struct SessionWriter {
     jobs: Arc<Jobs>,
     owner: Owner,
@@ -62,10 +62,10 @@ pub struct SessionWriter {
 }
 
 impl Jobs {
-    /// The right to write to the owner's session, once all that came before have written.
+    /// Waits for the write lock on the owner's session, until all earlier requests have written.
     ///
     /// # Errors
-    /// [`SessionError::NotFound`]; [`SessionError::Busy`] after a while; what the store says.
+    /// [`SessionError::NotFound`], [`SessionError::Busy`] after a timeout, or errors of the store.
     pub async fn write_session(
         self: &Arc<Self>,
         owner: &Owner,
@@ -86,10 +86,11 @@ impl Jobs {
 }
 
 impl SessionWriter {
-    /// Where the session stands, if it can learn and stands at `position` where there is one.
+    /// Checks that the session can learn, and stands at `position` if a position is given. Returns the
+    /// session's position.
     ///
     /// # Errors
-    /// [`SessionError::Elsewhere`], [`SessionError::Ended`], what the store says.
+    /// [`SessionError::Elsewhere`], [`SessionError::Ended`], or errors of the store.
     pub async fn check(&self, position: Option<u64>) -> Result<u64, SessionError> {
         let place = self.jobs.fresh(&self.slot, &self.owner, self.id).await?;
         let live = place.as_ref().ok_or(SessionError::Broken)?;
@@ -97,12 +98,13 @@ impl SessionWriter {
         Ok(live.position())
     }
 
-    /// Learns from examples. When this returns, what was learnt is on disk.
+    /// Learns from examples. The learnt examples are on disk when this returns.
     ///
-    /// With a position the session must stand there. Without, it learns wherever it stands.
+    /// With a position, the session must stand there. Without a position, the session learns from its present
+    /// position.
     ///
     /// # Errors
-    /// Nothing was learnt then, except perhaps after `StoreError::Unavailable`.
+    /// After an error no example was learnt, except perhaps after `StoreError::Unavailable`.
     pub async fn learn(
         &self,
         parsed: Parsed,
@@ -129,14 +131,16 @@ impl SessionWriter {
         Err(SessionError::Busy)
     }
 
-    /// Learns in memory, then on disk, unless another process was there first.
+    /// Learns in memory and then appends to the store. Fails with [`Elsewhere`] if another process has appended
+    /// first.
     async fn learn_once(
         &self,
         place: &mut Option<Live>,
         data: &Arc<Data>,
         when_not_all: WhenNotAll,
     ) -> Result<Result<Learnt, Elsewhere>, SessionError> {
-        // Out of its place until it is stored: whatever happens, nobody sees more than that.
+        // The session is out of its slot until the append is stored, so that no error leaves an unstored state
+        // in memory.
         let mut live = place.take().ok_or(SessionError::Broken)?;
         let (position, data) = (live.position(), Arc::clone(data));
         let memory = live.memory.clone();
@@ -174,17 +178,17 @@ impl SessionWriter {
     }
 }
 
-/// That the session stands elsewhere by now.
+/// The stored session stands at another position.
 struct Elsewhere;
 
-/// Why nothing was learnt in memory. Only an unfit example leaves the session as it was.
+/// The reason why no example was learnt in memory. Only an unfit example leaves the session unchanged.
 enum NotLearnt {
     Unfit(TaskError),
     EndsWithin { last: usize },
     Interrupted,
 }
 
-/// Learns in memory; what became of it, and what the store is to remember.
+/// Learns in memory. Returns the result and the log entry for the store.
 fn learn_in_memory(
     live: &mut Live,
     data: &Data,
@@ -222,7 +226,7 @@ fn learn_in_memory(
     Ok((learnt, entry))
 }
 
-/// Whether a session can learn, and stands at `position` if there is one.
+/// Checks that a session can learn, and stands at `position` if a position is given.
 fn can_learn(live: &Live, position: Option<u64>) -> Result<(), SessionError> {
     let stands = live.position();
     if position.is_some_and(|position| position != stands) {

@@ -1,9 +1,10 @@
-//! On-line sessions: in memory while they are used, in the store always.
+//! On-line sessions: always in the store, and in memory while they are used.
 //!
-//! A request that writes holds the session's turn, so that no other comes between its examples. It
-//! learns in memory, then appends what was learnt at the position where it stood; only then it
-//! answers. When another process was there first the append is void, and the session is brought
-//! back from the store: snapshot, then the log learnt again, which comes to the same bit for bit.
+//! A request that writes to a session holds the session's write lock, so that no other request learns between
+//! its examples. The request learns in memory, appends the examples to the stored log at the session's
+//! position, and only then answers. The append fails if another process has appended first. The session is then
+//! restored from the store: the snapshot is loaded and the log is learnt again, with the same result bit for
+//! bit.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -31,37 +32,37 @@ use super::service::Jobs;
 use super::session_journal::Journal;
 use super::work::ResolveError;
 
-/// A session that nobody used for so long leaves memory.
+/// A session leaves memory after this time without use.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// Memory of a session when the session comes into memory.
+/// Memory that a session takes when it is loaded.
 const SESSION_BYTES: u64 = 64 << 10;
 
-/// Sessions in memory before the longest idle ones leave it early.
+/// Number of sessions in memory from which the session idle for longest leaves early.
 const SLOTS_MAX: usize = 1024;
 
-/// Why a request about a session was not met.
+/// Errors of requests about sessions.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
-    /// The store did not do it.
+    /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// No such session.
     #[error("there is no such session")]
     NotFound,
-    /// The session that was asked for cannot be.
+    /// The requested session is invalid.
     #[error(transparent)]
     Unresolvable(#[from] ResolveError),
-    /// The examples are not what the session learns from; none of them was learnt.
+    /// The session cannot learn from an example. Neither this example nor a later one was learnt.
     #[error(transparent)]
     Unfit(#[from] TaskError),
-    /// The session stands elsewhere than the request says; nothing was learnt.
+    /// The session is at another position than the request says, and learnt nothing.
     #[error("the session stands at position {position}")]
     Elsewhere { position: u64 },
     /// The session has ended.
     #[error("the session has ended, at position {position}, and learns no more: {end}")]
     Ended { position: u64, end: SessionEnd },
-    /// Examples to be learnt all or none go on after the end of the session.
+    /// The session would end before the last example of a request whose examples must be learnt all or none.
     #[error(
         "the session would end with example {last} of these, counted from 1, and the rest could not \
          be learnt; none was: send the first {last}"
@@ -70,36 +71,35 @@ pub enum SessionError {
     /// Another request is writing.
     #[error("another request is writing to the session")]
     Busy,
-    /// It took too long.
+    /// The computation exceeded its time limit.
     #[error("these examples take longer to learn than the {seconds} seconds of a request")]
     TooLong { seconds: f64 },
-    /// There is no room for it within a limit.
+    /// A quota would be exceeded.
     #[error(transparent)]
     OverQuota(OverQuota),
-    /// The budget of the process has no memory for the session.
+    /// The memory budget of the process has no memory for the session.
     #[error(transparent)]
     NoMemory(#[from] NoMemory),
     /// The computation met a defect.
     #[error("the computation met a defect of the service")]
     Broken,
-    /// The process is about to stop.
+    /// The process is stopping.
     #[error("the service is stopping")]
     Stopping,
 }
 
-/// The sessions of this process.
 pub(super) struct Sessions {
     slots: Mutex<HashMap<SessionId, Arc<Slot>>>,
     pub(super) journal: Arc<Journal>,
     permits: Arc<Semaphore>,
 }
 
-/// The place of one session.
+/// The place of one session in memory.
 pub(super) struct Slot {
-    /// Held by the request that writes.
+    /// The write lock, held by the request that writes.
     pub(super) turn: Arc<tokio::sync::Mutex<()>>,
-    /// The session as it was last seen; none when it must be fetched. Whoever takes it out puts it
-    /// back only when it is as stored.
+    /// The session as last seen, or `None` if it must be restored. A request that takes the session out puts it
+    /// back only if it equals the stored session.
     live: Arc<tokio::sync::Mutex<Option<Live>>>,
     used: Mutex<Instant>,
 }
@@ -133,7 +133,7 @@ impl Sessions {
         Arc::clone(slot)
     }
 
-    /// Lets go of sessions that nobody uses.
+    /// Removes sessions from memory that have been idle for `idle`.
     pub(super) fn forget_idle(&self, idle: Duration) {
         let now = Instant::now();
         let is_used = |slot: &Arc<Slot>| {
@@ -147,14 +147,14 @@ impl Sessions {
     }
 }
 
-/// Memory to copy the hypothesis of a session and to write documents of the hypothesis.
+/// Memory for a copy of the session's hypothesis and for the documents of the hypothesis.
 fn look_bytes(live: &Live) -> u64 {
     let document = memory_bound::document(&live.session.hypothesis());
     SESSION_BYTES + 2 * live.memory.bytes() + 4 * document
 }
 
 impl Slot {
-    /// Whether only the table knows it.
+    /// Whether only the table refers to the slot.
     fn is_idle(self: &Arc<Self>) -> bool {
         Arc::strong_count(self) == 1
     }
@@ -168,8 +168,9 @@ impl Jobs {
     /// Stores a new session.
     ///
     /// # Errors
-    /// What of it cannot be; [`SessionError::OverQuota`]; what the store says, that something else was
-    /// made under its key included.
+    /// [`SessionError::Unresolvable`] if the session is invalid, [`SessionError::NoMemory`], errors of the
+    /// computation, or errors of the store. An exceeded quota and a used idempotency key are errors of the
+    /// store.
     pub async fn create_session(
         &self,
         owner: &Owner,
@@ -196,7 +197,7 @@ impl Jobs {
     /// A page of the owner's sessions.
     ///
     /// # Errors
-    /// What the store says.
+    /// Errors of the store.
     pub async fn sessions(
         &self,
         owner: &Owner,
@@ -208,7 +209,7 @@ impl Jobs {
     /// The owner's session, without its state.
     ///
     /// # Errors
-    /// [`SessionError::NotFound`], or what the store says.
+    /// [`SessionError::NotFound`], or errors of the store.
     pub async fn session(
         &self,
         owner: &Owner,
@@ -218,10 +219,11 @@ impl Jobs {
         record.ok_or(SessionError::NotFound)
     }
 
-    /// What `look` sees of the owner's session as it stands now.
+    /// Calls `look` on the present state of the owner's session and returns the result.
     ///
     /// # Errors
-    /// [`SessionError::NotFound`], or what the store says.
+    /// [`SessionError::NotFound`], [`SessionError::NoMemory`], errors of the computation, or errors of the
+    /// store.
     pub async fn look_at_session<T: Send + 'static>(
         &self,
         owner: &Owner,
@@ -243,10 +245,10 @@ impl Jobs {
         Ok(seen?)
     }
 
-    /// Keeps the present hypothesis of the owner's session as a model.
+    /// Stores the present hypothesis of the owner's session as a model.
     ///
     /// # Errors
-    /// [`SessionError::NotFound`], or what the store says.
+    /// As for [`Self::look_at_session`].
     pub async fn save_session(
         &self,
         owner: &Owner,
@@ -293,7 +295,7 @@ impl Jobs {
     /// The present hypothesis of the owner's session.
     ///
     /// # Errors
-    /// [`SessionError::NotFound`], or what the store says.
+    /// As for [`Self::look_at_session`].
     pub async fn session_hypothesis(
         &self,
         owner: &Owner,
@@ -306,7 +308,7 @@ impl Jobs {
     /// Deletes the owner's session.
     ///
     /// # Errors
-    /// [`SessionError::NotFound`], or what the store says.
+    /// [`SessionError::NotFound`], or errors of the store.
     pub async fn delete_session(&self, owner: &Owner, id: SessionId) -> Result<(), SessionError> {
         if self.store.delete_session(owner, id).await? {
             self.sessions.slots().remove(&id);
@@ -315,7 +317,7 @@ impl Jobs {
         Err(SessionError::NotFound)
     }
 
-    /// Lets go of idle sessions now and then until the process stops.
+    /// Removes idle sessions from memory at regular intervals until the process stops.
     pub(super) async fn forget_idle_sessions(self: Arc<Self>) {
         loop {
             tokio::select! {
@@ -325,12 +327,12 @@ impl Jobs {
         }
     }
 
-    /// Lets go of every session that no request holds; the next use brings it back.
+    /// Removes every session from memory that no request uses. The next use restores the session.
     pub fn forget_sessions(&self) {
         self.sessions.forget_idle(Duration::ZERO);
     }
 
-    /// The place of a session, with the session in it as it is stored now.
+    /// Locks a session in memory, restored if the stored session is at another position.
     pub(super) async fn fresh(
         &self,
         slot: &Slot,
@@ -338,7 +340,7 @@ impl Jobs {
         id: SessionId,
     ) -> Result<OwnedMutexGuard<Option<Live>>, SessionError> {
         let mut place = Arc::clone(&slot.live).lock_owned().await;
-        // Other processes write too.
+        // Other processes write too, so the stored position decides.
         let record = self.session(owner, id).await?;
         let is_fresh = |live: &Live| live.position() == record.position;
         if !place.as_ref().is_some_and(is_fresh) {
@@ -355,7 +357,7 @@ impl Jobs {
         Ok(place)
     }
 
-    /// Why a computation was told to stop.
+    /// The error of a computation that was told to stop.
     pub(super) fn interrupted(&self) -> SessionError {
         if self.stopping.is_cancelled() {
             return SessionError::Stopping;
@@ -364,8 +366,12 @@ impl Jobs {
         SessionError::TooLong { seconds }
     }
 
-    /// Computes in the blocking pool until the work ends, takes too long, finds no memory, or the process
-    /// stops.
+    /// Computes in the blocking pool. The stop flag is raised at the time limit, at the stop of the process,
+    /// and when the returned future is dropped.
+    ///
+    /// # Errors
+    /// [`SessionError::NoMemory`], or [`SessionError::Broken`] after a panic. Stopped work returns a value of
+    /// its own.
     pub(super) async fn compute<T: Send + 'static>(
         &self,
         memory: &Grant,
@@ -398,7 +404,7 @@ impl Jobs {
         };
         match memory.refused() {
             Some(refusal) => {
-                // The next try finds the memory of idle sessions.
+                // Idle sessions leave memory, so that the next attempt may find enough.
                 self.forget_sessions();
                 Err(refusal.into())
             }
@@ -406,7 +412,7 @@ impl Jobs {
         }
     }
 
-    /// Memory for a session, which grows with the session. Idle sessions leave memory when none is free.
+    /// Memory for a session, which grows with the session. If none is free, idle sessions leave memory first.
     fn memory_of_session(&self) -> Result<Grant, NoMemory> {
         let memory = &self.config.memory;
         if memory.available() < SESSION_BYTES {
@@ -416,12 +422,11 @@ impl Jobs {
     }
 }
 
-/// Tells a computation to stop when nobody waits for it any more.
+/// Tells a computation to stop when the value is dropped, because no request waits for the result any more.
 #[derive(Default)]
 pub(super) struct StopOnDrop(StopFlag);
 
 impl StopOnDrop {
-    /// The flag that the computation looks at.
     pub(super) fn flag(&self) -> StopFlag {
         self.0.clone()
     }

@@ -1,9 +1,9 @@
-//! The share rule: of a fixed number of permits one key takes a part, however many the key asks for.
+//! The share rule: how a fixed number of permits is divided among keys, however many permits a key asks for.
 //!
-//! A key takes a permit only while `weight` times the permits of the key are fewer than the free
-//! ones. With weight 1 one key alone takes half of the permits, and two keys take a third each; with
-//! weight 3 one key takes a quarter. A key that holds nothing is refused only when nothing is free.
-//! Knows neither threads nor time. The caller brings a lock.
+//! A key takes a permit only while `weight` times the permits of the key are fewer than the free permits. With
+//! weight 1 one key alone takes half of the permits, and two keys take a third each. With weight 3 one key
+//! takes a quarter. A key without permits is refused only when no permit is free. This module knows neither
+//! threads nor time, so the caller must lock the shares.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -17,7 +17,7 @@ pub struct Shares<K> {
 }
 
 impl<K: Clone + Eq + Hash> Shares<K> {
-    /// So many permits, none of them held.
+    /// Creates a number of permits, all free.
     pub fn new(permits: u64, weight: u64) -> Self {
         Self {
             free: permits,
@@ -46,7 +46,7 @@ impl<K: Clone + Eq + Hash> Shares<K> {
         self.held.keys().filter(|key| !self.admits(key))
     }
 
-    /// Counts a permit as taken. The caller has seen that one is free.
+    /// Counts a permit as taken. The caller has checked that one is free.
     pub fn take(&mut self, key: &K) {
         debug_assert!(self.free > 0, "a permit that there is not was taken");
         self.free = self.free.saturating_sub(1);
@@ -73,7 +73,7 @@ mod tests {
 
     use super::*;
 
-    /// Lets keys take in turns until the rule admits no key; the permits of each key.
+    /// Lets the keys take permits in rotation until the rule admits no key. Returns the permits of each key.
     fn filled(permits: u64, weight: u64, keys: usize) -> Vec<u64> {
         let mut shares = Shares::new(permits, weight);
         loop {
@@ -110,14 +110,14 @@ mod tests {
             let held = filled(permits, weight, keys);
             let (least, most) = (held.iter().min().unwrap(), held.iter().max().unwrap());
             prop_assert!(least + 1 >= *most, "{held:?}");
-            // A share is as if there were `weight` more keys.
+            // The shares are as if there were `weight` more keys.
             let parts = keys as u64 + weight;
             prop_assert!((most - 1) * parts < permits, "{held:?}");
             prop_assert!(permits <= least * parts + keys as u64, "{held:?}");
         }
 
-        /// Held and free permits always sum to the total. One key never exceeds its part, and a key
-        /// without permits gets a free one.
+        /// Held and free permits always sum to the total. One key never exceeds its share, and a key without
+        /// permits gets a free one.
         #[test]
         fn no_order_of_taking_breaks_the_rule(
             permits in 1_u64..40, weight in 1_u64..4,

@@ -1,4 +1,4 @@
-//! The data of a job or a dataset where they are stored: opened, to be read as they are needed.
+//! The stored data of a job or a dataset, opened for reading on demand.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,14 +11,15 @@ use crate::storage::StoreError;
 use super::hexadecimal::unhex;
 use super::service::{Jobs, JobsError};
 
-/// Bytes read at once of data that are not held as a whole. Few, so that they are still in the
-/// processor's cache when they are learnt from; enough for a disk to be quick.
+/// Bytes read at once of data that are not held as a whole. The window is small enough to stay in the
+/// processor's cache while it is learnt from, and large enough for fast disk reads.
 const WINDOW_BYTES_MAX: u64 = 1 << 20;
 
 /// Bytes of cached CRCs.
 const KNOWN_BYTES_MAX: usize = 64 << 20;
 
-/// A cache of the CRCs of blobs of version 1 whose digest was compared, by key, the oldest first.
+/// A cache of CRCs by blob key, the oldest first. Blobs of version 1 contain no checks, so their CRCs are
+/// computed when the digest is compared.
 #[derive(Default)]
 pub(super) struct KnownCrcs(Mutex<Vec<(String, Arc<[u64]>)>>);
 
@@ -45,16 +46,16 @@ impl KnownCrcs {
     }
 }
 
-/// Why the stored form of some data could not be read.
+/// The reason why stored data could not be read.
 #[derive(Debug)]
 pub enum ReadError {
-    /// Not now.
+    /// The store failed, and another attempt may succeed.
     Store(StoreError),
-    /// There is none.
+    /// There is no blob.
     Missing(String),
-    /// It is not what was written.
+    /// The blob is not as it was written.
     Corrupt(String),
-    /// The reader broke down: a defect of this program.
+    /// The reader failed, which is a defect of this program.
     Broken(String),
 }
 
@@ -81,7 +82,7 @@ impl From<ReadError> for JobsError {
 }
 
 impl ReadError {
-    /// What kept these examples from being read.
+    /// The reason why these examples could not be read.
     pub fn of(examples: &StoredExamples) -> Self {
         match examples.failure() {
             Some(failure) => failure.into(),
@@ -91,8 +92,7 @@ impl ReadError {
 }
 
 impl Jobs {
-    /// The data under a key, none of which is read but their header. Readers give up when `stop`
-    /// tells of a suspension.
+    /// Opens the data under a key and reads only the header. Reads end early when `stop` reports a suspension.
     pub(super) async fn open_data(
         &self,
         key: &str,
@@ -100,7 +100,7 @@ impl Jobs {
         stop: StopFlag,
     ) -> Result<StoredExamples, ReadError> {
         let found = match self.blobs.open(key, &stop).await {
-            // To try again is of no use.
+            // Another attempt would fail too.
             Err(StoreError::Other(error)) => return Err(ReadError::Broken(error.to_string())),
             found => found.map_err(ReadError::Store)?,
         };
@@ -127,10 +127,10 @@ impl Jobs {
         Ok(opened)
     }
 
-    /// The owner's dataset, its examples still where they are.
+    /// The owner's dataset, with its examples opened but not read.
     ///
     /// # Errors
-    /// [`JobsError::DatasetMissing`], or what the store says.
+    /// [`JobsError::DatasetMissing`], or errors of the store.
     pub async fn open_dataset(
         &self,
         owner: &Owner,
@@ -144,7 +144,7 @@ impl Jobs {
             .await
         {
             Ok(examples) => Ok((dataset, Arc::new(examples))),
-            // Row first, blob second: perhaps it was deleted in between.
+            // The row was read before the blob, so the dataset may have been deleted in between.
             Err(ReadError::Missing(detail)) => match self.store.dataset(owner, id).await? {
                 None => Err(JobsError::DatasetMissing),
                 Some(_) => Err(StoreError::corrupt(detail).into()),

@@ -1,4 +1,7 @@
-//! How a job comes to be: queued, or computed at once for a client that waits.
+//! The submission of jobs: a job is queued, or computed at once for a waiting client.
+//!
+//! A short job with a waiting client is computed before it is stored, and stored together with its end. If the
+//! computation takes longer than expected, the job is stored as running and then treated like any other job.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,48 +28,53 @@ use super::stored_data::ReadError;
 use super::work::Work;
 use super::worker;
 
-/// A waited job that is expected to take longer is stored first.
+/// Longest expected time of a waited job that is computed before it is stored.
 const WAITED_SECONDS_MAX: f64 = 0.2;
 
-/// A waited job with more data is stored first.
+/// Largest data of a waited job that is computed before it is stored.
 const WAITED_BYTES_MAX: u64 = 16 << 20;
 
-/// A store that failed later than this is not asked again.
+/// A failed insert is repeated only if the store failed within this time.
 const ASKED_AGAIN_WITHIN: Duration = Duration::from_millis(500);
 
-/// Checked work that is not a job yet.
+/// Checked work that is not stored as a job yet.
 #[derive(Clone, Debug)]
 pub struct NewJob {
-    /// Whose it is.
+    /// The owner of the job.
     pub owner: Owner,
     /// Free text of the client.
     pub name: Option<String>,
     /// The request without its data.
     pub spec: JobSpec,
-    /// Of every random choice.
+    /// The seed of all random choices.
     pub seed: u64,
     /// The work itself.
     pub work: Arc<Work>,
-    /// The digest of the canonical rows, in hexadecimal, unless the data are generated.
+    /// The digest of the canonical rows in hexadecimal, or `None` for generated data.
     pub data_sha256: Option<String>,
-    /// The dataset that the data are, if they are one: they are not stored a second time.
+    /// The dataset that the job reads, if any. The data of a dataset are not stored again.
     pub dataset: Option<DatasetId>,
-    /// Where a client wants to be told of the end.
+    /// The URL that is called when the job has ended.
     pub callback: Option<CallbackUrl>,
-    /// Its place among the jobs of its owner: higher goes first.
+    /// The priority among the jobs of the owner. Higher goes first.
     pub priority: Priority,
-    /// The idempotency key that it is made under.
+    /// The idempotency key of the request.
     pub key: Option<KeyClaim>,
 }
 
 impl Jobs {
-    /// Makes a job, and waits for its end up to `patience`. When this returns the job is on disk.
+    /// Creates a job and waits for its end, at most for `patience`. The job is on disk when this returns.
     ///
     /// # Errors
-    /// [`JobsError::OverQuota`], [`JobsError::Stopping`], [`JobsError::DatasetMissing`] when the
-    /// dataset was deleted meanwhile, [`JobsError::KeyTaken`] when something else was made under its
-    /// key, or what the store says. No job exists then, except perhaps
-    /// after [`StoreError::Unavailable`]: nobody knows its id, but it runs.
+    /// - [`JobsError::OverQuota`] or [`JobsError::NoMemory`] if the job exceeds a quota or the memory of the
+    ///   process.
+    /// - [`JobsError::Stopping`] if the process is stopping.
+    /// - [`JobsError::DatasetMissing`] if the dataset was deleted meanwhile.
+    /// - [`JobsError::KeyTaken`] if another request has used the idempotency key.
+    /// - Errors of the store.
+    ///
+    /// After an error no job exists, with one exception. After [`StoreError::Unavailable`] a job with an
+    /// unknown id may exist and run.
     pub async fn submit(
         self: &Arc<Self>,
         new: NewJob,
@@ -85,7 +93,7 @@ impl Jobs {
         self.wait(&owner, job.id, left).await
     }
 
-    /// Brings the job to the store: ended, running or queued.
+    /// Stores the job: ended, running or queued.
     async fn acknowledge(
         self: &Arc<Self>,
         new: NewJob,
@@ -112,7 +120,7 @@ impl Jobs {
         let Some((permit, memory)) = taken else {
             return self.enqueue(record, &new.work, new.key.as_ref()).await;
         };
-        // A task of its own, since the computation goes on when the client leaves.
+        // In a task of its own, because the computation continues when the client leaves.
         let (sender, receiver) = oneshot::channel();
         let adopt_after = patience.min(self.config.adopt_after);
         let this = Arc::clone(self);
@@ -151,7 +159,7 @@ impl Jobs {
         }
     }
 
-    /// Stores a queued job, its data first.
+    /// Stores a queued job after its data.
     async fn enqueue(
         &self,
         mut record: Job,
@@ -168,7 +176,7 @@ impl Jobs {
         let mut stored = self.store.insert_job(&record, key).await;
         let is_repeated = is_asked_again(&stored, asked_at);
         if is_repeated {
-            // A job that is stored already is left as it is.
+            // The store leaves a job that is already stored unchanged.
             stored = self.store.insert_job(&record, key).await;
         }
         self.forget_unless_stored(&stored, is_repeated, &record)
@@ -178,9 +186,11 @@ impl Jobs {
         Ok(record)
     }
 
-    /// Deletes the data of a job that certainly is not stored: its key is another's, or there was no
-    /// room, and no earlier attempt of which nothing was heard. After any other error the data stay,
-    /// since the job may be there all the same and need them. If it is not, the sweep removes them.
+    /// Deletes the data of a job that is certainly not stored.
+    ///
+    /// This is certain if another job has the key, or if the first and only insert was refused for lack of
+    /// space or quota. After any other error the job may exist and need the data, and the sweep removes the
+    /// data of a missing job.
     pub(super) async fn forget_unless_stored<T>(
         &self,
         stored: &Result<T, StoreError>,
@@ -197,8 +207,8 @@ impl Jobs {
         }
     }
 
-    /// Stores the sample of a job, if it has one of its own, and names the blob in its record. Its
-    /// bytes are reserved meanwhile; from then on the row counts them.
+    /// Stores the sample that a request brought and names the blob in the job's record. The bytes are reserved
+    /// until the blob is written. Afterwards the row of the job counts them.
     pub(super) async fn keep_data(&self, record: &mut Job, work: &Work) -> Result<(), JobsError> {
         let own = work.data().filter(|_| record.dataset.is_none());
         let Some(data) = own.cloned() else {
@@ -224,20 +234,20 @@ impl Jobs {
     }
 }
 
-/// Whether a waited job is computed before it is stored: it is expected to be short, and its data are
-/// written only at its end.
+/// Whether a waited job is computed before it is stored. Such a job is expected to be short, and its data are
+/// small enough to be written only at its end.
 fn is_small(record: &Job, work: &Work) -> bool {
     let bytes = work.data().map_or(0, |data| data.shape().memory_bytes());
     record.demand.seconds <= WAITED_SECONDS_MAX && bytes <= WAITED_BYTES_MAX
 }
 
-/// Whether the store is to be asked once more, since perhaps only its answer is missing. Not when it
-/// took its time to fail: the client is to be told within two seconds.
+/// Whether a failed insert is repeated because only the answer may be missing. A slow failure is not repeated,
+/// because the client must get an answer within two seconds.
 pub(super) fn is_asked_again<T>(stored: &Result<T, StoreError>, asked_at: Instant) -> bool {
     matches!(stored, Err(StoreError::Unavailable(_))) && asked_at.elapsed() < ASKED_AGAIN_WITHIN
 }
 
-/// A job that is computed before anybody was told of it.
+/// A waited job that is computed before it is stored.
 struct Waited {
     record: Job,
     work: Arc<Work>,
@@ -274,7 +284,7 @@ impl Waited {
             }
         };
         let answer = match computed {
-            // A worker tries again what could not be read just now.
+            // A worker retries data that cannot be read now.
             Computed::Suspended | Computed::Unreadable(ReadError::Store(_)) => {
                 self.record.started_at = None;
                 jobs.enqueue(self.record, &self.work, self.key.as_ref())
@@ -287,11 +297,11 @@ impl Waited {
                 jobs.insert_ended(self.record, end, self.key.as_ref()).await
             }
         };
-        // Without a receiver the client has left; the job is stored all the same.
+        // Without a receiver the client has left. The job is stored nevertheless.
         let _ = self.sender.send(answer);
     }
 
-    /// The job takes its time: it is stored as running, and from then on like any other.
+    /// Stores a job that takes longer than expected as running, and keeps its lease from then on.
     async fn adopt(mut self, jobs: &Jobs, computation: Computation, permit: Arc<PermitSlot>) {
         self.record.status = Status::Running;
         self.record.attempt = 1;
@@ -304,8 +314,8 @@ impl Waited {
                 worker::attend(keeper, &self.work, computation).await;
             }
             Err(error) => {
-                // If the job is there all the same, it runs again when the lease is over, and
-                // needs its data.
+                // The job may be stored in spite of the error. Such a job runs again after the end of the lease
+                // and needs its data.
                 computation.run.stop.raise(Interrupt::Cancelled);
                 let _ = self.sender.send(Err(error));
             }
@@ -314,7 +324,7 @@ impl Waited {
 }
 
 impl Jobs {
-    /// Stores a job as running here, its data first; the lease, and when it began at the earliest.
+    /// Stores a job as running in this process, after its data. Returns the lease and its earliest beginning.
     async fn insert_running(
         &self,
         record: &mut Job,
@@ -332,7 +342,7 @@ impl Jobs {
         let mut stored = insert().await;
         let is_repeated = is_asked_again(&stored, leased_at);
         if is_repeated {
-            // As for a queued job: who stored it before gets the same lease.
+            // An insert that was already written returns the same lease.
             stored = insert().await;
         }
         self.forget_unless_stored(&stored, is_repeated, record)
@@ -340,7 +350,7 @@ impl Jobs {
         Ok((stored?, leased_at))
     }
 
-    /// Stores a job that nobody has heard of yet as ended, with its model, in one transaction.
+    /// Stores an ended job and its model in one transaction, before any client knows of the job.
     async fn insert_ended(
         &self,
         mut record: Job,

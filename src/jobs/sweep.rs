@@ -1,5 +1,6 @@
-//! Removes old ended jobs, old idempotency keys, orphan blobs and unfinished uploads. Ages are service
-//! time: see [`super::service_clock`].
+//! The sweep: removes old ended jobs, old idempotency keys, orphan blobs and unfinished uploads.
+//!
+//! Ages are measured in service time: see [`super::service_clock`].
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -23,8 +24,8 @@ const LOOK: Duration = Duration::from_secs(10);
 /// Jobs removed in one transaction.
 const BATCH: u32 = 500;
 
-/// No upload that goes on began, or was last written to, so long ago. A record is written after its
-/// blob: a blob this old without one is nobody's.
+/// An upload in progress was begun or written to less than this time ago. The row of a blob is written after
+/// the blob, so an older blob without a row is an orphan.
 const UNFINISHED_AGE_MS: u64 = 86_400_000;
 
 /// The orphan blobs of the last sweep, each with the monotonic time of its first sighting.
@@ -32,8 +33,8 @@ const UNFINISHED_AGE_MS: u64 = 86_400_000;
 pub(super) struct Orphans(Mutex<HashMap<String, Duration>>);
 
 impl Orphans {
-    /// The orphans to delete: those that an earlier sweep of this process saw and whose time is before
-    /// `before`, and those that this process has seen for a day.
+    /// The orphans to delete. An orphan is deleted if an earlier sweep of this process saw the blob and the
+    /// blob is older than `before`. An orphan that this process has seen for a day is deleted in any case.
     fn to_remove(
         &self,
         unnamed: Vec<(String, Timestamp)>,
@@ -60,7 +61,7 @@ impl Orphans {
 }
 
 impl Jobs {
-    /// Sweeps now and then until the process stops.
+    /// Sweeps at regular intervals, and after a jump of the clock, until the process stops.
     pub(super) async fn sweep_regularly(self: Arc<Self>) {
         let mut due = Instant::now();
         loop {
@@ -77,10 +78,10 @@ impl Jobs {
         }
     }
 
-    /// Removes what is old.
+    /// Runs one sweep.
     ///
     /// # Errors
-    /// What the store says; the rest is left to the next sweep.
+    /// Errors of the store. The next sweep continues.
     pub async fn sweep(&self) -> Result<(), StoreError> {
         self.note_time().await?;
         let lengthened = self.store.shorten_leases(self.config.lease_seconds).await?;
@@ -134,7 +135,7 @@ impl Jobs {
     }
 
     async fn sweep_orphans(&self, before: Option<Timestamp>) -> Result<(), StoreError> {
-        // The blobs are listed first: what is stored meanwhile is then in use, not an orphan.
+        // The blobs are listed before the rows, so that the blob of a new row is not taken for an orphan.
         let mut blobs = self.blobs.list("jobs").await?;
         blobs.extend(self.blobs.list("datasets").await?);
         blobs.extend(self.blobs.list(PROBES).await?);

@@ -1,4 +1,5 @@
-//! What a worker does when the data of a job cannot be read, are wrong, or are not wanted.
+//! Workers whose data, store or clients fail: unreadable and damaged data, missing answers of the store,
+//! cancellations and time limits.
 
 mod checkpoints;
 mod datasets;
@@ -34,7 +35,7 @@ const HOUR_MS: u64 = 3_600_000;
 /// Longer than any of these tests should take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Jobs over a store of their own, with one worker that has not begun.
+/// A job service over a store of its own, with one worker that has not started.
 struct Rig {
     jobs: Arc<Jobs>,
     store: Arc<Faulty>,
@@ -78,7 +79,7 @@ impl Rig {
         self.jobs.submit(new, Duration::ZERO).await.unwrap()
     }
 
-    /// The next job in the queue, claimed for this process as a worker does.
+    /// Claims the next job in the queue for this process, as a worker does.
     async fn claim(&self, lease_seconds: u32) -> Claim {
         let terms = ClaimTerms {
             lease_seconds,
@@ -94,7 +95,7 @@ impl Rig {
         claim.unwrap().unwrap()
     }
 
-    /// Has the next writes fail, see [`Faulty`].
+    /// Lets the next writes fail: see [`Faulty`].
     fn fail(&self, times: u32) {
         self.store.faults.store(times, Ordering::SeqCst);
     }
@@ -133,13 +134,13 @@ impl Rig {
 }
 
 impl Drop for Rig {
-    /// A runtime that ends waits for all computations, also after a panic of the test.
+    /// The end of a runtime waits for all computations, even after a panic of the test.
     fn drop(&mut self) {
         self.jobs.hub.stop_all(Interrupt::Suspended);
     }
 }
 
-/// A computation without jobs around it, which stops when a test fails.
+/// A computation without a job service around it. The computation stops when a test fails.
 struct Alone(Computation);
 
 impl Drop for Alone {
@@ -148,12 +149,12 @@ impl Drop for Alone {
     }
 }
 
-/// More passes than any machine makes in so many seconds.
+/// More passes than any machine makes in `seconds_max` seconds.
 fn endless(seconds_max: f64) -> Value {
     json!({"max_passes": 1_u64 << 50, "max_seconds": seconds_max})
 }
 
-/// A training on the exclusive or of two features, which no hyperplane separates.
+/// A training on the exclusive or of two features. No hyperplane classifies XOR correctly.
 fn new_train(stop: Value) -> NewJob {
     let mut matrix = BitMatrix::new(2);
     let mut labels = BitVector::zeros(16);
@@ -194,12 +195,12 @@ async fn a_job_whose_data_cannot_be_read_holds_up_nobody_and_is_charged() {
     let unreadable = rig.queued().await;
     let path = rig.blob(&unreadable);
     std::fs::remove_file(&path).unwrap();
-    // A link to itself: to open it is an error, and not that there is nothing.
+    // A link to itself cannot be opened, but the error differs from that of a missing file.
     std::os::unix::fs::symlink(&path, &path).unwrap();
     let good = rig.queued().await;
     rig.jobs.start();
     assert_eq!(rig.ended(good.id).await.status, Status::Succeeded);
-    // Queued, begun and queued again.
+    // Three events: queued, running and queued again.
     let given_back = async {
         let mut changes = rig.jobs.subscribe();
         while rig
@@ -283,7 +284,8 @@ async fn a_job_whose_answer_was_missing_does_not_take_its_key_for_anothers() {
     let rig = Rig::new(JobsConfig::default()).await;
     rig.fail(1);
     let job = rig.jobs.submit(keyed("a"), Duration::ZERO).await.unwrap();
-    // Another one's is, whether it is queued or computed at once; and its data go.
+    // A later request under the same key is refused, whether it is queued or computed at once, and its data are
+    // deleted.
     for patience in [Duration::ZERO, PATIENCE] {
         match rig.jobs.submit(keyed("a"), patience).await {
             Err(JobsError::KeyTaken(record)) => assert_eq!(record.thing, job.id.to_string()),
@@ -310,7 +312,7 @@ async fn a_key_is_kept_for_a_day() {
         rig.clock.advance_milliseconds(HOUR_MS);
         hours += 1;
     }
-    // Time is remembered by the hour.
+    // Times are remembered by the hour.
     assert_eq!(hours, KEPT_MS / HOUR_MS + 1);
     rig.jobs.submit(keyed("b"), Duration::ZERO).await.unwrap();
 }
@@ -353,7 +355,7 @@ async fn a_suspended_job_is_given_back_though_the_store_fails_at_first() {
 
 #[tokio::test]
 async fn a_cancel_while_the_data_are_read_is_obeyed() {
-    // No heartbeat tells of it.
+    // No heartbeat reports the cancellation.
     let rig = Rig::new(JobsConfig {
         lease_seconds: 3_600,
         progress_interval: PATIENCE * 100,
@@ -366,7 +368,7 @@ async fn a_cancel_while_the_data_are_read_is_obeyed() {
     let permit = Arc::clone(&rig.jobs.permits).try_acquire_owned().unwrap();
     let run = rig.jobs.run_claim(claim, leased_at, permit);
     let owner = Owner::anonymous();
-    // The first is polled first, and comes to reading its data.
+    // The run is polled first and reaches the reading of its data.
     let both = async { tokio::join!(biased; run, rig.jobs.cancel(&owner, id)) };
     let ((), cancelled) = tokio::time::timeout(PATIENCE, both).await.unwrap();
     assert!(cancelled.unwrap().1);

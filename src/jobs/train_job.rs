@@ -1,4 +1,7 @@
-//! From a stored training to a task of the learners, and from its outcome to documents.
+//! Training jobs: from a stored request to a task of the learners, and from the outcome to documents.
+//!
+//! This module also decides whether a run may claim a confidence. A first hypothesis that may depend on the
+//! examples excludes every claim.
 
 use halfspace_core::bits::words_for;
 use halfspace_core::learners::catalogue::{self, DefaultStop, Entry, Pace};
@@ -26,34 +29,34 @@ use super::work::{Allowance, ResolveError};
 /// Characters of an unknown name that an error repeats.
 const NAME_SHOWN_MAX: usize = 256;
 
-/// Why nothing is claimed of a run whose first hypothesis a client gave.
+/// Reason for claiming nothing when a client gave the first hypothesis.
 const GIVEN: &str = "the first hypothesis was given, and may depend on the examples";
 
-/// Why nothing is claimed of a run that begins from a model.
+/// Reason for claiming nothing when the run begins from a model.
 const LEARNT: &str = "the model that the run begins from may have learnt from the same examples";
 
-/// Of more data than this a model does not keep the seeds.
+/// A model keeps the seeds of at most this number of data sets.
 const SEEDS_MAX: usize = 1000;
 
-/// More examples a second than any machine reads at present.
+/// Examples per second beyond the speed of any present machine.
 const EXAMPLES_A_SECOND_MAX: f64 = 1e9;
 
 /// A training whose parameters are checked.
 #[derive(Clone, Debug)]
 pub(super) struct TrainJob {
     pub(super) task: Task,
-    /// The model that it begins from.
+    /// The model of a warm start.
     warm_start: Option<ModelId>,
-    /// The seeds of all data that the model will have learnt from, where known.
+    /// The seeds of all data behind the model, including the data of its ancestors. `None` if some are unknown.
     data_seeds: Option<Vec<u64>>,
-    /// The names that its data came with.
+    /// The names of the data's features and classes.
     names: Names,
 }
 
 /// The learner of that name.
 ///
 /// # Errors
-/// [`ResolveError::UnknownLearner`], with the names there are.
+/// [`ResolveError::UnknownLearner`], with the known names.
 pub fn learner(name: &str) -> Result<&'static Entry, ResolveError> {
     catalogue::find(name).ok_or_else(|| {
         let known: Vec<_> = catalogue::CATALOGUE.iter().map(|e| e.name).collect();
@@ -88,7 +91,7 @@ impl TrainJob {
             in_units: spec.in_units,
             ..Task::of(entry, seed)
         };
-        // Before anything is known of the examples.
+        // The doubt holds until `with` knows the origin of the examples.
         let start_doubt = task.has_initial().then_some(GIVEN);
         Ok(Self {
             task: Task {
@@ -101,8 +104,8 @@ impl TrainJob {
         })
     }
 
-    /// With what a training needs besides its spec: the hypothesis that it begins from, if it names
-    /// one, the known facts about the data, and the names for the model.
+    /// Adds the inputs outside the training's own spec: the model of a warm start, the origin of the data, and
+    /// the names for the model.
     ///
     /// # Errors
     /// [`ResolveError::NoModel`].
@@ -145,7 +148,7 @@ impl TrainJob {
         Ok(self)
     }
 
-    /// Checks it against its data.
+    /// Checks the training against the data.
     pub(super) fn check(&self, input: Input<'_>, allowance: Allowance) -> Result<(), ResolveError> {
         if allowance.is_accepted {
             return Ok(task::check_accepted(&self.task, input, u64::MAX)?);
@@ -154,11 +157,10 @@ impl TrainJob {
         self.check_seconds(input, allowance.seconds)
     }
 
-    /// The task, with the evidence of the sample against the declared sampling, where a claim
-    /// rests on that.
+    /// The task, with evidence from the sample about the declared sampling if a claim rests on the sampling.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] when the run was given up.
+    /// [`Interrupt::Suspended`] or [`Interrupt::Unreadable`] if the run was interrupted.
     pub(super) fn with_evidence(
         &self,
         input: Input<'_>,
@@ -172,9 +174,9 @@ impl TrainJob {
         Ok(task)
     }
 
-    /// Refuses a search that is expected to be cut off, where the chain of Directed Drift tells how
-    /// many examples it takes from a random start, and no limit of the client's own, nor a rule
-    /// that stops falsely, makes it end.
+    /// Refuses a training of Directed Drift that is not expected to end within `seconds`. The chain of Directed
+    /// Drift gives the expected number of examples from a random start. The check applies only if neither a
+    /// limit of the client nor a rule that may stop falsely ends the run.
     fn check_seconds(&self, input: Input<'_>, seconds: f64) -> Result<(), ResolveError> {
         let Input::Generated(plan) = input else {
             return Ok(());
@@ -207,7 +209,7 @@ impl TrainJob {
         )))
     }
 
-    /// How many examples the whole run reads at most, where that is known.
+    /// The most examples that the whole run reads, if the number is known.
     pub(super) fn examples_planned(&self, in_a_pass: Option<u64>) -> Option<u64> {
         let limits = self.task.limits;
         let one_pass = match limits.max_passes {
@@ -218,9 +220,9 @@ impl TrainJob {
         planned.into_iter().flatten().min()
     }
 
-    /// Seconds of one core that the training is expected to take, where its limits tell: a nanosecond
-    /// per word of each example, and where examples get slower, per example of a pass too. The first
-    /// hypothesis without a mistake ends it earlier.
+    /// Expected seconds of one core, if the limits of the training determine them. The estimate is one
+    /// nanosecond per word of each example. For a learner that slows down, the estimate is multiplied by the
+    /// examples per pass. A hypothesis without mistakes ends the training earlier.
     pub(super) fn expected_seconds(&self, n: usize, in_a_pass: Option<u64>) -> Option<f64> {
         let passes = self
             .task
@@ -244,7 +246,7 @@ impl TrainJob {
         Some(planned as f64 * each as f64 * words_for(n) as f64 * 1e-9)
     }
 
-    /// What is written of the training.
+    /// The result, model and trace of the training.
     pub(super) fn ending(&self, ids: &Ids, job: &Job, outcome: &Outcome, seconds: f64) -> Ending {
         let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
         let inline =

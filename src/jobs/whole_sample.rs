@@ -1,4 +1,4 @@
-//! The whole sample, for tasks that look at all of it: sent along, stored, or drawn.
+//! The whole sample, for tasks that need all examples: from the request, from the store, or drawn.
 
 use halfspace_core::learners::data::Data;
 use halfspace_core::learners::examples::Examples;
@@ -9,21 +9,21 @@ use halfspace_core::learners::task::{Input, TaskError};
 
 use super::work::ResolveError;
 
-/// Refuses stored examples that would not fit into memory as a whole.
+/// Refuses stored examples that do not fit into memory as a whole.
 pub(super) fn check_size(input: Input<'_>, state_bytes_max: u64) -> Result<(), ResolveError> {
     let Input::Sample { data, .. } = input else {
         return Ok(());
     };
     let (needed, limit) = (data.shape().memory_bytes(), state_bytes_max);
-    // What is in memory was measured when it was read.
+    // A sample in memory was measured when the request was read.
     if data.in_memory().is_none() && needed > limit {
         return Err(TaskError::TooLarge { needed, limit }.into());
     }
     Ok(())
 }
 
-/// Checks that the sample has an end, and `check_examples` of it. Generated data are looked at by
-/// one example, which is enough to see what any would be refused for.
+/// Checks that the sample is finite, and calls `check_examples`. Generated data are checked by one example,
+/// because all their examples pass or fail together.
 pub(super) fn check(
     input: Input<'_>,
     seed: Seed,
@@ -51,11 +51,11 @@ pub(super) fn check(
     }
 }
 
-/// Examples with an end: as they are, or drawn.
+/// A finite sample.
 pub(super) enum Whole<'a> {
-    /// In memory, or read as they are needed.
+    /// In memory or in a blob.
     AtRest(&'a dyn Examples),
-    /// In memory.
+    /// Drawn into memory.
     Drawn(Data),
 }
 

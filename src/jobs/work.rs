@@ -1,4 +1,7 @@
-//! From a stored request to work that can run, whatever its task.
+//! Checked work: from a stored or sent request to a computation, for every task.
+//!
+//! [`resolve`] checks a request against the catalogue, the data and the limits. The resulting [`Work`] runs
+//! without further decisions and estimates the time and memory that the run will take.
 
 use std::sync::Arc;
 
@@ -36,21 +39,21 @@ use super::train_job::TrainJob;
 #[derive(Clone, Debug)]
 pub struct Work {
     matter: Matter,
-    /// Seconds of computing after which the run ends, if the client said so.
+    /// Seconds of computing after which the run ends, if the client set a limit.
     pub seconds_max: Option<f64>,
 }
 
 #[derive(Clone, Debug)]
 enum Matter {
-    /// It has data.
+    /// A task with data.
     Data(WorkTask, OwnedInput),
-    /// It draws what it needs.
+    /// An experiment, which draws its own examples.
     Experiment(ExperimentJob),
-    /// It has data that its parts read.
+    /// A grid. Its parts read the data.
     Grid(GridJob, OwnedInput),
 }
 
-/// What is to be done with data.
+/// A task that has data.
 #[derive(Clone, Debug)]
 enum WorkTask {
     Train(Box<TrainJob>),
@@ -58,30 +61,30 @@ enum WorkTask {
     Evaluate(EvaluateJob),
 }
 
-/// What came of it.
+/// The output of a run.
 #[derive(Debug)]
 pub enum Found {
-    /// Of a training.
+    /// A training.
     Trained(Box<Outcome>),
-    /// Of a question about the sample.
+    /// The answer to a question about the sample.
     Certified(Certified),
-    /// Of a model on examples.
+    /// A model evaluated on examples.
     Evaluated(Evaluation),
-    /// Of a part of an experiment.
+    /// One part of an experiment.
     Part(PartTally),
-    /// Of all parts of an experiment, or of those that there are.
+    /// An experiment, gathered from all parts that have ended.
     Gathered(Box<experiments::outcome::Outcome>),
-    /// Of the trainings of a grid.
+    /// A grid, gathered from its trainings.
     Grid(GridResult),
-    /// Nothing, of a part that was cancelled.
+    /// No output, because the part was cancelled.
     Unwanted,
-    /// Nothing, of a part whose time was over.
+    /// No output, because the part exceeded its time limit.
     TooSlow,
 }
 
 impl Found {
-    /// An upper bound of the bytes that the documents of a model without a fixed size take while they are
-    /// made: the document, its text as the text grows, and the text as it is stored.
+    /// An upper bound of the bytes that the documents of a model without a fixed size take while they are made.
+    /// The bound covers the document, its text while the text grows, and the stored text.
     pub(super) fn document_bytes(&self) -> u64 {
         match self {
             Self::Trained(outcome) => 4 * memory_bound::document(&outcome.hypothesis),
@@ -93,9 +96,9 @@ impl Found {
 /// The sample of a job.
 #[derive(Clone, Debug)]
 pub enum JobSample {
-    /// In memory, as the request brought it.
+    /// In memory, as the request brought the sample.
     Memory(Arc<Data>),
-    /// Where it is stored.
+    /// In a blob.
     Stored(Arc<StoredExamples>),
 }
 
@@ -110,27 +113,27 @@ enum OwnedInput {
     Sample {
         sample: JobSample,
         assume: Option<Sampling>,
-        /// Duplicates and contradictions, where they were counted before.
+        /// Counts of duplicates and contradictions, if they are known.
         repetitions: Option<(u64, u64)>,
     },
     Generated(Plan),
 }
 
-/// What a job may take.
+/// The limits that a request is checked against.
 #[derive(Clone, Copy, Debug)]
 pub struct Allowance {
     /// Bytes of state.
     pub state_bytes: u64,
-    /// Seconds of computing, when the request names no limit.
+    /// Seconds of computing for a request without a limit.
     pub seconds: f64,
-    /// Seconds of one core that an experiment may be estimated to take, all its parts together.
+    /// Estimated seconds of one core for an experiment with all its parts.
     pub experiment_seconds: f64,
     /// Whether the job was accepted before, perhaps by an earlier release.
     pub is_accepted: bool,
 }
 
 impl Allowance {
-    /// For a job that was accepted before.
+    /// The allowance of a job that was accepted before.
     pub const UNLIMITED: Self = Self {
         state_bytes: u64::MAX,
         seconds: f64::INFINITY,
@@ -139,11 +142,11 @@ impl Allowance {
     };
 }
 
-/// Checks a request against what the service can do and against its data. `model` is the model
-/// that it names, if it does.
+/// Checks a request against the abilities of the service and against the data. `model` is the model that the
+/// request names, if any.
 ///
 /// # Errors
-/// Everything that can be known before it runs.
+/// Every error that can be known before the run.
 pub fn resolve(
     spec: &JobSpec,
     seed: u64,
@@ -245,28 +248,30 @@ pub(super) fn assumed_sampling(assume: Assume) -> Sampling {
 }
 
 impl Work {
-    /// Runs to the end from the beginning: see [`Self::run_from`].
+    /// Runs from the beginning to the end: see [`Self::run_from`].
     ///
     /// # Errors
-    /// As there.
+    /// As for [`Self::run_from`].
     pub fn run(&self, run: &Run) -> Result<Found, Interrupt> {
         self.run_from(None, run)
     }
 
-    /// Runs to the end, from a state that an earlier run of a training handed over if there is one;
-    /// no other task has any. What is stored is read through first, and its digest compared: no result
-    /// rests on data that are not what was written.
+    /// Runs to the end. A training resumes from `state` if an earlier run handed over a state. Other tasks have
+    /// no state.
+    ///
+    /// Stored data are read through first and their digest is compared, so that no result rests on damaged
+    /// data.
     ///
     /// # Errors
-    /// [`Interrupt::Suspended`] when the run was given up, [`Interrupt::Unreadable`] when the data
-    /// could not be read: see `read_error`.
+    /// [`Interrupt::Suspended`] if the run was suspended, [`Interrupt::Memory`] if memory ran out, and
+    /// [`Interrupt::Unreadable`] if the data could not be read: see `read_error`.
     pub fn run_from(&self, state: Option<&[u8]>, run: &Run) -> Result<Found, Interrupt> {
         let (task, input) = match &self.matter {
             Matter::Data(task, input) => (task, input),
             Matter::Experiment(job) => return job.run(run),
             Matter::Grid(job, _) => return Ok(Found::Grid(job.gather())),
         };
-        // Who ran out of time, or is not wanted, by now is told so by what follows.
+        // The task below reports a time limit or a cancellation that has ended the preparation.
         let interrupted = match input.prepare(task, &run.stop) {
             Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
                 return Err(why);
@@ -302,7 +307,7 @@ impl Work {
         }
     }
 
-    /// What is written of it.
+    /// The products of a run, in the form that the store keeps.
     pub(super) fn ending(&self, ids: &Ids, job: &Job, found: &Found, seconds: f64) -> Ending {
         let (task, input) = match (&self.matter, found) {
             (Matter::Experiment(_), Found::Part(tally)) => return ending_of_part(tally),
@@ -327,7 +332,7 @@ impl Work {
         }
     }
 
-    /// The sample, if it came with the request and is stored nowhere.
+    /// The sample, if the request brought the sample and no store holds it.
     pub fn data(&self) -> Option<&Arc<Data>> {
         match &self.matter {
             Matter::Data(_, input) | Matter::Grid(_, input) => match input {
@@ -341,7 +346,7 @@ impl Work {
         }
     }
 
-    /// How many jobs its parts are, which are to be computed before it; none where it has none.
+    /// The number of part jobs, which are computed before this job. `None` for a job without parts.
     pub fn parts(&self) -> Option<u32> {
         match &self.matter {
             Matter::Experiment(job) => job.parts(),
@@ -350,7 +355,7 @@ impl Work {
         }
     }
 
-    /// Takes what came of its parts, to be gathered.
+    /// Takes the outcomes of the parts for gathering.
     ///
     /// # Errors
     /// [`ResolveError::Damaged`].
@@ -368,7 +373,7 @@ impl Work {
         }
     }
 
-    /// Why the data could not be read, after a run said so.
+    /// The reason why the data could not be read, after a run has returned [`Interrupt::Unreadable`].
     pub(super) fn read_error(&self) -> ReadError {
         match &self.matter {
             Matter::Data(
@@ -382,8 +387,8 @@ impl Work {
         }
     }
 
-    /// Seconds of one core that it is expected to take: its limit where nothing better is known, else
-    /// at most its limit.
+    /// Expected seconds of one core. Without a better estimate this is the time limit, which also bounds every
+    /// estimate of a task with data.
     pub fn expected_seconds(&self, seconds_default: f64) -> f64 {
         let limit = self.seconds_max.unwrap_or(seconds_default);
         let expected = match &self.matter {
@@ -403,8 +408,8 @@ impl Work {
         expected.map_or(limit, |expected| expected.min(limit))
     }
 
-    /// An upper bound of the memory that it takes, where data up to `resident_bytes_max` are held as a
-    /// whole. It takes more only as far as there is more.
+    /// An upper bound of the memory of the run. Data up to `resident_bytes_max` are held as a whole. A run that
+    /// needs more memory grows only while memory is free.
     pub fn memory_bytes(&self, resident_bytes_max: u64) -> u64 {
         match &self.matter {
             Matter::Experiment(job) => memory_bound::gathering(job.parts().unwrap_or(0)),
@@ -426,12 +431,12 @@ impl Work {
         }
     }
 
-    /// Whether a state of it can be stored, for another worker to go on from.
+    /// Whether the state of the run can be stored, so that another worker can resume the run.
     pub(super) fn has_state(&self) -> bool {
         matches!(self.matter, Matter::Data(WorkTask::Train(_), _))
     }
 
-    /// How many examples the whole run reads at most, where that is known.
+    /// The most examples that the whole run reads, if the number is known.
     pub fn examples_planned(&self) -> Option<u64> {
         let Matter::Data(task, input) = &self.matter else {
             return None;
@@ -466,8 +471,8 @@ impl OwnedInput {
         }
     }
 
-    /// Makes sure that stored data are what was written, and in memory where the task needs them
-    /// there.
+    /// Verifies the digest of stored data. For a task that needs all examples in memory, also loads the
+    /// examples.
     fn prepare(&self, task: &WorkTask, stop: &StopFlag) -> Result<(), Interrupt> {
         let Self::Sample {
             sample: JobSample::Stored(examples),

@@ -1,4 +1,7 @@
-//! A worker with a lease: computes a claimed job, and writes what came of it.
+//! The worker: prepares a claimed job, computes the job under its lease and writes its end.
+//!
+//! A job that cannot be computed now goes back to the queue. A job that can never be computed fails. Transient
+//! errors of the store are retried, so that no result is lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,30 +28,30 @@ use super::stored_data::ReadError;
 use super::work::{Allowance, JobSample, ResolveError, Work, resolve};
 use super::yielding::Solitude;
 
-/// How often the end of a job is written again after the store failed, with growing pauses.
+/// Attempts to write the end of a job while the store fails, with growing pauses.
 const FINISH_TRIES_MAX: u32 = 200;
 
-/// How often a job that was suspended is given back. With the pauses of a process that stops, less
-/// than it waits for its jobs.
+/// Attempts to return a suspended job to the queue. With the pauses of a stopping process they take less time
+/// than the process waits for its jobs.
 const REQUEUE_TRIES_MAX: u32 = 20;
 
-/// How long a worker tries to read data over a network that is away, before it lets its lease run out.
+/// How long a worker retries to read data over an unavailable network before the job is returned to the queue.
 const READ_PATIENCE: Duration = Duration::from_secs(600);
 
-/// How long the state of a job may take to be stored that goes back to the queue.
+/// Time limit for storing the state of a job that goes back to the queue.
 const STATE_PATIENCE: Duration = Duration::from_secs(3);
 
-/// How long a job waits in the queue for which there was no memory.
+/// Pause in the queue of a job for which there was no memory.
 const MEMORY_PAUSE_SECONDS: f64 = 0.5;
 
-/// The longest pause between two tries.
+/// The longest pause between two attempts.
 const PAUSE_MAX: Duration = Duration::from_secs(5);
 
-/// The pause between two tries of a process that stops.
+/// The pause between two attempts in a stopping process.
 const PAUSE_STOPPING: Duration = Duration::from_millis(200);
 
 impl Jobs {
-    /// Computes a claimed job to its end. The lease began at `leased_at` or later.
+    /// Computes a claimed job to the end. The lease began at `leased_at` or later.
     pub(super) async fn run_claim(
         &self,
         claim: Claim,
@@ -63,7 +66,7 @@ impl Jobs {
         } = claim;
         let mut beginning = Beginning::of(job.id);
         let run = Arc::clone(&beginning.run);
-        // Listed before the data are read, so that a cancel meanwhile is heard.
+        // Registered before the data are read, so that a cancellation stops the reading too.
         let _registered = self.hub.register(job.id, job.lineage, Arc::clone(&run));
         if self.stopping.is_cancelled() {
             run.stop.raise(Interrupt::Suspended);
@@ -84,7 +87,7 @@ impl Jobs {
             keeper.solitude = Some(keeper.keep_while(&run, solitude).await);
         }
         let prepared = async {
-            // First, so that no progress is shown that goes back further.
+            // The state comes first, so that the progress of the job never goes backwards.
             if let Some(left) = self.left(&job, &lease).await? {
                 beginning.go_on(left);
             }
@@ -115,7 +118,7 @@ impl Jobs {
         attend(keeper, &work, computation).await;
     }
 
-    /// Brings back the work that a record stands for.
+    /// Restores the work that a job record describes.
     async fn prepare(&self, job: &Job, run: &Run, memory: &Grant) -> Result<Work, Unprepared> {
         let failed = |code: &str, detail: String| {
             Unprepared::Failed(JobError {
@@ -125,7 +128,7 @@ impl Jobs {
         };
         let spec: JobSpec = serde_json::from_value(job.spec.clone())
             .map_err(|error| failed("unreadable", format!("the stored request: {error}")))?;
-        // The job pins its dataset, whose key is the one that its id says.
+        // The job pins the dataset, and the id of the dataset determines the key.
         let dataset_key = job.dataset.map(Blobs::dataset_key);
         let data_key = Self::data_key_of(job);
         let stored = match data_key.as_ref().or(dataset_key.as_ref()) {
@@ -147,7 +150,7 @@ impl Jobs {
             Lineage::Parent { .. } => Some(self.parts(job.id).await?),
             Lineage::Single | Lineage::Part { .. } => None,
         };
-        // In the blocking pool, since some checks read all examples.
+        // In the blocking pool, because some checks read all examples.
         let (seed, sample) = (job.seed, stored.clone().map(JobSample::Stored));
         let within = memory.clone();
         let resolved = tokio::task::spawn_blocking(move || {
@@ -172,13 +175,13 @@ impl Jobs {
                 }
                 (error, _) => failed("unreadable", error.to_string()),
             })?;
-        // A part, or a job of an earlier release, was stored with another bound.
+        // The record of a part, or of a job from an earlier release, holds a different memory bound.
         memory.grow_to(work.memory_bytes(self.config.resident_bytes_max))?;
         Ok(work)
     }
 
-    /// The data under a key. A network that is away comes back, and all jobs whose data are beyond it
-    /// wait for that: so this one waits too, under its lease, instead of using up its attempts.
+    /// Opens the data under a key. While the network to a remote blob store is unavailable, the worker waits
+    /// under its lease. Returning the job instead would use up the attempts.
     async fn read_patiently(
         &self,
         key: &str,
@@ -205,8 +208,8 @@ impl Jobs {
         }
     }
 
-    /// Writes the end of a job, again while the store fails: the result is not thrown away for a
-    /// passing error.
+    /// Writes the end of a job. Retries while the store fails, so that a transient error does not discard the
+    /// result.
     async fn finish(&self, job: &Job, lease: &Lease, end: JobEnd) {
         let fenced = self.write_last(job, lease, Last::End(&end)).await;
         match fenced {
@@ -227,7 +230,7 @@ impl Jobs {
         self.hub.changed(job.id);
     }
 
-    /// Gives a job back at no cost. A state that cannot be stored is left out: it saves time only.
+    /// Returns a job to the queue. A state that cannot be stored is left out, because a state only saves time.
     async fn give_back(&self, job: &Job, lease: &Lease, requeue: Requeue<'_>) {
         if requeue.checkpoint.is_some() {
             let written = self.store.requeue_job(lease, &requeue, self.ids.now());
@@ -249,8 +252,8 @@ impl Jobs {
         self.hub.changed(job.id);
     }
 
-    /// Gives a job back that requests have left no memory for since it was claimed. It fails where it can
-    /// never fit here.
+    /// Returns a job to the queue when requests have taken the memory since the claim. The job fails if the job
+    /// can never fit into the memory of this process.
     async fn give_back_for_now(&self, job: &Job, lease: &Lease, full: NoMemory) {
         if full.is_final() {
             let end = ending::failure(self.ids.now(), ending::no_memory(), job);
@@ -263,8 +266,8 @@ impl Jobs {
         self.give_back(job, lease, requeue).await;
     }
 
-    /// Gives a job back whose data cannot be read now, as often as attempts are allowed. It pauses in
-    /// the queue: it would be claimed again at once otherwise, before all others.
+    /// Returns a job whose data cannot be read now, until all attempts are used up. The job pauses in the
+    /// queue, because the next claim would otherwise take it again before all other jobs.
     async fn try_later(&self, job: &Job, lease: &Lease, error: &StoreError) {
         tracing::warn!(job = %job.id, %error, "the data cannot be read now");
         if lease.attempt >= self.config.attempts_max {
@@ -281,8 +284,8 @@ impl Jobs {
         self.give_back(job, lease, requeue).await;
     }
 
-    /// Makes the last write under a lease, again while the store fails; nothing when it goes on
-    /// failing.
+    /// Makes the last write under a lease and retries while the store fails. Returns `None` when all attempts
+    /// fail.
     async fn write_last(&self, job: &Job, lease: &Lease, last: Last<'_>) -> Option<Fenced> {
         let mut pause = Duration::from_millis(50);
         let tries_max = match last {
@@ -311,8 +314,8 @@ impl Jobs {
         None
     }
 
-    /// The lease matched nothing any more. Perhaps because an earlier try was written and only its
-    /// answer was missing; a job that has ended needs its data no more, whoever ended it.
+    /// Cleans up after a fenced write that matched no lease. An earlier attempt may have been written without
+    /// an answer. The data of a job that has ended are deleted in any case.
     async fn after_lost(&self, job: &Job) {
         match self.store.job(&job.owner, job.id).await {
             Ok(Some(stored)) if stored.status.is_ended() => {
@@ -332,15 +335,15 @@ enum Last<'a> {
     Requeue(&'a Requeue<'a>),
 }
 
-/// Why a claimed job cannot be computed.
+/// The reason why a claimed job cannot be computed.
 enum Unprepared {
-    /// It was given up.
+    /// The run was suspended.
     Suspended,
-    /// There is not as much memory.
+    /// The memory is not available.
     NoMemory(NoMemory),
-    /// Not now.
+    /// The store or the blob store failed, and the job is tried again later.
     Store(StoreError),
-    /// Never.
+    /// The job fails.
     Failed(JobError),
 }
 
@@ -353,7 +356,7 @@ impl From<NoMemory> for Unprepared {
 impl From<StoreError> for Unprepared {
     fn from(error: StoreError) -> Self {
         match error {
-            // To read it again would be of no use.
+            // Another attempt to read would find the same damage.
             StoreError::Corrupt(damage) => ReadError::Corrupt(damage.to_string()).into(),
             error => Self::Store(error),
         }
@@ -372,7 +375,7 @@ impl From<ReadError> for Unprepared {
     }
 }
 
-/// Keeps the lease of a running computation, and writes its end.
+/// Keeps the lease of a running computation and writes its end.
 pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computation: Computation) {
     keeper.show(work, &computation.checkpoints);
     let run = Arc::clone(&computation.run);

@@ -1,8 +1,9 @@
-//! How a running job yields: it parks where its stop flag is looked at, keeps its lease, and lends its
-//! permit. A job that stays parked goes back to the queue with its state.
+//! Preemption: how a running job yields to a waiting job.
 //!
-//! A job under which processes have died runs alone: see [`Solitude`]. The policy is in
-//! `records/schedule.rs`.
+//! A yielding job parks where its run looks at the stop flag. A parked job keeps its lease and lends its permit
+//! to another job. A job that stays parked for a slice goes back to the queue with its state.
+//!
+//! A job under which processes have died runs alone: see [`Solitude`]. The policy is in `records/schedule.rs`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,10 +21,10 @@ use super::keeper::{Hold, Keeper, progress};
 use super::parking::ParkedJob;
 use super::service::Jobs;
 
-/// How long a keeper waits for a run to look at its flag before it beats again.
+/// How long a keeper waits for a run to park before the next heartbeat.
 const PARK_PATIENCE: Duration = Duration::from_millis(100);
 
-/// The pause between two looks at a run that is to park.
+/// Interval at which the keeper looks at a run that is about to park.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// All other permits of the process, for a job that must run alone. The other jobs of the process park.
@@ -57,7 +58,7 @@ impl Drop for Solitude<'_> {
 }
 
 impl Jobs {
-    /// How long a job computes before it may yield.
+    /// The time that a job computes before yielding to another job.
     pub(super) fn slice(&self, switch_seconds: f64) -> Duration {
         let least = self.config.slice.as_secs_f64();
         Duration::try_from_secs_f64(slice_seconds(least, switch_seconds)).unwrap_or(Duration::MAX)
@@ -65,7 +66,7 @@ impl Jobs {
 }
 
 impl Keeper<'_> {
-    /// Whether the job, a suspect, has computed far enough beyond the point of death.
+    /// Whether a suspect job has computed far enough beyond the last point of death.
     pub(super) fn is_acquitted(&self) -> bool {
         let solitude = self.solitude.as_ref();
         solitude.is_some_and(|solitude| {
@@ -73,7 +74,7 @@ impl Keeper<'_> {
         })
     }
 
-    /// Parks the job where a waiting one goes first; stores it where it has been parked for long.
+    /// Parks the job if a waiting job goes first. A job that has been parked for a slice is stored.
     pub(super) async fn give_way(&mut self, run: &Run) {
         if self.hold != Hold::Held {
             return;
@@ -85,7 +86,7 @@ impl Keeper<'_> {
                 None => {}
             }
         } else if run.stop.is_parked() {
-            // It was asked to earlier, and looked at its flag only now.
+            // The run was paused earlier and has looked at the flag only now.
             self.park(run).await;
         } else if self.is_to_yield().await {
             run.stop.pause();
@@ -99,7 +100,7 @@ impl Keeper<'_> {
         }
     }
 
-    /// Ends a pause, with a permit unless somebody ended the run.
+    /// Ends a pause. The run gets a permit unless another interrupt has ended the run.
     pub(super) fn resume(&mut self, run: &Run, permit: Option<OwnedSemaphorePermit>) {
         if permit.is_some() && run.stop.look().is_none() {
             history::resumed(self.lease);
@@ -125,7 +126,7 @@ impl Keeper<'_> {
         if is_idle || !self.stance.has_had_its_slice() {
             return false;
         }
-        // What stays parked keeps its memory.
+        // A job without a storable state stays parked and keeps the memory.
         let freed = match self.has_state() {
             true => self.job.demand.memory_bytes,
             false => 0,
@@ -150,7 +151,7 @@ impl Keeper<'_> {
         Rank::new(self.job.priority, level, self.job.id)
     }
 
-    /// Lends the permit of a run that waits.
+    /// Releases the permit of a run that is parked.
     async fn park(&mut self, run: &Run) {
         history::parked(self.lease);
         if let Some(computing) = &self.computing {
@@ -172,8 +173,8 @@ impl Keeper<'_> {
         self.jobs.hub.work.notify_one();
     }
 
-    /// Puts a parked job back into the queue with its state, in one transaction. A job without a state
-    /// stays parked, and so does one whose state cannot be written.
+    /// Puts a parked job back into the queue with its state, in one transaction. A job without a storable state
+    /// stays parked, as does a job whose state could not be written.
     async fn store(&mut self, run: &Run) {
         self.stance.wait_on();
         let Some(computing) = &mut self.computing else {
@@ -214,7 +215,7 @@ impl Keeper<'_> {
                 run.stop.raise(Interrupt::Suspended);
                 jobs.hub.changed(self.job.id);
             }
-            // The lease goes on. The next slice tries again.
+            // The job keeps the lease. The keeper tries again after the next slice.
             Err(error) => tracing::warn!(job = %self.job.id, %error, "stays parked"),
         }
     }

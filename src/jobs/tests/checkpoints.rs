@@ -1,8 +1,8 @@
-//! How a job goes on from its checkpoint, and what it does without one.
+//! Checkpoints: jobs resume from them, and continue without them.
 
 use super::*;
 
-/// A job that makes a checkpoint whenever it is looked after.
+/// Settings under which a job takes checkpoints as often as possible.
 fn often() -> JobsConfig {
     JobsConfig {
         checkpoint_every: Duration::from_millis(1),
@@ -12,7 +12,7 @@ fn often() -> JobsConfig {
 }
 
 impl Rig {
-    /// The checkpoint of the job, once there is one that is not `before`.
+    /// Waits for a checkpoint of the job other than `before`.
     async fn until_checkpoint(&self, id: JobId, before: Option<&[u8]>) -> Vec<u8> {
         let another = async {
             loop {
@@ -38,7 +38,7 @@ async fn a_job_goes_on_though_its_checkpoints_find_no_room() {
     assert_eq!(rig.store.faults.load(Ordering::SeqCst), 0);
     rig.until_checkpoint(id, Some(&first)).await;
     assert_eq!(rig.job(id).await.status, Status::Running);
-    // What is left in the end is kept, and the attempt is given back.
+    // The last state is stored when the process stops, and the attempt is not charged.
     assert!(rig.jobs.stop(PATIENCE).await);
     let job = rig.job(id).await;
     assert_eq!((job.status, job.attempt), (Status::Queued, 0));

@@ -1,4 +1,4 @@
-//! What is on disk of a dataset when things break off in between.
+//! Datasets on disk after interrupted writes and deletions, and after damage.
 
 use halfspace_core::learners::run::{Interrupt, StopFlag};
 use halfspace_formats::Parsed;
@@ -43,7 +43,7 @@ impl Rig {
         found.unwrap().is_some()
     }
 
-    /// Makes every blob that is there look older than a sweep spares.
+    /// Gives every blob a modification time that is too old to be spared by a sweep.
     fn age_blobs(&self) {
         let long_ago = std::time::UNIX_EPOCH - Duration::from_secs(2 * 86_400);
         let mut waiting = vec![self.directory.path().join("blobs")];
@@ -70,18 +70,18 @@ fn reader(dataset: &Dataset) -> NewJob {
 #[tokio::test]
 async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
     let rig = Rig::new(JobsConfig::default()).await;
-    // Once the answer is missing, and it is asked again.
+    // The first answer is missing, and the insert is repeated.
     rig.fail(1);
     let dataset = rig.dataset().await;
     assert!(rig.is_listed(dataset.summary.id).await);
-    // Twice, and nobody knows.
+    // Both answers are missing, so the outcome is unknown.
     rig.fail(2);
     let stored = rig.jobs.store_dataset(new_dataset()).await;
     assert!(matches!(
         stored,
         Err(JobsError::Store(StoreError::Unavailable(_)))
     ));
-    // The second answer is a refusal, which tells nothing of the first.
+    // The second answer is a refusal, which says nothing about the first insert.
     rig.fail(2);
     rig.store.ends_full.store(true, Ordering::SeqCst);
     let stored = rig.jobs.store_dataset(new_dataset()).await;
@@ -102,22 +102,22 @@ async fn a_dataset_whose_row_may_be_stored_keeps_its_blob() {
     }
 }
 
-/// A process that is killed between the row and the blob leaves a blob, never a row without one.
+/// A process that is killed between the two deletions leaves a blob, never a row without a blob.
 #[tokio::test]
 async fn the_row_goes_before_the_blob_and_the_sweep_takes_the_blob() {
     let rig = Rig::new(JobsConfig::default()).await;
     let (kept, gone) = (rig.dataset().await, rig.dataset().await);
     let owner = Owner::anonymous();
-    // The row is deleted, and then there is no answer: as far as a killed process comes.
+    // The row is deleted without an answer, as if the process had been killed then.
     rig.fail(1);
     let deleted = rig.jobs.delete_dataset(&owner, gone.summary.id).await;
     assert!(deleted.is_err());
     assert!(!rig.is_listed(gone.summary.id).await);
     assert!(rig.blob_of(&gone).exists());
-    // A young blob may belong to a dataset that is just being stored.
+    // A young blob may belong to a dataset that is being stored.
     rig.jobs.sweep().await.unwrap();
     assert!(rig.blob_of(&gone).exists());
-    // The time of a blob is not trusted either: the clock may have been wrong.
+    // The modification time of a blob is not trusted either, because the clock may have been wrong.
     rig.age_blobs();
     rig.jobs.sweep().await.unwrap();
     assert!(rig.blob_of(&gone).exists());
@@ -142,7 +142,7 @@ async fn a_job_reads_its_dataset_and_leaves_it() {
         .submit(reader(&dataset), Duration::ZERO)
         .await
         .unwrap();
-    // It has no copy.
+    // The job has no copy of the data.
     assert_eq!((job.data_key.as_ref(), job.dataset), (None, Some(id)));
     let owner = Owner::anonymous();
     let pinned = rig.jobs.delete_dataset(&owner, id).await;
@@ -158,7 +158,7 @@ async fn a_job_reads_its_dataset_and_leaves_it() {
     assert!(rig.blob_of(&dataset).exists());
 }
 
-/// The dataset is deleted between the checks and the job.
+/// The dataset is deleted between the checks and the insert of the job.
 #[tokio::test]
 async fn a_job_whose_dataset_is_gone_is_not_stored() {
     let rig = Rig::new(JobsConfig::default()).await;
@@ -210,7 +210,7 @@ async fn a_damaged_dataset_fails_its_jobs_and_is_not_read() {
     rig.jobs.start();
     assert_eq!(rig.error_code(job.id).await, "data-corrupt");
     assert!(rig.jobs.stop(PATIENCE).await);
-    // It is for its owner to delete.
+    // Only the owner deletes a damaged dataset.
     assert!(path.exists());
     std::fs::remove_file(&path).unwrap();
     assert!(matches!(
@@ -219,7 +219,7 @@ async fn a_damaged_dataset_fails_its_jobs_and_is_not_read() {
     ));
 }
 
-/// The form of the first release: without the checks that follow the header and the one block.
+/// The blob format of the first release, without the checks that follow the header and the one block.
 fn without_checks(blob: &[u8]) -> Vec<u8> {
     let mut old = blob[..40].to_vec();
     old[8] = 1;
@@ -240,7 +240,7 @@ async fn a_dataset_without_checks_is_read_once_its_digest_was_compared() {
         matches!(found, Err(JobsError::Store(StoreError::Corrupt(_))))
     };
     let mut flipped = old.clone();
-    // The first row, which is not asked for, and which alone tells nothing.
+    // The first row is not requested. The digest of the whole blob reveals the damage.
     flipped[40] ^= 1;
     std::fs::write(&path, &flipped).unwrap();
     assert!(damaged(read().await));

@@ -1,4 +1,4 @@
-//! A store that does what it is asked, and says for some writes that it did not answer.
+//! A store that reports errors for some writes, whether they were made or not.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -18,14 +18,15 @@ use crate::storage::{
     Swept, TimeNote, WorkerId,
 };
 
-/// Fails so many of the next inserts and ends, after they were written, and returns of jobs,
-/// before.
+/// Fails as many of the next writes as `faults` says. Saved checkpoints and requeued jobs fail before the
+/// write. Inserts of queued jobs and datasets, ends of jobs, settlements, deletions of datasets and appends are
+/// made, and only their answers are missing.
 pub struct Faulty {
     pub inner: SqlStore,
     pub faults: AtomicU32,
-    /// Whether the last of the faults is a refusal, and not a missing answer.
+    /// Whether the last of the faults is a refusal instead of a missing answer.
     pub ends_full: AtomicBool,
-    /// Whether checkpoints can be written and not read.
+    /// Whether checkpoints can be written but not read.
     pub forgets_checkpoints: AtomicBool,
 }
 

@@ -1,4 +1,4 @@
-//! The memory that jobs take, and what becomes of jobs that there is no memory for.
+//! Memory: jobs stay within their bounds, and jobs without enough memory wait, are refused or fail.
 
 use bytes::Bytes;
 use halfspace_core::learners::catalogue::CATALOGUE;
@@ -12,7 +12,7 @@ use crate::jobs::work::{JobSample, Work};
 
 const MIB: u64 = 1 << 20;
 
-/// Labels of a half-space over so many features, some of them wrong.
+/// The features with pseudo-random labels, three quarters of them positive.
 fn labelled(features: Features) -> Data {
     let rows = features.rows();
     let mut labels = BitVector::zeros(rows);
@@ -45,7 +45,7 @@ fn real(n: usize, rows: usize) -> Data {
     labelled(Features::Real(RealMatrix::from_values(n, values.collect())))
 }
 
-/// The data where they are stored, read as a whole up to so many bytes.
+/// The data as a stored blob, which is read as a whole up to `whole_bytes_max` bytes.
 fn stored(data: &Data, whole_bytes_max: u64) -> JobSample {
     let mut bytes = Vec::new();
     halfspace_formats::write_blocks(data, &mut bytes).unwrap();
@@ -61,12 +61,12 @@ fn stored(data: &Data, whole_bytes_max: u64) -> JobSample {
     JobSample::Stored(Arc::new(opened.unwrap()))
 }
 
-/// Nothing to say of a sample.
+/// A data description without declarations.
 fn no_data() -> Value {
     json!({"assume": null, "generated": null})
 }
 
-/// A job of nobody in particular.
+/// A job of the anonymous owner.
 fn job(task: &Value, sample: Data) -> NewJob {
     NewJob {
         owner: Owner::anonymous(),
@@ -99,7 +99,7 @@ fn check(what: &str, work: &Work, resident_bytes_max: u64) {
 fn every_learner_keeps_to_its_bound() {
     let resident = 64 * MIB;
     let (dense, wide, numbers) = (boolean(65, 4_000), boolean(4_001, 500), real(40, 1_000));
-    // Few features are active, as kernel Winnow wants them.
+    // Few features are active, as kernel Winnow expects.
     let mut rows = BitMatrix::new(64);
     (0..4_000).for_each(|row| rows.push_row(&[0b1011 << (row % 60)]));
     let sparse = labelled(Features::Boolean(rows));
@@ -115,7 +115,7 @@ fn every_learner_keeps_to_its_bound() {
         for data in [dense.clone(), wide.clone(), sparse.clone(), numbers.clone()] {
             for whole_bytes_max in [resident, 0] {
                 let sample = Some(stored(&data, whole_bytes_max));
-                // Not every learner takes every sample.
+                // Not every learner accepts every sample.
                 let Ok(work) = resolve(&spec, 7, sample, None, Allowance::UNLIMITED) else {
                     continue;
                 };
@@ -184,7 +184,7 @@ async fn a_job_that_can_never_fit_is_refused() {
     assert!(rig.jobs.submit(new(10_000), Duration::ZERO).await.is_ok());
 }
 
-/// One worker, and so many bytes for work.
+/// Settings with one worker and a memory budget of `bytes`.
 fn with_memory(bytes: u64) -> JobsConfig {
     JobsConfig {
         memory: Budget::new(bytes),
@@ -211,7 +211,7 @@ async fn a_claim_passes_over_a_job_that_does_not_fit_now() {
         }
         rig.jobs.start();
         assert_eq!(rig.ended(ids[2]).await.status, Status::Succeeded);
-        // A job of its size waits behind the one that was passed over for too long.
+        // This large job waits behind the job that was passed over for too long.
         if is_patient {
             assert_eq!(rig.ended(ids[1]).await.status, Status::Succeeded);
         } else {
@@ -236,8 +236,7 @@ async fn a_job_that_grows_beyond_the_memory_fails_as_memory() {
         "stop": {"max_passes": 1_000},
         "trace": false,
     }});
-    // Equal examples with different labels: there are mistakes in every pass, and each adds a support
-    // vector.
+    // Equal examples have different labels, so every pass has mistakes, and each mistake adds a support vector.
     let sample = boolean(10, 2_200);
     let new = job(&task, sample);
     let id = rig.submit(new).await.id;

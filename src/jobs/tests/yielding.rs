@@ -1,4 +1,4 @@
-//! How running jobs yield to others, and what preempted jobs come to.
+//! Preemption: running jobs yield to others, and preempted jobs end as if undisturbed.
 
 use halfspace_core::learners::catalogue::CATALOGUE;
 use serde_json::Map;
@@ -7,7 +7,7 @@ use super::*;
 use crate::jobs::LoadedModel;
 use crate::records::{Event, EventKind};
 
-/// Jobs that yield after a few milliseconds.
+/// Settings under which jobs yield after a few milliseconds.
 fn hasty(workers: usize) -> JobsConfig {
     JobsConfig {
         workers,
@@ -83,7 +83,7 @@ async fn short_jobs_go_before_long_ones_of_the_same_owner_and_of_others() {
             rig.jobs.permits.available_permits() == 0
         })
         .await;
-        // So that another owner leads by more than one second.
+        // Owner a then leads any other owner by more than `LEAD_SECONDS_MAX`.
         rig.store.pay(&[(Owner::new("a"), 60.0)]).await.unwrap();
         for _ in 0..5 {
             let short = of_owner(owner, new_train(json!({"max_passes": 3})));
@@ -108,7 +108,7 @@ async fn a_job_without_a_waiting_one_never_yields() {
     let rig = Rig::new(hasty(1)).await;
     rig.jobs.start();
     let job = rig.submit(new_train(endless(0.3))).await;
-    // As long, and later.
+    // The second job is as long as the first and comes later.
     let other = rig.submit(new_train(endless(0.3))).await;
     for job in [job, other] {
         let ended = rig.end_of(&job).await;
@@ -120,7 +120,7 @@ async fn a_job_without_a_waiting_one_never_yields() {
     assert!(rig.jobs.stop(PATIENCE).await);
 }
 
-/// Half-space examples of one weight vector, none of them zero.
+/// Labelled examples with `n` random features. The label is the majority of the bits.
 fn sample(n: usize, examples: usize) -> Data {
     let mut matrix = BitMatrix::new(n);
     let mut labels = BitVector::zeros(examples);
@@ -155,19 +155,19 @@ fn forget(document: &mut Value, field: &str) {
     }
 }
 
-/// The sums over the jobs of a test.
+/// Sums over the jobs of a test.
 #[derive(Debug, Default)]
 struct Preempted {
-    /// Short jobs that ended while a long job ran on the only worker.
+    /// Short jobs that ended while a long job was running on the only worker.
     parkings: usize,
-    /// Times that a job went back to the queue with its state.
+    /// Number of times that a job went back to the queue with its state.
     requeues: usize,
-    /// Computed seconds of the jobs that were left alone, and of the same jobs preempted.
+    /// Computed seconds of the undisturbed jobs, and of the same jobs when preempted.
     seconds: [f64; 2],
 }
 
 impl Preempted {
-    /// Runs a job alone, then beside short jobs of its owner on the only worker.
+    /// Runs a job alone, and then beside short jobs of its owner on the only worker.
     async fn compare(&mut self, name: &str, rig: &Rig, new: impl Fn() -> NewJob) {
         let undisturbed = rig.submit(new()).await;
         let undisturbed = rig.end_of(&undisturbed).await;

@@ -1,9 +1,9 @@
-//! The rules of the house that a compiler does not know.
+//! Rules of the source code that the compiler does not check.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The rooms of the library from left to right; a room imports from its left only.
+/// The modules of the library in their order. A module imports only from modules on its left.
 const ROOMS: [&str; 15] = [
     "memory",
     "bits",
@@ -22,29 +22,28 @@ const ROOMS: [&str; 15] = [
     "app",
 ];
 
-/// Rooms at the same step of the stairs: they may not import each other.
+/// Modules at the same level, which may not import each other.
 const APART: [(&str, &str); 3] = [
     ("theory", "constructions"),
     ("theory", "certificates"),
     ("constructions", "certificates"),
 ];
 
-/// What no room left of `storage` may know: no runtime, no web, no database, no clock.
+/// Names of runtimes, web libraries, databases and clocks, which no module left of `storage` may use.
 const OUTSIDE: [&str; 6] = ["tokio", "axum", "sqlx", "hyper", "SystemTime", "Instant"];
 
 const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 80;
 const LINE_CHARACTERS_MAX: usize = 120;
 
-/// A source file.
 struct Source {
-    /// From the root of the repository.
+    /// Path from the root of the repository.
     path: String,
     text: String,
 }
 
 impl Source {
-    /// The text before the unit tests; nothing of a file that is all tests.
+    /// The text before the unit tests, or an empty text for a file that holds only tests.
     fn code(&self) -> &str {
         if self.path.contains("/tests/") || self.path.ends_with("/tests.rs") {
             return "";
@@ -53,7 +52,7 @@ impl Source {
         &self.text[..end.unwrap_or(self.text.len())]
     }
 
-    /// The lines of the code, numbered from 1, without comments and what strings hold.
+    /// The lines of the code, numbered from 1, without comments and without the contents of strings.
     fn lines(&self) -> Vec<(usize, String)> {
         self.code()
             .lines()
@@ -63,7 +62,7 @@ impl Source {
             .collect()
     }
 
-    /// The room that the file belongs to; none for `main.rs` and `lib.rs`.
+    /// Index of the module that the file belongs to, or `None` for `main.rs` and `lib.rs`.
     fn room(&self) -> Option<usize> {
         let below = self.path.strip_prefix("src/")?;
         let room = below.split('/').next()?.trim_end_matches(".rs");
@@ -71,7 +70,7 @@ impl Source {
     }
 }
 
-/// A line without its comment and without what stands between its quotes.
+/// A line without its comment and without the text between its quotes.
 fn without_texts(line: &str) -> String {
     let mut kept = String::new();
     let mut quoted = false;
@@ -92,7 +91,7 @@ fn without_texts(line: &str) -> String {
     kept
 }
 
-/// The sources below a folder of the repository.
+/// The source files below a folder of the repository.
 fn sources(folder: &str) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut waiting: Vec<PathBuf> = vec![root.join(folder)];
@@ -121,13 +120,13 @@ fn sources(folder: &str) -> Vec<Source> {
     sources
 }
 
-/// Fails with everything found.
+/// Fails with a list of all violations.
 #[track_caller]
 fn assert_none(rule: &str, found: &[String]) {
     assert!(found.is_empty(), "{rule}:\n{}", found.join("\n"));
 }
 
-/// Where a word stands by itself.
+/// Whether a line has this word, and not only as a part of a longer word.
 fn has_word(line: &str, word: &str) -> bool {
     let is_part = |character: char| character.is_alphanumeric() || character == '_';
     line.match_indices(word).any(|(at, _)| {
@@ -137,7 +136,7 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// The rooms that a line names.
+/// The modules that a line names.
 fn named_rooms(line: &str) -> impl Iterator<Item = &str> {
     line.split("crate::").skip(1).flat_map(|rest| {
         let group = rest
@@ -347,13 +346,13 @@ fn functions_fit_on_a_screen() {
     assert_none("a function is too long", &found);
 }
 
-/// Where a word that is a learner's name too is the value of something else: the option `header`.
+/// Files in which a learner's name is also the value of something else, such as the option `header`.
 const OTHER_MEANINGS: [(&str, &str); 2] = [
     ("src/http/data_body.rs", "auto"),
     ("src/http/openapi.rs", "auto"),
 ];
 
-/// A learner's name stands in its own file; whoever else names one would have to change for it.
+/// A learner's name appears only in the learner's own file, so that a renamed learner changes one file.
 #[test]
 fn nobody_matches_on_the_name_of_a_learner() {
     let names: Vec<&str> = halfspace::learners::catalogue::CATALOGUE

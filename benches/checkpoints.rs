@@ -159,7 +159,6 @@ impl Program {
         }
     }
 
-    /// Number of checkpoints, and their bytes.
     fn checkpoints(&self) -> Result<(f64, f64)> {
         let text = self.exchange("GET", "/metrics", None)?;
         let number = |name: &str| {

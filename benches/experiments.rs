@@ -124,7 +124,6 @@ fn whole() {
     }
 }
 
-/// The baseline's time and mistakes.
 #[derive(serde::Deserialize)]
 struct Share {
     seconds: f64,

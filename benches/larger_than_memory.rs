@@ -63,7 +63,6 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The running program.
 struct Service {
     child: Child,
     /// Open as long as the program runs, because the program writes more than its first line.

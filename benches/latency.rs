@@ -138,7 +138,6 @@ fn submit(address: &str, body: &str) -> Result<String> {
     }
 }
 
-/// Cancels a job and waits for its end.
 fn cancel(address: &str, path: &str) -> Result<()> {
     let mut connection = TcpStream::connect(address)?;
     let (status, job) = exchange(&mut connection, "POST", &format!("{path}/cancel"), "", "")?;

@@ -93,7 +93,6 @@ fn report(cases: &mut [Case]) {
     }
 }
 
-/// One measurement.
 struct Case {
     name: String,
     path: String,

@@ -192,7 +192,6 @@ impl Client {
         })
     }
 
-    /// Sends one request and reads the whole answer.
     fn post(&mut self) -> Result<(), Box<dyn Error>> {
         self.stream.write_all(&self.request)?;
         let mut read = 0;

@@ -86,7 +86,6 @@ fn report(name: &str, rate: f64, baseline: f64) {
     println!("{name:48} {rate:>12.0} {:>12.2}", rate / baseline);
 }
 
-/// Rate of the work per second.
 fn rate(count: usize, work: impl FnOnce() -> Result<()>) -> Result<f64> {
     let begun = Instant::now();
     work()?;

@@ -32,10 +32,8 @@ struct Claim {
     is_right: bool,
 }
 
-/// A kind of run with a name.
 struct Cell {
     name: &'static str,
-    /// The property under test.
     expected: Expected,
     run: fn(u64) -> Claim,
 }
@@ -50,7 +48,6 @@ enum Expected {
     Claims,
 }
 
-/// Counts over the runs of a cell.
 #[derive(Default)]
 struct Tally {
     claims: u64,
@@ -263,7 +260,6 @@ fn after_the_same_stream(seed: u64, seeds: Option<&[u64]>, is_drawn: bool) -> Cl
     claim(&next.run(), &target)
 }
 
-/// A run over fresh generated examples from a model.
 fn after_another_stream(seed: u64, data_seeds: Option<&[u64]>, is_drawn: bool) -> Claim {
     let (data, target) = sample(9, Sampling::UniformPositive, seed + 1_000_000, 14);
     let model = learnt_from_all_but_one(&data, seed);

@@ -19,7 +19,6 @@ impl Connection {
         Self::Sqlite(options.connect().await.unwrap())
     }
 
-    /// Connects to a shared database.
     pub async fn to_shared(database: &TestDatabase) -> Self {
         Self::Postgres(database.connect().await)
     }

@@ -47,12 +47,10 @@ impl Pair {
         })
     }
 
-    /// Starts a process behind the proxy.
     fn replica(&self) -> Program {
         self.start(&self.database.url_by(self.proxy.address()))
     }
 
-    /// Starts a process with a direct connection.
     fn other(&self) -> Program {
         self.start(&self.database.url())
     }
@@ -356,7 +354,6 @@ async fn cut_off_a_worker_stops_by_the_end_of_its_lease_and_its_job_goes_on_else
     );
 }
 
-/// Waits until a process computes nothing.
 async fn until_idle(client: Client) {
     until("a worker to stop computing", async || {
         let running = client.metric("halfspace_computations_running").await;

@@ -28,7 +28,6 @@ pub const SETTINGS: [&str; 12] = [
     "127.0.0.0/8",
 ];
 
-/// Two API processes and two workers.
 pub const TWO_AND_TWO: [&str; 4] = ["api", "api", "worker", "worker"];
 
 /// The processes over one data directory and one database.
@@ -55,7 +54,6 @@ impl Doors {
         doors[number % doors.len()]
     }
 
-    /// Replaces the addresses.
     pub fn lead_to(&self, programs: impl Iterator<Item = Client>) {
         *self.0.lock().unwrap() = programs.collect();
     }
@@ -89,12 +87,10 @@ impl Fleet {
         self.directory.path()
     }
 
-    /// Number of processes.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// Kills these processes with SIGKILL.
     pub fn kill(&mut self, members: &[usize]) {
         for &member in members {
             let program = self.members[member].program.take();

@@ -141,9 +141,8 @@ impl Scene<'_> {
     }
 }
 
-/// The paths of a round's jobs.
 struct Jobs {
-    /// Jobs on data in a blob, which compute until they are cancelled.
+    /// Paths of jobs on data in a blob, which compute until they are cancelled.
     endless: Vec<String>,
     short: Vec<String>,
 }
@@ -262,7 +261,6 @@ async fn freeze_idle(store: &mut PgConnection, worker: &Program) {
     }
 }
 
-/// Every row of every table.
 async fn rows(store: &mut PgConnection) -> Vec<String> {
     let mut all = Vec::new();
     let tables = sqlx::query(TABLES).fetch_all(&mut *store).await.unwrap();

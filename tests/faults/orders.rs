@@ -21,7 +21,6 @@ use crate::service::{
 /// Number of different orders. Later orders repeat them under other names.
 const PERIOD: usize = 14;
 
-/// Number of concurrent clients.
 const CLIENTS: usize = 4;
 
 /// Pause of a client before a retry.
@@ -33,7 +32,6 @@ const PERSISTENCE: Duration = Duration::from_secs(60);
 /// An impatient client disconnects within this time.
 const IMPATIENCE_MS_MAX: u64 = 30;
 
-/// The kind of an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// A training on generated data.
@@ -62,7 +60,6 @@ const KINDS: [Kind; 7] = [
     Kind::Long,
 ];
 
-/// The order of a number.
 #[derive(Clone, Copy, Debug)]
 struct Order(usize);
 
@@ -139,7 +136,6 @@ pub struct Placed {
     path: String,
 }
 
-/// Counts of failed requests.
 #[derive(Default)]
 pub struct Met {
     /// Connections that were refused or broke.
@@ -411,7 +407,6 @@ pub fn settled(job: &Value) -> Value {
     result
 }
 
-/// Waits for the end of a job.
 async fn ended(client: Client, path: &str) -> Value {
     until(&format!("{path} to end"), async || {
         let job = client.get(path).await.expect(200).json();

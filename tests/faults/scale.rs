@@ -2,7 +2,6 @@
 
 use std::env;
 
-/// The form and the seed of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     long: bool,

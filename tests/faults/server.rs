@@ -74,7 +74,6 @@ impl PostgresServer {
         run(start.args(arguments).args(["--wait", "start"]));
     }
 
-    /// URL of the server, as in the service's setting.
     pub fn url(&self) -> String {
         let socket = self.directory.display();
         format!("postgres:///postgres?host={socket}&user=postgres")

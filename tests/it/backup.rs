@@ -45,7 +45,6 @@ async fn backed_up(data_dir: &Path, target: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Path of an unfinished copy.
 fn incomplete(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap().to_str().unwrap();
     target.with_file_name(format!("{name}.incomplete"))
@@ -175,7 +174,7 @@ async fn populated(client: Client) -> (Known, String) {
     (known, blocker)
 }
 
-/// Records that come, go and grow while a backup is taken.
+/// Requests that create, change and delete records while a backup is taken.
 struct Load<'a> {
     client: Client,
     is_over: &'a AtomicBool,
@@ -194,7 +193,6 @@ impl Load<'_> {
         }
     }
 
-    /// Stores and deletes datasets.
     async fn datasets(&self) {
         while !self.is_over.load(Ordering::Relaxed) {
             let dataset = upload(self.client, 50).await;

@@ -44,7 +44,6 @@ fn assert_not_served(context: &str, expected: &Answers, found: &Answers) -> bool
     is_noticed
 }
 
-/// The damages that a check reports.
 async fn damages(store: &DamagedStore) -> Vec<String> {
     let mut told = Vec::new();
     let mut tell = |news| {
@@ -66,7 +65,6 @@ async fn assert_named(context: &str, store: &DamagedStore, id: &str) {
     );
 }
 
-/// Flips `count` bits of each part of each record.
 async fn flip_everything(store: &DamagedStore, count: usize) {
     assert_eq!(damages(store).await, [""; 0]);
     let expected = store.ask_all().await;

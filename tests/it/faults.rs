@@ -194,7 +194,6 @@ fn session_lines(count: usize) -> Vec<String> {
     (0..count).map(line).collect()
 }
 
-/// Opens a session and returns its path.
 async fn open_session(client: Client, learner: &str) -> String {
     let asked = json!({"learner": {"name": learner}, "n": 24, "seed": 9});
     let answer = client.post("/v1/sessions", &asked, None).await.unwrap();

@@ -6,7 +6,6 @@ use std::process::{Output, Stdio};
 
 use crate::service::{Client, Program, TestDatabase, program, until};
 
-/// Runs `halfspace keys` on the database that the settings name.
 fn keys(data_dir: &Path, settings: &[&str], command: &[&str]) -> Output {
     program()
         .args(["keys", "--log", "trace", "--data-dir"])
@@ -34,7 +33,6 @@ fn created(said: &str) -> (String, String) {
     (field("id"), field("secret"))
 }
 
-/// Status of a request with this secret.
 async fn status(client: Client, secret: Option<&str>) -> u16 {
     let bearer = secret.map(|secret| format!("Bearer {secret}"));
     let headers = bearer

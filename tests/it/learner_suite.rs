@@ -45,7 +45,6 @@ fn directory(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Every sample of the suite with its name.
 fn samples() -> Vec<(String, Data)> {
     let mut paths: Vec<_> = fs::read_dir(directory("data"))
         .unwrap()
@@ -591,7 +590,6 @@ fn each_learner_comes_to_what_its_cases_say() {
     }
 }
 
-/// The result document of a case.
 fn come_to(entry: &Entry, case: &Value) -> Value {
     let data = match &case["sample"] {
         Value::String(name) => {

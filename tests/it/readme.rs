@@ -29,7 +29,6 @@ struct Service {
 }
 
 impl Service {
-    /// Starts the binary on a free port.
     fn start(data_dir: &Path) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_halfspace"));
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {

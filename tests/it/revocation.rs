@@ -53,7 +53,6 @@ impl<'p> Tenant<'p> {
         answer.await.unwrap()
     }
 
-    /// Begins a request.
     async fn open(&self, line: &str, headers: &[(&str, &str)]) -> Slow {
         let own = [("authorization", self.bearer.as_str())];
         let headers = [headers, &own].concat();

@@ -37,7 +37,6 @@ async fn line(log: &Path, message: &str) -> Value {
     .await
 }
 
-/// An address in the first line of the log.
 fn address(start: &Value, field: &str) -> SocketAddr {
     start["fields"][field].as_str().unwrap().parse().unwrap()
 }
@@ -84,7 +83,6 @@ async fn a_log_in_json_is_json_from_the_first_line_on() {
     drop(service);
 }
 
-/// The log also has a line for a client that leaves before the answer.
 #[tokio::test]
 async fn a_client_that_leaves_is_logged() {
     let directory = tempfile::tempdir().unwrap();

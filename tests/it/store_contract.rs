@@ -183,7 +183,6 @@ fn dataset(number: i64) -> Dataset {
     }
 }
 
-/// A queued job that reads dataset `dataset_number`.
 fn reading_job(number: i64, dataset_number: i64) -> Job {
     Job {
         data_key: None,
@@ -324,7 +323,6 @@ mod backends {
     }
 }
 
-/// A SQLite database in a temporary directory.
 struct Sqlite(tempfile::TempDir);
 
 impl Sqlite {
@@ -365,7 +363,6 @@ impl Backend for Sqlite {
     }
 }
 
-/// A PostgreSQL database.
 struct Postgres(TestDatabase);
 
 #[async_trait]

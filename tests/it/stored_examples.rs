@@ -185,7 +185,6 @@ fn the_stages_of_auto_learn_the_same_block_by_block() {
     assert_eq!(run(&task, &stored(&data, TINY)), expected);
 }
 
-/// The chosen rows as a sample.
 fn part(data: &Data, rows: &[u32]) -> Data {
     let features = match data.features() {
         Features::Boolean(matrix) => {

@@ -91,7 +91,6 @@ fn without_texts(line: &str) -> String {
     kept
 }
 
-/// The source files below a folder of the repository.
 fn sources(folder: &str) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut waiting: Vec<PathBuf> = vec![root.join(folder)];
@@ -120,7 +119,6 @@ fn sources(folder: &str) -> Vec<Source> {
     sources
 }
 
-/// Fails with a list of all violations.
 #[track_caller]
 fn assert_none(rule: &str, found: &[String]) {
     assert!(found.is_empty(), "{rule}:\n{}", found.join("\n"));
@@ -136,7 +134,6 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// The modules that a line names.
 fn named_rooms(line: &str) -> impl Iterator<Item = &str> {
     line.split("crate::").skip(1).flat_map(|rest| {
         let group = rest

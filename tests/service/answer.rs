@@ -4,7 +4,6 @@ use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use serde_json::Value;
 
-/// An answer with its whole body.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: StatusCode,
@@ -20,17 +19,14 @@ impl Answer {
         self
     }
 
-    /// A header as text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// The body as text.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    /// The body as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.text()))

@@ -67,7 +67,6 @@ impl TestBucket {
         }
     }
 
-    /// Address of the server.
     pub fn server(&self) -> SocketAddr {
         let (_, address) = self.endpoint.split_once("//").unwrap();
         address.parse().unwrap()

@@ -14,7 +14,6 @@ use super::history::Asked;
 use super::{Answer, Event, PATIENCE};
 use super::{contract, corpus};
 
-/// A client of one address.
 #[derive(Clone, Copy, Debug)]
 pub struct Client {
     pub address: SocketAddr,
@@ -86,7 +85,6 @@ impl Client {
         })
     }
 
-    /// GET from a program that lives.
     pub async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], b"").await.unwrap()
     }
@@ -115,7 +113,6 @@ impl Client {
         self.send("DELETE", path, &[], b"").await
     }
 
-    /// Submits a job without waiting and returns its path.
     pub async fn submit(&self, body: &Value) -> String {
         let answer = self.post("/v1/jobs", body, None).await.unwrap();
         answer.expect(202).header("location").unwrap().to_owned()
@@ -144,7 +141,6 @@ impl Client {
         }
     }
 
-    /// Reads all events of an ended job.
     pub async fn events(&self, path: &str) -> Vec<Event> {
         let answer = self.get(&format!("{path}/events")).await.expect(200);
         answer
@@ -162,7 +158,6 @@ impl Client {
         value.map_or(0.0, |value| value.parse().unwrap())
     }
 
-    /// Waits until a job has this status.
     pub async fn until_status(&self, path: &str, status: &str) -> Value {
         super::until(&format!("{path} to be {status}"), async || {
             let job = self.get(path).await.expect(200).json();

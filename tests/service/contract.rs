@@ -9,7 +9,6 @@ use serde_json::{Value, json};
 
 use crate::service::Answer;
 
-/// The OpenAPI document of the service.
 pub static DOCUMENT: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(&halfspace::http::document()).unwrap());
 

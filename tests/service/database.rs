@@ -49,18 +49,15 @@ impl TestDatabase {
         }
     }
 
-    /// URL of the database, as in the service's setting.
     pub fn url(&self) -> String {
         self.server
             .replacen("/postgres?", &format!("/{}?", self.name), 1)
     }
 
-    /// Parsed URL of the database.
     pub fn place(&self) -> PostgresUrl {
         PostgresUrl::parse(&self.url()).unwrap()
     }
 
-    /// A connection of the test itself.
     pub async fn connect(&self) -> sqlx::PgConnection {
         let options: PgConnectOptions = self.url().parse().unwrap();
         options.connect().await.unwrap()

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::Client;
 
-/// One event of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     pub id: u64,

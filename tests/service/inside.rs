@@ -25,7 +25,6 @@ pub struct Service {
     home: Arc<Home>,
 }
 
-/// The storage of a service.
 struct Home {
     directory: TempDir,
     database: Option<TestDatabase>,
@@ -50,7 +49,6 @@ impl Service {
         Self::with(&["--workers", "2"]).await
     }
 
-    /// Starts a service with these settings.
     pub async fn with(settings: &[&str]) -> Self {
         let service = Self::idle(settings).await;
         service.compute();
@@ -106,7 +104,6 @@ impl Service {
         (key.id.to_string(), secret)
     }
 
-    /// The data directory.
     pub fn directory(&self) -> &Path {
         self.home.directory.path()
     }
@@ -194,7 +191,6 @@ impl Service {
         answer.await.expect(200).json()
     }
 
-    /// Submits a job without waiting and returns its path.
     pub async fn submit(&self, body: &Value) -> String {
         let answer = self.post_json("/v1/jobs", body).await.expect(202);
         answer.header("location").unwrap().to_owned()

@@ -55,7 +55,6 @@ pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl 
     }
 }
 
-/// The body of a training job.
 pub fn train(learner: Value, data: Value) -> Value {
     json!({"train": {"learner": learner, "data": data}})
 }

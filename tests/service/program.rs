@@ -188,7 +188,6 @@ impl Program {
         assert!(sent.unwrap().success());
     }
 
-    /// Waits until the program ends by itself.
     pub async fn ended(&mut self) -> ExitStatus {
         let child = &mut self.child;
         until("the program to end", || {
@@ -243,7 +242,6 @@ pub fn create_key(data_dir: &Path, settings: &[&str], name: &str) -> (String, St
     (field("id"), field("secret"))
 }
 
-/// Revokes an API key in a second process.
 pub fn revoke_key(data_dir: &Path, settings: &[&str], id: &str) {
     keys(data_dir, settings, &["revoke", id]);
 }

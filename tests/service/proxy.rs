@@ -60,7 +60,6 @@ impl Proxy {
         Self { address, way }
     }
 
-    /// Address of the proxy.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

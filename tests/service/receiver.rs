@@ -14,7 +14,6 @@ use super::PATIENCE;
 /// The secret with which services sign callbacks in these tests.
 pub const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// A server on the loopback address.
 pub struct Receiver(TcpListener);
 
 /// A complete request that waits for its answer.
@@ -34,7 +33,6 @@ impl Receiver {
         format!("http://{}/hook?of=test", self.0.local_addr().unwrap())
     }
 
-    /// Waits for the next call.
     pub async fn call(&self) -> Call {
         let accepted = timeout(PATIENCE, async {
             let (stream, _) = self.0.accept().await.unwrap();
@@ -71,7 +69,6 @@ impl Receiver {
 pub struct Calls(Arc<Mutex<HashMap<String, Vec<String>>>>);
 
 impl Calls {
-    /// The bodies of the calls with an id.
     pub fn of(&self, id: &str) -> Vec<String> {
         self.0.lock().unwrap().get(id).cloned().unwrap_or_default()
     }
@@ -101,7 +98,6 @@ impl Call {
         }
     }
 
-    /// The request line.
     pub fn line(&self) -> &str {
         self.head.lines().next().unwrap()
     }

@@ -10,7 +10,6 @@ use tokio::net::{TcpSocket, TcpStream};
 /// Approximate number of bytes that the system buffers for a client that does not read.
 const RECEIVE_BUFFER: u32 = 16 * 1024;
 
-/// The end of a head.
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
 /// One connection and the bytes read so far.

@@ -43,7 +43,6 @@ impl TinyS3 {
         Self { address }
     }
 
-    /// Address of the store.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

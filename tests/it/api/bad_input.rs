@@ -24,7 +24,7 @@ struct Case(&'static str, Request, u16, &'static str, At);
 enum Request {
     /// A JSON body for `POST /v1/jobs`.
     Job(Value),
-    /// A text for `POST /v1/jobs` that is no `Value`.
+    /// A text for `POST /v1/jobs`, for bodies that a `Value` cannot express.
     JobText(String),
     /// A request to `/v1/learners/{name}/train?{query}`: learner, query, media type, body.
     Train(&'static str, &'static str, &'static str, Vec<u8>),
@@ -94,7 +94,6 @@ fn real(x: Value) -> Value {
     json!({"labelled": {"examples": [{"x": x, "y": 1}, {"x": [0, 1], "y": -1}]}})
 }
 
-/// Bad targets of generated data.
 fn targets() -> Vec<Case> {
     let target = |target: Value| {
         Job(job(
@@ -198,7 +197,6 @@ fn targets() -> Vec<Case> {
     ]
 }
 
-/// Bad data in the body of a job.
 fn data_in_jobs() -> Vec<Case> {
     let drift_job = |data: Value| Job(job("directed-drift", data));
     let perceptron = |data: Value| Job(job("perceptron", data));
@@ -475,7 +473,6 @@ fn data_in_jobs() -> Vec<Case> {
     ]
 }
 
-/// Bad learners, parameters, stopping conditions and other fields of a job.
 fn fields_in_jobs() -> Vec<Case> {
     let labels = labelled;
     let name = "/train/learner/name";

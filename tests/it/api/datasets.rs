@@ -53,7 +53,6 @@ async fn store(service: &Service, media_type: &str, query: &str, body: &str) -> 
     service.post_as(&path, media_type, body.to_owned()).await
 }
 
-/// Stores JSON data and returns the id.
 async fn stored(service: &Service, data: &Value) -> String {
     let answer = service
         .post_json("/v1/datasets", &json!({"data": data}))
@@ -341,7 +340,6 @@ async fn a_dataset_in_use_is_not_deleted() {
     }
 }
 
-/// Reads a page of examples in a format.
 async fn examples(service: &Service, id: &str, query: &str, accept: &str) -> Answer {
     let path = format!("/v1/datasets/{id}/examples?{query}");
     service

@@ -27,7 +27,6 @@ fn is_replay(answer: &Answer) -> bool {
     header.is_some()
 }
 
-/// Number of items in a list.
 async fn count(service: &Service, list: &str) -> usize {
     let list = service.get(list).await.expect(200).json();
     list["items"].as_array().unwrap().len()

@@ -42,7 +42,6 @@ fn jobs() -> Vec<(Value, Value)> {
     cases
 }
 
-/// Runs a job and exports its model.
 async fn exported(service: &Service, job: &Value) -> Value {
     let job = service.run(job).await;
     let id = job["result"]["model"]

@@ -7,7 +7,6 @@ use crate::service::{Answer, Service, request, short_job, train};
 /// Header with the length of the JSON, after which binary tensors begin.
 const JSON_LENGTH: &str = "inference-header-content-length";
 
-/// Trains a perceptron and returns the id of its model.
 async fn learnt(service: &Service, data: Value) -> String {
     let job = service
         .run(&train(json!({"name": "perceptron"}), data))

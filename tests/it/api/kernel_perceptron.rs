@@ -18,12 +18,10 @@ const MONOTONE: &str = "kernel.conjunctions=monotone";
 const ALL: &str = "kernel.conjunctions=all";
 const MONOTONE_3: &str = "kernel.conjunctions=monotone&kernel.max_literals=3";
 
-/// Trains on NDJSON and returns the job.
 async fn train(service: &Service, query: &str, body: String) -> Value {
     train_as(service, query, NDJSON, body.into_bytes()).await
 }
 
-/// Trains on a body of this media type and returns the job.
 async fn train_as(service: &Service, query: &str, media_type: &str, body: Vec<u8>) -> Value {
     let path = format!("/v1/learners/kernel-perceptron/train?{query}");
     let headers = [("content-type", media_type), ("prefer", "wait=60")];

@@ -9,7 +9,6 @@ async fn linear(service: &Service) -> String {
     model_of(&service.run(&short_job()).await)
 }
 
-/// Trains a model of real data and returns its path.
 async fn real(service: &Service) -> String {
     let data = json!({"labelled": {"examples": [
         {"x": [0.5, -1.25], "y": 1}, {"x": [-0.5, 2], "y": -1}, {"x": [3, 0.25], "y": 1}]}});

@@ -22,7 +22,6 @@ fn large() -> String {
     "\"0110\"\n".repeat(20_000)
 }
 
-/// Trains a model of the caller and returns its path.
 async fn model(caller: &Caller<'_>) -> String {
     let job = caller.post("/v1/jobs", &short_job()).await.expect(200);
     let job = job.json();

@@ -11,7 +11,6 @@ use serde_json::json;
 
 use crate::service::{Service, request, short_job};
 
-/// The codes in the table of codes.
 fn codes() -> Vec<&'static str> {
     let table = include_str!("../../../src/http/codes.rs");
     let (_, table) = table.split_once("codes! {\n").unwrap();

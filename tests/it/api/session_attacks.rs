@@ -13,7 +13,6 @@ use crate::service::{Service, request};
 
 const LINE: &str = "{\"x\": \"101\", \"y\": 1}\n";
 
-/// An open stream into a session.
 struct Open {
     sender: mpsc::UnboundedSender<Result<Bytes, std::io::Error>>,
     answers: BodyDataStream,

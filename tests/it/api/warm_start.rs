@@ -22,7 +22,6 @@ fn sample(from: u32, to: u32) -> Value {
     json!({"labelled": {"examples": examples.collect::<Vec<_>>()}})
 }
 
-/// The same sample with real features.
 fn real(from: u32, to: u32) -> Value {
     let mut data = sample(from, to);
     for example in data["labelled"]["examples"].as_array_mut().unwrap() {

@@ -21,7 +21,6 @@ fn labelled(examples: &[(&str, i64)]) -> Value {
     json!({"labelled": {"examples": examples}})
 }
 
-/// Posts a job of a learner on a few examples.
 async fn post(service: &Service, name: &str, params: Value, data: Value) -> Answer {
     let body = train(json!({"name": name, "params": params}), data);
     service.post_json("/v1/jobs", &body).await

@@ -22,7 +22,6 @@ fn the_end() -> Timestamp {
     Timestamp::from_milliseconds(1 << 50)
 }
 
-/// A place for the blobs of one case.
 struct Place {
     blobs: Blobs,
     place: BlobPlace,

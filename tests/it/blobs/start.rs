@@ -19,7 +19,6 @@ fn refused(directory: &Path, settings: &[String], role: &str) -> String {
     said
 }
 
-/// The line with the error.
 fn error(said: &str) -> &str {
     said.lines()
         .find(|line| line.starts_with("error: "))

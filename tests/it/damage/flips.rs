@@ -6,7 +6,6 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, SqliteConnec
 use super::store::{DamagedStore, Kind, Part, Thing};
 
 pub trait Flips {
-    /// Number of bits of a part.
     async fn bits(&self, thing: &Thing) -> usize;
 
     /// Flips one bit. Returns whether the database accepted the value.

@@ -102,7 +102,6 @@ impl Asked<'_> {
     }
 }
 
-/// Labelled examples as lines of NDJSON.
 fn lines(n: usize, rows: usize, real: bool) -> String {
     let mut random = Generator::seed_from_u64(5);
     let mut text = String::new();
@@ -444,7 +443,6 @@ impl DamagedStore {
         }
     }
 
-    /// Resumes a job and returns its result.
     pub async fn result_of(&self, job: &str) -> Value {
         let service = self.open().await;
         service.jobs().start();

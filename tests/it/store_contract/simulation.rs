@@ -15,7 +15,6 @@ use self::machine::{Arrival, Kind, Load, Machine, Milliseconds, SECOND, seconds}
 use super::api_keys::key;
 use super::*;
 
-/// Seeds of the random loads.
 const SEEDS: std::ops::Range<u64> = 0..20;
 
 /// Longest wait of a short job. The policy promises this wait for 99 of 100 jobs.

@@ -16,7 +16,6 @@ const PASTS_MAX: usize = 20_000;
 /// Number of operations before a violation that its text shows.
 const SHOWN: usize = 24;
 
-/// One operation on the job.
 #[derive(Clone, Debug)]
 pub struct Operation {
     pub action: Action,

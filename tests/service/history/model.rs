@@ -16,7 +16,6 @@ pub struct Lease {
     pub claim: u32,
 }
 
-/// The end of a job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct End {
     pub status: Arc<str>,
@@ -112,7 +111,6 @@ pub struct Interval {
     pub answer_ns: Option<u64>,
 }
 
-/// The state of a job at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum State {
     #[default]

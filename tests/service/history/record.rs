@@ -14,7 +14,6 @@ const TARGET: &str = " halfspace::history: ";
 /// One event in the log of a process.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Number of the process.
     process: usize,
     stage: Stage,
     at_ns: u64,
@@ -153,7 +152,6 @@ impl Jobs {
         jobs
     }
 
-    /// Number of operations.
     pub fn len(&self) -> usize {
         self.operations.values().map(Vec::len).sum()
     }

@@ -103,7 +103,6 @@ impl Fairness {
         }
     }
 
-    /// Number of queued jobs.
     pub fn queued(&self) -> usize {
         self.shares.iter().map(|share| share.queued).sum()
     }
@@ -166,7 +165,6 @@ impl Fairness {
         self.requeues(now, owner);
     }
 
-    /// A job is queued.
     pub fn requeues(&mut self, now: Milliseconds, owner: usize) {
         self.shares[owner].queued += 1;
         if self.shares[owner].wait.is_none() {

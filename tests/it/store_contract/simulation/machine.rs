@@ -13,7 +13,6 @@ use halfspace::records::schedule::{
 use super::fairness::{CLAIMS_BETWEEN_OLDEST, Fairness, SLICE_LEAST};
 use super::*;
 
-/// A time or a duration in whole milliseconds.
 pub type Milliseconds = i64;
 
 pub const SECOND: Milliseconds = 1_000;
@@ -27,7 +26,6 @@ const TEND: Milliseconds = 2 * SECOND;
 /// Time from the claim of a job that fails at once to its end.
 const FAILURE: Milliseconds = 20;
 
-/// The behaviour of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The state of the job can be stored.
@@ -38,7 +36,6 @@ pub enum Kind {
     Failing,
 }
 
-/// A job that arrives.
 #[derive(Clone, Debug)]
 pub struct Arrival {
     /// Index of the owner in the load.
@@ -52,10 +49,8 @@ pub struct Arrival {
     pub kind: Kind,
 }
 
-/// Jobs that arrive at processes.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// The owners and their weights.
     pub owners: Vec<(Owner, f64)>,
     /// In the order of their arrival.
     pub arrivals: Vec<Arrival>,
@@ -91,7 +86,6 @@ impl Task {
     }
 }
 
-/// A job with a lease.
 struct Held {
     task: usize,
     lease: Lease,

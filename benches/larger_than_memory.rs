@@ -133,7 +133,7 @@ impl Service {
         serde_json::from_str(body).map_err(|_| Error::other(answer.clone()))
     }
 
-    /// Peak resident memory of the process, where the system tells.
+    /// Peak resident memory of the process, where the system reports it.
     fn own_peak_kibibytes(&self) -> Option<u64> {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).ok()?;

@@ -194,7 +194,7 @@ fn report(what: &str, mut times: Vec<Duration>) {
     println!("{what:44} {:8.2} {:8.2} {:8.2}", at(0.5), at(0.99), at(1.0));
 }
 
-/// Processor time of a process in ticks, or 0 where the system does not tell.
+/// Processor time of a process in ticks, or 0 where the system does not report it.
 fn processor_ticks(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = stat

@@ -242,7 +242,7 @@ fn parser_rate(body: &Body) -> f64 {
     whole.len() as f64 / 1e6 / best.as_secs_f64()
 }
 
-/// Peak memory of a process, where the system tells.
+/// Peak memory of a process, where the system reports it.
 fn peak_bytes(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status

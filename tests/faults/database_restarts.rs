@@ -19,8 +19,8 @@ use crate::server::PostgresServer;
 /// A crash falls within this time after all processes were ready.
 const LIFE_MS_MAX: u64 = 600;
 
-/// Greatest time between a crash and a recovery, in the short and the long form. The long form's exceeds a
-/// lease.
+/// Greatest milliseconds between a crash and a recovery, in the short and the long form. The long form exceeds
+/// a lease.
 const AWAY_MS_MAX: [u64; 2] = [1_000, 3_000];
 
 /// Greatest time from the recovery until all processes are ready. Only the long form asserts this time.

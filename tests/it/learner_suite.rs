@@ -155,7 +155,7 @@ fn a_batch_adds_up() {
 }
 
 /// Counts the examples that a hypothesis misclassifies, through the code of predictions. A half-space example
-/// is positive. A reflected tie is a mistake, so the count uses the label and not the decision alone.
+/// is positive. A tie on a reflected example is a mistake, which only the label shows.
 fn errors(hypothesis: &Hypothesis, data: &Data) -> u64 {
     let mut at = 0;
     let mut wrong = 0;

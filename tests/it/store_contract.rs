@@ -60,7 +60,7 @@ trait Backend: Send + Sync {
 
 /// Lease that does not expire during a case.
 const LONG: u32 = 3_600;
-/// Lease that has expired when it is given, so that no case has to wait.
+/// Lease that expires at once, so that no case has to wait.
 const NONE: u32 = 0;
 
 fn at(second: i64) -> Timestamp {

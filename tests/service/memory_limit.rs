@@ -51,7 +51,7 @@ impl MemoryLimit {
     }
 
     /// Greatest number of bytes that the group ever used, including the file cache of the system, or `None`
-    /// where the system does not tell.
+    /// where the system does not report it.
     pub fn peak_bytes(&self) -> Option<u64> {
         let text = fs::read_to_string(self.directory.join(self.peak)).ok()?;
         text.trim().parse().ok()

@@ -254,7 +254,7 @@ fn keys(data_dir: &Path, settings: &[&str], command: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Processor time of a process in ticks, or `None` where the system does not tell.
+/// Processor time of a process in ticks, or `None` where the system does not report it.
 pub fn processor_ticks(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The process name in parentheses may contain blanks. User and system time are fields 14 and 15.
@@ -262,7 +262,7 @@ pub fn processor_ticks(pid: u32) -> Option<u64> {
     Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
 }
 
-/// Peak memory of a process in bytes, or `None` where the system does not tell.
+/// Peak memory of a process in bytes, or `None` where the system does not report it.
 pub fn memory_peak(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status

@@ -187,7 +187,7 @@ async fn the_ratio_is_a_setting_and_a_limit() {
     assert!(detail.contains("10000"), "{detail}");
 }
 
-/// Bytes that a process has written, where the system tells.
+/// Bytes that a process has written, where the system reports them.
 fn written_bytes(pid: u32) -> Option<u64> {
     let counts = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
     let line = counts

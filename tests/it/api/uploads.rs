@@ -60,7 +60,7 @@ fn left(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Number of unnamed files in the directory that a process holds open, where the system tells.
+/// Number of unnamed files in the directory that a process holds open, where the system reports them.
 fn nameless(process: &str, directory: &Path) -> Option<usize> {
     let entries = std::fs::read_dir(format!("/proc/{process}/fd")).ok()?;
     let links = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());

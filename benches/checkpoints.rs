@@ -1,10 +1,10 @@
-//! What checkpoints cost: the same long jobs in a program that makes one a second, as often as it can be
-//! set, and in one that makes none.
+//! The cost of checkpoints: the same long jobs in a program with a checkpoint per second, which is the shortest
+//! interval, and in a program without checkpoints.
 //!
-//! `cargo bench --bench checkpoints [seconds]` starts the program twice on free ports of the loopback,
-//! and gives them the same jobs in turn, each of about so many seconds (10). What is compared is
-//! `result.seconds`, the least of each side; the results must be equal. The first column of a machine
-//! that is used by others is worth little.
+//! `cargo bench --bench checkpoints [seconds]` starts the two programs on free ports of the loopback address.
+//! They get the same jobs in alternation, each of about `seconds` seconds (10). The benchmark compares the
+//! least `result.seconds` of each side, and the results must be equal. The first column is unreliable on a
+//! shared machine.
 
 use std::io::{BufRead, BufReader, Read, Result, Write};
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 const ROUNDS: usize = 3;
 
-/// A job is tried with so many examples first, and then with more, to see how many take the time.
+/// First number of examples of a job. The benchmark then raises the number until the job takes the wanted time.
 const PROBED: u64 = 5_000;
 const TRIES_MAX: u32 = 20;
 
@@ -40,7 +40,8 @@ fn main() -> Result<()> {
             if took >= 0.8 * seconds {
                 break;
             }
-            // A short run says little of a long one, and the work of a kernel grows with the square.
+            // A short run says little about a long one, and the work of a kernel grows with the square of the
+            // examples.
             let longer = (seconds / took).clamp(1.1, 20.0);
             let is_kernel = name.starts_with("kernel");
             let longer = if is_kernel { longer.sqrt() } else { longer };
@@ -75,7 +76,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Each job twice, as each program knows it: datasets have ids of their own.
+/// Each job once per program, because the programs have different dataset ids.
 fn jobs(programs: &[&Program; 2]) -> Result<Vec<(&'static str, [Value; 2])>> {
     let mut datasets = Vec::new();
     for program in programs {
@@ -122,7 +123,7 @@ fn jobs(programs: &[&Program; 2]) -> Result<Vec<(&'static str, [Value; 2])>> {
     ])
 }
 
-/// The program, killed in the end.
+/// A running program, which is killed when the value is dropped.
 struct Program {
     child: Child,
     address: String,
@@ -149,7 +150,7 @@ impl Program {
         })
     }
 
-    /// Runs a job to its end, which is to come within a minute; its result.
+    /// Runs a job, which must end within a minute, and returns its result.
     fn run(&self, job: &Value) -> Result<Value> {
         let ended = self.ask("POST", "/v1/jobs", Some(job))?;
         match ended["status"].as_str() {
@@ -158,7 +159,6 @@ impl Program {
         }
     }
 
-    /// How many checkpoints were made, and their bytes.
     fn checkpoints(&self) -> Result<(f64, f64)> {
         let text = self.exchange("GET", "/metrics", None)?;
         let number = |name: &str| {
@@ -181,7 +181,7 @@ impl Program {
         Ok(serde_json::from_str(body)?)
     }
 
-    /// Sends a request on a connection of its own; the whole answer.
+    /// Sends a request on a new connection and returns the whole answer.
     fn exchange(&self, method: &str, path: &str, body: Option<&Value>) -> Result<String> {
         let mut connection = TcpStream::connect(&self.address)?;
         let body = body.map_or_else(String::new, Value::to_string);

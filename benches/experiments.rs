@@ -1,14 +1,13 @@
-//! How long the figures of the papers take, and how much longer Figure 1 takes in NumPy.
+//! Computing time of the papers' figures, and the time of NumPy for Figure 1.
 //!
-//! `cargo bench --bench experiments` computes all of `fang-venkatesh-figure-1` on as many threads as
-//! there are cores, then has `benches/figure_1_numpy.py` do a share of the work of each point: some runs,
-//! of each the first mistakes. What NumPy takes for a mistake there, times all mistakes of the point, is
-//! what it would take for the whole figure. NumPy comes from `target/venv`
-//! (`python3 -m venv target/venv && target/venv/bin/pip install numpy`), or from the Python that
-//! `NUMPY_PYTHON` names.
+//! `cargo bench --bench experiments` computes `fang-venkatesh-figure-1` with one thread per core. Then
+//! `benches/figure_1_numpy.py` does a part of the work of each point: the first mistakes of some runs. The
+//! estimate of NumPy's time for a point is the time per mistake in that part times all mistakes of the point.
+//! NumPy comes from `target/venv` (`python3 -m venv target/venv && target/venv/bin/pip install numpy`), or from
+//! the Python in the variable `NUMPY_PYTHON`.
 //!
-//! `-- points FIGURE` shows what a run takes at each point of a figure beside the estimate, `-- csv
-//! FIGURE` and `-- svg FIGURE` what comes of it.
+//! `-- points FIGURE` prints the measured time of a run at each point of a figure beside the estimate. `-- csv
+//! FIGURE` and `-- svg FIGURE` print the figure.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::io::{BufRead, BufReader, ErrorKind, Write};
@@ -25,7 +24,7 @@ use halfspace_core::learners::run::Run;
 const FIGURE_1: &str = "fang-venkatesh-figure-1";
 const SEED: u64 = 1;
 
-/// Runs of the baseline at a point, and the most mistakes of each.
+/// Runs of the baseline per point, and the greatest number of mistakes of each.
 const SINGLE_RUNS: u64 = 20;
 const MANY_RUNS: u64 = 200;
 const MISTAKES: u64 = 50;
@@ -46,7 +45,7 @@ fn experiment(figure: &str) -> Experiment {
     figure.spec().check(f64::INFINITY).expect("in range")
 }
 
-/// One run after the other, at each point until a tenth of a second is over.
+/// Measures single runs at each point for a tenth of a second.
 fn points(figure: &str) {
     let experiment = experiment(figure);
     println!(
@@ -76,7 +75,7 @@ fn points(figure: &str) {
     }
 }
 
-/// All of a figure on so many threads: what came of it, and the seconds.
+/// Computes a figure with `threads` threads. Returns the outcome and the seconds.
 fn compute(experiment: &Experiment, threads: usize) -> (Outcome, f64) {
     let next = AtomicU32::new(0);
     let start = Instant::now();
@@ -125,14 +124,13 @@ fn whole() {
     }
 }
 
-/// What the baseline takes.
 #[derive(serde::Deserialize)]
 struct Share {
     seconds: f64,
     mistakes: u64,
 }
 
-/// The seconds that NumPy takes for all points of the figure.
+/// Estimated seconds of NumPy for all points of the figure.
 fn numpy_seconds(outcome: &Outcome, how: &str) -> std::io::Result<f64> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let python = std::env::var("NUMPY_PYTHON").map(PathBuf::from);

@@ -1,7 +1,7 @@
-//! How fast bodies become data, in MB of the body a second.
+//! Parsing speed of bodies, in MB of the body per second.
 //!
-//! Each figure is the best of several runs over a body in memory, beside the time that a bare scan
-//! for line feeds takes over the same bytes. `cargo bench --bench ingest`.
+//! Run `cargo bench --bench ingest`. Each figure is the best of several runs over a body in memory. Beside it
+//! stands the time of a plain scan for line feeds over the same bytes.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -49,7 +49,7 @@ fn main() {
     measure_digest(&mut random);
 }
 
-/// 22 of 126 features present, one of each of 22 attributes, as in the agaricus data.
+/// 22 of 126 features, one per group of 22 groups, as in the agaricus data.
 fn agaricus_like(random: &mut Xoshiro256PlusPlus, value: &str) -> Vec<u8> {
     let mut body = String::new();
     while body.len() < BODY_BYTES {
@@ -87,7 +87,7 @@ fn labelled_objects(random: &mut Xoshiro256PlusPlus, n: usize) -> Vec<u8> {
     body.into_bytes()
 }
 
-/// A label and 126 columns, each written from a random bit.
+/// Rows of a label and 126 columns, each written from a random bit.
 fn csv(random: &mut Xoshiro256PlusPlus, write: impl Fn(u8) -> String) -> Vec<u8> {
     let mut body = String::new();
     while body.len() < BODY_BYTES {

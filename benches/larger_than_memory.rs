@@ -1,8 +1,8 @@
-//! A process whose memory is bounded trains on a dataset that is larger.
+//! A training on a dataset that is larger than the memory limit of its process.
 //!
-//! `cargo bench --bench larger_than_memory [dataset MiB] [limit MiB]`, 1024 and 128 when left out, as a
-//! user who may make control groups. A process without a bound stores the dataset and trains on it;
-//! then another does, bounded. The results must be equal.
+//! Run `cargo bench --bench larger_than_memory [dataset MiB] [limit MiB]` as a user who may create control
+//! groups. The sizes default to 1024 and 128. A process without a limit stores the dataset and trains on it.
+//! Then a process with the limit does the same training, and the results must be equal.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 #[path = "../tests/service/memory_limit.rs"]
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use memory_limit::MemoryLimit;
 use serde_json::{Value, json};
 
-/// Features an example: 128 bytes.
+/// Features per example, which take 128 bytes.
 const N: u64 = 1024;
 
 fn main() -> Result<()> {
@@ -63,10 +63,9 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// The program, running.
 struct Service {
     child: Child,
-    /// Open as long as it runs, since it writes more than its first line.
+    /// Open as long as the program runs, because the program writes more than its first line.
     _stdout: BufReader<ChildStdout>,
     address: String,
 }
@@ -92,7 +91,7 @@ impl Service {
         })
     }
 
-    /// Trains for a pass, waits for the end, and says how fast it was.
+    /// Trains for one pass, waits for the end and prints the speed.
     fn trained(&self, learner: &str, data: &Value, name: &str) -> Result<Value> {
         let begun = Instant::now();
         let job = json!({"train": {"learner": {"name": learner}, "data": data, "seed": 2,
@@ -134,7 +133,7 @@ impl Service {
         serde_json::from_str(body).map_err(|_| Error::other(answer.clone()))
     }
 
-    /// What the system says of the most memory that the process had resident.
+    /// Peak resident memory of the process, where the system reports it.
     fn own_peak_kibibytes(&self) -> Option<u64> {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).ok()?;

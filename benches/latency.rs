@@ -1,9 +1,9 @@
-//! How quickly the service answers while it computes, and how quickly a cancelled job stops.
+//! Latency of the service while it computes, and time until a cancelled job stops.
 //!
-//! `cargo bench --bench latency` starts the program on a free port of the loopback, asks `/livez`
-//! again and again, idle and with twice as many running jobs as cores, then cancels jobs of
-//! several kinds. The contract: p99 of `/livez` within 50 ms under that load, and a cancelled job
-//! idle within 250 ms.
+//! `cargo bench --bench latency` starts the program on a free port of the loopback address. It requests
+//! `/livez` repeatedly, idle and with twice as many running jobs as cores, and then cancels jobs of several
+//! kinds. The documented limits are 50 ms for the p99 of `/livez` under that load, and 250 ms until a cancelled
+//! job is idle.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::io::{BufRead, BufReader, Read, Result, Write};
@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 const REQUESTS: usize = 2_000;
 const CANCELS: usize = 20;
 
-/// Nothing awaited here takes longer.
+/// Timeout of every wait here.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Jobs that end only when they are stopped: what they are, and their bodies.
+/// Jobs that end only when they are stopped: name and body.
 const KINDS: [(&str, &str); 3] = [
     (
         "directed-drift, n = 401",
@@ -96,7 +96,7 @@ fn measure(child: &mut Child, cores: usize, jobs: usize) -> Result<()> {
     Ok(())
 }
 
-/// The times of many looks at `/livez`, each begun a moment after the one before.
+/// Times of consecutive requests to `/livez`, with a pause before each.
 fn livez(address: &str, keep: bool) -> Result<Vec<Duration>> {
     let mut connection = TcpStream::connect(address)?;
     let mut times = Vec::new();
@@ -108,13 +108,13 @@ fn livez(address: &str, keep: bool) -> Result<Vec<Duration>> {
         let (status, _) = exchange(&mut connection, "GET", "/livez", "", "")?;
         times.push(begun.elapsed());
         assert_eq!(status, 200);
-        // A client that asks without a pause would measure its own share of the processor.
+        // A client without pauses would measure its own share of the processor.
         std::thread::sleep(Duration::from_millis(1));
     }
     Ok(times)
 }
 
-/// Submits a job and waits until it runs and shows progress; its path.
+/// Submits a job and waits until it runs and shows progress. Returns its path.
 fn submit(address: &str, body: &str) -> Result<String> {
     let mut connection = TcpStream::connect(address)?;
     let headers = "content-type: application/json\r\n";
@@ -129,7 +129,7 @@ fn submit(address: &str, body: &str) -> Result<String> {
     loop {
         let (_, job) = exchange(&mut connection, "GET", &path, "", "")?;
         if job.contains("\"status\":\"running\"") {
-            // Long enough to be past the start and inside the loop.
+            // The job has passed its start and computes in its loop after this time.
             std::thread::sleep(Duration::from_millis(100));
             return Ok(path);
         }
@@ -138,7 +138,6 @@ fn submit(address: &str, body: &str) -> Result<String> {
     }
 }
 
-/// Cancels a job and waits for its end.
 fn cancel(address: &str, path: &str) -> Result<()> {
     let mut connection = TcpStream::connect(address)?;
     let (status, job) = exchange(&mut connection, "POST", &format!("{path}/cancel"), "", "")?;
@@ -195,7 +194,7 @@ fn report(what: &str, mut times: Vec<Duration>) {
     println!("{what:44} {:8.2} {:8.2} {:8.2}", at(0.5), at(0.99), at(1.0));
 }
 
-/// The processor time of a process, in ticks; 0 where the system does not say.
+/// Processor time of a process in ticks, or 0 where the system does not report it.
 fn processor_ticks(pid: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = stat

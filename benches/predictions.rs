@@ -1,10 +1,10 @@
-//! How many predictions a second a stored model answers, one a request and a thousand a request,
-//! beside handlers that do nothing.
+//! Predictions per second of a stored model, with one and with a thousand predictions per request, beside empty
+//! handlers.
 //!
-//! `cargo bench --bench predictions`. Service, empty handler and client run in this process, over
-//! one kept connection each and one request after another. The measurements take turns, a few
-//! requests of each a round, and every request holds other examples; the medians of all rounds are
-//! printed, and their ratio to the empty handler that reads the same body.
+//! Run `cargo bench --bench predictions`. The service, an empty handler and the client run in this process.
+//! Each uses one kept connection and sends one request after another. The measurements alternate with a few
+//! requests per round, and every request holds other examples. The benchmark prints the medians of all rounds,
+//! and their ratio to the empty handler that reads the same body.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::error::Error;
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// Features an example.
+/// Features per example.
 const N: usize = 256;
 const BATCH: usize = 1000;
 const ROUNDS: usize = 40;
@@ -62,7 +62,7 @@ fn main() -> Outcome<()> {
         for case in &mut cases {
             for _ in 0..case.requests_a_round() {
                 let taken = case.request()?;
-                // The first round warms up.
+                // The first round is a warm-up.
                 if round > 0 {
                     case.taken.push(taken);
                 }
@@ -93,12 +93,11 @@ fn report(cases: &mut [Case]) {
     }
 }
 
-/// One thing that is measured.
 struct Case {
     name: String,
     path: String,
     media_type: &'static str,
-    /// Examples a request.
+    /// Examples per request.
     size: usize,
     stream: TcpStream,
     random: u64,
@@ -135,7 +134,7 @@ impl Case {
         self.taken[self.taken.len() / 2]
     }
 
-    /// One request of new examples; the seconds until its answer was there.
+    /// Sends one request of new examples. Returns the seconds until its answer.
     fn request(&mut self) -> Outcome<f64> {
         let rows: Vec<String> = (0..self.size).map(|_| self.row()).collect();
         let body = match self.media_type {
@@ -177,7 +176,7 @@ impl Case {
     }
 }
 
-/// A handler that reads the body and answers nothing, behind the service's own accept loop.
+/// A handler that reads the body and answers nothing, behind the service's accept loop.
 async fn start_empty(stop: CancellationToken) -> Outcome<SocketAddr> {
     let router = Router::new().route("/", post(async |_: Bytes| ()));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -196,7 +195,7 @@ async fn start_service(directory: &Path, stop: CancellationToken) -> Outcome<Soc
     Ok(address)
 }
 
-/// Trains a model; where it predicts.
+/// Trains a model and returns its path for predictions.
 fn predict_path(address: SocketAddr, learner: &str, target: &str) -> Outcome<String> {
     let sampling = match learner {
         "directed-drift" => "uniform-positive",
@@ -221,7 +220,7 @@ fn predict_path(address: SocketAddr, learner: &str, target: &str) -> Outcome<Str
     Ok(format!("/v1/models/{model}/predict"))
 }
 
-/// The whole of an answer, whether it tells its length or comes in chunks.
+/// Reads a whole answer, which has a length or comes in chunks.
 fn read_answer(stream: &mut TcpStream) -> Outcome<String> {
     let mut answer = Vec::new();
     let mut buffer = vec![0; 64 * 1024];

@@ -1,10 +1,9 @@
-//! How many jobs a second go through the store, and what a claim takes as the queue, its owners and its
-//! past grow.
+//! Jobs per second through the store, and the time of a claim for growing queues, owners and histories.
 //!
-//! `scripts/with-postgres cargo bench --bench queue` measures both databases, within minutes; without
-//! the script, SQLite alone. Computing is left out: a job is stored, claimed and finished, and all
-//! of it by the store's own methods. The server of the script does not wait for its disk
-//! (`fsync = off`), SQLite does; so compare columns, not the databases.
+//! `scripts/with-postgres cargo bench --bench queue` measures both databases within minutes. Without the script
+//! only SQLite is measured. The benchmark computes nothing. It stores, claims and finishes each job through the
+//! methods of the store. The script's server does not wait for its disk (`fsync = off`), and SQLite does, so
+//! the columns are comparable and the databases are not.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::error::Error;
@@ -22,15 +21,15 @@ use sqlx::{ConnectOptions, Connection};
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// How long each rate is measured.
+/// Duration of each measurement of a rate.
 const SPAN: Duration = Duration::from_secs(3);
 const WORKERS: [usize; 3] = [1, 2, 4];
 const CLAIMS: usize = 500;
 const WAITING: [u32; 3] = [100, 10_000, 100_000];
 const OWNERS: u32 = 1_000;
-/// Jobs claimed and finished before claims are measured again.
+/// Jobs that are claimed and finished before claims are measured again.
 const CHURN: usize = 10_000;
-/// Who fills the queue at once.
+/// Number of tasks that fill the queue concurrently.
 const FILLERS: u32 = 8;
 
 const TERMS: ClaimTerms = ClaimTerms {
@@ -50,7 +49,7 @@ async fn main() -> Outcome<()> {
         let of_many = fresh_database(&url, "bench_many").await?;
         let of_many = postgres::open(&PostgresUrl::parse(&of_many)?).await?;
         let mut postgres = Measured::of("PostgreSQL", store.clone(), Arc::new(of_many)).await?;
-        // A reader that keeps the past alive, as a dump of the database does.
+        // A reader that keeps old row versions alive, as a dump of the database does.
         let options: sqlx::postgres::PgConnectOptions = of_one.parse()?;
         let mut reader = options.connect().await?;
         let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT COUNT(*) FROM jobs";
@@ -89,7 +88,7 @@ async fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// The address of a new database on the server.
+/// Creates a database on the server and returns its URL.
 async fn fresh_database(url: &str, name: &str) -> Outcome<String> {
     let options: sqlx::postgres::PgConnectOptions = url.parse()?;
     let mut server = options.connect().await?;
@@ -99,17 +98,17 @@ async fn fresh_database(url: &str, name: &str) -> Outcome<String> {
     Ok(url.replacen("/postgres?", &format!("/{name}?"), 1))
 }
 
-/// What was measured of a database.
+/// The measurements of a database.
 struct Measured {
     name: &'static str,
-    /// Jobs a second, by [`WORKERS`].
+    /// Jobs per second, by [`WORKERS`].
     rates: [f64; 3],
-    /// What waited, and what a claim took.
+    /// The state of the queue, and the times of claims.
     claims: Vec<(String, Claims)>,
 }
 
 impl Measured {
-    /// Measures one empty store with jobs of one owner, another with jobs of many.
+    /// Measures an empty store with jobs of one owner, and another with jobs of many owners.
     async fn of(
         name: &'static str,
         of_one: Arc<dyn Store>,
@@ -142,7 +141,7 @@ impl Measured {
     }
 }
 
-/// Stores so many jobs, in turn of so many owners.
+/// Stores `jobs` jobs, whose owners rotate.
 async fn fill(store: &Arc<dyn Store>, jobs: u32, owners: u32) -> Outcome<()> {
     let filling = (0..FILLERS).map(|filler| {
         let store = Arc::clone(store);
@@ -159,7 +158,7 @@ async fn fill(store: &Arc<dyn Store>, jobs: u32, owners: u32) -> Outcome<()> {
     Ok(())
 }
 
-/// Jobs a second through the whole of their way, with so many at it.
+/// Jobs per second that `workers` workers store, claim and finish.
 async fn rate(store: &Arc<dyn Store>, workers: usize) -> Outcome<f64> {
     let begun = Instant::now();
     let work = (0..workers).map(|_| {
@@ -184,7 +183,7 @@ async fn rate(store: &Arc<dyn Store>, workers: usize) -> Outcome<f64> {
     Ok(f64::from(done) / begun.elapsed().as_secs_f64())
 }
 
-/// What claims took, in microseconds.
+/// Times of claims in microseconds.
 #[derive(Clone, Copy)]
 struct Claims {
     median: f64,
@@ -197,7 +196,7 @@ impl fmt::Display for Claims {
     }
 }
 
-/// What single claims take; each job is given back.
+/// Times of single claims. Each job is requeued.
 async fn claims(store: &dyn Store) -> Outcome<Claims> {
     let mut times = Vec::new();
     for _ in 0..CLAIMS {

@@ -1,9 +1,8 @@
-//! What a tiny waited training costs, beside the two things that it cannot do without: an answer
-//! over HTTP, and a commit that is on disk.
+//! Cost of a tiny waited training, beside its two unavoidable parts: an HTTP answer, and a commit on disk.
 //!
-//! `cargo bench --bench request`. All of it runs in this process, over one kept connection each and
-//! one request after another. The measurements take turns, a few requests of each a round; medians
-//! over all rounds are printed.
+//! Run `cargo bench --bench request`. Everything runs in this process. Each measurement uses one kept
+//! connection and sends one request after another. The measurements alternate with a few requests per round,
+//! and the benchmark prints medians over all rounds.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::error::Error;
@@ -67,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 Ok(file.sync_data()?)
             })?);
         }
-        // The first round warms up.
+        // The first round is a warm-up.
         if round > 0 {
             taken
                 .iter_mut()
@@ -111,7 +110,7 @@ fn timed(work: impl FnOnce() -> Result<(), Box<dyn Error>>) -> Result<f64, Box<d
     Ok(begun.elapsed().as_secs_f64())
 }
 
-/// A handler that reads the body and answers nothing, behind the service's own accept loop.
+/// A handler that reads the body and answers nothing, behind the service's accept loop.
 async fn start_empty(stop: CancellationToken) -> Result<SocketAddr, Box<dyn Error>> {
     let router = Router::new().route("/", post(async |_: Bytes| ()));
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -130,7 +129,7 @@ async fn start_service(
     let jobs = Arc::clone(service.jobs());
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let address = listener.local_addr()?;
-    // One training makes the job and the model that are then committed alone.
+    // One training makes the job and the model that the benchmark then commits alone.
     tokio::spawn(service.run(listener, None, stop));
     tokio::task::spawn_blocking(move || {
         let mut client = Client::connect(address, TRAIN).expect("a connection");
@@ -140,7 +139,7 @@ async fn start_service(
     Ok((address, jobs))
 }
 
-/// The one job that the store holds, and its model.
+/// The only job of the store, and its model.
 async fn ended_job(jobs: &Jobs) -> Result<(Job, Model), Box<dyn Error>> {
     let owner = Owner::anonymous();
     let page = Page::<JobKind>::new(1, None);
@@ -154,7 +153,7 @@ async fn ended_job(jobs: &Jobs) -> Result<(Job, Model), Box<dyn Error>> {
     Ok((job, model.ok_or("no model")?))
 }
 
-/// Stores the job and the model under ids of their own.
+/// Stores the job and the model under new ids.
 async fn commit(
     store: &SqlStore,
     jobs: &Jobs,
@@ -170,7 +169,7 @@ async fn commit(
         .await?)
 }
 
-/// A connection on which requests are made one after another.
+/// A connection with one request at a time.
 struct Client {
     stream: TcpStream,
     request: Vec<u8>,
@@ -193,7 +192,6 @@ impl Client {
         })
     }
 
-    /// One request and the whole of its answer.
     fn post(&mut self) -> Result<(), Box<dyn Error>> {
         self.stream.write_all(&self.request)?;
         let mut read = 0;

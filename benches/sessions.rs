@@ -1,10 +1,9 @@
-//! How many examples a second sessions learn, each on disk before it is answered, beside how often
-//! this disk takes a write.
+//! Examples per second that sessions learn, each on disk before its answer, beside the write rate of the disk.
 //!
-//! `cargo bench --bench sessions` starts the program on a free port of the loopback and sends NDJSON:
-//! one stream into one session, and 64 at once into 64; then single lines, a request each, from one
-//! client and from 64. The baseline is a write of 4 KiB with `fdatasync`, again and again, in the same
-//! directory, before and after. Last, what a session of Directed Drift takes in memory.
+//! `cargo bench --bench sessions` starts the program on a free port of the loopback address and sends NDJSON:
+//! one stream into one session, and 64 concurrent streams into 64 sessions. Then one client and 64 clients send
+//! single lines, one per request. The baseline is a repeated write of 4 KiB with `fdatasync` in the same
+//! directory, before and after. The last measurement is the memory of a session of directed drift.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::fs::File;
@@ -26,11 +25,11 @@ const LINES_OF_EACH: usize = 30_000;
 const SINGLE_LINES: usize = 100;
 const SYNCS: usize = 2_000;
 
-/// Sessions whose memory is looked at, and their features.
+/// Number of sessions whose memory is measured, and the number of their features.
 const HELD: usize = 200;
 const HELD_N: usize = 1_000_000;
 
-/// Features an example.
+/// Features per example.
 const N: usize = 64;
 
 fn main() -> Result<()> {
@@ -87,17 +86,16 @@ fn report(name: &str, rate: f64, baseline: f64) {
     println!("{name:48} {rate:>12.0} {:>12.2}", rate / baseline);
 }
 
-/// How many a second.
 fn rate(count: usize, work: impl FnOnce() -> Result<()>) -> Result<f64> {
     let begun = Instant::now();
     work()?;
     Ok(count as f64 / begun.elapsed().as_secs_f64())
 }
 
-/// What sessions that are in use add to the memory of the program.
+/// Measures the memory that active sessions add to the program.
 fn hold(address: &str, pid: u32) -> Result<()> {
     let line = format!("\"{}\"\n", "10".repeat(HELD_N / 2)).into_bytes();
-    // The first request of such a size leaves buffers behind.
+    // The first request of this size leaves buffers behind.
     learn(address, &open(address, "directed-drift", HELD_N)?, &line)?;
     let before = resident_bytes(pid)?;
     for _ in 0..HELD {
@@ -111,7 +109,7 @@ fn hold(address: &str, pid: u32) -> Result<()> {
     Ok(())
 }
 
-/// Resident memory, as Linux tells it; nothing elsewhere.
+/// Resident memory on Linux, and 0 elsewhere.
 fn resident_bytes(pid: u32) -> Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
@@ -119,7 +117,7 @@ fn resident_bytes(pid: u32) -> Result<f64> {
     Ok(1024.0 * kibibytes.unwrap_or_default())
 }
 
-/// The same work on every session, each in a thread of its own.
+/// Does the same work on every session, in a separate thread each.
 fn at_once(paths: &[String], work: impl Fn(&str) -> Result<()> + Sync) -> Result<()> {
     std::thread::scope(|scope| {
         let work = &work;
@@ -162,7 +160,7 @@ fn lines(count: usize) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// Opens a session; its path.
+/// Opens a session and returns its path.
 fn open(address: &str, learner: &str, n: usize) -> Result<String> {
     let body = format!(r#"{{"learner": {{"name": "{learner}"}}, "n": {n}, "seed": 1}}"#);
     let answer = post(address, "/v1/sessions", "application/json", body.as_bytes())?;
@@ -182,7 +180,7 @@ fn learn(address: &str, path: &str, lines: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Sends a request on a connection of its own; the whole answer.
+/// Sends a request on a new connection and returns the whole answer.
 fn post(address: &str, path: &str, media_type: &str, body: &[u8]) -> Result<String> {
     let mut connection = TcpStream::connect(address)?;
     let length = body.len();

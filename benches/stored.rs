@@ -1,9 +1,8 @@
-//! How fast examples are learnt out of their stored form, block by block, beside the same examples in
-//! memory; and how fast their digest is compared.
+//! Speed of learning from stored examples block by block, beside the same examples in memory, and speed of the
+//! digest's verification.
 //!
-//! `cargo bench --bench stored [rows]`. The file is in the system's cache: what is measured is the
-//! way through this program, not a disk. Both sides take turns, medians are printed, and the outcomes
-//! must be equal.
+//! Run `cargo bench --bench stored [rows]`. The file is in the system's cache, so the benchmark measures this
+//! program and not a disk. Both sides alternate, the benchmark prints medians, and the outcomes must be equal.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::fs::File;

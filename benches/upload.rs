@@ -1,12 +1,12 @@
-//! How fast a dataset of two gigabytes is uploaded, and what memory that takes.
+//! Upload speed of a dataset of two gigabytes, and the memory of the upload.
 //!
-//! `cargo bench --bench upload` starts the program for each format, streams the body to it over the
-//! loopback, a piece of 32 MB again and again so that nothing of it lies on a disk, and deletes the
-//! dataset again. Beside the rate from the first byte to the answer stand the rate of the parser
-//! alone, in this process and over the same piece, the time after the last byte (the pass that
-//! stores what was spooled, and the flush to the disk), and the most memory that the program ever
-//! had (VmHWM). Names of formats pick some: `cargo bench --bench upload -- libsvm ndjson`; a number
-//! is another size, in megabytes. The disk needs room for twice what is stored: 4 GB.
+//! `cargo bench --bench upload` starts the program for each format and streams the body over the loopback
+//! address. The body repeats a piece of 32 MB, so no part of it lies on a disk. The benchmark then deletes the
+//! dataset. The first figure is the rate from the first byte to the answer. The others are the rate of the
+//! parser alone over the same piece, the time after the last byte, and the peak memory of the program (VmHWM).
+//! The service stores the spooled rows and flushes them to the disk after the last byte. Arguments choose
+//! formats and another size in megabytes: `cargo bench --bench upload -- libsvm ndjson 100`. The disk needs
+//! twice the stored size: 4 GB.
 #![expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 
 use std::hint::black_box;
@@ -23,7 +23,7 @@ const PIECE_BYTES: usize = 32_000_000;
 const MEGABYTES: usize = 2_000;
 const PARSES: usize = 5;
 
-/// A body: a head, and a piece of whole rows that may follow it any number of times.
+/// A body: a head, and a piece of whole rows that may follow any number of times.
 struct Body {
     name: &'static str,
     format: Format,
@@ -109,7 +109,7 @@ fn bodies(random: &mut Xoshiro256PlusPlus, bytes: usize) -> Vec<Body> {
     ]
 }
 
-/// 22 of 126 features present, one of each of 22 attributes, as in the agaricus data.
+/// 22 of 126 features, one per group of 22 groups, as in the agaricus data.
 fn libsvm_line(random: &mut Xoshiro256PlusPlus) -> String {
     let pair = |attribute: usize| {
         let (first, end) = (attribute * 126 / 22, (attribute + 1) * 126 / 22);
@@ -138,7 +138,7 @@ fn arff_line(random: &mut Xoshiro256PlusPlus) -> String {
     format!("{values}{}\n", if random.random() { 'e' } else { 'n' })
 }
 
-/// The head of so many rows of 127 doubles.
+/// The head of a `.npy` file with `rows` rows of 127 doubles.
 fn npy_head(rows: usize) -> Vec<u8> {
     let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({rows}, 127), }}");
     let mut head = b"\x93NUMPY\x01\x00".to_vec();
@@ -220,11 +220,11 @@ fn upload(child: &mut Child, body: &Body, bytes: usize) -> Result<Uploaded> {
     })
 }
 
-/// Megabytes a second of the parser alone over the piece in memory.
+/// Megabytes per second of the parser alone over the piece in memory.
 fn parser_rate(body: &Body) -> f64 {
     let whole = [body.head.as_slice(), body.piece.as_slice()].concat();
     let whole = match body.format {
-        // Its head says how many rows there are.
+        // The head of the format holds the number of rows.
         Format::Npy => [npy_head(body.piece.len() / 8 / 127), body.piece.clone()].concat(),
         _ => whole,
     };
@@ -242,7 +242,7 @@ fn parser_rate(body: &Body) -> f64 {
     whole.len() as f64 / 1e6 / best.as_secs_f64()
 }
 
-/// The most memory that a process ever had, where the system tells.
+/// Peak memory of a process, where the system reports it.
 fn peak_bytes(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status

@@ -1,10 +1,10 @@
-//! The claims that must never be made, and the honest ones beside them: trainings and sessions whose
-//! truth is known, counted by claims and by wrong claims.
+//! Statistical claims: the tests run trainings and sessions with a known target, and count the claims and the
+//! wrong claims. A run may claim a confidence only when its guarantee holds.
 //!
-//! Each hole has a cell that must claim nothing. A second cell does the same work without the rule
-//! that closes the hole. The claims of the second cell must be wrong more often than they say, so that
-//! the first cell can fail. Each honest cell must claim, and of all its runs at most 1 - c may claim c and be
-//! wrong, within three standard errors. `scripts/coverage` makes 2,000 runs a cell; the tests make a
+//! Each unsound situation has a cell that must claim nothing. A second cell does the same work without the rule
+//! that prevents the claim. The claims of the second cell must be wrong more often than they say, so that the
+//! first cell can fail. Each honest cell must make claims. At most a fraction 1 - c of all its runs may claim c
+//! and be wrong, within three standard errors. `scripts/coverage` makes 2,000 runs per cell; the tests make a
 //! few.
 
 use std::sync::Arc;
@@ -32,30 +32,27 @@ struct Claim {
     is_right: bool,
 }
 
-/// One kind of run.
 struct Cell {
     name: &'static str,
-    /// The property under test.
     expected: Expected,
     run: fn(u64) -> Claim,
 }
 
 enum Expected {
-    /// No claim: there is no ground for one.
+    /// No claims, because the runs meet no condition for one.
     Nothing,
-    /// Claims that are wrong in more than this share of the runs: a rule that is missing here makes
-    /// the same work claim nothing in the cell before.
+    /// Claims that are wrong in more than this fraction of the runs. The rule that is disabled here prevents
+    /// the claims in the cell before.
     Wrong(f64),
-    /// Claims, of which all runs obey their confidence.
+    /// Claims whose confidence is right over all runs.
     Claims,
 }
 
-/// Counts over the runs of a cell.
 #[derive(Default)]
 struct Tally {
     claims: u64,
     wrong: u64,
-    /// The sum of the doubts 1 - c of all claims.
+    /// Greatest doubt 1 - c of the claims.
     doubt: f64,
 }
 
@@ -103,7 +100,7 @@ impl Cell {
     }
 }
 
-/// A training of `n` features as a request would ask for it.
+/// A training, as a request would describe it.
 struct Training {
     learner: Value,
     stop: Value,
@@ -175,7 +172,7 @@ fn declared(assume: Assume) -> DataSpec {
     }
 }
 
-/// A request for drawn data. `is_drawn` says that the service chose the seed.
+/// A request for generated data. `is_drawn` says that the service chose the seed.
 fn generated(n: usize, target: &BitVector, is_drawn: bool) -> DataSpec {
     let spec: GeneratedSpec = serde_json::from_value(json!({"n": n,
         "target": {"binary_weights": {"weights": target.to_bit_string()}},
@@ -202,7 +199,7 @@ fn claim(outcome: &Outcome, target: &BitVector) -> Claim {
     }
 }
 
-/// A hypothesis learnt from all examples of a sample but the last, in as many passes as needed.
+/// A hypothesis that is consistent with all examples of a sample but the last.
 fn learnt_from_all_but_one(data: &Data, seed: u64) -> Hypothesis {
     let most = data.rows(0..data.examples() - 1);
     let mut first = Training::on("directed-drift", DataSpec::default(), Some(most), seed);
@@ -212,13 +209,13 @@ fn learnt_from_all_but_one(data: &Data, seed: u64) -> Hypothesis {
     outcome.hypothesis
 }
 
-/// A warm start at confidence 0.9 on 14 examples, after a model that learnt from 13 of them.
+/// A warm start at confidence 0.9 on 14 examples, from a model that learnt 13 of them.
 fn after_a_model(seed: u64, is_mutated: bool) -> Claim {
     let (n, examples) = (9, 14);
     let (data, target) = sample(n, Sampling::UniformPositive, seed, examples);
     let model = learnt_from_all_but_one(&data, seed);
     let mut data_spec = declared(Assume::UniformPositive);
-    // As if the model were known to have learnt from other data.
+    // The mutation makes the model look as if it had learnt from other data.
     data_spec.seed = is_mutated.then_some(1);
     let mut next = Training::on("directed-drift", data_spec, Some(data), seed);
     next.model = Some(of_model(model, is_mutated.then_some(&[2])));
@@ -226,7 +223,7 @@ fn after_a_model(seed: u64, is_mutated: bool) -> Claim {
     claim(&next.run(), &target)
 }
 
-/// The same, the model's weights given as `initial`.
+/// The same warm start with the model's weights in the parameter `initial`.
 fn after_given_weights(seed: u64) -> Claim {
     let (data, target) = sample(9, Sampling::UniformPositive, seed, 14);
     let Hypothesis::BinaryWeights(weights) = learnt_from_all_but_one(&data, seed) else {
@@ -239,8 +236,8 @@ fn after_given_weights(seed: u64) -> Claim {
     claim(&next.run(), &target)
 }
 
-/// A run over drawn examples after a model that learnt from the first of the same stream, itself or
-/// by its ancestor.
+/// A run over generated examples from a model that learnt the first examples of the same stream, itself or
+/// through its ancestor.
 fn after_the_same_stream(seed: u64, seeds: Option<&[u64]>, is_drawn: bool) -> Claim {
     let target = plan(9, Sampling::UniformPositive, seed, 14)
         .target
@@ -263,7 +260,6 @@ fn after_the_same_stream(seed: u64, seeds: Option<&[u64]>, is_drawn: bool) -> Cl
     claim(&next.run(), &target)
 }
 
-/// A run over fresh drawn examples after a model.
 fn after_another_stream(seed: u64, data_seeds: Option<&[u64]>, is_drawn: bool) -> Claim {
     let (data, target) = sample(9, Sampling::UniformPositive, seed + 1_000_000, 14);
     let model = learnt_from_all_but_one(&data, seed);
@@ -274,7 +270,7 @@ fn after_another_stream(seed: u64, data_seeds: Option<&[u64]>, is_drawn: bool) -
     claim(&next.run(), &target)
 }
 
-/// The weights that are consistent with a few rows, shown again and again as 24,000 of 101 bits.
+/// Trains on 24,000 rows of 101 bits, which repeat a few distinct rows.
 fn repeated_rows(seed: u64, learner: &str, distinct: u64, is_believed: bool) -> Claim {
     let (n, examples) = (101, 24_000);
     let (few, target) = sample(n, Sampling::UniformPositive, seed, distinct);
@@ -287,7 +283,7 @@ fn repeated_rows(seed: u64, learner: &str, distinct: u64, is_believed: bool) -> 
     }
     let data = Data::new(Features::Boolean(matrix), Labels::HalfSpace);
     let mut spec = declared(Assume::UniformPositive);
-    // As if they had been counted, and none repeated another.
+    // The mutation claims that the repetitions were counted and none was found.
     spec.repetitions = is_believed.then_some((0, 0));
     let mut training = Training::on(learner, spec, Some(data), seed);
     training.stop = json!({"confidence": 0.99, "max_passes": 1});
@@ -300,7 +296,7 @@ fn declared_sample(seed: u64, assume: Assume, sampling: Sampling, n: usize, coun
     claim(&training.run(), &target)
 }
 
-/// Examples of which two in ten bits are 1, declared uniform.
+/// Examples with two ones in ten bits, declared uniform.
 fn unbalanced(seed: u64) -> Claim {
     let plan = Plan {
         density: 0.2,
@@ -310,13 +306,13 @@ fn unbalanced(seed: u64) -> Claim {
     let data = Generated::materialise(plan, Seed(seed), &Run::default());
     let spec = declared(Assume::Uniform);
     let mut training = Training::on("directed-drift", spec, Some(data), seed);
-    // Counted before: the share of ones alone refutes the declaration.
+    // No repetitions are reported, so the fraction of ones alone refutes the declaration.
     training.data.repetitions = Some((0, 0));
     training.stop = json!({"confidence": 0.9, "max_examples": 400});
     claim(&training.run(), &target)
 }
 
-/// A sample declared free of noise in which one row has both labels.
+/// A sample that is declared free of noise, in which one row has both labels.
 fn contradicted(seed: u64) -> Claim {
     let (data, target) = sample(21, Sampling::Uniform, seed, 3_000);
     let (Features::Boolean(rows), Labels::Labelled(labels)) = (data.features(), data.labels())
@@ -336,8 +332,7 @@ fn contradicted(seed: u64) -> Claim {
     )
 }
 
-/// A learner whose batches are far too small: most of its runs end at a limit, and of those that
-/// stop many are wrong.
+/// A learner with far too small batches. Most of its runs end at a limit, and many of the others are wrong.
 fn a_bad_batch(seed: u64) -> Claim {
     let target = Plan::random_target(11, Seed(seed));
     let target = target.binary_weights().unwrap().clone();
@@ -556,7 +551,7 @@ fn there_is_no_claim_without_ground_and_honest_runs_claim() {
     }
 }
 
-/// `confidence` is of all runs that begin, not of those that stop.
+/// `confidence` refers to all runs that begin and not to those that stop with a claim.
 fn stopped_share(runs: u64) -> (u64, u64) {
     let (mut stopped, mut wrong) = (0, 0);
     for seed in 0..runs {

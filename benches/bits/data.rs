@@ -1,4 +1,4 @@
-//! Random data to time the kernels on, the same in each run.
+//! Random data for the benchmarks of the kernels, the same in each run.
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer, Lanes, last_word_mask, words_for};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -31,7 +31,7 @@ pub fn random_matrix(n: usize, rows: usize) -> BitMatrix {
     matrix
 }
 
-/// Rows of `n` bits of which about `set` are 1.
+/// Rows of `n` bits, of which about `set` are 1.
 pub fn rows_with(n: usize, set: usize) -> Vec<Vec<u64>> {
     let mut generator = Xoshiro256PlusPlus::seed_from_u64(7);
     let row = |_| {

@@ -1,8 +1,8 @@
-//! How fast the bit-vector kernels are, as ratios to a baseline timed in the same run.
+//! Speed of the bit-vector kernels, as ratios to baselines that are timed in the same run.
 //!
-//! `cargo bench --bench bits`. On a machine that other work shares, seconds mean little: here the
-//! kernel and its baseline take turns, each is timed once a round, and the median of the ratios
-//! of the rounds is printed. The two columns of time are medians as well.
+//! Run `cargo bench --bench bits`. Seconds are unreliable on a shared machine. A kernel and its baseline
+//! therefore alternate, each is timed once per round, and the benchmark prints the median of the ratios of the
+//! rounds. The two columns of times are medians too.
 
 mod data;
 mod products;
@@ -12,7 +12,7 @@ mod words;
 use std::time::{Duration, Instant};
 
 const ROUNDS: usize = 25;
-/// The shortest timed stretch; a kernel is repeated until it lasts as long.
+/// Shortest timed interval. A kernel is repeated until it takes as long.
 const STRETCH: Duration = Duration::from_millis(2);
 
 fn main() {
@@ -32,7 +32,7 @@ fn main() {
     rows::blocks();
 }
 
-/// Prints one line: how many times faster `kernel` is than `baseline`, both doing `units` units.
+/// Prints a line with the speed-up of `kernel` over `baseline`. Both process `units` units.
 fn compare(
     name: &str,
     target: Option<f64>,
@@ -75,7 +75,7 @@ fn runs(work: &mut impl FnMut()) -> u32 {
     runs
 }
 
-/// Seconds a run.
+/// Seconds per run.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 fn seconds(work: &mut impl FnMut(), runs: u32) -> f64 {
     let start = Instant::now();

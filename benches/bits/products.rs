@@ -1,4 +1,4 @@
-//! The two products of message passing, over the packed words of a sample.
+//! The two products of message passing over the packed words of a sample.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use super::compare;
 use super::data::{random_matrix, random_vector};
 use super::rows::fold;
 
-/// Each product beside a read of the same words: the ratio is the share of the read bandwidth.
+/// Compares each product with a read of the same words. The ratio is the fraction of the read bandwidth.
 pub fn products() {
     for (place, n, bytes) in [
         ("L2", 1_001, 512 << 10),

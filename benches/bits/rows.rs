@@ -1,4 +1,4 @@
-//! Kernels over blocks of rows.
+//! Benchmarks of kernels over blocks of rows.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use halfspace_core::bits::{
 use super::compare;
 use super::data::{random_matrix, random_vector, random_words, rows_with};
 
-/// Reads memory and does next to nothing with it.
+/// Reads memory with almost no computation.
 #[multiversion::multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl+avx512vpopcntdq+avx2",
     "x86_64+avx2"
@@ -71,13 +71,13 @@ pub fn intersection() {
     }
 }
 
-/// A hypothesis meets rows, and moves by a bit at each that it gets wrong, as drift does.
+/// Compares a hypothesis with rows and flips one bit per mistake, as directed drift does.
 fn drift(
     matrix: &BitMatrix,
     limit: u32,
     find: impl Fn(BitBlock, Range<usize>, &[u64], u32) -> Option<usize>,
 ) -> usize {
-    // Another start each time, or the processor's branch predictor learns the mistakes by heart.
+    // A new start per call keeps the processor's branch predictor from learning the mistakes.
     static STARTS: AtomicU64 = AtomicU64::new(0);
     let mut vector = random_vector(matrix.n(), STARTS.fetch_add(1, Ordering::Relaxed));
     let mut mistakes = 0;

@@ -1,4 +1,4 @@
-//! Kernels over one row or one stretch of words.
+//! Benchmarks of kernels over one row or one sequence of words.
 
 use std::hint::black_box;
 

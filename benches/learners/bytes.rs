@@ -1,4 +1,4 @@
-//! The learners as loops over bytes, one a coordinate: what a plain program would do.
+//! The baselines: plain programs for the learners, with loops over one byte per coordinate.
 
 use halfspace_core::learners::stopping::{Sampling, StopRule, Watch};
 use rand::{Rng, RngExt, SeedableRng};
@@ -9,7 +9,7 @@ use super::Read;
 /// Draws one example as -1 and +1.
 pub type Draw<const N: usize> = fn(&[i8; N], &mut Xoshiro256PlusPlus, &mut [i8; N]);
 
-/// Each bit by a call of the generator, again until the example is positive.
+/// Draws each bit with a call of the generator, and repeats until the example is positive.
 pub fn by_bits<const N: usize>(
     target: &[i8; N],
     random: &mut Xoshiro256PlusPlus,
@@ -25,8 +25,8 @@ pub fn by_bits<const N: usize>(
     }
 }
 
-/// All bits, at most 64, from one word, and negated instead of drawn again: for odd `N` the same
-/// distribution.
+/// Draws all bits, at most 64, from one word and negates a negative example. For odd `N` the distribution is
+/// the same as that of [`by_bits`].
 #[inline(always)]
 pub fn by_words<const N: usize>(
     target: &[i8; N],
@@ -43,7 +43,7 @@ pub fn by_words<const N: usize>(
     }
 }
 
-/// Algorithm D until it is confident.
+/// Runs Algorithm D until it is confident.
 #[inline(always)]
 pub fn drift<const N: usize>(seed: u64, draw: Draw<N>) -> Read {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -70,7 +70,7 @@ pub fn drift<const N: usize>(seed: u64, draw: Draw<N>) -> Read {
     }
 }
 
-/// [`drift`] with [`by_words`], compiled for the machine at hand.
+/// [`drift`] with [`by_words`], compiled for the current machine.
 #[multiversion::multiversion(targets(
     "x86_64+avx512f+avx512bw+avx512cd+avx512dq+avx512vl+avx512vpopcntdq+avx2+bmi1+bmi2+lzcnt+popcnt",
     "x86_64+avx2+bmi1+bmi2+lzcnt+popcnt",
@@ -81,8 +81,8 @@ pub fn drift_native(seed: u64) -> Read {
     })
 }
 
-/// The batch variants: the votes of `size` examples, each counted byte by byte. `is_synchronous`
-/// says whether all outvoted coordinates are flipped, or one.
+/// Runs the batch variants, which count the votes of `size` examples byte by byte. The synchronous variant
+/// flips all outvoted coordinates, and the other flips one.
 pub fn batch_drift<const N: usize>(seed: u64, size: u64, is_synchronous: bool) -> Read {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut vector = || std::array::from_fn(|_| if random.random() { 1 } else { -1 });
@@ -124,7 +124,7 @@ pub fn batch_drift<const N: usize>(seed: u64, size: u64, is_synchronous: bool) -
     }
 }
 
-/// A perceptron in f64 over examples of -1 and +1, with a bias: `passes` passes.
+/// Runs a perceptron in f64 with a bias over examples of -1 and +1, for `passes` passes.
 pub fn perceptron(examples: &[Vec<f64>], labels: &[bool], passes: u64) -> Read {
     let mut weights = vec![0.0; examples[0].len()];
     let mut bias = 0.0;

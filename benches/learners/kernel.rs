@@ -1,5 +1,5 @@
-//! The kernel perceptron: on boards, beside a plain program, and on the adversary's examples,
-//! beside the bit kernel that it rests on.
+//! The kernel perceptron: on tic-tac-toe boards beside a plain program, and on the adversary's examples beside
+//! the bit kernel that the learner uses.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -15,8 +15,8 @@ use super::{Read, boards, compare, run_with};
 
 const LEARNER: &str = "kernel-perceptron";
 
-/// All conjunctions over the 958 end boards, to a clean pass. The library's run also counts the
-/// errors of what it learnt and works out its bound, each of which meets all pairs once more.
+/// Learns all conjunctions over the 958 end boards until a clean pass. The library's run also counts the errors
+/// of the hypothesis and computes the bound. Each of these visits all pairs once more.
 pub fn tic_tac_toe() {
     let boards = boards::end_boards();
     let mut matrix = BitMatrix::new(27);
@@ -43,7 +43,7 @@ pub fn tic_tac_toe() {
     );
 }
 
-/// The same learner as one would write it down, for up to 40 features.
+/// The same learner as a plain program, for up to 40 features.
 fn sum_by_sum(rows: &[(u64, bool)]) -> Read {
     let mut support: Vec<(u64, i64)> = Vec::new();
     let mut read = Read::default();
@@ -64,9 +64,9 @@ fn sum_by_sum(rows: &[(u64, bool)]) -> Read {
     }
 }
 
-/// Theorem 4's sequence: every example is a mistake and joins the support. A run evaluates the
-/// kernel on each pair of examples in its one pass, and again on all of them, both ways, to count
-/// the final hypothesis's errors.
+/// Theorem 4's sequence: every example is a mistake and joins the support. A run evaluates the kernel on each
+/// pair of examples in its one pass. The count of the final hypothesis's errors evaluates all pairs again, in
+/// both orders.
 pub fn adversary() {
     for (n, size) in [(400, 2_000), (2_000, 20_000)] {
         let (data, found) = timed(|| adversary::build(n, size, 1, &Run::default()));
@@ -106,7 +106,7 @@ pub fn adversary() {
     }
 }
 
-/// The bit kernel alone: so many examples against all rows. How many rows it met.
+/// Runs the bit kernel alone with `examples` examples against all rows. Returns the number of compared rows.
 fn compare_rows(matrix: &BitMatrix, examples: usize) -> usize {
     let mut counts = [0; BLOCK_ROWS];
     for example in 0..examples {

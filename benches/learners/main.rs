@@ -1,9 +1,9 @@
-//! How fast whole learners are, as ratios to loops over bytes timed in the same run.
+//! Speed of whole learners, as ratios to loops over bytes that are timed in the same run.
 //!
-//! `cargo bench --bench learners`. The library's side is everything a job computes: the generator,
-//! the rule behind its trait, the train loop with its stopping rule, the outcome. Library and
-//! baselines take turns; each round has seeds of its own, and medians over the rounds are printed.
-//! A batch of drift runs is as long as its seeds make it, so that examples a second are compared.
+//! Run `cargo bench --bench learners`. The library's side is the whole computation of a job: the generator, the
+//! rule behind its trait, the train loop with its stopping rule, and the outcome. Library and baselines
+//! alternate. Each round has separate seeds, and the benchmark prints medians over the rounds. The number of
+//! examples of a drift run depends on its seed, so the benchmark compares examples per second.
 
 #[path = "../../examples/tic_tac_toe/boards.rs"]
 mod boards;
@@ -29,7 +29,7 @@ const ROUNDS: u64 = 15;
 const MAX_EXAMPLES: u64 = 5_000_000;
 const PERCEPTRON_PASSES: u64 = 20;
 
-/// What a run, or several, read.
+/// Examples and mistakes of one or several runs.
 #[derive(Clone, Copy, Default)]
 pub struct Read {
     examples: u64,
@@ -81,7 +81,7 @@ fn main() {
     kernel::adversary();
 }
 
-/// A learner in the library on an unlimited stream of its own seed.
+/// Runs a learner of the library on an endless stream, which has the same seed.
 fn generated(learner: &str, n: usize, seed: u64) -> Read {
     let plan = Plan {
         target: Plan::random_target(n, Seed(seed)),
@@ -122,7 +122,7 @@ fn run_with(
     }
 }
 
-/// Runs of fresh seeds until enough examples are read.
+/// Runs with new seeds until enough examples are read.
 fn repeated(round: u64, examples: u64, mut run: impl FnMut(u64) -> Read) -> Read {
     let mut all = Read::default();
     for seed in round << 32.. {
@@ -136,8 +136,8 @@ fn repeated(round: u64, examples: u64, mut run: impl FnMut(u64) -> Read) -> Read
     all
 }
 
-/// 8,124 labelled rows of 126 features of which 22 are set, as in the agaricus data, which no
-/// hyperplane separates: passes without end.
+/// 8,124 labelled rows of 126 features, 22 of them set, as in the agaricus data. No hyperplane separates the
+/// rows, so the passes do not end.
 fn perceptron() {
     let (n, attributes) = (126, 22);
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
@@ -159,7 +159,7 @@ fn perceptron() {
         };
         values.push((0..n).map(value).collect::<Vec<f64>>());
         matrix.push_row(&row);
-        // Mostly by one attribute: mistakes are rare but do not end.
+        // One attribute mostly determines the label, so mistakes are rare but do not end.
         labels.push((row[0] & 0b111 != 0) ^ random.random_bool(0.01));
     }
     let mut packed = BitVector::zeros(labels.len());
@@ -184,7 +184,7 @@ fn perceptron() {
     );
 }
 
-/// Prints one line: how many times more examples a second `learner` reads than `baseline`.
+/// Prints a line with the ratio of the examples per second of `learner` and `baseline`.
 fn compare(
     name: &str,
     target: Option<f64>,
@@ -219,7 +219,7 @@ fn compare(
     );
 }
 
-/// Examples a second, and the share of mistakes.
+/// Examples per second, and the fraction of mistakes.
 #[expect(clippy::disallowed_methods, reason = "a benchmark measures real time")]
 fn speed(work: impl FnOnce() -> Read) -> (f64, f64) {
     let start = Instant::now();

@@ -1,5 +1,5 @@
-//! Cancels: how soon a job has ended, in the same process and in another, and that a cancel which
-//! races the end of its job leaves one end that never changes.
+//! Cancellations: the time until a job ends, in the same process and in another, and the race of a cancellation
+//! with the end of its job. Each job has one end, which never changes.
 
 use std::fmt;
 use std::time::Duration;
@@ -15,17 +15,17 @@ use crate::service::{
     Client, PATIENCE, Program, TestDatabase, ended_once, endless, long_job, train,
 };
 
-/// What is promised of the same process, and of another.
+/// Documented limits for a job in the same process and in another.
 const SAME_P99: Duration = Duration::from_millis(250);
 const OTHER_P99: Duration = Duration::from_secs(2);
 
-/// A running job is cancelled within this time, or while its data are still read.
+/// A running job is cancelled within this time, possibly while its data are still read.
 const AGE_MS_MAX: u64 = 400;
 
-/// Between two looks at a job that is to end.
+/// Pause between two polls of a job's end.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// Races at once.
+/// Number of concurrent races.
 const RACES_AT_ONCE: usize = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -51,7 +51,7 @@ async fn cancels_in_another_process_over_sqlite() {
     in_another_process("another process, SQLite", "sqlite").await;
 }
 
-/// Large data are read in parts all the time.
+/// The service reads large data in parts throughout the job.
 const FRUGAL: [&str; 2] = ["--resident-bytes-max", "0"];
 
 async fn in_another_process(what: &str, database_url: &str) {
@@ -78,7 +78,7 @@ async fn measured(what: &str, client: Client, p99_max: Duration) {
             }
             let path = client.submit(&job).await;
             client.until_status(&path, "running").await;
-            // The moment of the cancel is all that this sleep settles.
+            // The sleep determines only the moment of the cancellation.
             sleep(Duration::from_millis(random.random_range(0..AGE_MS_MAX))).await;
             let asked_at = Instant::now();
             client
@@ -95,11 +95,11 @@ async fn measured(what: &str, client: Client, p99_max: Duration) {
     }
     let p99 = Times(&mut all).at(99);
     report(&format!("cancels, {what}"), &Times(&mut all).to_string());
-    // Nothing is asserted of time where others may use the machine.
+    // The short form asserts no times, because other processes may use the machine.
     assert!(scale.of(true, p99 <= p99_max), "{what}: p99 is {p99:?}");
 }
 
-/// Jobs that end only when they are stopped, or not for seconds, of every kind of loop that a job computes in.
+/// Jobs that end only when they are stopped, or not for seconds, for every kind of computing loop.
 async fn long_jobs(client: Client) -> Vec<(&'static str, Value)> {
     let noisy = |n: u32, count: u32| {
         json!({"generated": {"n": n, "target": {"binary_weights": {}}, "sampling": "uniform",
@@ -114,7 +114,7 @@ async fn long_jobs(client: Client) -> Vec<(&'static str, Value)> {
         job
     };
     let random_order = json!({"order": "random"});
-    // All conjunctions would separate whatever has no contradiction.
+    // A kernel of all conjunctions separates all data without contradictions.
     let linear = json!({"kernel": {"conjunctions": "monotone", "max_literals": 1}});
     vec![
         ("directed-drift", long_job(1)),
@@ -171,11 +171,11 @@ fn is_ended(job: &Value) -> bool {
     !["queued", "running"].contains(&job["status"].as_str().unwrap())
 }
 
-/// How long something took each time.
+/// Durations of repeated measurements.
 struct Times<'a>(&'a mut Vec<Duration>);
 
 impl Times<'_> {
-    /// So many percent took no longer.
+    /// The duration that `percent` percent of the measurements do not exceed.
     fn at(&mut self, percent: usize) -> Duration {
         self.0.sort_unstable();
         let index = (self.0.len() * percent).div_ceil(100).max(1) - 1;
@@ -216,7 +216,7 @@ async fn races(backend: &str, database_url: &str) {
     let settings = ["--database-url", database_url, "--workers", "2"];
     let programs = [(); 2].map(|()| Program::start(directory.path(), &settings));
     let clients = [programs[0].client(), programs[1].client()];
-    // The first batch finds a program that has only just begun.
+    // The first batch meets a program that has just started.
     undisturbed_ms(clients).await;
     let life_ms_max = undisturbed_ms(clients).await;
     let mut random = Generator::seed_from_u64(scale.seed());
@@ -243,7 +243,7 @@ async fn races(backend: &str, database_url: &str) {
         let now = clients[0].get(path).await.expect(200).json();
         assert_eq!(&now, job, "an end that changed");
         ended_once(clients[1], path, job).await;
-        // What has ended is not cancelled any more.
+        // An ended job cannot be cancelled again.
         let again = clients[1].tell(&format!("{path}/cancel")).await.unwrap();
         let expected = if job["status"] == "cancelled" {
             200
@@ -260,7 +260,7 @@ async fn races(backend: &str, database_url: &str) {
     report(&format!("cancels that race the end, {backend}"), &counts);
 }
 
-/// Submits a job and cancels it after a moment: its path, the answer to the cancel, its end.
+/// Submits a job and cancels it after `moment`. Returns the path, the status of the answer, and the ended job.
 async fn race(to: Client, by: Client, seed: usize, moment: Duration) -> (String, u16, Value) {
     let path = to.submit(&tenths_of_a_second(seed)).await;
     sleep(moment).await;
@@ -277,7 +277,7 @@ fn tenths_of_a_second(seed: usize) -> Value {
     job
 }
 
-/// How long jobs of a batch take that nobody cancels: the slowest, in milliseconds.
+/// Milliseconds that the slowest job of a batch takes without a cancellation.
 async fn undisturbed_ms(clients: [Client; 2]) -> u64 {
     let begun = Instant::now();
     let jobs = (0..RACES_AT_ONCE).map(|seed| async move {

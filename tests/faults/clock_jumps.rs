@@ -1,5 +1,5 @@
-//! The database's clock jumps ahead: a job goes to a second worker while the first one is alive and believes
-//! in its lease. Only the fence of the first one's writes keeps the job from two holders and two ends.
+//! The database's clock jumps ahead: a second worker gets a job while the first one is alive and believes in
+//! its lease. Only the fence of the first worker's writes keeps the job from two holders and two ends.
 
 use std::time::Duration;
 
@@ -11,12 +11,12 @@ use crate::service::{
     Client, PATIENCE, Program, TestDatabase, history, long_job, short_job, until,
 };
 
-/// All leases and pauses as they are when the clock has jumped by more than their length, and by less than
-/// an hour: that would cost no attempt.
+/// Leases and pauses as they look after a clock jump that is longer than they are, but shorter than an hour. A
+/// longer jump would cost no attempt.
 const JUMP: &str = "UPDATE jobs SET lease_until = lease_until - 20, not_before = not_before - 20 \
      WHERE finished_at IS NULL";
 
-/// Shorter than the time after which a worker renews its lease.
+/// Less than the time after which a worker renews its lease.
 const BETWEEN_JUMPS: Duration = Duration::from_millis(50);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -52,13 +52,13 @@ async fn clock_jumps(backend: &str, processes: &[Program; 3], mut connection: Co
     let (mut jumps, mut taken) = (0, 0);
     for round in 0..rounds {
         let long = client.submit(&long_job(round)).await;
-        // The second worker resumes from a state that the first one saved.
+        // The second worker resumes from a checkpoint that the first one saved.
         let before = saved(workers).await;
         until("a checkpoint", async || {
             (saved(workers).await > before).then_some(())
         })
         .await;
-        // The first worker renews the lease if nobody releases the job before that.
+        // The first worker renews the lease if no process releases the job before.
         let deadline = Instant::now() + PATIENCE;
         while client.get(&long).await.expect(200).json()["attempt"] == 1 {
             let jump = history::Asked::of(client.address, "", &[]);
@@ -70,7 +70,7 @@ async fn clock_jumps(backend: &str, processes: &[Program; 3], mut connection: Co
             assert!(Instant::now() < deadline, "{long} is never taken over");
             sleep(BETWEEN_JUMPS).await;
         }
-        // The first worker is free for this job once the store has refused a write of its.
+        // The first worker is free for this job after the store has refused one of its writes.
         let short = client.submit(&short_job()).await;
         client.until_status(&short, "succeeded").await;
         client
@@ -86,7 +86,7 @@ async fn clock_jumps(backend: &str, processes: &[Program; 3], mut connection: Co
     report(&format!("clock jumps, {backend}"), &counts);
 }
 
-/// The checkpoints that the workers have saved.
+/// Number of checkpoints that the workers have saved.
 async fn saved(workers: [Client; 2]) -> f64 {
     let mut saved = 0.0;
     for worker in workers {

@@ -1,4 +1,4 @@
-//! A connection of the test to the database of either kind that the processes work on.
+//! A connection of the test to the database of the processes, of either kind.
 
 use std::path::Path;
 
@@ -13,18 +13,16 @@ pub enum Connection {
 }
 
 impl Connection {
-    /// A connection to the embedded database of a data directory.
+    /// Connects to the embedded database of a data directory.
     pub async fn to_embedded(data_dir: &Path) -> Self {
         let options = SqliteConnectOptions::new().filename(data_dir.join("halfspace.sqlite"));
         Self::Sqlite(options.connect().await.unwrap())
     }
 
-    /// A connection to a shared database.
     pub async fn to_shared(database: &TestDatabase) -> Self {
         Self::Postgres(database.connect().await)
     }
 
-    /// Runs one statement.
     pub async fn run(&mut self, statement: &'static str) {
         let statement = sqlx::raw_sql(statement);
         match self {

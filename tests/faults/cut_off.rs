@@ -1,5 +1,5 @@
-//! A replica cut off from PostgreSQL: its clients are told in time, its computing stops by the end of
-//! the lease, its jobs go on elsewhere, and it heals by itself.
+//! A replica is cut off from PostgreSQL. Clients get an error in time, the replica stops computing by the end
+//! of the lease, other processes take over its jobs, and the replica recovers by itself.
 
 use std::fmt;
 use std::time::Duration;
@@ -16,19 +16,18 @@ use crate::service::{
     until,
 };
 
-/// Within this time clients are told that the database is away.
+/// Greatest time until clients learn that the database is unreachable.
 const TOLD: Duration = Duration::from_secs(2);
 
 const LEASE: Duration = Duration::from_secs(2);
 
-/// What a loaded machine may add to either where nothing asserts it to the millisecond: in the short
-/// form, which runs beside other tests.
+/// Allowance for a loaded machine in the short form, which runs beside other tests.
 const GRACE: Duration = Duration::from_secs(8);
 
-/// What the long form allows a worker to hear of the end of its lease.
+/// Allowance of the long form for a worker to notice the end of its lease.
 const NOTICE: Duration = Duration::from_millis(500);
 
-/// A process that reaches its database by a proxy, and one that reaches it directly.
+/// A process that reaches the database through a proxy, and a process with a direct connection.
 struct Pair {
     database: TestDatabase,
     proxy: Proxy,
@@ -48,17 +47,15 @@ impl Pair {
         })
     }
 
-    /// A process behind the proxy.
     fn replica(&self) -> Program {
         self.start(&self.database.url_by(self.proxy.address()))
     }
 
-    /// A process that nothing cuts off.
     fn other(&self) -> Program {
         self.start(&self.database.url())
     }
 
-    // The program's start blocks this thread; the proxy runs on others.
+    // The start of the program blocks this thread, and the proxy runs on other threads.
     fn start(&self, url: &str) -> Program {
         let lease = LEASE.as_secs().to_string();
         let settings = [
@@ -138,7 +135,7 @@ async fn cut_off_a_replica_tells_its_clients_and_heals() {
         slowest = slowest.max(healing_at.elapsed());
         cancel(client, &waiting).await;
     }
-    // The worker has lived through it, and works on.
+    // The worker has survived the cuts and accepts new jobs.
     cancel(client, &long).await;
     let path = accepted(client, &short_job()).await;
     client.until_status(&path, "succeeded").await;
@@ -148,14 +145,14 @@ async fn cut_off_a_replica_tells_its_clients_and_heals() {
     );
 }
 
-/// How the network goes and how it comes back.
+/// The ways to cut the network, each with the way to restore it.
 const CUTS: [(Way, Way); 3] = [
     (Way::Refuse, Way::Forward),
     (Way::Swallow, Way::Forward),
     (Way::Swallow, Way::ForwardNew),
 ];
 
-/// Requests in a row that are met when a replica works again, more than it has connections.
+/// Consecutive successful requests that show a recovered replica: more than it has connections.
 const MET_IN_A_ROW: usize = 12;
 
 async fn until_working(client: Client) {
@@ -172,7 +169,7 @@ async fn until_working(client: Client) {
     .await;
 }
 
-/// A job whose client waits for its end, which does not come, and who that is.
+/// A job that does not end, and the task of a client that waits for its end.
 async fn waited_for(client: Client, name: &str) -> (String, JoinHandle<(Answer, Instant)>) {
     let mut job = long_job(2);
     job["name"] = json!(name);
@@ -191,7 +188,7 @@ async fn waited_for(client: Client, name: &str) -> (String, JoinHandle<(Answer, 
     (path.await, waiter)
 }
 
-/// What clients were told.
+/// Counts of the answers to clients.
 #[derive(Default)]
 struct Told {
     answers: u32,
@@ -199,7 +196,7 @@ struct Told {
 }
 
 impl Told {
-    /// Fails unless an answer tells in time that the database is away.
+    /// Asserts that an answer reports the unreachable database in time.
     fn check(&mut self, pair: &Pair, what: &str, answer: &Answer, took: Duration) {
         assert_eq!(answer.problem(503), "unavailable", "{what}");
         assert_eq!(answer.header("retry-after"), Some("1"), "{what}");
@@ -220,13 +217,13 @@ impl fmt::Display for Told {
     }
 }
 
-/// What keeps a statement waiting that reads jobs, and one that writes them.
+/// Locks that block a statement that reads jobs and a statement that writes jobs.
 const LOCKS: [(&str, &str); 2] = [
     ("GET", "LOCK TABLE jobs IN ACCESS EXCLUSIVE MODE"),
     ("POST", "LOCK TABLE jobs IN EXCLUSIVE MODE"),
 ];
 
-/// Statements that wait for a lock, and for how many milliseconds the first of them has.
+/// Milliseconds for which the oldest blocked statement has waited for its lock.
 const BLOCKED: &str = "SELECT COALESCE(MAX(EXTRACT(EPOCH FROM clock_timestamp() - query_start) * 1000), -1)::bigint \
      AS milliseconds FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
@@ -274,7 +271,7 @@ async fn cut_off_is_not_what_a_server_is_that_answers_late() {
     }
 }
 
-/// Asks for jobs, or sends one, while a lock is held that the statement has to wait for.
+/// Reads or submits jobs while a lock blocks the statement.
 async fn asked_under(
     holder: &mut PgConnection,
     lock: &'static str,
@@ -296,7 +293,7 @@ async fn run(connection: &mut PgConnection, statement: &'static str) {
     sqlx::query(statement).execute(connection).await.unwrap();
 }
 
-/// Waits until some statement has waited so long for a lock.
+/// Waits until a statement has waited for a lock for this time.
 async fn until_blocked(pair: &Pair, so_long: Duration) {
     let mut watcher = pair.database.connect().await;
     let deadline = Instant::now() + PATIENCE;
@@ -341,7 +338,7 @@ async fn cut_off_a_worker_stops_by_the_end_of_its_lease_and_its_job_goes_on_else
         assert_eq!(settled(&ended), expected);
         pair.proxy.turn(Way::Forward);
         until_ready(client).await;
-        // Neither the worker that was cut off nor its replica has another opinion.
+        // The worker that was cut off agrees after it has reconnected.
         let seen = client.get(&path).await.expect(200).json();
         assert_eq!(seen, ended);
         ended_once(client, &path, &ended).await;
@@ -357,7 +354,6 @@ async fn cut_off_a_worker_stops_by_the_end_of_its_lease_and_its_job_goes_on_else
     );
 }
 
-/// Waits until a process computes nothing.
 async fn until_idle(client: Client) {
     until("a worker to stop computing", async || {
         let running = client.metric("halfspace_computations_running").await;

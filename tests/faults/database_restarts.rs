@@ -1,5 +1,5 @@
-//! PostgreSQL crashes and comes back while clients submit and jobs run: clients are asked to come
-//! again, and nothing else; no job is lost.
+//! PostgreSQL crashes and recovers while clients submit and jobs run. Clients get answers that ask for a retry,
+//! and no job is lost.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -16,14 +16,14 @@ use crate::orders::Clients;
 use crate::scale::{Scale, report};
 use crate::server::PostgresServer;
 
-/// A crash falls within this time after all were ready.
+/// A crash falls within this time after all processes were ready.
 const LIFE_MS_MAX: u64 = 600;
 
-/// So long at most the server is away, besides what it takes to recover: in the long form longer than a
-/// lease.
+/// Greatest milliseconds between a crash and a recovery, in the short and the long form. The long form exceeds
+/// a lease.
 const AWAY_MS_MAX: [u64; 2] = [1_000, 3_000];
 
-/// Within this time after the server is back all processes work again. Asserted in the long form.
+/// Greatest time from the recovery until all processes are ready. Only the long form asserts this time.
 const READY: Duration = Duration::from_secs(10);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -36,7 +36,7 @@ async fn database_restarts_lose_no_job_and_clients_are_asked_to_come_again() {
     let (restarts, orders) = (scale.of(3, 20), scale.of(30, 200));
     let expected = Clients::undisturbed(scale).await;
     let fleet = Fleet::start(&server.url(), &TWO_AND_TWO).await;
-    // Not one connection to the service may break.
+    // Connections of clients to the service must not break.
     let clients = Clients::at(fleet.doors(), scale, false).await;
     let (pace, done) = watch::channel(0);
     let placing = tokio::spawn(Arc::clone(&clients).place_all(orders, done, restarts));
@@ -44,7 +44,7 @@ async fn database_restarts_lose_no_job_and_clients_are_asked_to_come_again() {
     let mut random = Generator::seed_from_u64(scale.seed());
     let mut slowest = Duration::ZERO;
     for restart in 1..=restarts {
-        // The moments of the crash and of the start are all that these sleeps settle.
+        // The sleeps determine only the moments of the crash and of the recovery.
         sleep(Duration::from_millis(random.random_range(0..LIFE_MS_MAX))).await;
         let crashed = Arc::clone(&server);
         spawn_blocking(move || crashed.crash()).await.unwrap();

@@ -1,5 +1,5 @@
-//! Event streams are cut again and again and resumed on another replica, replicas are killed
-//! meanwhile: every event is seen once, in order.
+//! Clients repeatedly cut event streams and resume them on another replica while replicas are killed. A client
+//! receives every event once and in order.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use crate::service::{
     Client, Event, PATIENCE, Program, TestDatabase, assert_ended_once, endless, train,
 };
 
-/// A stream is cut after so many milliseconds.
+/// Milliseconds after which a client cuts a stream.
 const CUT_MS: std::ops::RangeInclusive<u64> = 50..=500;
 
-/// A replica is killed after so many milliseconds.
+/// Milliseconds after which a replica is killed.
 const KILL_MS: std::ops::RangeInclusive<u64> = 500..=2_500;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -33,8 +33,8 @@ async fn event_streams_over_sqlite() {
     event_streams("SQLite", "sqlite", (24, 230)).await;
 }
 
-/// In the long form so many jobs of so many seconds, which write more than 10,000 events: each shows its
-/// progress twice a second, unless there are more of them than the database takes in.
+/// `long` holds the number and the seconds of the jobs in the long form, which write more than 10,000 events. A
+/// job reports its progress twice per second unless the database is too slow for all jobs.
 async fn event_streams(backend: &str, database_url: &str, long: (usize, u32)) {
     let scale = Scale::from_environment();
     let ((jobs, seconds), kills) = scale.of(((24, 4), 2), (long, 20));
@@ -58,14 +58,14 @@ async fn event_streams(backend: &str, database_url: &str, long: (usize, u32)) {
     let following = paths.iter().enumerate().map(|(number, path)| {
         let random = Generator::seed_from_u64(scale.seed() + number as u64);
         let followed = follow(path.clone(), addresses.clone(), random);
-        // A job that does not end is given up some time after its own limit.
+        // The test fails if a job does not end some time after its own limit.
         let patience = Duration::from_secs(u64::from(seconds)) + 4 * PATIENCE;
         tokio::spawn(timeout(patience, followed))
     });
     let following: Vec<_> = following.collect();
     let mut random = Generator::seed_from_u64(scale.seed());
     for kill in 0..kills {
-        // The moment of the kill is all that this sleep settles.
+        // The sleep determines only the moment of the kill.
         sleep(Duration::from_millis(random.random_range(KILL_MS))).await;
         let replica = &mut replicas[kill % 2];
         let fresh = start("api", "1");
@@ -97,17 +97,17 @@ async fn event_streams(backend: &str, database_url: &str, long: (usize, u32)) {
     report(&format!("event streams, {backend}"), &counts);
 }
 
-/// What a client saw of one job.
+/// The events of one job that a client received.
 #[derive(Default)]
 struct Followed {
     events: Vec<Event>,
-    /// Streams that the client left.
+    /// Streams that the client cut.
     cuts: usize,
-    /// Streams that left the client, or were never had.
+    /// Streams that broke or could not be opened.
     broken: usize,
 }
 
-/// Follows a job to its end, here and there, each time after the last event seen.
+/// Follows a job to its end on alternating replicas. Each stream begins after the last received event.
 async fn follow(
     path: String,
     addresses: watch::Receiver<[Client; 2]>,
@@ -129,7 +129,7 @@ async fn follow(
             Ok(Ok(())) => {}
             Ok(Err(_)) => {
                 followed.broken += 1;
-                // As a client does, not at once.
+                // A client pauses before it reconnects.
                 sleep(Duration::from_millis(20)).await;
             }
         }
@@ -137,7 +137,7 @@ async fn follow(
     followed
 }
 
-/// Reads on after the last event until the stream ends.
+/// Reads from the event after the last one until the stream ends.
 async fn read_on(client: Client, path: &str, events: &mut Vec<Event>) -> std::io::Result<()> {
     let last = events.last().map(|event| event.id.to_string());
     let headers: Vec<_> = last
@@ -146,7 +146,7 @@ async fn read_on(client: Client, path: &str, events: &mut Vec<Event>) -> std::io
         .collect();
     let mut stream = client.open("GET", path, &headers, b"").await?;
     if stream.status() == 503 {
-        // Too much to do for now: as good as broken.
+        // An overloaded process counts like a broken connection.
         return Err(std::io::ErrorKind::ConnectionRefused.into());
     }
     assert_eq!(stream.status(), 200, "{path}");

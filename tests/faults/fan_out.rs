@@ -1,5 +1,5 @@
-//! An experiment whose parts are computed by several processes, one of which is killed: the result
-//! is that of one process left alone. The long form prints what a second process brings.
+//! Several processes compute the parts of an experiment, and one of them is killed. The result equals that of
+//! one undisturbed process. The long form prints the speed-up of a second process.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use tokio::time::Instant;
 use crate::scale::{Scale, report};
 use crate::service::{Client, Program, TestDatabase, until};
 
-/// Looks at a job that has not ended, of ten seconds each.
+/// Greatest number of waits of ten seconds each for the end of a job.
 const LOOKS_MAX: u32 = 90;
 
-/// The sweep of Figure 1, or a small one: the estimate allows for far more mistakes than come, so that
-/// it is cut into many parts.
+/// The sweep of Figure 1, or a small one. The estimate allows for far more mistakes than occur, so the service
+/// splits the sweep into many parts.
 fn sweep(scale: Scale) -> Value {
     let params = scale.of(
         json!({"n": [11], "learners": ["directed-drift-async"],
@@ -25,7 +25,7 @@ fn sweep(scale: Scale) -> Value {
     json!({"experiment": {"name": "mistake-bound-sweep", "seed": seed, "params": params}})
 }
 
-/// Processes over one store: one answers, the others compute, each a job at a time.
+/// An API process, and worker processes that compute one job at a time.
 struct Fleet {
     api: Program,
     workers: Vec<Program>,
@@ -67,7 +67,7 @@ impl Fleet {
     }
 }
 
-/// The result of the sweep by so many workers, how many parts it had, and how long it took.
+/// Runs the sweep with this many workers. Returns the result, the number of parts and the seconds.
 async fn computed(home: &Path, database: &str, workers: usize) -> (Value, u64, f64) {
     let fleet = Fleet::start(home, database, workers);
     let begun = Instant::now();
@@ -78,7 +78,7 @@ async fn computed(home: &Path, database: &str, workers: usize) -> (Value, u64, f
     (job["result"].clone(), parts, seconds)
 }
 
-/// As [`computed`], where a worker dies once a part has ended.
+/// Like [`computed`], but a worker is killed after the first part has ended.
 async fn computed_with_a_kill(home: &Path, database: &str) -> Value {
     let mut fleet = Fleet::start(home, database, 2);
     let path = fleet.submit(&sweep(Scale::from_environment())).await;

@@ -1,8 +1,8 @@
-//! What lies in a directory.
+//! Lists the files of a directory tree.
 
 use std::path::{Path, PathBuf};
 
-/// Every file below a directory; none where there is no directory.
+/// Every file below a directory, or no file if the directory is missing.
 pub fn files_below(directory: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut waiting = vec![directory.to_owned()];
@@ -11,7 +11,7 @@ pub fn files_below(directory: &Path) -> Vec<PathBuf> {
             continue;
         };
         for entry in entries.flatten() {
-            // Of the entry itself: what is gone meanwhile is no directory.
+            // The type of the entry itself. An entry that has been deleted meanwhile is no directory.
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() => waiting.push(entry.path()),
                 Ok(_) => files.push(entry.path()),

@@ -1,4 +1,4 @@
-//! Processes over one store, which die and come back.
+//! A fleet of processes over one store, which a test kills and restarts.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -11,8 +11,8 @@ use tokio::time::Instant;
 
 use crate::service::{Client, Program, SECRET, until};
 
-/// What every member is told besides its role: short leases, checkpoints as often as they may be, so many
-/// attempts that no fault poisons a job, and callbacks to this machine.
+/// Settings of every member besides its role: short leases, frequent checkpoints, an attempt limit that no
+/// fault reaches, and callbacks to this machine.
 pub const SETTINGS: [&str; 12] = [
     "--lease-seconds",
     "2",
@@ -28,10 +28,9 @@ pub const SETTINGS: [&str; 12] = [
     "127.0.0.0/8",
 ];
 
-/// Two processes that answer and two that compute.
 pub const TWO_AND_TWO: [&str; 4] = ["api", "api", "worker", "worker"];
 
-/// The processes, over one data directory and one database.
+/// The processes over one data directory and one database.
 pub struct Fleet {
     directory: TempDir,
     database_url: String,
@@ -44,25 +43,24 @@ struct Member {
     program: Option<Program>,
 }
 
-/// Where clients knock: the addresses of those that answer, or did before they died.
+/// Addresses of the processes that answer clients, or did so before they were killed.
 #[derive(Clone, Default)]
 pub struct Doors(Arc<Mutex<Vec<Client>>>);
 
 impl Doors {
-    /// One of them, the next for the next number.
+    /// The address for a number, in rotation.
     pub fn one(&self, number: usize) -> Client {
         let doors = self.0.lock().unwrap();
         doors[number % doors.len()]
     }
 
-    /// These answer from now on.
     pub fn lead_to(&self, programs: impl Iterator<Item = Client>) {
         *self.0.lock().unwrap() = programs.collect();
     }
 }
 
 impl Fleet {
-    /// Starts one process for each role, one after the other.
+    /// Starts one process per role, one after the other.
     pub async fn start(database_url: &str, roles: &[&'static str]) -> Self {
         let members = roles.iter().map(|&role| Member {
             role,
@@ -80,22 +78,19 @@ impl Fleet {
         fleet
     }
 
-    /// Where clients knock.
     pub fn doors(&self) -> Doors {
         self.doors.clone()
     }
 
-    /// The data directory of all of them.
+    /// The data directory of all processes.
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// How many processes there are.
     pub fn len(&self) -> usize {
         self.members.len()
     }
 
-    /// SIGKILL for each of these, at once.
     pub fn kill(&mut self, members: &[usize]) {
         for &member in members {
             let program = self.members[member].program.take();
@@ -103,7 +98,7 @@ impl Fleet {
         }
     }
 
-    /// Starts these that were killed, at once; how long it took until each was ready.
+    /// Restarts these killed processes concurrently. Returns the time until all were ready.
     pub async fn restart(&mut self, members: &[usize]) -> Duration {
         let begun = Instant::now();
         let started = members.iter().map(|&member| {
@@ -123,7 +118,7 @@ impl Fleet {
         begun.elapsed()
     }
 
-    /// Waits until every member that lives says that it can meet requests.
+    /// Waits until every living member is ready.
     pub async fn until_ready(&self) {
         let living = self.members.iter();
         for program in living.filter_map(|member| member.program.as_ref()) {

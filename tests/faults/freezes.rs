@@ -1,5 +1,5 @@
-//! A worker that stands still for two leases and goes on as if nothing had been: its jobs are
-//! another's by then, and nothing that it still writes counts.
+//! A worker freezes for two leases and then continues. Another worker has taken over its jobs by then, and the
+//! store refuses all of its late writes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,24 +15,24 @@ use crate::orders::inseparable;
 use crate::scale::{Scale, report};
 use crate::service::{Client, PATIENCE, Program, TestDatabase, ended_once, endless, train, until};
 
-/// The shortest that may be set.
+/// The shortest lease that can be set.
 const LEASE: Duration = Duration::from_secs(2);
 
-/// Workers that are frozen at once.
+/// Number of workers that freeze together.
 const VICTIMS: usize = 5;
 
-/// Short jobs a round, so that some worker is frozen while it claims, reads, or writes.
+/// Number of short jobs per round, so that some worker freezes while it claims, reads or writes.
 const SHORT_JOBS: usize = 30;
 
-/// The freeze comes within this time after the jobs without end have begun, before or after their first
+/// The freeze comes within this time after the endless jobs have begun, before or after their first
 /// checkpoints.
 const LIFE_MS_MAX: u64 = 1_500;
 
-/// All tables. With the rescuer frozen as well nobody has a reason to change any of their rows.
+/// All tables. No process has a reason to change their rows while the rescuer is frozen too.
 const TABLES: &str = "SELECT table_name::text AS name FROM information_schema.tables \
      WHERE table_schema = 'public' ORDER BY table_name";
 
-/// A process that is in the middle of something with the server.
+/// Counts the connections that are executing a statement or a transaction.
 const BUSY: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() \
      AND pid <> pg_backend_pid() AND state <> 'idle'";
 
@@ -59,11 +59,11 @@ async fn freezes_of_two_leases_leave_no_stale_write() {
     for round in 0..rounds {
         let jobs = submit(api.client(), round).await;
         until_running(api.client(), &jobs.endless).await;
-        // The moment of the freeze is all that this sleep settles.
+        // The sleep determines only the moment of the freeze.
         sleep(Duration::from_millis(random.random_range(0..LIFE_MS_MAX))).await;
         let frozen_at = Instant::now();
         victims.iter().for_each(Program::freeze);
-        // Its own lease is so long that no victim may take a job from it later.
+        // The rescuer's lease is so long that no victim may take its jobs later.
         let rescuer = scene.start("worker", VICTIMS + 2, 100 * LEASE);
         until_rescued(api.client(), &jobs).await;
         tokio::time::sleep_until(frozen_at + 2 * LEASE).await;
@@ -90,19 +90,19 @@ async fn freezes_of_two_leases_leave_no_stale_write() {
     );
 }
 
-/// What the rounds came to.
+/// Counts over the rounds.
 #[derive(Default)]
 struct Counts {
     /// Jobs that another worker took over.
     rescued: u64,
-    /// Those of them that were short.
+    /// Short jobs among the rescued ones.
     cut_short: u64,
     /// Rows and blobs that were compared.
     rows: usize,
     blobs: usize,
 }
 
-/// Where all of it takes place.
+/// The directory and the database of the test.
 struct Scene<'a> {
     directory: &'a Path,
     url: &'a str,
@@ -121,7 +121,7 @@ impl Scene<'_> {
         Program::start(self.directory, &settings.concat())
     }
 
-    /// The bytes of every blob and when they were written, by path.
+    /// The bytes and the modification time of every blob, by path.
     fn blobs(&self) -> BTreeMap<String, (Vec<u8>, SystemTime)> {
         let mut found = BTreeMap::new();
         let mut folders = vec![self.directory.join("blobs")];
@@ -141,9 +141,8 @@ impl Scene<'_> {
     }
 }
 
-/// The paths of a round's jobs.
 struct Jobs {
-    /// Each computes until it is cancelled, on data in a blob.
+    /// Paths of jobs on data in a blob, which compute until they are cancelled.
     endless: Vec<String>,
     short: Vec<String>,
 }
@@ -179,8 +178,8 @@ async fn until_running(client: Client, paths: &[String]) {
     }
 }
 
-/// Waits until the frozen workers have no job any more: the short ones have ended, and the others are
-/// the rescuer's.
+/// Waits until the frozen workers have lost all jobs. The short jobs have then ended, and the rescuer holds the
+/// endless ones.
 async fn until_rescued(client: Client, jobs: &Jobs) {
     for path in &jobs.endless {
         until(&format!("{path} to be taken over"), async || {
@@ -194,8 +193,8 @@ async fn until_rescued(client: Client, jobs: &Jobs) {
     }
 }
 
-/// Wakes the frozen workers while the rescuer stands still, and compares all that is stored before with
-/// what is stored when they have noticed that their jobs are gone.
+/// Thaws the victims while the rescuer is frozen. Compares all stored data before the thaw and after the
+/// victims have noticed the loss of their jobs.
 async fn wake(
     scene: &Scene<'_>,
     store: &mut PgConnection,
@@ -221,7 +220,7 @@ async fn wake(
         assert_eq!(before, after, "who woke up has changed a row");
     }
     assert_eq!(rows.len(), rows_after.len());
-    // Data of jobs that have ended may go: who ended one deletes them afterwards.
+    // The data of ended jobs may be deleted, because the worker that ended a job deletes them afterwards.
     for (path, blob) in blobs.iter().filter(|(path, _)| jobs.is_alive(path)) {
         assert!(
             blobs_after.get(path) == Some(blob),
@@ -234,7 +233,7 @@ async fn wake(
 }
 
 impl Jobs {
-    /// Whether the blob of that path is one of a job that has not ended.
+    /// Whether the blob at this path belongs to an endless job.
     fn is_alive(&self, blob: &str) -> bool {
         let ids = self
             .endless
@@ -244,7 +243,7 @@ impl Jobs {
     }
 }
 
-/// Freezes a worker that asks the server nothing just now: else what it asked changes rows later.
+/// Freezes a worker while it has no request at the server. A pending request would change rows later.
 async fn freeze_idle(store: &mut PgConnection, worker: &Program) {
     worker.freeze();
     let deadline = Instant::now() + PATIENCE;
@@ -262,7 +261,6 @@ async fn freeze_idle(store: &mut PgConnection, worker: &Program) {
     }
 }
 
-/// Every row of every table.
 async fn rows(store: &mut PgConnection) -> Vec<String> {
     let mut all = Vec::new();
     let tables = sqlx::query(TABLES).fetch_all(&mut *store).await.unwrap();
@@ -280,7 +278,7 @@ async fn rows(store: &mut PgConnection) -> Vec<String> {
     all
 }
 
-/// Ends the jobs of a round, and looks whether each ended once.
+/// Ends the jobs of a round and asserts that each ended once.
 async fn finish(client: Client, jobs: &Jobs, counts: &mut Counts) {
     for path in &jobs.endless {
         let cancel = format!("{path}/cancel");

@@ -1,5 +1,5 @@
-//! The disk fills up: what is new is refused, what is there is read, cancelled and deleted, and when
-//! there is room again all goes on, without a restart.
+//! The disk fills up. The service refuses new data but reads, cancels and deletes records. When the disk has
+//! free space again, the service resumes without a restart.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -20,10 +20,10 @@ use crate::service::{
     Answer, Client, Program, ended_once, endless, long_job, short_job, train, until,
 };
 
-/// Lines that the program may log for each time that its disk fills up, whatever is asked of it.
+/// Greatest number of log lines per full disk, for any number of requests.
 const LOG_LINES_MAX: usize = 10;
 
-/// So little may be taken in after all.
+/// Greatest number of requests that the service may still accept.
 const LET_IN_MAX: usize = 100;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -50,7 +50,7 @@ async fn full_disk() {
         read(client, &there, &kept).await;
         cancel_and_delete(client, &there, &mut tally).await;
         assert_eq!(tally.overtaken, 0, "the one worker was busy");
-        // What was deleted left room.
+        // The deletions have freed space, which the test fills again.
         disk.fill();
         refused(client, &mut tally).await;
         read(client, &there, &kept).await;
@@ -58,7 +58,7 @@ async fn full_disk() {
         disk.make_room();
         healed(client, &mut kept, round).await;
     }
-    // A start on a disk that is full.
+    // The program restarts on a full disk.
     let mut there = Stock::fill(client, &mut kept, rounds).await;
     until_full(client, &disk, &mut there, &mut tally, &mut random).await;
     program.kill();
@@ -85,7 +85,7 @@ async fn full_disk() {
     drop(program);
     intact(&disk.path).await;
     let logged = std::fs::read_to_string(&log).unwrap();
-    // Each request has a separate line.
+    // Each request has a separate line, which does not count.
     let is_request = |line: &&str| line.contains("halfspace::http::request_line");
     let lines = logged.lines().filter(|line| !is_request(line)).count();
     assert!(
@@ -110,17 +110,17 @@ async fn full_disk() {
 struct Tally {
     refused: usize,
     cancelled: usize,
-    /// Jobs that ended before they could be cancelled.
+    /// Jobs that ended before the cancellation.
     overtaken: usize,
     deleted: usize,
     full_seconds: f64,
 }
 
-/// What is there when the disk fills up.
+/// Records that exist when the disk fills up.
 struct Stock {
     running: String,
     queued: Vec<String>,
-    /// To be deleted.
+    /// Ended jobs that the test deletes.
     ended: Vec<String>,
     datasets: Vec<String>,
     models: Vec<String>,
@@ -128,7 +128,7 @@ struct Stock {
 }
 
 impl Stock {
-    /// Fills a service that has room; jobs that are to last are noted with their results.
+    /// Creates the records. `kept` receives the lasting jobs with their results.
     async fn fill(client: Client, kept: &mut BTreeMap<String, Value>, round: usize) -> Self {
         for number in 0..3 {
             let path = client.submit(&repeatable(round * 10 + number)).await;
@@ -154,7 +154,7 @@ impl Stock {
         let asked = json!({"learner": {"name": "perceptron"}, "n": 3});
         let session = client.post("/v1/sessions", &asked, None).await.unwrap();
         let session = session.expect(201).header("location").unwrap().to_owned();
-        // It yields to none of the others.
+        // The priority keeps the job running before all others.
         let mut first = long_job(1);
         first["priority"] = json!(10);
         let running = client.submit(&first).await;
@@ -174,7 +174,7 @@ impl Stock {
     }
 }
 
-/// A job whose result is the same whenever it runs.
+/// A job whose result is the same in each run.
 fn repeatable(seed: usize) -> Value {
     let mut job = train(json!({"name": "directed-drift"}), endless(101));
     job["train"]["seed"] = json!(seed);
@@ -182,7 +182,7 @@ fn repeatable(seed: usize) -> Value {
     job
 }
 
-/// What is the same of a job whenever it runs.
+/// The part of a job's result that is the same in each run.
 fn settled(job: &Value) -> Value {
     assert_eq!(job["status"], "succeeded", "{job}");
     let mut result = job["result"].clone();
@@ -198,7 +198,7 @@ async fn upload(client: Client, bytes: usize) -> Answer {
     sent.await.unwrap()
 }
 
-/// Uploads, jobs and models until none fits, several at a time; what is left is taken by others.
+/// Stores uploads, jobs and models concurrently until none fits. Other files take the rest of the disk.
 async fn until_full(
     client: Client,
     disk: &SmallDisk,
@@ -222,7 +222,7 @@ async fn until_full(
         }
     }
     disk.fill();
-    // Rows go on into the log, as far as it is on the disk.
+    // The database's write-ahead log accepts rows as far as its file is on the disk.
     loop {
         let answer = client.post("/v1/jobs", &long_job(2), None).await.unwrap();
         if answer.status == 507 {
@@ -235,8 +235,8 @@ async fn until_full(
     }
 }
 
-/// Nothing new is taken in that needs room. A little may come in first, where something was let go
-/// meanwhile.
+/// Asserts that requests that need space are refused. A few may succeed first, because other requests have
+/// freed some space.
 async fn refused(client: Client, tally: &mut Tally) {
     let with_data = train(
         json!({"name": "perceptron"}),
@@ -278,7 +278,7 @@ async fn until_refused(tally: &mut Tally, mut ask: impl AsyncFnMut() -> Answer) 
     panic!("a full disk takes in {LET_IN_MAX} things");
 }
 
-/// Cancels a job; how it ended: the worker may have come to it first.
+/// Cancels a job and returns its end. The worker may have finished the job first.
 async fn cancelled(client: Client, path: &str) -> &'static str {
     let answer = client.tell(&format!("{path}/cancel")).await.unwrap();
     let end = match answer.status.as_u16() {
@@ -343,7 +343,7 @@ async fn cancel_and_delete(client: Client, there: &Stock, tally: &mut Tally) {
     }
 }
 
-/// Room is found by itself: what is new is taken in and computed.
+/// Asserts that the service detects free space by itself, accepts jobs and computes them.
 async fn healed(client: Client, kept: &mut BTreeMap<String, Value>, round: usize) {
     for dataset in client.every("/v1/datasets").await {
         let path = format!("/v1/datasets/{}", dataset["id"].as_str().unwrap());
@@ -363,7 +363,7 @@ async fn healed(client: Client, kept: &mut BTreeMap<String, Value>, round: usize
     client.delete(stored).await.unwrap().expect(204);
 }
 
-/// The database is whole, and there is no blob, nor a piece of one, that is nobody's.
+/// Asserts that the database is intact and that no orphan blob or part of a blob exists.
 async fn intact(directory: &Path) {
     let database = directory.join("halfspace.sqlite");
     let options = sqlx::sqlite::SqliteConnectOptions::new().filename(database);
@@ -372,19 +372,19 @@ async fn intact(directory: &Path) {
         .fetch_one(&mut connection)
         .await;
     assert_eq!(checked.unwrap().get::<String, _>(0), "ok");
-    // But for the mark that says whose the blobs are.
+    // Only the mark with the id of the store is left.
     let blobs = directory.join("blobs");
     assert_eq!(files_below(&blobs), [blobs.join("store-id")]);
 }
 
-/// A file system of a few mebibytes in memory; gone when dropped.
+/// A file system of a few mebibytes in memory, which is unmounted when the value is dropped.
 struct SmallDisk {
     path: PathBuf,
     mebibytes: u32,
 }
 
 impl SmallDisk {
-    /// None where this is not permitted.
+    /// Returns `None` if the mount is not permitted.
     fn mount(path: PathBuf, mebibytes: u32) -> Option<Self> {
         std::fs::create_dir(&path).unwrap();
         let size = format!("size={mebibytes}m,mode=700");
@@ -400,7 +400,7 @@ impl SmallDisk {
         self.path.join("of-somebody-else")
     }
 
-    /// To the last byte.
+    /// Fills the disk to the last byte.
     fn fill(&self) {
         let mut file = File::options()
             .create(true)

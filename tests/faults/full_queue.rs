@@ -1,4 +1,5 @@
-//! The queue is full and clients go on submitting: they are refused, and cancels and deletes work.
+//! The queue is full and clients continue to submit. Submissions are refused, and cancellations and deletions
+//! work.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,10 +14,10 @@ use tokio::time::Instant;
 use crate::scale::{Scale, report};
 use crate::service::{Client, Program, TestDatabase, long_job, short_job, until};
 
-/// Jobs that may wait.
+/// Greatest number of queued jobs.
 const WAITING_MAX: usize = 50;
 
-/// Clients that submit without a pause.
+/// Number of clients that submit without a pause.
 const SUBMITTERS: usize = 8;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -46,7 +47,7 @@ async fn full_queue(backend: &str, database_url: &str) {
     ];
     let program = Program::start(directory.path(), &settings);
     let client = program.client();
-    // It yields to none of the others: nobody takes from the queue while it runs.
+    // The priority keeps this job running, so no other job leaves the queue meanwhile.
     let mut first = long_job(1);
     first["priority"] = json!(10);
     let running = client.submit(&first).await;
@@ -73,7 +74,7 @@ async fn full_queue(backend: &str, database_url: &str) {
             cancelled += 1;
         }
     }
-    // So does the end of what runs, with a full queue behind it.
+    // A running job can also be cancelled while the queue is full.
     client
         .tell(&format!("{running}/cancel"))
         .await
@@ -96,7 +97,7 @@ async fn full_queue(backend: &str, database_url: &str) {
     report(&format!("full queue, {backend}"), &counts);
 }
 
-/// Clients that submit, and what they were told.
+/// Counts of the answers to the submitting clients.
 #[derive(Default)]
 struct Load {
     accepted: AtomicU64,

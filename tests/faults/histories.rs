@@ -1,5 +1,5 @@
-//! The checker of histories, on histories made by hand and at random: each rule broken once is found, and
-//! whatever a correct store could have answered passes.
+//! Tests of the checker of histories, on manual and random histories. The checker finds each rule that is
+//! broken once and accepts every history that a correct store can produce.
 
 use halfspace_core::learners::random::Generator;
 use proptest::prelude::*;
@@ -13,7 +13,7 @@ use crate::service::history::model::{Action, Digest, End, Interval, Kin, Lease, 
 
 const MILLISECOND: u64 = 1_000_000;
 
-/// The length of every lease here, in seconds.
+/// Length of every lease here, in seconds.
 const SECONDS: u32 = 2;
 
 fn lease(claim: u32) -> Lease {
@@ -32,7 +32,7 @@ fn end(status: &str) -> End {
     }
 }
 
-/// An operation that was asked and answered at these milliseconds.
+/// An operation with its call and its answer in milliseconds.
 fn from_to(call: u64, answer: u64, action: Action) -> Operation {
     let at = Interval {
         call_ns: call * MILLISECOND,
@@ -41,7 +41,7 @@ fn from_to(call: u64, answer: u64, action: Action) -> Operation {
     Operation { action, at }
 }
 
-/// One that was asked at this millisecond and never answered.
+/// An operation that was called at this millisecond and never answered.
 fn unanswered(call: u64, action: Action) -> Operation {
     let at = Interval {
         call_ns: call * MILLISECOND,
@@ -50,7 +50,7 @@ fn unanswered(call: u64, action: Action) -> Operation {
     Operation { action, at }
 }
 
-/// Operations one after the other, each in a millisecond.
+/// Operations one after the other, each within a millisecond.
 fn in_order(actions: &[Action]) -> Vec<Operation> {
     let timed = actions.iter().zip(0..);
     timed
@@ -70,7 +70,7 @@ fn passes(history: &[Operation]) {
     check(history).unwrap_or_else(|violation| panic!("{violation}"));
 }
 
-/// Fails unless the last operation is the one that nothing explains.
+/// Asserts that the last operation is the one without an explanation.
 #[track_caller]
 fn breaks_at_its_end(history: &[Operation]) {
     let violation = check(history).expect_err("a violation");
@@ -116,7 +116,7 @@ fn each_rule_broken_once_is_found() {
         held(Action::ReadCheckpoint(Some(1))),
         held(Action::Delete),
         held(Action::Heartbeat(lease(1), SECONDS, true)),
-        // No cancel and no preemption follows an end.
+        // No cancellation and no preemption follows an end.
         ended(Action::RequestCancel),
         ended(Action::CancelQueued(end("cancelled"))),
         ended(Action::CancelRequestedBefore),
@@ -201,11 +201,11 @@ fn a_job_is_released_when_its_lease_ran_out_and_no_sooner() {
     passes(&history(2_002, None));
     breaks_at_its_end(&history(2_002, Some(500)));
     passes(&history(2_500, Some(500)));
-    // Nobody knows whether a heartbeat without an answer renewed the lease.
+    // A heartbeat without an answer may or may not have renewed the lease.
     let mut silent = history(2_002, None);
     silent.push(unanswered(500, Action::Heartbeat(lease(1), SECONDS, false)));
     passes(&silent);
-    // Only a released job is handed out, and its earlier holder writes nothing more.
+    // Only a released job can be claimed, and its earlier holder can write no more.
     let then =
         |action: Action| [history(2_002, None), vec![from_to(2_003, 2_004, action)]].concat();
     passes(&then(Action::Claim(lease(2), SECONDS)));
@@ -232,7 +232,7 @@ fn an_operation_without_an_answer_took_effect_or_did_not() {
     for seen in ends {
         passes(&[history.clone(), seen].concat());
     }
-    // It took effect once, at the most.
+    // The operation took effect at most once.
     let seen = [
         from_to(9, 10, Action::SeenEnded(end("succeeded"))),
         from_to(11, 12, Action::SeenRunning),
@@ -274,7 +274,7 @@ fn a_sole_process_releases_leases_that_have_not_run_out() {
     history.push(from_to(6, 7, Action::Release(1)));
     history.push(claim);
     passes(&history);
-    // A transaction that was perhaps not committed released the job or did not.
+    // A transaction without an answer may or may not have released the job.
     let perhaps = |then: Action| {
         let mut history = in_order(&begun());
         history.extend([
@@ -315,7 +315,7 @@ fn a_holder_goes_on_until_it_has_ended_the_job_or_handed_it_back() {
             Over(6),
         ],
         vec![Parked(1), Asks(2), Over(3)],
-        // What was not written leaves the job where it is.
+        // A request that was not written leaves the job in place.
         vec![Parked(1), Asks(2), Resumed(3), Asks(4), Over(5)],
         vec![Asks(1), Over(2)],
     ] {
@@ -332,7 +332,7 @@ fn a_holder_goes_on_until_it_has_ended_the_job_or_handed_it_back() {
     }
 }
 
-/// What could be done next to a job of which there were so many claims.
+/// Possible next operations on a job with this many claims.
 fn actions(claims: u32) -> Vec<Action> {
     let holders = [claims.saturating_sub(1), claims].map(lease);
     let own = holders.into_iter().flat_map(|holder| {
@@ -369,26 +369,26 @@ fn actions(claims: u32) -> Vec<Action> {
     own.chain(others).collect()
 }
 
-/// A history that the model itself went through: each operation took effect at its own moment, a
-/// millisecond after the last, and its call and answer lie around that moment.
+/// A history that the model itself produced. Each operation took effect at its own moment, a millisecond after
+/// the previous one, and its call and answer surround that moment.
 struct Walk {
     history: Vec<Operation>,
-    /// Before each operation: the state, and how many claims there had been.
+    /// The state and the number of claims before each operation.
     before: Vec<(State, u32)>,
 }
 
-/// Half the time between two moments at which operations take effect.
+/// Half the time between the effects of two operations.
 const HALF_NS: u64 = MILLISECOND / 2;
 
-/// A walk of so many operations, whose calls and answers are up to `overlap_ns` away from their effects. If
-/// it is certain, all are answered, and none leaves open whether it had an effect.
+/// A walk of `length` operations, whose calls and answers are up to `overlap_ns` away from their effects. In a
+/// certain walk every operation has an answer, and no answer leaves the effect open.
 fn walk(seed: u64, length: usize, overlap_ns: u64, is_certain: bool) -> Walk {
     let mut random = Generator::seed_from_u64(seed);
     let (mut state, mut claims) = (State::default(), 0);
     let (mut history, mut before) = (Vec::new(), Vec::new());
     let mut now_ns = 10 * overlap_ns;
     while history.len() < length {
-        // Now and then nothing happens for so long that a lease runs out.
+        // Occasionally nothing happens for so long that a lease expires.
         now_ns += match random.random_range(0..40) {
             0 => u64::from(SECONDS) * 1_000 * MILLISECOND,
             _ => MILLISECOND,

@@ -1,4 +1,4 @@
-//! Clients race one idempotency key over two replicas: one job is made, and all are told of it.
+//! Clients race for one idempotency key over two replicas. One job is created, and every client receives it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use crate::service::{Answer, Client, PATIENCE, Program, TestDatabase, short_job,
 
 const CLIENTS: usize = 64;
 
-/// What comes at once comes within this time, drawn anew for each client.
+/// Greatest random delay of each racing client.
 const JITTER_US_MAX: u64 = 3_000;
 
-/// Between two questions of a client that was told that its key is in flight.
+/// Pause of a client before a retry when the key is in flight.
 const ASKED_AGAIN_AFTER: Duration = Duration::from_millis(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -49,7 +49,7 @@ async fn idempotency_race(backend: &str, database_url: &str) {
             let jitter = Duration::from_micros(random.random_range(0..JITTER_US_MAX));
             let to = clients[random.random_range(0..2)];
             let waits = random.random_bool(0.5);
-            // Every client sends the same, whatever it prefers.
+            // All clients send the same body and differ only in `Prefer`.
             let (key, body) = (key.as_str(), body(number));
             async move {
                 sleep(jitter).await;
@@ -77,7 +77,7 @@ async fn idempotency_race(backend: &str, database_url: &str) {
     }
     let models = ids(clients[0], "/v1/models").await.len();
     assert_eq!(models, keys, "one model a job");
-    // Whoever lost has written data before it knew.
+    // A losing request has written data before it lost the race.
     until("the data of ended jobs to be gone", async || {
         files_below(&directory.path().join("blobs/jobs"))
             .is_empty()
@@ -96,7 +96,7 @@ async fn idempotency_race(backend: &str, database_url: &str) {
     report(&format!("idempotency race, {backend}"), &counts);
 }
 
-/// What clients were told.
+/// Counts of the answers to clients.
 #[derive(Default)]
 struct Told {
     jobs: BTreeSet<String>,
@@ -131,7 +131,7 @@ async fn send(client: Client, key: &str, body: &str, waits: bool) -> Answer {
     sent.await.unwrap()
 }
 
-/// Asks until the answer is a job: in flight means to ask again.
+/// Sends the request until the answer is a job. An answer that the key is in flight asks for a retry.
 async fn until_told(client: Client, key: &str, body: &str, waits: bool) -> Told {
     let mut told = Told::default();
     let deadline = Instant::now() + PATIENCE;

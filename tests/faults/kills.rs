@@ -1,5 +1,5 @@
-//! SIGKILL at random moments: no acknowledged job is lost, none ends twice, and each comes to what it
-//! comes to undisturbed.
+//! SIGKILL at random moments: no acknowledged job is lost, no job ends twice, and each result equals that of an
+//! uninterrupted run.
 
 use std::time::Duration;
 
@@ -13,10 +13,11 @@ use crate::orders::Clients;
 use crate::scale::{Scale, report};
 use crate::service::TestDatabase;
 
-/// A kill falls within this time after all were ready.
+/// A kill falls within this time after all processes were ready.
 const LIFE_MS_MAX: u64 = 300;
 
-/// Within this time all are ready again. Asserted in the long form, which has the machine to itself.
+/// Greatest time until all processes are ready again. Only the long form, which has the machine to itself,
+/// asserts this time.
 const READY: Duration = Duration::from_secs(5);
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -42,7 +43,7 @@ async fn killed_at_random_moments(fault: &str, database_url: &str) {
     let mut random = Generator::seed_from_u64(scale.seed());
     let (mut signals, mut slowest) = (0, Duration::ZERO);
     for kill in 1..=kills {
-        // The moment of the kill is all that this sleep settles.
+        // The sleep determines only the moment of the kill.
         sleep(Duration::from_millis(random.random_range(0..LIFE_MS_MAX))).await;
         let victims: Vec<usize> = match random.random_range(0..5) {
             0 => (0..fleet.len()).collect(),

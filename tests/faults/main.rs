@@ -1,7 +1,8 @@
-//! The service under faults: what must hold while machines die, freeze, fill up and lose the network.
+//! The service under faults: properties that must hold while processes die or freeze, disks fill up, and
+//! networks fail.
 //!
-//! Each test is one fault, seeded, and prints what it counted. `scripts/test` runs their short form,
-//! `scripts/faults` the long one, and collects the counts.
+//! Each test makes one fault with seeded random choices, and prints its counts. `scripts/test` runs the short
+//! form of the tests. `scripts/faults` runs the long form and collects the counts.
 
 mod cancels;
 mod clock_jumps;

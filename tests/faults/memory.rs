@@ -1,6 +1,5 @@
-//! Loads that would take more memory than there is, in control groups of 512 MiB and 2 GiB. The process
-//! lives, each request is answered or refused by the name of the limit, and an innocent job succeeds at the
-//! first attempt.
+//! Loads that need more memory than a control group of 512 MiB or 2 GiB has. The process survives. Each request
+//! succeeds or is refused with the name of the limit, and an unrelated job succeeds at the first attempt.
 
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ use crate::service::{Client, MemoryLimit, Program, long_job, memory_peak, until}
 
 const MIB: u64 = 1 << 20;
 
-/// What is asked at once, and how often.
+/// A request and the number of concurrent copies.
 struct Load {
     name: &'static str,
     path: &'static str,
@@ -40,13 +39,13 @@ fn load(
     }
 }
 
-/// About so many bytes of rows of reals with a label.
+/// Rows of real values with a label, of about `bytes` bytes.
 fn reals(bytes: usize) -> Vec<u8> {
     let row = "0.12345678901234,".repeat(499) + "1\n";
     row.repeat(bytes / row.len()).into_bytes()
 }
 
-/// About so many bytes of labelled bit strings, one a line.
+/// Lines of labelled bit strings, of about `bytes` bytes.
 fn bits(bytes: usize) -> Vec<u8> {
     let row = format!("{{\"x\": \"{}\", \"y\": 1}}\n", "10".repeat(500));
     row.repeat(bytes / row.len()).into_bytes()
@@ -84,7 +83,7 @@ fn bodies(scale: Scale) -> Vec<Load> {
     ]
 }
 
-/// Jobs over stored or drawn data, each alone.
+/// Jobs over stored or generated data, which run one by one.
 fn jobs(dataset: &str, scale: Scale) -> Vec<(&'static str, Value)> {
     let drawn = |n: u64, count: u64| {
         json!({"generated": {"n": n, "count": count, "sampling": "uniform",
@@ -117,7 +116,7 @@ fn jobs(dataset: &str, scale: Scale) -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// Sends a request and reads the answer while the body may still be on its way: a refusal comes early.
+/// Sends a request and reads the answer concurrently, because a refusal may come before the whole body is sent.
 async fn exchange(client: Client, load: &Load) -> (u16, String) {
     let stream = TcpStream::connect(client.address).await.unwrap();
     let (mut reader, mut writer) = stream.into_split();
@@ -130,7 +129,7 @@ async fn exchange(client: Client, load: &Load) -> (u16, String) {
     );
     let body = Arc::clone(&load.body);
     let sending = tokio::spawn(async move {
-        // Who is refused may break off.
+        // The server may close the connection of a refused request.
         let _ = writer.write_all(head.as_bytes()).await;
         let _ = writer.write_all(&body).await;
         writer
@@ -149,7 +148,8 @@ async fn exchange(client: Client, load: &Load) -> (u16, String) {
     (status, answer)
 }
 
-/// All requests of a load at once; how many were met and how many were refused by the name of a limit.
+/// Sends all requests of a load concurrently. Returns the numbers of successes and of refusals that name a
+/// limit.
 async fn met(client: Client, load: &Load) -> (usize, usize) {
     let answers = join_all((0..load.times).map(|_| exchange(client, load))).await;
     let (mut done, mut refused) = (0, 0);

@@ -1,8 +1,9 @@
-//! An older version and the present one over one database: clients at both doors, workers of both, kills of
-//! both. `scripts/older REVISION` builds an older version and runs these tests.
+//! An older version and the present one over one database. Clients use processes of both versions, and the test
+//! kills API processes and workers of both. `scripts/older REVISION` builds an older version and runs these
+//! tests.
 //!
-//! Release 0.1.0 has no scheduler and records no history. The answers of the service are the judge: each
-//! acknowledged job has one end, and the result of an undisturbed run.
+//! Release 0.1.0 has no scheduler and records no history, so the tests judge the answers of the service: each
+//! acknowledged job has one end, and the result of an uninterrupted run.
 
 use std::collections::HashMap;
 use std::env;
@@ -23,13 +24,13 @@ use crate::orders::Clients;
 use crate::scale::{Scale, report};
 use crate::service::{Program, TestDatabase, until};
 
-/// The path of the older program.
+/// Variable with the path of the older program.
 const OLDER: &str = "HALFSPACE_OLDER";
 
-/// A kill falls within this time after all were ready.
+/// A kill falls within this time after all processes were ready.
 const LIFE_MS_MAX: u64 = 400;
 
-/// Members of a result that versions state in other words.
+/// Members of a result that the versions word differently.
 const FREE: [&str; 5] = ["bound", "termination", "best", "confidence", "detail"];
 
 #[expect(clippy::disallowed_methods, reason = "no setting of the service")]
@@ -61,13 +62,13 @@ async fn an_older_version_shares_a_database_with_the_present_one() {
     }
 }
 
-/// The processes of both versions over one store. Processes of the older version do not start again once the
-/// present one has migrated.
+/// The processes of both versions over one store. The older version cannot start again after the present one
+/// has migrated.
 struct Pair {
     older: PathBuf,
     directory: PathBuf,
     database_url: String,
-    /// With the role, and whether it is of the older version.
+    /// The program, its role, and whether it is the older version.
     members: Vec<(Program, &'static str, bool)>,
     doors: Doors,
 }
@@ -83,7 +84,7 @@ impl Pair {
         }
     }
 
-    /// Starts a process, and waits until it can meet requests.
+    /// Starts a process and waits until it is ready.
     async fn start(&mut self, role: &'static str, is_older: bool) {
         let settings = ["--database-url", &self.database_url, "--role", role];
         let settings = SETTINGS
@@ -108,7 +109,7 @@ impl Pair {
         self.open_doors();
     }
 
-    /// SIGKILL for a process of this role and version.
+    /// Kills a process of this role and version with SIGKILL.
     fn kill(&mut self, role: &str, is_older: bool) {
         let is_meant = |member: &(Program, &str, bool)| (member.1, member.2) == (role, is_older);
         let victim = self.members.iter().position(is_meant).expect("it lives");
@@ -130,7 +131,7 @@ impl Pair {
     }
 }
 
-/// The results of a version that nothing disturbs.
+/// The results of uninterrupted runs of a version.
 async fn results(older: Option<&Path>, scale: Scale) -> HashMap<usize, Value> {
     let directory = tempfile::tempdir().unwrap();
     let settings = [&SETTINGS[..], &["--role", "all"]].concat();
@@ -153,14 +154,14 @@ async fn shared(mut pair: Pair, fault: &str) {
     let mut random = Generator::seed_from_u64(scale.seed());
     let older = results(Some(&pair.older), scale).await;
     let present = results(None, scale).await;
-    // The workers that may be killed, and one more.
+    // More workers than the test kills.
     for role in ["api", "worker", "worker", "worker"] {
         pair.start(role, true).await;
     }
     let clients = Clients::at_two_versions(pair.doors.clone(), scale).await;
     let (pace, done) = watch::channel(0);
     let placing = tokio::spawn(Arc::clone(&clients).place_all(orders, done, kills));
-    // Before the migration the older version starts again.
+    // The older version can start again before the migration.
     for kill in 1..=kills / 4 {
         pause(&mut random).await;
         let role = ["api", "worker"][random.random_range(0..2)];
@@ -191,7 +192,7 @@ async fn shared(mut pair: Pair, fault: &str) {
         let known = [&older, &present].map(|results| without_free(&results[&variant]));
         known.contains(&without_free(result))
     };
-    // Both versions tell the same of all jobs.
+    // Both versions give the same answers about all jobs.
     let mut interrupted = 0;
     for is_older in [true, false] {
         let of_version = pair
@@ -214,7 +215,7 @@ async fn shared(mut pair: Pair, fault: &str) {
     assert!(interrupted > 0, "the kills disturbed nothing");
 }
 
-/// The moment of the next kill.
+/// Sleeps until the random moment of the next kill.
 async fn pause(random: &mut Generator) {
     sleep(Duration::from_millis(random.random_range(0..LIFE_MS_MAX))).await;
 }

@@ -1,4 +1,4 @@
-//! Jobs of every kind that clients send through faults, and what must have become of them.
+//! Orders: jobs of every kind that clients submit during faults, and the checks of their ends and results.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,37 +18,35 @@ use crate::service::{
     Answer, Calls, Client, Receiver, ended_once, endless, long_job, train, until,
 };
 
-/// Orders after which the same ones come again, under other names.
+/// Number of different orders. Later orders repeat them under other names.
 const PERIOD: usize = 14;
 
-/// Clients that send at once.
 const CLIENTS: usize = 4;
 
-/// What a client waits before it asks again.
+/// Pause of a client before a retry.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// How long a client asks again.
+/// Time for which a client retries.
 const PERSISTENCE: Duration = Duration::from_secs(60);
 
-/// A client that loses patience does within so many milliseconds.
+/// An impatient client disconnects within this time.
 const IMPATIENCE_MS_MAX: u64 = 30;
 
-/// What a client wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A training on data that are drawn.
+    /// A training on generated data.
     Generated,
-    /// On data sent along, which lie in a blob meanwhile.
+    /// A training on inline data, which lie in a blob while the job is queued.
     Inline,
-    /// On a dataset sent before.
+    /// A training on a dataset that the client stores first.
     Dataset,
-    /// The answer when it is there.
+    /// A training whose client waits for the result.
     Waited,
-    /// To be called back.
+    /// A training with a callback.
     CalledBack,
-    /// A job without end, cancelled at once.
+    /// An endless job that the client cancels at once.
     Cancelled,
-    /// A training long enough to leave checkpoints.
+    /// A training that is long enough for checkpoints.
     Long,
 }
 
@@ -62,7 +60,6 @@ const KINDS: [Kind; 7] = [
     Kind::Long,
 ];
 
-/// The order of a number.
 #[derive(Clone, Copy, Debug)]
 struct Order(usize);
 
@@ -71,7 +68,7 @@ impl Order {
         KINDS[self.0 % KINDS.len()]
     }
 
-    /// Two orders of one variant come to the same.
+    /// Two orders of one variant have the same result.
     fn variant(self) -> usize {
         self.0 % PERIOD
     }
@@ -80,7 +77,7 @@ impl Order {
         format!("order {}", self.0)
     }
 
-    /// The request, of tenths of a second of computing times `work`.
+    /// The body of the request. The job computes for about a tenth of a second times `work`.
     fn body(self, work: u64, dataset: Option<&str>, hook: &str) -> Value {
         let mut job = match self.kind() {
             Kind::Generated | Kind::Waited | Kind::Long => {
@@ -110,8 +107,7 @@ impl Order {
     }
 }
 
-/// A training on data sent along that no half-space separates, until it is stopped; others for
-/// another salt.
+/// An endless training on inline data that no half-space separates. Each salt gives other data.
 pub fn inseparable(salt: usize) -> Value {
     train(
         shuffled(),
@@ -119,7 +115,7 @@ pub fn inseparable(salt: usize) -> Value {
     )
 }
 
-/// Whose passes differ, so that it never finds itself where it was.
+/// The passes differ, so the learner detects no cycle.
 fn shuffled() -> Value {
     json!({"name": "perceptron", "params": {"order": "shuffled"}})
 }
@@ -140,16 +136,15 @@ pub struct Placed {
     path: String,
 }
 
-/// What clients met besides what they wanted.
 #[derive(Default)]
 pub struct Met {
     /// Connections that were refused or broke.
     pub cut: AtomicUsize,
-    /// Answers that asked to come again.
+    /// Answers that asked for a retry.
     pub refused: AtomicUsize,
     /// Answers of an older version that cannot read a newer dataset.
     pub unread: AtomicUsize,
-    /// Clients that broke off themselves.
+    /// Requests that impatient clients abandoned.
     pub impatient: AtomicUsize,
 }
 
@@ -166,14 +161,14 @@ impl fmt::Display for Met {
     }
 }
 
-/// Clients of a service under faults: they send again, under the same key, until they are answered.
+/// Clients of a service under faults. They retry each request under the same key until they get an answer.
 pub struct Clients {
     doors: Doors,
     work: u64,
     seed: u64,
-    /// Whether the faults are such that connections to the service break.
+    /// Whether the faults may break connections to the service.
     may_be_cut: bool,
-    /// Whether a door may belong to an older version, which cannot read a newer dataset.
+    /// Whether some process may be an older version, which cannot read a newer dataset.
     has_older_door: bool,
     hook: String,
     calls: Calls,
@@ -181,7 +176,7 @@ pub struct Clients {
 }
 
 impl Clients {
-    /// Clients at these doors, with longer jobs for an optimised program.
+    /// Clients of the processes at these addresses. Jobs are longer for an optimised program.
     pub async fn at(doors: Doors, scale: Scale, may_be_cut: bool) -> Arc<Self> {
         let receiver = Receiver::start().await;
         Arc::new(Self {
@@ -196,7 +191,7 @@ impl Clients {
         })
     }
 
-    /// Clients that go to another door where an older version cannot read their dataset.
+    /// Clients that try another process if an older version cannot read their dataset.
     pub async fn at_two_versions(doors: Doors, scale: Scale) -> Arc<Self> {
         let clients = Self::at(doors, scale, true).await;
         let clients = Arc::into_inner(clients).expect("nobody else has them");
@@ -206,13 +201,13 @@ impl Clients {
         })
     }
 
-    /// What each variant comes to when nothing disturbs it.
+    /// Results of all variants in an uninterrupted run.
     pub async fn undisturbed(scale: Scale) -> HashMap<usize, Value> {
         let fleet = Fleet::start("sqlite", &["all"]).await;
         Self::results_at(fleet.doors(), scale).await
     }
 
-    /// What each variant comes to at these doors.
+    /// Results of all variants at these processes.
     pub async fn results_at(doors: Doors, scale: Scale) -> HashMap<usize, Value> {
         let clients = Self::at(doors.clone(), scale, false).await;
         let orders = (0..PERIOD).map(Order);
@@ -225,8 +220,8 @@ impl Clients {
         expected
     }
 
-    /// Sends so many orders: the first half at once, so that there is always something to compute, and
-    /// of the others an equal share after each of the faults.
+    /// Sends `count` orders. The first half is sent without a pause, so that there is always work to compute.
+    /// An equal share of the others follows each fault.
     pub async fn place_all(
         self: Arc<Self>,
         count: usize,
@@ -257,7 +252,7 @@ impl Clients {
         all
     }
 
-    /// Sends one order until it is acknowledged; its path.
+    /// Sends one order until the service acknowledges it. Returns the path of the job.
     async fn place(&self, order: Order) -> String {
         let mut dataset = None;
         if order.kind() == Kind::Dataset {
@@ -280,7 +275,8 @@ impl Clients {
         path
     }
 
-    /// One request, again until it is met. Nobody but who sends again knows of an answer that was lost.
+    /// Sends one request until it succeeds. Only a retry can find out that the answer to an earlier try was
+    /// lost.
     async fn send(
         &self,
         order: Order,
@@ -335,14 +331,14 @@ impl Clients {
         unreachable!("numbers do not end")
     }
 
-    /// Fails unless every order that was acknowledged is one job, ended once, with the result that it
-    /// has when nothing disturbs it; how many of their attempts came to nothing.
+    /// Asserts that every acknowledged order is one job, which ended once with the expected result. Returns the
+    /// number of interrupted attempts.
     pub async fn all_is_well(&self, placed: &[Placed], expected: &HashMap<usize, Value>) -> u64 {
         let is_expected = |variant: usize, result: &Value| expected[&variant] == *result;
         self.all_is_well_by(placed, is_expected).await
     }
 
-    /// As [`Self::all_is_well`], with a judge of the result of each variant.
+    /// Like [`Self::all_is_well`], with a predicate for the result of each variant.
     pub async fn all_is_well_by(
         &self,
         placed: &[Placed],
@@ -375,7 +371,7 @@ impl Clients {
                     .await;
             }
         }
-        // Once more, since jobs may have ended meanwhile.
+        // The list is read again, since jobs may have ended meanwhile.
         let later = every(client, "/v1/models").await;
         assert!(later.len() >= models.len());
         for Placed { order, path } in placed {
@@ -389,7 +385,7 @@ impl Clients {
         interrupted
     }
 
-    /// At least once, each time with the same words.
+    /// Asserts that the callback came at least once and always with the same body.
     async fn was_called_back(&self, client: Client, path: &str, id: &str) {
         until("a callback to be delivered", async || {
             let job = client.get(path).await.expect(200).json();
@@ -402,7 +398,7 @@ impl Clients {
     }
 }
 
-/// What must be the same whenever a job is run.
+/// The part of a job's result that is the same in each run.
 pub fn settled(job: &Value) -> Value {
     assert_eq!(job["status"], "succeeded", "{job}");
     let mut result = job["result"].clone();
@@ -411,7 +407,6 @@ pub fn settled(job: &Value) -> Value {
     result
 }
 
-/// A job once it has ended.
 async fn ended(client: Client, path: &str) -> Value {
     until(&format!("{path} to end"), async || {
         let job = client.get(path).await.expect(200).json();
@@ -420,7 +415,7 @@ async fn ended(client: Client, path: &str) -> Value {
     .await
 }
 
-/// Waits until no job waits or runs, as long as their number changes now and then.
+/// Waits until no job is queued or running, as long as their number decreases in time.
 async fn drained(client: Client) {
     let mut left = usize::MAX;
     while left > 0 {
@@ -434,7 +429,7 @@ async fn drained(client: Client) {
     }
 }
 
-/// All things of a list.
+/// Reads all pages of a list.
 async fn every(client: Client, list: &str) -> Vec<Value> {
     let mut items = Vec::new();
     let join = if list.contains('?') { '&' } else { '?' };

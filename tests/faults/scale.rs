@@ -1,8 +1,7 @@
-//! How much of a fault a run makes, and of which seed.
+//! The form of a fault test, short or long, and the seed of its random choices.
 
 use std::env;
 
-/// The form of the suite, and the seed of all its random choices.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     long: bool,
@@ -11,7 +10,7 @@ pub struct Scale {
 
 impl Scale {
     #[expect(clippy::disallowed_methods, reason = "no setting of the service")]
-    /// `HALFSPACE_FAULTS=long` is the long form, `HALFSPACE_FAULTS_SEED` another seed than 1.
+    /// `HALFSPACE_FAULTS=long` selects the long form. `HALFSPACE_FAULTS_SEED` replaces the seed 1.
     pub fn from_environment() -> Self {
         let long = env::var("HALFSPACE_FAULTS").is_ok_and(|form| form == "long");
         let seed = env::var("HALFSPACE_FAULTS_SEED").map_or(1, |seed| {
@@ -26,7 +25,6 @@ impl Scale {
         if self.long { long } else { short }
     }
 
-    /// The seed of all random choices.
     pub fn seed(self) -> u64 {
         self.seed
     }

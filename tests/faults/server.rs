@@ -1,31 +1,31 @@
-//! A PostgreSQL server of one test's own, which it may crash.
+//! A PostgreSQL server that belongs to one test, which may crash it.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
-/// A running server, on a Unix socket only; gone with its files when dropped, or when this process
-/// ends in whatever way.
+/// A running server on a Unix socket. The server and its files are removed when the value is dropped or when
+/// this process ends for any reason.
 pub struct PostgresServer {
     directory: PathBuf,
     programs: PathBuf,
     guard: Child,
-    /// While it is open the guard waits.
+    /// The guard waits while this pipe is open.
     held: Option<ChildStdin>,
 }
 
 impl PostgresServer {
-    /// A new server; none where its programs are missing.
+    /// Starts a new server, or returns `None` if PostgreSQL is not installed.
     pub fn start() -> Option<Self> {
         let Some(programs) = programs() else {
             eprintln!("skipped: there is no initdb here; install the package postgresql");
             return None;
         };
-        // Short, since the path of a socket has to be.
+        // The path is short because the path of a socket has a length limit.
         let directory = tempfile::Builder::new().prefix("halfspace-pg.").tempdir();
         let directory = directory.unwrap().keep();
         if is_root() {
-            // The server refuses to be root.
+            // The server refuses to run as root.
             run(Command::new("chown").arg("nobody").arg(&directory));
         }
         let stop = r#"cat >/dev/null; "$0" --pgdata="$1/data" --mode=immediate stop; rm -rf "$1""#;
@@ -53,17 +53,17 @@ impl PostgresServer {
         Some(server)
     }
 
-    /// Crashes it: nothing is written, nobody is told.
+    /// Crashes the server without a flush and without notice to its clients.
     pub fn crash(&self) {
         run(self
             .program("pg_ctl")
             .args([self.data().as_str(), "--mode=immediate", "stop"]));
     }
 
-    /// Starts it, and waits until it has recovered from its crash.
+    /// Starts the server and waits until it has recovered from its crash.
     pub fn recover(&self) {
         let directory = self.directory.display();
-        // The machine does not crash in these tests.
+        // The machine itself does not crash in these tests, so `fsync` is off.
         let settings = format!(
             "-c listen_addresses='' -c unix_socket_directories='{directory}' -c fsync=off \
              -c max_connections=200"
@@ -74,7 +74,6 @@ impl PostgresServer {
         run(start.args(arguments).args(["--wait", "start"]));
     }
 
-    /// Its address, as the service is told it.
     pub fn url(&self) -> String {
         let socket = self.directory.display();
         format!("postgres:///postgres?host={socket}&user=postgres")
@@ -96,7 +95,7 @@ impl Drop for PostgresServer {
     }
 }
 
-/// Where the server's programs are: Debian keeps them out of the PATH, the newest under the highest
+/// Directory of the server's programs. Debian keeps them outside PATH, and the newest version has the highest
 /// number.
 fn programs() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql");
@@ -107,7 +106,7 @@ fn programs() -> Option<PathBuf> {
     all.find(|directory| directory.join("initdb").exists())
 }
 
-/// A command of the user that the server runs as.
+/// A command that runs as the user of the server.
 fn as_server(program: impl AsRef<OsStr>, directory: &Path) -> Command {
     let mut command = if is_root() {
         let mut command = Command::new("runuser");

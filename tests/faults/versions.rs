@@ -1,5 +1,5 @@
-//! Two versions of the program over one database: the older one goes on while and after the newer one
-//! migrates, and does not start again.
+//! Two versions of the program over one database. The older version continues while the newer one migrates and
+//! afterwards, but cannot start again.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::orders::Clients;
 use crate::scale::{Scale, report};
 use crate::service::{Program, TestDatabase};
 
-/// What a newer program does to the schema, as far as any migration may: it adds.
+/// An additive change of the schema, which is the only kind that a migration of a newer program may make.
 const MIGRATION: [&str; 2] = [
     "ALTER TABLE jobs ADD COLUMN from_the_future TEXT",
     "INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) \
@@ -37,7 +37,7 @@ async fn versions_of_two_ages_share_a_database() {
     outlived(fleet, newer, "BEGIN", &database.url(), "--database-url").await;
 }
 
-/// Migrates under a fleet of the older program, which all of its clients' jobs outlive.
+/// Migrates the database while processes of the older program serve. Asserts that all jobs of clients survive.
 async fn outlived(
     fleet: Fleet,
     mut newer: Connection,
@@ -55,7 +55,7 @@ async fn outlived(
     for statement in MIGRATION {
         newer.run(statement).await;
     }
-    // As long as this lasts the newer program holds what it changes; all others wait for it.
+    // The newer program holds its locks meanwhile, and all other processes wait.
     sleep(Duration::from_secs(1)).await;
     newer.run("COMMIT").await;
     pace.send_replace(1);

@@ -1,4 +1,4 @@
-//! The routes, one file a resource, through the router of a service in this process.
+//! The routes, one file per resource. The tests call the router of a service in this process.
 
 mod amplification;
 mod bad_input;

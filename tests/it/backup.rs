@@ -1,4 +1,4 @@
-//! `halfspace backup`: a copy of a store that is being used, and what the copy is good for.
+//! `halfspace backup`: copies of a store that is in use, and services that run on the copies.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use crate::service::{Client, Program, long_job, short_job, train, until};
 
-/// Examples that each session learns in all.
+/// Total number of examples that each session learns.
 const SESSION_EXAMPLES: usize = 3_000;
 
-/// Examples of one request to a session.
+/// Examples per request to a session.
 const PART: usize = 100;
 
-/// The command, as a person gives it.
+/// The command line of a backup, without settings from the environment.
 fn command(data_dir: &Path, target: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_halfspace"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {
@@ -36,7 +36,7 @@ async fn backup(data_dir: &Path, target: &Path) -> Output {
     output.await.unwrap().unwrap()
 }
 
-/// A backup that must succeed; what it prints.
+/// Runs a backup that must succeed and returns its output.
 async fn backed_up(data_dir: &Path, target: &Path) -> String {
     let output = backup(data_dir, target).await;
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -45,13 +45,12 @@ async fn backed_up(data_dir: &Path, target: &Path) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Where a copy grows.
 fn incomplete(target: &Path) -> PathBuf {
     let name = target.file_name().unwrap().to_str().unwrap();
     target.with_file_name(format!("{name}.incomplete"))
 }
 
-/// All documents of a list.
+/// Reads all pages of a list.
 async fn all(client: Client, list: &str) -> Vec<Value> {
     let mut items = Vec::new();
     let mut query = "limit=100".to_owned();
@@ -79,7 +78,7 @@ fn path_of(list: &str, document: &Value) -> String {
     format!("{list}/{}", document["id"].as_str().unwrap())
 }
 
-/// Labelled examples of n = 24 as NDJSON, the same each time.
+/// Labelled examples of n = 24 as NDJSON, the same at each call.
 fn lines(count: usize) -> Vec<String> {
     let line = |index: usize| {
         let bits = (index as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -101,7 +100,7 @@ async fn upload(client: Client, examples: usize) -> Value {
     answer.unwrap().expect(201).json()
 }
 
-/// Teaches a session the next part; how many examples it has learnt.
+/// Teaches a session the next part. Returns the number of examples that the session has learnt.
 async fn feed_part(client: Client, path: &str, lines: &[String]) -> usize {
     let session = client.get(path).await.expect(200).json();
     let stands = session["position"].as_u64().unwrap() as usize;
@@ -116,13 +115,13 @@ async fn feed_part(client: Client, path: &str, lines: &[String]) -> usize {
     stands + answer.unwrap().expect(200).text().lines().count()
 }
 
-/// What a session comes to when it has learnt all examples.
+/// Teaches a session all remaining examples and returns its document.
 async fn fed_to_the_end(client: Client, path: &str, lines: &[String]) -> Value {
     while feed_part(client, path, lines).await < lines.len() {}
     client.get(path).await.expect(200).json()
 }
 
-/// A training on data of its own, which lie in a blob as long as it is queued.
+/// A training on inline data, which lie in a blob while the job is queued.
 fn job_with_data(seed: u64) -> Value {
     let examples: Vec<Value> = lines(40)
         .iter()
@@ -134,7 +133,7 @@ fn job_with_data(seed: u64) -> Value {
     job
 }
 
-/// What is acknowledged before a backup begins.
+/// Records that are acknowledged before a backup begins.
 struct Known {
     jobs: Vec<Value>,
     datasets: Vec<Value>,
@@ -142,7 +141,7 @@ struct Known {
     sessions: Vec<String>,
 }
 
-/// Ended jobs with their models, a running job, queued ones behind it, datasets, sessions.
+/// Makes ended jobs with their models, a running job, queued jobs behind it, datasets and sessions.
 async fn populated(client: Client) -> (Known, String) {
     let mut models = Vec::new();
     for _ in 0..3 {
@@ -175,7 +174,7 @@ async fn populated(client: Client) -> (Known, String) {
     (known, blocker)
 }
 
-/// What comes, goes and grows while a backup is taken.
+/// Requests that create, change and delete records while a backup is taken.
 struct Load<'a> {
     client: Client,
     is_over: &'a AtomicBool,
@@ -183,7 +182,7 @@ struct Load<'a> {
 }
 
 impl Load<'_> {
-    /// Jobs that are queued and cancelled, so that their blobs live for milliseconds.
+    /// Queues and cancels jobs, so that their blobs exist for milliseconds.
     async fn jobs(&self) {
         while !self.is_over.load(Ordering::Relaxed) {
             let job = post(self.client, "/v1/jobs", &job_with_data(77)).await;
@@ -194,7 +193,6 @@ impl Load<'_> {
         }
     }
 
-    /// Datasets that are stored and deleted.
     async fn datasets(&self) {
         while !self.is_over.load(Ordering::Relaxed) {
             let dataset = upload(self.client, 50).await;
@@ -204,7 +202,6 @@ impl Load<'_> {
         }
     }
 
-    /// A session that learns.
     async fn session(&self, path: &str, lines: &[String]) {
         while !self.is_over.load(Ordering::Relaxed) {
             if feed_part(self.client, path, lines).await == lines.len() {
@@ -273,7 +270,7 @@ async fn a_copy_taken_under_load_is_served_and_its_sessions_go_on() {
             (!job["finished_at"].is_null()).then_some(job)
         })
         .await;
-        // A job whose data were not in the copy would fail.
+        // A job whose data are missing in the copy would fail.
         let is_cancelled = ended["seed"] == 77 || path == blocker;
         let expected: &[&str] = match is_cancelled {
             true => &["cancelled", "succeeded"],
@@ -293,7 +290,7 @@ async fn a_copy_taken_under_load_is_served_and_its_sessions_go_on() {
         let path = path_of("/v1/datasets", dataset);
         assert_eq!(copy.get(&path).await.expect(200).json(), *dataset);
         let data = json!({"dataset": dataset["id"]});
-        // Which compares the digest.
+        // The digest in the job's document shows that the copy has the same data.
         let job = train(json!({"name": "perceptron"}), data);
         let answer = copy.post("/v1/jobs", &job, Some("wait=30")).await.unwrap();
         let job = answer.expect(200).json();
@@ -319,7 +316,7 @@ async fn a_store_that_nobody_serves_is_copied_too_and_a_lost_blob_is_told() {
     let program = Program::start(&data_dir, &[]);
     let dataset = upload(program.client(), 100).await;
     program.kill();
-    // Into a directory that is there and empty.
+    // The target directory exists and is empty.
     fs::create_dir(&target).unwrap();
     let printed = backed_up(&data_dir, &target).await;
     assert!(printed.contains(" 1 blobs of "), "{printed}");
@@ -375,7 +372,7 @@ async fn a_backup_that_is_killed_leaves_nothing_that_looks_whole() {
     for _ in 0..10 {
         killed(&data_dir, &target).await;
         if target.exists() {
-            // It was quicker than the kill, and so it is whole.
+            // The backup finished before the kill, so the copy is whole.
             fs::remove_dir_all(&target).unwrap();
             continue;
         }

@@ -1,5 +1,5 @@
-//! What is promised of blobs, wherever they are: one suite over a folder and over an object store; a
-//! start that fails says why; an object store that goes away and comes back.
+//! The blob store: one contract suite over a folder and an object store, errors of the start, and an object
+//! store that becomes unreachable and returns.
 
 mod contract;
 mod start;

@@ -1,5 +1,5 @@
-//! What is promised of callbacks: whoever is named with a job is told of its end, signed, until he
-//! has it or does not want it; and nobody is named who may not be.
+//! Callbacks: a receiver gets a signed notice of a job's end, repeated until the receiver accepts or refuses it
+//! for good. The service refuses URLs that must not be called.
 
 use halfspace::storage::{BusyReceivers, Store, WorkerId, sqlite};
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use crate::service::{
     short_job, train, until,
 };
 
-/// The settings under which a receiver on the loopback address is called.
+/// Settings that allow receivers on the loopback address.
 const SETTINGS: [&str; 6] = [
     "--callback-secret",
     SECRET,
@@ -30,7 +30,7 @@ async fn submitted(client: Client, job: &Value) -> String {
     answer.expect(202).header("location").unwrap().to_owned()
 }
 
-/// The callback of a job once it is in this state, or has failed so often.
+/// Waits until a field of the job's callback has this value, and returns the callback.
 async fn until_callback(client: Client, path: &str, field: &str, value: Value) -> Value {
     until(&format!("the {field} of {path}"), async || {
         let job = client.get(path).await.expect(200).json();
@@ -67,7 +67,7 @@ async fn an_end_is_told_signed_and_the_job_says_so() {
     let counted = "halfspace_callbacks_total{outcome=\"delivered\"} 1";
     assert!(metrics.text().contains(counted), "{}", metrics.text());
 
-    // A client that waits is answered before; one that cancels is told of that, too.
+    // A waiting client is answered before the delivery. A cancelled job calls back too.
     let waited = calling(short_job(), &receiver);
     let waited = client.post("/v1/jobs", &waited, Some("wait=30")).await;
     let waited = waited.unwrap().expect(200).json();
@@ -108,7 +108,7 @@ async fn a_failure_is_tried_again_and_410_is_not() {
     let gone = until_callback(client, &refused_path, "state", json!("given-up")).await;
     assert_eq!(gone["failures"], 1);
     assert!(gone["error"].as_str().unwrap().contains("410"), "{gone}");
-    // The schedule's first pause, five seconds, and its jitter.
+    // The first pause of the schedule is five seconds plus jitter.
     let second = receiver.call().await;
     second.assert_signed();
     assert_eq!((second.header("webhook-id"), &second.body), (&*id, &body));
@@ -128,7 +128,8 @@ async fn a_receiver_is_told_by_another_when_the_first_was_killed() {
     }
 }
 
-/// Over a shared database the lease runs out: a delivery's limit and two seconds.
+/// Over a shared database the killed process's lease must expire first: the limit of a delivery plus two
+/// seconds.
 async fn told_after_a_kill(database_url: &str) {
     let directory = tempfile::tempdir().unwrap();
     let settings = [&SETTINGS[..], &["--database-url", database_url]].concat();
@@ -158,7 +159,7 @@ async fn a_receiver_that_does_not_answer_keeps_no_process_from_stopping() {
     let begun = Instant::now();
     program.terminate();
     assert!(program.ended().await.success());
-    // Less than a delivery may take.
+    // The stop takes less time than the limit of a delivery.
     assert!(begun.elapsed() < Duration::from_secs(9));
     let program = Program::start(directory.path(), &SETTINGS);
     let again = receiver.call().await;
@@ -175,7 +176,7 @@ async fn who_only_answers_delivers_nothing() {
     let receiver = Receiver::start().await;
     let client = api.client();
     let path = submitted(client, &calling(short_job(), &receiver)).await;
-    // It ends here, so that whoever delivers here is woken at once.
+    // The job ends in this process. A deliverer in this process would wake at once.
     let cancel = client
         .send("POST", &format!("{path}/cancel"), &[], b"")
         .await;
@@ -191,7 +192,7 @@ async fn who_only_answers_delivers_nothing() {
         .await;
     assert_eq!(claim.unwrap().unwrap().lease.claim, 1, "nobody had it");
     store.close().await;
-    // And whoever computes does.
+    // A worker process delivers the callback.
     let settings = [&SETTINGS[..], &["--role", "worker"]].concat();
     let _worker = Program::start(directory.path(), &settings);
     let call = receiver.call().await;
@@ -228,7 +229,7 @@ async fn a_place_that_may_not_be_called_is_refused() {
     let answer = service.post_as(path, "text/csv", "1,1,1\n-1,0,0\n").await;
     assert_eq!(answer.problem(422), "bad-callback");
     assert_eq!(answer.json()["errors"][0]["parameter"], "callback");
-    // What is accepted is shown as it was understood, in lists as well.
+    // Jobs and lists show an accepted URL in normalised form.
     let mut job = train(json!({"name": "directed-drift"}), endless(15));
     job["callback"] = json!("HTTPS://Example.COM:443/a?b=c");
     let path = service.submit(&job).await;
@@ -238,7 +239,7 @@ async fn a_place_that_may_not_be_called_is_refused() {
     assert_eq!(shown["callback"], expected);
     let listed = service.get("/v1/jobs").await.expect(200).json();
     assert_eq!(listed["items"][0]["callback"], expected);
-    // Without a secret none is accepted, whatever it is.
+    // Without a callback secret the service accepts no callback.
     let service = Service::idle(&[]).await;
     let headers = [("content-type", "application/json")];
     let asked = request("POST", "/v1/jobs", &headers, job.to_string());
@@ -246,7 +247,7 @@ async fn a_place_that_may_not_be_called_is_refused() {
     assert_eq!(answer.problem(422), "callback-not-configured");
 }
 
-/// As many callbacks as would keep all deliveries waiting, one after another.
+/// Enough callbacks to occupy all deliveries, one after another.
 const SILENT_CALLBACKS: usize = 160;
 
 #[tokio::test]
@@ -257,7 +258,7 @@ async fn a_silent_receiver_delays_no_other() {
     }
 }
 
-/// On an open service, where all callbacks are of one owner.
+/// The service is open, so all callbacks belong to one owner.
 async fn beside_a_silent_receiver(database_url: &str) {
     let directory = tempfile::tempdir().unwrap();
     let settings = [&SETTINGS[..], &["--database-url", database_url]].concat();
@@ -280,7 +281,7 @@ async fn beside_a_silent_receiver(database_url: &str) {
         let ended = client.until_status(&path, "succeeded").await;
         let begun = Instant::now();
         let call = receiver.call().await;
-        // A delivery to the silent one takes ten seconds.
+        // A delivery to the silent receiver takes ten seconds.
         assert!(
             begun.elapsed() < Duration::from_secs(5),
             "{:?}",
@@ -304,7 +305,7 @@ async fn a_receiver_that_is_not_reached_looks_like_any_other() {
     for url in [
         nobody_listens.as_str(),
         "http://halfspace-test.invalid/",
-        // A name of an address that is not dialled, whether or not somebody listens there.
+        // The service does not call this host's address, even if a process listens there.
         "http://localhost/",
     ] {
         let mut job = short_job();

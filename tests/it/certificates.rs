@@ -1,4 +1,5 @@
-//! Certificates on real data. A test whose data are not there says so and passes.
+//! Separability and maximum margin of real data sets. A test whose data file is missing prints a message and
+//! passes.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use halfspace_formats::{Format, Options, parse};
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};
 
-/// A file of real data beside the repository.
+/// Path of a file in the folder of real data beside the repository.
 fn data_file(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../shared/data")
@@ -40,7 +41,7 @@ fn kr_vs_kp() -> Option<Data> {
     Some(parsed.data)
 }
 
-/// The coordinates of an example in the reading, with the bias, and its label as a sign.
+/// Coordinates of an example with the bias, and the label as a sign.
 fn example(data: &Data, index: usize, question: &Question) -> (Vec<i64>, i64) {
     let (Features::Boolean(matrix), Labels::Labelled(labels)) = (data.features(), data.labels())
     else {
@@ -123,6 +124,6 @@ fn the_maximum_margin_of_agaricus_is_proved() {
     };
     assert!(found.relative_gap <= RELATIVE_GAP_MAX);
     assert!(found.support.len() > 2 && found.support.len() < data.examples());
-    // The perceptron's mistakes in the file's order, bias included: 129.
+    // The perceptron makes 129 mistakes on the examples in file order, bias included.
     assert!(found.bound.value >= 129.0, "{:?}", found.bound);
 }

@@ -1,5 +1,5 @@
-//! A training that is given up at any moment, again and again, and goes on from the state that it
-//! handed over, ends as the undisturbed one: every learner of the catalogue, on every kind of data.
+//! A training that is interrupted at random moments and resumed from its last checkpoint ends like an
+//! uninterrupted one. The tests cover every learner of the catalogue and every kind of data.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -31,14 +31,14 @@ use serde_json::{Map, Value};
 type Build = fn(&mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError>;
 
 thread_local! {
-    /// What makes the rule that is disturbed, how many of its calls are left alone, and which flag is
-    /// raised then.
+    /// The function that builds the wrapped rule, the number of calls before the interrupt, and the flag that
+    /// the interrupt raises.
     static BUILD: Cell<Option<Build>> = const { Cell::new(None) };
     static LEFT: Cell<u64> = const { Cell::new(u64::MAX) };
     static STOP: RefCell<StopFlag> = RefCell::default();
 }
 
-/// A rule during whose work, after so many calls, the process is told to stop.
+/// A rule that suspends the process after a number of calls.
 struct Disturbed(Box<dyn Rule>);
 
 fn called() {
@@ -124,7 +124,7 @@ impl Rule for Disturbed {
         reason: Reason,
         run: &Run,
     ) -> Result<Option<Bound>, Interrupt> {
-        // The report is given up, too, and made again.
+        // The report of the bound can be interrupted too. A resumed training makes the report again.
         called();
         self.0.bound(stream, counts, reason, run)
     }
@@ -135,7 +135,7 @@ fn disturbed(setup: &mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError> {
     Ok(Box::new(Disturbed(build(setup)?)))
 }
 
-/// The learner with its rule disturbed; all else as the catalogue says.
+/// A copy of the catalogue entry with the disturbed rule.
 fn disturbed_entry(entry: &'static Entry) -> &'static Entry {
     Box::leak(Box::new(Entry {
         name: entry.name,
@@ -157,7 +157,7 @@ fn disturbed_entry(entry: &'static Entry) -> &'static Entry {
     }))
 }
 
-/// Keeps the last state, wants one at every so many-th look.
+/// Keeps the last checkpoint. Wants a checkpoint at every `wanted_each`-th look.
 #[derive(Debug, Default)]
 struct Keeps {
     looks: AtomicU64,
@@ -182,8 +182,8 @@ impl Checkpoints for Keeps {
     }
 }
 
-/// Trains with the process told to stop again and again, going on from the last state handed over
-/// each time; asserts that it comes to the same. How many attempts went on from a state.
+/// Interrupts a training repeatedly and resumes it each time from the last checkpoint. Asserts that the outcome
+/// equals the uninterrupted one. Returns the number of attempts that resumed from a state.
 fn assert_goes_on(task: &Task, inputs: &[Input<'_>], context: &str) -> u64 {
     let undisturbed = train(task, inputs[0], &Run::default()).unwrap();
     BUILD.set(Some(task.entry.build));
@@ -203,7 +203,7 @@ fn assert_goes_on(task: &Task, inputs: &[Input<'_>], context: &str) -> u64 {
             ..Run::default()
         };
         STOP.replace(run.stop.clone());
-        // Further each time, so that it ends.
+        // Each attempt gets further than the one before, so the training ends.
         LEFT.set(random.random_range(1..=8 + attempt * attempt / 4));
         let input = inputs[attempt as usize % inputs.len()];
         went_on += u64::from(state.is_some());
@@ -224,7 +224,7 @@ fn assert_goes_on(task: &Task, inputs: &[Input<'_>], context: &str) -> u64 {
     unreachable!("it ends")
 }
 
-/// Every way to set what is one of a few, all else as it is by default.
+/// The default parameters, and each option of each choice with the other parameters at their defaults.
 fn settings(entry: &Entry) -> Vec<Map<String, Value>> {
     let mut all = vec![Map::new()];
     for parameter in entry.parameters {
@@ -275,12 +275,12 @@ fn stored(data: &Data) -> StoredExamples {
     StoredExamples::open(source, digest(data), least, StopFlag::default()).unwrap()
 }
 
-/// Whether the task can run on it; each learner must on something.
+/// Whether the task can run on this input. Each learner must run on some input.
 fn fits(task: &Task, input: Input<'_>) -> bool {
     check(task, input, u64::MAX).is_ok()
 }
 
-/// Each case is a name, a task and its input.
+/// Calls `see` with a learner, a task and the name of the case, for each setting of each learner.
 fn for_each_setting(mut see: impl FnMut(&'static Entry, &Task, &str) -> u64) {
     for entry in CATALOGUE {
         let mut went_on = 0;
@@ -292,7 +292,7 @@ fn for_each_setting(mut see: impl FnMut(&'static Entry, &Task, &str) -> u64) {
     }
 }
 
-/// From memory in one attempt and from storage, a few rows at a time, in the next.
+/// The attempts alternate between data in memory and stored data that are read a few rows at a time.
 #[test]
 fn on_samples_wherever_they_are_kept() {
     for_each_setting(|entry, task, context| {
@@ -419,7 +419,7 @@ fn from_a_model_and_under_watch_for_confidence() {
     }
 }
 
-/// What another run left, or nobody, makes a run begin from the beginning and say so.
+/// A run whose state is truncated or empty starts from the beginning and reports the refusal.
 #[test]
 fn what_is_no_state_of_the_run_is_refused() {
     for entry in CATALOGUE {

@@ -1,5 +1,5 @@
-//! Clock jumps of ten years, forwards and backwards, while the service runs and while it is off: nothing
-//! is deleted early, and old records are deleted after their time of service.
+//! Clock jumps of ten years, forwards and backwards, while the service runs and while it is stopped. The
+//! service deletes nothing early and deletes old records after their retention.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl Rig {
         }
     }
 
-    /// A process that keeps ended jobs for two days.
+    /// Starts a process that keeps ended jobs for two days.
     async fn process(&mut self) -> (Arc<dyn Store>, Arc<Jobs>) {
         let store: Arc<dyn Store> = match &self.database {
             None => {
@@ -59,7 +59,7 @@ impl Rig {
     }
 }
 
-/// An ended job with an idempotency key, and an orphan blob.
+/// Stores an ended job with an idempotency key and an orphan blob.
 async fn leave_things(store: &dyn Store, jobs: &Jobs, directory: &TempDir, number: u32) -> Job {
     let now = jobs.ids().now();
     let job = Job {
@@ -111,8 +111,8 @@ async fn nothing_goes_by_a_jump(mut rig: Rig) {
     let (store, jobs) = rig.process().await;
     let mut left = Vec::new();
     let mut number = 0;
-    // Forwards, backwards beyond the start, and back to the right time: first while a process runs, then
-    // between two processes.
+    // The clock jumps forwards, then backwards beyond the start, then to the right time. It jumps first while a
+    // process runs and then between two processes.
     for jump in [TEN_YEARS_MS, -2 * TEN_YEARS_MS, TEN_YEARS_MS] {
         left.push((
             leave_things(&*store, &jobs, &rig.directory, number).await,
@@ -142,7 +142,7 @@ async fn nothing_goes_by_a_jump(mut rig: Rig) {
         }
         store.close().await;
     }
-    // Records without a future time are deleted after a day or two of service, and not before.
+    // Records without a future time are deleted after one or two days of running service, and not before.
     let (store, jobs) = rig.process().await;
     for hour in 0..60 {
         rig.clock.advance_milliseconds(HOUR_MS);

@@ -17,16 +17,16 @@ use self::flips::Flips;
 use self::store::{Answers, DamagedStore, Kind, Part, Thing};
 use crate::service::{Program, TestBucket, TestDatabase};
 
-/// Bits flipped in each part, in the short form.
+/// Bits flipped in each part by the short tests.
 const FLIPS: usize = 2;
 
-/// The same in the long form. Of a part with fewer bytes, one bit of each byte is flipped.
+/// Bits flipped in each part by the long tests. In a part with fewer bytes, one bit of each byte is flipped.
 const FLIPS_LONG: usize = 200;
 
 /// Passes of a job that runs for a second or more.
 const PASSES: u64 = 300_000;
 
-/// Requires each answer to be the expected one or `data-corrupt`; returns whether one is `data-corrupt`.
+/// Requires each answer to be the expected one or `data-corrupt`. Returns whether one is `data-corrupt`.
 fn assert_not_served(context: &str, expected: &Answers, found: &Answers) -> bool {
     let mut is_noticed = false;
     for ((asked, expected), (_, found)) in expected.iter().zip(found) {
@@ -44,7 +44,6 @@ fn assert_not_served(context: &str, expected: &Answers, found: &Answers) -> bool
     is_noticed
 }
 
-/// The damage that a check reports.
 async fn damages(store: &DamagedStore) -> Vec<String> {
     let mut told = Vec::new();
     let mut tell = |news| {
@@ -66,7 +65,6 @@ async fn assert_named(context: &str, store: &DamagedStore, id: &str) {
     );
 }
 
-/// Flips `count` bits of each part of each record.
 async fn flip_everything(store: &DamagedStore, count: usize) {
     assert_eq!(damages(store).await, [""; 0]);
     let expected = store.ask_all().await;
@@ -79,13 +77,13 @@ async fn flip_everything(store: &DamagedStore, count: usize) {
         let bits = store.bits(thing).await;
         let chosen: Vec<usize> = match count < bits / 8 {
             true => (0..count).map(|_| random.random_range(0..bits)).collect(),
-            // A bit of every byte.
+            // One bit of every byte.
             false => (0..bits).step_by(8).map(|bit| bit + bit / 8 % 8).collect(),
         };
         for bit in chosen {
             let context = format!("bit {bit} of {}", thing.shown());
             if !store.flip(thing, bit).await {
-                // The database refuses it: invalid text, or a violated constraint.
+                // The database refuses the text as invalid or as a violated constraint.
                 continue;
             }
             let is_noticed = assert_not_served(&context, &expected, &store.ask_all().await);
@@ -133,7 +131,7 @@ async fn flip_the_file(flips: usize) {
     let path = store.database_file();
     let whole = std::fs::read(&path).unwrap();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(17);
-    // Half of the bits in model documents, half anywhere.
+    // Half of the bits lie in model documents and half anywhere.
     let documents: Vec<usize> = (0..whole.len() - 8)
         .filter(|&at| whole[at..].starts_with(b"\"weights\""))
         .collect();
@@ -182,8 +180,7 @@ async fn flip_the_file(flips: usize) {
     assert_eq!(store.ask_all().await, expected);
 }
 
-/// Whether an answer is a list without some of its items: damage of an index may hide rows, which the
-/// check finds.
+/// Whether an answer is a list that lacks some items. A damaged index may hide rows, which the check finds.
 fn is_shorter_list(expected: &(StatusCode, String), found: &(StatusCode, String)) -> bool {
     let items = |answer: &(StatusCode, String)| {
         let read = serde_json::from_str::<serde_json::Value>(&answer.1).unwrap_or_default();
@@ -195,7 +192,7 @@ fn is_shorter_list(expected: &(StatusCode, String), found: &(StatusCode, String)
     found.len() < expected.len() && found.iter().all(|item| expected.contains(item))
 }
 
-/// As [`damages`], of a store that may not open at all.
+/// Like [`damages`], for a store that may fail to open.
 async fn damages_of_a_broken_store(store: &DamagedStore) -> Vec<String> {
     let mut told = Vec::new();
     let mut tell = |news| {
@@ -221,7 +218,7 @@ async fn flipped_bits_all_over_the_database_file_are_never_served() {
     flip_the_file(2_000).await;
 }
 
-/// A truncated or missing blob is damage (500), not an unavailable store (503).
+/// A truncated or missing blob is damage (500) and not an unavailable store (503).
 async fn blobs_are_cut_off_and_gone(store: &DamagedStore) {
     let expected = store.ask_all().await;
     for thing in store.things.iter().filter(|thing| thing.is_blob()) {
@@ -255,7 +252,7 @@ async fn damage_in_a_bucket_is_never_served() {
     }
 }
 
-/// The database and a blob are damaged at once: the check names both.
+/// A check names both the damaged database and the damaged blob.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_database_and_a_blob_are_damaged_at_once() {
     let store = DamagedStore::make(None, None).await;
@@ -263,7 +260,7 @@ async fn a_database_and_a_blob_are_damaged_at_once() {
     assert!(store.flip(blob, 8 * 1_000).await);
     let path = store.database_file();
     let whole = std::fs::read(&path).unwrap();
-    // A middle page, all pages but the first, the file's header, the whole file.
+    // A middle page, all pages but the first, the header of the file, the whole file.
     for damaged in [
         3 * 4096..4 * 4096,
         4096..whole.len(),
@@ -289,7 +286,7 @@ async fn a_database_and_a_blob_are_damaged_at_once() {
 /// A job with a damaged checkpoint starts again and ends with the same result.
 async fn a_damaged_checkpoint_costs_time_only(store: &DamagedStore) {
     let expected = store.result_of(&store.interrupted(PASSES).await).await;
-    // In the digest, the seconds, the counts, the state, and at its end.
+    // Places in the digest, the seconds, the counts, the state and the end.
     for place in [0.0, 0.2, 0.35, 0.6, 1.0] {
         let job = store.interrupted(PASSES).await;
         let checkpoint = DamagedStore::checkpoint_of(&job);
@@ -314,7 +311,7 @@ async fn a_damaged_checkpoint_costs_time_only_over_postgres() {
     }
 }
 
-/// The answer that is repeated under an idempotency key has a digest too.
+/// A stored answer of an idempotency key has a digest too.
 async fn a_damaged_answer_is_named(store: &DamagedStore, serving: &Program) {
     let client = serving.client();
     let send = async || {
@@ -350,7 +347,7 @@ async fn a_damaged_answer_is_named(store: &DamagedStore, serving: &Program) {
     assert_eq!(damages(store).await.len(), 1);
 }
 
-/// Output and exit status of the command, beside a serving process.
+/// Output and exit status of the command beside a serving process.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_command_names_damage_and_ends_with_its_status() {
     let store = DamagedStore::make(None, None).await;
@@ -384,7 +381,7 @@ async fn the_command_names_damage_and_ends_with_its_status() {
     assert_eq!(lines.next().unwrap()["summary"]["damages"], 1);
     a_damaged_answer_is_named(&store, &serving).await;
     drop(serving);
-    // The folder of another store.
+    // The folder belongs to another store.
     std::fs::write(directory.join("blobs/store-id"), "another\nplace\n").unwrap();
     let (status, said) = run(&["check", "--log", "off"]);
     assert_eq!(status, Some(1), "{said}");

@@ -1,4 +1,4 @@
-//! What the files for containers set of the service is a setting that it has.
+//! The container files set only settings that the service has.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::CommandFactory;
 use halfspace::config::CommandLine;
 
-/// The words of a text that begin so, up to the first character that is none of these.
+/// The words of a text that begin with `start`, each up to the first character outside `of_word`.
 fn words(text: &str, start: &str, of_word: fn(char) -> bool) -> BTreeSet<String> {
     let found = text.match_indices(start).map(|(at, _)| {
         let word: String = text[at..]
@@ -64,7 +64,7 @@ fn what_the_compose_file_asks_for_is_in_the_repository() {
             "{file}"
         );
     }
-    // Every password has a default, and the file that documents them names each.
+    // Every password has a default. The file that documents the passwords names each default.
     let documented = fs::read_to_string(root.join("deploy/cluster.env")).unwrap();
     for (at, _) in compose.match_indices("${") {
         let (variable, _) = compose[at + 2..].split_once('}').unwrap();
@@ -74,7 +74,7 @@ fn what_the_compose_file_asks_for_is_in_the_repository() {
             "{variable}"
         );
     }
-    // Nothing listens beyond this machine.
+    // Every published port is bound to the loopback address.
     for line in compose
         .lines()
         .filter(|line| line.trim_start().starts_with("- \"127"))
@@ -85,7 +85,7 @@ fn what_the_compose_file_asks_for_is_in_the_repository() {
         compose.matches("ports:").count(),
         compose.matches("127.0.0.1:8080:8080").count()
     );
-    // What is not built here is pinned.
+    // Images that are not built here have a pinned version.
     for line in compose
         .lines()
         .filter_map(|line| line.trim().strip_prefix("image: "))

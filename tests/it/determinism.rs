@@ -1,11 +1,11 @@
-//! One seed, one result: on the scalar and the detected kernels, with one and two workers, before
+//! A seed determines the result: on the scalar and the detected kernels, with one and with two workers, before
 //! and after a restart.
 
 use serde_json::{Value, json};
 
 use crate::service::{Client, Program, train};
 
-/// Trainings that use every kernel and every source of chance.
+/// Trainings that use every kernel and every source of randomness.
 fn trainings() -> Vec<Value> {
     let half_space = |n: u32, sampling: &str| {
         json!({"generated": {"n": n, "target": {"binary_weights": {}}, "sampling": sampling,
@@ -56,8 +56,8 @@ fn trainings() -> Vec<Value> {
     trainings
 }
 
-/// What a seed settles of a job: all of its result but its model's id and the time it took, as
-/// the text that was answered.
+/// The text of the part of a job that the seed determines: the seed, the digest and the result without the
+/// model's id and the time.
 fn settled(job: &Value) -> String {
     assert_eq!(job["status"], "succeeded", "{job}");
     let mut result = job["result"].clone();
@@ -66,7 +66,7 @@ fn settled(job: &Value) -> String {
     format!("{} {} {result}", job["seed"], job["data_sha256"])
 }
 
-/// Runs every training, several at once; the ids of the jobs, and what their seeds settled.
+/// Runs all trainings concurrently. Returns the ids of the jobs and the parts that their seeds determine.
 async fn run(client: Client) -> (Vec<String>, Vec<String>) {
     let jobs = trainings().into_iter().map(|training| async move {
         let answer = client.post("/v1/jobs", &training, Some("wait=30")).await;
@@ -99,7 +99,7 @@ async fn a_seed_settles_the_result_whatever_computes_it() {
         let (ids, found) = run(program.client()).await;
         let expected = expected.get_or_insert_with(|| found.clone());
         assert!(*expected == found, "{kernels} kernels, {workers} workers");
-        // Seeds and learners differ, so results do.
+        // The seeds and learners differ, so the results differ.
         assert_ne!(found[0], found[1]);
         program.kill();
         let program = Program::start(directory.path(), &settings);

@@ -1,5 +1,5 @@
-//! What a signal, a cancel and, for sessions, a crash may not do. Jobs under faults are in
-//! `tests/faults`.
+//! Jobs under SIGTERM and cancellation, and sessions whose process is killed. `tests/faults` covers further
+//! faults of jobs.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 
 use crate::service::{Client, Program, TestDatabase, ended_once, long_job, processor_ticks, until};
 
-/// So many attempts that no crash poisons a job.
+/// The attempt limit is so high that no crash poisons a job.
 const SETTINGS: [&str; 4] = ["--attempts-max", "1000", "--workers", "2"];
 
 #[tokio::test]
@@ -34,7 +34,7 @@ async fn sigterm_gives_a_running_job_back_and_ends_its_stream() {
     let took = begun.elapsed();
     assert!(status.success(), "{status}");
     assert!(took < Duration::from_secs(10), "{took:?}");
-    // The stream is over, and not cut off: a chunked body ends with an empty chunk.
+    // A chunked body that ends with an empty chunk was finished and not cut off.
     let mut last = String::new();
     while let Ok(line) = stream.line().await {
         last = if line.is_empty() { last } else { line };
@@ -69,7 +69,7 @@ async fn sigterm_leaves_a_job_queued_with_no_attempt() {
     program.client().until_status(&path, "running").await;
     program.terminate();
     assert!(program.ended().await.success());
-    // Looked at through the store, since a new process would take the job up at once.
+    // The test reads the store directly, because a new process would claim the job at once.
     let store = halfspace::app::Service::open(&settings(directory.path()))
         .await
         .unwrap();
@@ -89,7 +89,7 @@ fn settings(directory: &std::path::Path) -> halfspace::config::Settings {
         .settings
 }
 
-/// The bound that the contract names is measured by `benches/latency.rs`; this one is generous.
+/// Generous limit. `benches/latency.rs` measures the documented limit of a cancellation.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
 
 #[tokio::test]
@@ -127,7 +127,7 @@ async fn a_cancelled_job_stops_computing() {
     for path in &paths {
         client.until_status(path, "cancelled").await;
     }
-    // Idle is a tenth of a second in which at most a hundredth was used.
+    // A process is idle if it uses at most one tick of 10 ms within 100 ms.
     loop {
         let before = processor_ticks(program.pid()).unwrap();
         sleep(Duration::from_millis(100)).await;
@@ -165,12 +165,12 @@ async fn the_service_answers_while_twice_as_many_jobs_as_cores_compute() {
     assert_eq!(running["items"].as_array().unwrap().len(), 2 * cores);
 }
 
-/// How long a session is, and how often and when the program is killed while it is fed.
+/// Length of a session, and the number and the times of the kills while the session is fed.
 #[derive(Clone, Copy)]
 struct Ordeal {
     examples: usize,
     kills: usize,
-    /// A kill falls within so many milliseconds after a start.
+    /// Range of milliseconds after a start in which the process is killed.
     life_ms: (u64, u64),
 }
 
@@ -194,14 +194,13 @@ fn session_lines(count: usize) -> Vec<String> {
     (0..count).map(line).collect()
 }
 
-/// Opens a session; its path.
 async fn open_session(client: Client, learner: &str) -> String {
     let asked = json!({"learner": {"name": learner}, "n": 24, "seed": 9});
     let answer = client.post("/v1/sessions", &asked, None).await.unwrap();
     answer.expect(201).header("location").unwrap().to_owned()
 }
 
-/// Sends all lines from where the session stands, in several requests.
+/// Sends the lines that the session has not learnt yet, in several requests.
 async fn feed_session(client: Client, path: &str, lines: &[String]) -> std::io::Result<()> {
     let session = client.send("GET", path, &[], b"").await?.expect(200).json();
     let mut stands = session["position"].as_u64().unwrap() as usize;
@@ -223,7 +222,7 @@ async fn feed_session(client: Client, path: &str, lines: &[String]) -> std::io::
     Ok(())
 }
 
-/// What a session came to, but for its name and age.
+/// The document of a session without its id and age.
 async fn session_end(client: Client, path: &str, position: usize) -> Value {
     let mut session = client.get(path).await.expect(200).json();
     assert_eq!(session["position"], position);
@@ -285,7 +284,7 @@ async fn feed_through_kills(database_url: &str, ordeal: Ordeal) {
         let moment = Duration::from_millis(random.random_range(ordeal.life_ms.0..ordeal.life_ms.1));
         let feeds = paths.iter().map(|path| feed_session(client, path, &lines));
         let fed = timeout(moment, join_all(feeds));
-        // The moment of the kill is all that this sleep settles.
+        // The sleep determines only the moment of the kill.
         let (fed, ()) = tokio::join!(fed, sleep(moment));
         program.kill();
         interrupted += usize::from(fed.is_err());

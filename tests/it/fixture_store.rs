@@ -1,7 +1,7 @@
-//! The store of an earlier release is served and finished: see `tests/fixtures/make_store.py`.
+//! This release serves and finishes the stores of earlier releases: see `tests/fixtures/make_store.py`.
 //!
-//! `tests/fixtures/release-*/` holds stores that the program of each release made, interrupted, and the
-//! results and answers of the same program after finishing a copy.
+//! `tests/fixtures/release-*/` holds stores that the program of each release made before it was interrupted.
+//! The same program finished a copy of each store; its results and answers are the expected ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::service::{Client, Program, TestDatabase};
 
-/// Members that a later release may state in other words, or that differ between two runs.
+/// Members that a later release may word differently, or that differ between two runs.
 const FREE: [&str; 8] = [
     "seconds",
     "model",
@@ -54,7 +54,6 @@ async fn a_postgres_store_of_each_release_is_served_and_finished() {
     }
 }
 
-/// The fixture of every release, at least that of 0.1.0.
 fn releases() -> Vec<PathBuf> {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
     let entries = fs::read_dir(fixtures).unwrap();
@@ -77,7 +76,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// Compares everything in the store with the answers of the release that made the store.
+/// Compares every record of the store with the answers of the release that made the store.
 async fn finish(client: Client, fixture: &Path) {
     let text = fs::read_to_string(fixture.join("expected.json")).unwrap();
     let expected: Value = serde_json::from_str(&text).unwrap();
@@ -160,13 +159,13 @@ async fn check_job(client: Client, job: &Value) {
     assert_eq!(reason(&found), reason(&expected), "{context}");
     strip(&mut found);
     strip(&mut expected);
-    // A later release may say more.
+    // A later release may add members.
     for (member, value) in expected.as_object().unwrap() {
         assert_eq!(found[member], *value, "{context} {member}");
     }
 }
 
-/// The job once it has ended. Long trainings take turns, so that the first waits for most of the others:
+/// Waits for the end of a job. Long trainings share the workers, so the first one waits for most of the others:
 /// some minutes in a debug build.
 async fn ended(client: Client, path: &str) -> Value {
     for _ in 0..60 {

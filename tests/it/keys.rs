@@ -1,11 +1,11 @@
-//! `halfspace keys`, beside a service: what it makes and revokes is heeded, and no secret is told twice.
+//! `halfspace keys` beside a running service. The service obeys new and revoked keys, and a secret is shown
+//! only once.
 
 use std::path::Path;
 use std::process::{Output, Stdio};
 
 use crate::service::{Client, Program, TestDatabase, program, until};
 
-/// Runs `halfspace keys` on the database that the settings name.
 fn keys(data_dir: &Path, settings: &[&str], command: &[&str]) -> Output {
     program()
         .args(["keys", "--log", "trace", "--data-dir"])
@@ -22,7 +22,7 @@ fn said(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// The id and the secret of a new key.
+/// The id and the secret in the output of `keys create`.
 fn created(said: &str) -> (String, String) {
     let field = |name: &str| {
         let line = said.lines().find(|line| line.starts_with(name));
@@ -33,7 +33,6 @@ fn created(said: &str) -> (String, String) {
     (field("id"), field("secret"))
 }
 
-/// How the service answers who brings this secret.
 async fn status(client: Client, secret: Option<&str>) -> u16 {
     let bearer = secret.map(|secret| format!("Bearer {secret}"));
     let headers = bearer
@@ -57,7 +56,7 @@ async fn made_and_revoked_beside_a_service(settings: &[&str]) {
     let service = Program::start(home, settings);
     let client = service.client();
     assert_eq!(status(client, None).await, 200);
-    // A secret that nobody made is no harm while none is needed.
+    // An unknown secret is ignored while no key exists.
     assert_eq!(status(client, Some("anything")).await, 200);
 
     let one = keys(home, settings, &["create", "--name", "one", "--jobs", "5"]);
@@ -83,7 +82,7 @@ async fn made_and_revoked_beside_a_service(settings: &[&str]) {
     assert!(lines[0].contains("jobs <= 5") && lines[0].ends_with("one"));
     assert!(lines[1].starts_with(&other_id) && lines[1].contains("in force"));
 
-    // Nothing but the answer to its making tells a secret, whatever is logged.
+    // Only the answer of `keys create` shows a secret, at every log level.
     for output in [&one, &two, &revoked, &listed] {
         let logged = String::from_utf8_lossy(&output.stderr);
         assert!(!logged.contains(&secret) && !logged.contains(&other));

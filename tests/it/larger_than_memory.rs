@@ -1,13 +1,13 @@
-//! A process trains on a dataset larger than all the memory that it may have. The bench of this name
-//! does it at full size.
+//! A training on a dataset that is larger than the memory limit of the process. The benchmark
+//! `larger_than_memory` runs the same training at full size.
 
 use serde_json::{Value, json};
 
 use crate::service::{MemoryLimit, Program, memory_peak};
 
-/// What the process may have, at the most.
+/// Memory limit of the process.
 const LIMIT_BYTES: u64 = 32 << 20;
-/// So many examples of 1,024 features: 48 MiB.
+/// Examples of 1,024 features, which take 48 MiB.
 const EXAMPLES: u64 = 393_216;
 
 async fn trained(program: &Program, data: &Value) -> Value {
@@ -54,8 +54,8 @@ async fn a_dataset_larger_than_the_memory_of_the_process_trains() {
     }
     let idle = memory_peak(bounded.pid());
     assert_eq!(trained(&bounded, &data).await, expected);
-    // The group's own peak is within its limit whatever happens. What the program takes before it
-    // works is mostly its own code, as much as there is of it.
+    // The peak of a control group never exceeds the limit of the group. The idle process holds mostly its own
+    // program code, so the test bounds the growth beyond that.
     if let (Some(idle), Some(own)) = (idle, memory_peak(bounded.pid())) {
         let (grown, all) = (own - idle, limit.peak_bytes());
         assert!(grown < bytes / 2, "{grown} beyond {idle}, in all {all:?}");

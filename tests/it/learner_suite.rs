@@ -1,9 +1,9 @@
-//! One suite through which every learner of the catalogue goes, driven by files.
+//! One suite, driven by data files, that runs every learner of the catalogue.
 //!
-//! `learner_suite/data/` holds samples in the service's own JSON; every learner meets each of them
-//! and must accept, refuse, count, stop and repeat itself as its catalogue entry says.
-//! `learner_suite/cases/{learner}.json` holds what one learner must come to, exactly. A learner
-//! joins by its line in the catalogue; its file of cases is asked for by name.
+//! `learner_suite/data/` holds samples in the service's JSON form. Every learner gets each sample. The learner
+//! must accept or refuse the sample, count, stop and repeat its result as its catalogue entry says.
+//! `learner_suite/cases/{learner}.json` holds the exact expected results of one learner. A new learner joins
+//! the suite through its line in the catalogue, and the suite fails until its file of cases exists.
 
 use std::fs;
 use std::ops::Range;
@@ -36,7 +36,7 @@ use halfspace_formats::{self, DataForm, Format, Options};
 use rand::RngExt;
 use serde_json::{Map, Value, json};
 
-/// Enough for every learner to settle on the small samples, or to be seen not to.
+/// Enough passes for every learner to converge on the small samples, or to be seen not to converge.
 const PASSES_MAX: u64 = 60;
 
 fn directory(name: &str) -> PathBuf {
@@ -45,7 +45,6 @@ fn directory(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Every sample of the suite, by its name.
 fn samples() -> Vec<(String, Data)> {
     let mut paths: Vec<_> = fs::read_dir(directory("data"))
         .unwrap()
@@ -80,7 +79,7 @@ fn task(entry: &'static Entry, params: &Value, seed: u64) -> Task {
     }
 }
 
-/// What the entry says of such data.
+/// Whether the catalogue entry says that the learner takes this data.
 fn is_taken(entry: &Entry, data: &Data) -> bool {
     let is_real = matches!(data.features(), Features::Real(_));
     let kind = match data.labels() {
@@ -97,7 +96,7 @@ fn learn(task: &Task, data: &Data) -> Outcome {
     train(task, input, &Run::default()).unwrap()
 }
 
-/// Every learner with every sample that it takes.
+/// Calls `see` with every learner and every sample that the learner takes.
 fn for_each(mut see: impl FnMut(&'static Entry, &str, &Data)) {
     let samples = samples();
     for entry in CATALOGUE {
@@ -155,8 +154,8 @@ fn a_batch_adds_up() {
     });
 }
 
-/// How many examples a hypothesis gets wrong, by the route that predictions take. A half-space
-/// example is positive; a reflected tie is a mistake, which labels alone tell.
+/// Counts the examples that a hypothesis misclassifies, through the code of predictions. A half-space example
+/// is positive. A tie on a reflected example is a mistake, which only the label shows.
 fn errors(hypothesis: &Hypothesis, data: &Data) -> u64 {
     let mut at = 0;
     let mut wrong = 0;
@@ -188,7 +187,7 @@ fn a_seed_settles_everything_on_every_kernel() {
     });
 }
 
-/// A sample that shows one example at a time, as a session does.
+/// A sample that presents one example at a time, as a session does.
 struct OneByOne<'a> {
     sample: Presented<'a>,
     examples: u64,
@@ -273,7 +272,7 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
     assert!(stepped > 10);
 }
 
-/// The parameters with which a learner takes the examples in their own order.
+/// Parameters with which a learner presents the examples in file order.
 fn own_order(entry: &Entry) -> Value {
     let mut names = entry.parameters.iter().map(|parameter| parameter.name);
     if names.any(|name| name == "order") {
@@ -283,7 +282,7 @@ fn own_order(entry: &Entry) -> Value {
     }
 }
 
-/// A session over a sample, as a client that sends it row by row would open it.
+/// The plan of a session that receives the sample row by row.
 fn session_plan(entry: &'static Entry, data: &Data) -> SessionPlan {
     let task = task(entry, &json!({}), 3);
     SessionPlan {
@@ -327,7 +326,7 @@ fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
             let (row, before) = (data.rows(position..position + 1), stepped.hypothesis());
             let answer = stepped.learn(&row, &run).unwrap();
             if let Some(prediction) = answer[0].prediction {
-                // On the example as it was sent, before any reflection.
+                // The prediction is for the example as the client sent it, before any reflection.
                 let mut said = None;
                 for_each_decisions(&before, &row, 0.0, |decisions| {
                     said = Some(decisions[0].is_positive);
@@ -345,8 +344,8 @@ fn a_session_learns_what_a_pass_learns_and_goes_on_from_every_position() {
     assert!(sessions > 10 && batches_under_way > 10);
 }
 
-/// The promise of the paper: one hypothesis, n bits (another n are room to work in). Counters and
-/// generator are of one size whatever n.
+/// The paper promises a state of one hypothesis of n bits, and n further bits as working memory. The counters
+/// and the generator have the same size for every n.
 #[test]
 fn directed_drift_keeps_n_bits_of_state() {
     let entry = find("directed-drift").unwrap();
@@ -364,7 +363,7 @@ fn directed_drift_keeps_n_bits_of_state() {
         assert!(session.counts().mistakes > 50);
         sizes.push(session.snapshot().len() - n / 8);
     }
-    // The digits of the generator's numbers vary by a few.
+    // The digits of the generator's numbers vary slightly.
     assert!(sizes.iter().all(|&beside| beside < 256), "{sizes:?}");
 }
 
@@ -396,8 +395,8 @@ fn learners_that_need_the_whole_sample_have_no_session() {
     }
 }
 
-/// A rule during whose look at the examples somebody asks for the end. As rules may, it then says
-/// anything: here, that there is no mistake.
+/// A rule that is interrupted while it looks at the examples. An interrupted rule may return any value; this
+/// one reports that there is no mistake.
 struct Disturbed {
     by: Interrupt,
     order: Order,
@@ -568,8 +567,8 @@ fn the_defaults_of_a_learner_are_what_its_table_says() {
     }
 }
 
-/// Runs the cases of each learner's own file: a training as in the body of a job, and what must
-/// come of it, each expectation at the JSON pointer of the result.
+/// Runs the cases of each learner. A case holds a training as in a job's body, and the expected values by their
+/// JSON pointers in the result.
 #[test]
 fn each_learner_comes_to_what_its_cases_say() {
     for entry in CATALOGUE {
@@ -591,7 +590,6 @@ fn each_learner_comes_to_what_its_cases_say() {
     }
 }
 
-/// The result document of one case.
 fn come_to(entry: &Entry, case: &Value) -> Value {
     let data = match &case["sample"] {
         Value::String(name) => {
@@ -625,7 +623,7 @@ fn come_to(entry: &Entry, case: &Value) -> Value {
     serde_json::to_value(result).unwrap()
 }
 
-/// n bits of the hypothesis, and whatever the counters and the generator take.
+/// The state holds n bits of the hypothesis besides the counters and the generator.
 #[test]
 fn directed_drift_keeps_its_promise_of_bits_in_a_session() {
     const BESIDES: usize = 512;
@@ -647,7 +645,7 @@ fn directed_drift_keeps_its_promise_of_bits_in_a_session() {
             "n = {n}: {before} bytes before, {after} after; n / 8 = {}",
             n.div_ceil(8)
         );
-        // A generator is written in digits, which may be more or fewer.
+        // The digits of a generator's state may grow or shrink.
         assert!(
             after.abs_diff(before) <= 16,
             "n = {n}: {before}, then {after}"

@@ -1,4 +1,4 @@
-//! The one integration binary: linking once is quicker than once for each file.
+//! The only integration test binary: linking one binary is faster than linking one per file.
 
 mod api;
 mod backup;

@@ -1,11 +1,12 @@
-//! The OpenAPI document: committed as served, honest about errors, and true of what is accepted.
+//! The OpenAPI document: the committed file equals the served one. The document declares all errors, and its
+//! schemas refuse invalid requests.
 
 use serde_json::{Value, json};
 
 use crate::service::contract::{DOCUMENT, is_valid};
 use crate::service::{Service, program, short_job};
 
-/// Request bodies that the service takes, each over a form, a learner or a field of its own.
+/// Request bodies that the service accepts. Each uses a different form, learner or field.
 fn fixtures() -> Vec<Value> {
     let half_space = json!({"half_space": {"examples": ["10110", "01111"]}});
     let labelled = json!({"labelled": {"examples": [{"x": "10", "y": 1}, {"x": "01", "y": 0}]}});
@@ -70,7 +71,7 @@ fn fixtures() -> Vec<Value> {
     ]
 }
 
-/// Every exchange is held against the served schema: see `contract`.
+/// The client compares every exchange with the served schema: see `contract`.
 #[tokio::test]
 async fn every_fixture_is_accepted_and_valid() {
     let service = Service::start().await;
@@ -93,7 +94,8 @@ async fn every_fixture_is_accepted_and_valid() {
     }
 }
 
-/// The schema is not only true of what is accepted: it refuses what the service refuses.
+/// Both the schema and the service refuse these requests. Without this test a schema that accepts
+/// everything would pass.
 #[tokio::test]
 async fn what_the_schema_refuses_the_service_refuses() {
     let service = Service::start().await;

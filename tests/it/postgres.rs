@@ -1,5 +1,5 @@
-//! What is promised of a service over PostgreSQL: several processes that share it, and a start that
-//! fails says why. How it lives through faults is in `tests/faults`.
+//! A service over PostgreSQL: processes that share a database, and errors of the start. `tests/faults` tests
+//! such services under faults.
 
 use halfspace::records::Owner;
 use halfspace::storage::{Store, postgres};
@@ -48,7 +48,7 @@ async fn one_process_answers_and_another_computes() {
         predicted.unwrap().expect(200).json()["predictions"],
         json!([1])
     );
-    // A client that waits is answered when the other process has done it.
+    // A client that waits receives its answer when the other process has finished the job.
     let waited = client.post("/v1/jobs", &short_job(), Some("wait=30")).await;
     assert_eq!(waited.unwrap().expect(200).json()["status"], "succeeded");
 
@@ -59,7 +59,7 @@ async fn one_process_answers_and_another_computes() {
     deleted.expect(204);
     client.get(&path).await.expect(404);
 
-    // Who computes answers whoever watches over it, and nobody else.
+    // A worker serves only the operations routes.
     let client = worker.client();
     for path in ["/livez", "/readyz", "/metrics", "/version"] {
         client.get(path).await.expect(200);
@@ -133,7 +133,7 @@ async fn a_start_that_fails_names_the_setting_and_no_password() {
         ("mysql://ada:s3cret@db/half", "neither sqlite nor postgres"),
         ("postgres://ada:s3cret@db:port/half", "invalid port"),
         ("postgres://ada:s3cret@db/half?pasword=s3cret", "pasword"),
-        // Port 1 of the loopback is nobody's.
+        // Nothing listens on port 1 of the loopback address.
         ("postgres://ada:s3cret@127.0.0.1:1/half", "refused"),
         (missing.as_str(), "no_such_database"),
         (wrong_password.as_str(), "password authentication failed"),
@@ -149,7 +149,7 @@ async fn a_start_that_fails_names_the_setting_and_no_password() {
     }
     let right = wrong_password.replace("s3cret", "right");
     let (_, said) = Program::run(directory.path(), &["--database-url", &right, "migrate"]);
-    // It may come in, and may not make tables: that is said as well.
+    // The role may log in but may not create tables.
     assert!(
         said.contains("error: --database-url postgres://locked@"),
         "{said}"
@@ -163,7 +163,7 @@ async fn a_start_that_fails_names_the_setting_and_no_password() {
 #[test]
 fn a_server_that_says_nothing_does_not_keep_a_start_waiting() {
     let directory = tempfile::tempdir().unwrap();
-    // The system takes connections to it, and nobody answers them.
+    // The kernel accepts connections that the process never answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!(
         "postgres://ada:s3cret@{}/half",
@@ -209,7 +209,7 @@ async fn nothing_tells_the_password_while_it_serves() {
         return;
     };
     let directory = tempfile::tempdir().unwrap();
-    // The server does not ask for it.
+    // The server ignores this password.
     let url = format!("{}&password=s3cret", database.url());
     let program = Program::start(directory.path(), &["--database-url", &url]);
     let client = program.client();
@@ -218,7 +218,7 @@ async fn nothing_tells_the_password_while_it_serves() {
     }
 }
 
-/// The schema before there were keys, as it was released, and rows in it.
+/// The released schema before API keys, and rows in it.
 const OF_SCHEMA_3: [&str; 3] = [
     include_str!("../../migrations/postgres/0001_all.sql"),
     include_str!("../../migrations/postgres/0002_idempotency_keys.sql"),

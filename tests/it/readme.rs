@@ -1,8 +1,8 @@
-//! What README.md says is so: its requests are sent to a real service, its tables are compared with
-//! the catalogue and with the command line.
+//! README.md is true: the tests send its requests to a real service and compare its tables with the catalogue
+//! and the command line.
 //!
-//! A ```` ```sh ```` block is run; the block after it is what it answers: ```` ```json ```` must be
-//! contained in the document that it prints last, ```` ```text ```` is all that it prints.
+//! A block of language `sh` is a script that runs. The block after it is the expected output: a `json` block is
+//! contained in the last document that the script prints, and a `text` block is the whole output.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -19,7 +19,7 @@ use serde_json::Value;
 
 const README: &str = include_str!("../../README.md");
 
-/// How long the service may take to print its address, and a request to be answered.
+/// Timeout of the start and of each request.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running service, which ends with the test that started it.
@@ -29,7 +29,6 @@ struct Service {
 }
 
 impl Service {
-    /// Starts the binary on a free port, with its data in a directory.
     fn start(data_dir: &Path) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_halfspace"));
         for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("HALFSPACE_")) {
@@ -50,7 +49,8 @@ impl Service {
         let (sender, receiver) = mpsc::channel();
         std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
-                // Nobody listens after the first line; the rest is read so that the pipe stays open.
+                // The receiver reads only the first line. The thread reads the rest so that the pipe stays
+                // open.
                 let _ = sender.send(line);
             }
         });
@@ -96,7 +96,7 @@ fn curl_is_missing() -> bool {
     tried.is_err()
 }
 
-/// Runs a block in a directory, as a person would; curl is bounded by its own settings file there.
+/// Runs a block in a directory. The settings file of curl in that directory limits curl's time.
 fn run(script: &str, directory: &Path) -> Output {
     Command::new("bash")
         .args(["-euo", "pipefail", "-c", script])
@@ -108,7 +108,7 @@ fn run(script: &str, directory: &Path) -> Output {
         .expect("bash runs")
 }
 
-/// Whether `part` is in `whole`: objects may have further members.
+/// Whether `whole` contains `part`. Objects may have further members.
 fn contains(whole: &Value, part: &Value) -> bool {
     match (whole, part) {
         (Value::Object(whole), Value::Object(part)) => part.iter().all(|(name, part)| {
@@ -182,7 +182,7 @@ fn the_table_of_settings_is_the_command_line() {
     );
 }
 
-/// The page holds this very table.
+/// Asserts that the page holds exactly this table.
 fn expect_table(head: &str, rows: impl Iterator<Item = String>) {
     let columns = head.matches('|').count() - 1;
     let rule = format!("|{}", "---|".repeat(columns));

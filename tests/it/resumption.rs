@@ -1,5 +1,5 @@
-//! A long job whose process dies, or is told to stop, goes on from its last checkpoint and ends as
-//! if nothing had happened.
+//! A long job whose process is killed or stopped resumes from its last checkpoint and ends with the same result
+//! as an uninterrupted job.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::service::{Client, Program, TestDatabase, endless, train, until};
 
-/// Examples of the first try; more where that was too short to be disturbed twice.
+/// Examples of the first try. The number grows if the job was too short to be interrupted twice.
 const EXAMPLES: u64 = 1_000_000;
 
 const SETTINGS: [&str; 6] = [
@@ -19,7 +19,7 @@ const SETTINGS: [&str; 6] = [
     "2",
 ];
 
-/// One on examples that are drawn, and one on a sample that is read in another order each pass.
+/// A job on generated examples, and a job on a sample in a different order each pass.
 fn jobs() -> [Value; 2] {
     let mut drawn = train(json!({"name": "directed-drift"}), endless(201));
     drawn["train"]["stop"] = json!({"max_examples": EXAMPLES});
@@ -46,7 +46,7 @@ async fn submitted(client: Client, job: &Value) -> String {
     answer.expect(202).header("location").unwrap().to_owned()
 }
 
-/// What must be the same whenever a job is run.
+/// The part of the result that must be the same for each run of a job.
 fn settled(job: &Value) -> Value {
     let mut result = job["result"].clone();
     result["model"] = Value::Null;
@@ -54,8 +54,8 @@ fn settled(job: &Value) -> Value {
     result
 }
 
-/// Waits for the first checkpoint of a process, before which progress was shown; none when the job
-/// ended without.
+/// Waits for the first checkpoint of a process, which follows the first progress. Returns `None` if the job
+/// ended without a checkpoint.
 async fn until_checkpoint(client: Client, path: &str) -> Option<()> {
     until("a checkpoint", || async move {
         let metrics = client.get("/metrics").await.expect(200);
@@ -69,7 +69,7 @@ async fn until_checkpoint(client: Client, path: &str) -> Option<()> {
     .await
 }
 
-/// Examples that each attempt of an ended job has shown, one list for each time that it ran.
+/// The example counts in the progress of an ended job, one list per time that the job ran.
 async fn shown(client: Client, path: &str) -> Vec<Vec<u64>> {
     let events = client.get(&format!("{path}/events")).await.expect(200);
     let mut attempts = Vec::new();
@@ -112,13 +112,13 @@ async fn goes_on(database_url: &str) {
         let client = program.client();
         let undisturbed = submitted(client, &job).await;
         let ended = client.until_status(&path, "succeeded").await;
-        // The kill was charged, and the stop was not.
+        // The kill counts as an attempt, and the stop does not.
         assert_eq!(ended["attempt"], 2);
         let attempts = shown(client, &path).await;
         assert_eq!(attempts.len(), 3, "{attempts:?}");
-        // What is shown first is shown before the first checkpoint is taken.
+        // The first progress of an attempt precedes its first checkpoint.
         assert!(attempts[1][0] >= attempts[0][0], "{attempts:?}");
-        // A stop loses nothing. The remaining work may end before progress is shown.
+        // A stop loses no work. The rest of the job may end before progress is reported.
         let after_stop = attempts[2].first();
         assert!(
             after_stop.is_none() || after_stop >= attempts[1].last(),
@@ -136,8 +136,8 @@ async fn goes_on(database_url: &str) {
     }
 }
 
-/// A job whose process was killed after a checkpoint, and the next one stopped after another; none
-/// where it ended before.
+/// Runs a job whose process is killed after a checkpoint, and whose next process is stopped after another
+/// checkpoint. Returns `None` if the job ended earlier.
 async fn disturbed(directory: &Path, settings: &[&str], job: &Value) -> Option<String> {
     let program = Program::start(directory, settings);
     let path = submitted(program.client(), job).await;

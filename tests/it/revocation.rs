@@ -1,5 +1,5 @@
-//! Requests that last end within three seconds after another process revokes their key. They end with a
-//! problem and release their permits.
+//! Long requests end within three seconds after another process revokes their key. They end with a problem and
+//! release their permits.
 
 use std::path::Path;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::service::{
     short_job, until,
 };
 
-/// How long a request may outlive the key.
+/// Longest time that a request may outlive the key.
 const ENDS_WITHIN: Duration = Duration::from_secs(3);
 
 const LOOPBACK: [u8; 4] = [127, 0, 0, 1];
@@ -21,7 +21,7 @@ const NDJSON: (&str, &str) = ("content-type", "application/x-ndjson");
 const JSON: (&str, &str) = ("content-type", "application/json");
 const MANY_EXAMPLES: usize = 4_000;
 
-/// A service, and a key with which the test makes records.
+/// A service and a key with which the test creates records.
 struct Tenant<'p> {
     client: Client,
     home: &'p Path,
@@ -53,7 +53,6 @@ impl<'p> Tenant<'p> {
         answer.await.unwrap()
     }
 
-    /// Begins a request.
     async fn open(&self, line: &str, headers: &[(&str, &str)]) -> Slow {
         let own = [("authorization", self.bearer.as_str())];
         let headers = [headers, &own].concat();
@@ -61,7 +60,7 @@ impl<'p> Tenant<'p> {
         opened.await.unwrap()
     }
 
-    /// The path of a long running job.
+    /// Starts a long job and returns its path when the job runs.
     async fn running(&self) -> String {
         let answer = self.post("/v1/jobs", &long_job(1), "wait=0").await;
         let path = answer.expect(202).header("location").unwrap().to_owned();
@@ -74,8 +73,8 @@ impl<'p> Tenant<'p> {
         path
     }
 
-    /// One long request of each kind: a name, and whether the head of the answer has come, so that
-    /// a status can no longer tell the end.
+    /// Opens one long request of each kind. Each comes with a name and a flag for a received response head,
+    /// after which the status can no longer report the end.
     async fn lasting(&self) -> Vec<(&'static str, bool, Slow)> {
         let job = self.running().await;
         let trained = self.post("/v1/jobs", &short_job(), "wait=30").await;
@@ -121,7 +120,7 @@ impl<'p> Tenant<'p> {
         all
     }
 
-    /// A large answer that is not read on.
+    /// Begins a large download and does not read the rest.
     async fn download(&self) -> Slow {
         let examples = vec!["01".repeat(1_000); MANY_EXAMPLES];
         let dataset = json!({"data": {"half_space": {"examples": examples}}});
@@ -134,7 +133,6 @@ impl<'p> Tenant<'p> {
     }
 }
 
-/// Checks the end of an answer.
 fn assert_cut_off(name: &str, has_begun: bool, answer: &[u8]) {
     let text = String::from_utf8_lossy(answer);
     let (head, body) = text.split_once("\r\n\r\n").expect(name);
@@ -199,11 +197,11 @@ async fn a_revoked_key_ends_what_lasts(settings: &[&str]) {
         let (name, after) = end.await.unwrap();
         println!("{name} ended {} ms after the revocation", after.as_millis());
     }
-    // The client reads the bytes that were sent before; the rest of the answer never comes.
+    // The client receives the bytes that were sent before. The rest of the answer never comes.
     let read = timeout(PATIENCE, download.whole()).await;
     let read = read.expect("an end of the download").len();
     assert!(read < MANY_EXAMPLES * 2_000 * 3 / 4, "{read} bytes came");
-    // Nothing is left behind, and the other key goes on.
+    // The requests have released their permits, and the request of the other key continues.
     until("what they held to be free", async || {
         let streams = client.metric("halfspace_event_streams").await;
         let uploads = "halfspace_permits_in_use{kind=\"uploads\"}";

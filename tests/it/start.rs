@@ -1,4 +1,4 @@
-//! The start of the program: log, errors, the second address, and the health check.
+//! The start of the program: log, errors, operations address and health check.
 
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -14,7 +14,7 @@ fn run(arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     command.stdin(Stdio::null()).output().unwrap()
 }
 
-/// The lines of a log in JSON; every line is an object.
+/// Parses a log in JSON. Every line must be an object.
 fn json_lines(text: &[u8]) -> Vec<Value> {
     let text = std::str::from_utf8(text).unwrap();
     let lines = text.lines().map(|line| match serde_json::from_str(line) {
@@ -28,7 +28,7 @@ fn log_of(path: &Path) -> Vec<Value> {
     json_lines(&std::fs::read(path).unwrap())
 }
 
-/// Waits for the first line of the log with this message.
+/// Waits for the first log line with this message.
 async fn line(log: &Path, message: &str) -> Value {
     until(message, async || {
         let is_it = |line: &Value| line["fields"]["message"] == message;
@@ -37,7 +37,6 @@ async fn line(log: &Path, message: &str) -> Value {
     .await
 }
 
-/// An address that the first line tells.
 fn address(start: &Value, field: &str) -> SocketAddr {
     start["fields"][field].as_str().unwrap().parse().unwrap()
 }
@@ -65,7 +64,7 @@ async fn a_log_in_json_is_json_from_the_first_line_on() {
     for path in ["/livez", "/readyz", "/metrics", "/version"] {
         operations.get(path).await.expect(200);
     }
-    // The connections of both addresses are counted.
+    // The metric counts the connections of both addresses.
     let _held = TcpStream::connect(main.address).unwrap();
     until("the connections of both addresses", async || {
         let connections = operations.metric("halfspace_connections").await;
@@ -84,7 +83,6 @@ async fn a_log_in_json_is_json_from_the_first_line_on() {
     drop(service);
 }
 
-/// A client that leaves before the answer has a line too.
 #[tokio::test]
 async fn a_client_that_leaves_is_logged() {
     let directory = tempfile::tempdir().unwrap();
@@ -97,7 +95,7 @@ async fn a_client_that_leaves_is_logged() {
     let job = client.submit(&crate::service::long_job(1)).await;
     let headers = [("prefer", "wait=60")];
     let wait = client.open("GET", &job, &headers, b"");
-    // Dropped with the connection.
+    // The timeout drops the request and closes its connection.
     let _ = tokio::time::timeout(std::time::Duration::from_millis(300), wait).await;
     let events = format!("{job}/events");
     let mut stream = client.open("GET", &events, &[], b"").await.unwrap();
@@ -126,7 +124,7 @@ async fn a_client_that_leaves_is_logged() {
     assert!(counted >= 2.0, "{counted}");
 }
 
-/// A request that is cut off has one line, and the client has not left.
+/// A request that is cut off has one line, which does not say that the client left.
 #[tokio::test]
 async fn a_request_that_is_cut_off_is_logged_once() {
     let directory = tempfile::tempdir().unwrap();
@@ -207,7 +205,7 @@ fn errors_of_the_start_are_json_too() {
     );
 }
 
-/// Pages of any origin, and keys that keep others out, exclude each other.
+/// The setting that allows pages of any origin and API keys exclude each other.
 #[tokio::test]
 async fn all_origins_and_keys_are_refused() {
     let directory = tempfile::tempdir().unwrap();
@@ -233,7 +231,7 @@ async fn all_origins_and_keys_are_refused() {
     );
 }
 
-/// The health check learns the address of the service for all flags.
+/// The health check finds the address that the service bound, although `HALFSPACE_LISTEN` names another.
 #[test]
 fn the_health_check_finds_the_service() {
     let directory = tempfile::tempdir().unwrap();
@@ -262,7 +260,7 @@ fn the_health_check_finds_the_service() {
     assert!(!check());
 }
 
-/// The address is open to the network, and nobody needs a key.
+/// The address is open to the network, and no key is required.
 #[tokio::test]
 async fn an_open_service_on_the_network_warns() {
     for (listen, warns) in [("0.0.0.0:0", true), ("127.0.0.1:0", false)] {

@@ -1,6 +1,6 @@
-//! What every store must do, as one suite that runs over each backend.
+//! The store contract: one suite of cases that runs over each database.
 //!
-//! A case knows only [`Backend`] and `dyn Store`. A backend joins with one implementation of
+//! A case knows only [`Backend`] and `dyn Store`. A backend joins the suite with one implementation of
 //! [`Backend`], a function in [`backends`] and its name at the end of this file.
 
 mod api_keys;
@@ -41,26 +41,26 @@ use sqlx::ConnectOptions;
 
 use crate::service::TestDatabase;
 
-/// One database, made for one case and gone after it.
+/// A database that belongs to one case and is deleted with it.
 #[async_trait]
 trait Backend: Send + Sync {
-    /// Connects to the database, as a process does when it starts.
+    /// Connects to the database like a process that starts.
     async fn open(&self) -> Result<Arc<dyn Store>, StoreError> {
         self.open_limited(Quotas::UNLIMITED).await
     }
-    /// Connects to it as a process with these limits.
+    /// Connects to the database like a process with these limits.
     async fn open_limited(&self, quotas: Quotas) -> Result<Arc<dyn Store>, StoreError>;
-    /// What a statement of the test's own reads: one whole number.
+    /// Runs a statement that reads one whole number.
     async fn number(&self, statement: &'static str) -> i64;
     /// Makes the database look as if a program with schema `version` had written it.
     async fn pretend_schema(&self, version: i64);
 }
 
-// What the cases are written in.
+// Values and shorthands for the cases.
 
-/// Long enough that no lease runs out during a case.
+/// Lease that does not expire during a case.
 const LONG: u32 = 3_600;
-/// Run out as soon as it is given, so that no case has to wait.
+/// Lease that expires at once, so that no case has to wait.
 const NONE: u32 = 0;
 
 fn at(second: i64) -> Timestamp {
@@ -74,8 +74,8 @@ fn terms(lease_seconds: u32) -> ClaimTerms {
     }
 }
 
-/// Jobs of dead workers can be claimed at once, and fail after the third death of a process in which
-/// they ran alone.
+/// Jobs of dead workers can be claimed at once. A job fails after the third death of a process in which the job
+/// ran alone.
 const RELEASE: ReleaseTerms = ReleaseTerms {
     deaths_max: 3,
     pause_seconds: 0.0,
@@ -97,7 +97,7 @@ fn owner() -> Owner {
     Owner::anonymous()
 }
 
-/// The job number `number`, queued, made at second `number`.
+/// A queued job, created at second `number`.
 fn job(number: i64) -> Job {
     let mut random = [0x11; 10];
     random[..8].copy_from_slice(&number.to_be_bytes());
@@ -184,7 +184,6 @@ fn dataset(number: i64) -> Dataset {
     }
 }
 
-/// The job number `number`, which reads dataset number `dataset_number`.
 fn reading_job(number: i64, dataset_number: i64) -> Job {
     Job {
         data_key: None,
@@ -193,7 +192,7 @@ fn reading_job(number: i64, dataset_number: i64) -> Job {
     }
 }
 
-/// An end with everything that a job can leave.
+/// The end of a job that succeeded, with every field that a job can store.
 fn success(number: i64) -> JobEnd {
     JobEnd {
         status: Status::Succeeded,
@@ -235,7 +234,7 @@ async fn get(store: &dyn Store, id: JobId) -> Job {
     store.job(&owner(), id).await.unwrap().unwrap()
 }
 
-/// Claims as a scheduler does: what dead workers left is queued first.
+/// Releases expired leases and then claims a job, as a scheduler does.
 async fn claim(store: &dyn Store, name: &str, lease_seconds: u32) -> Option<Claim> {
     store.release_expired(&RELEASE, at(100)).await.unwrap();
     store
@@ -250,8 +249,8 @@ async fn claimed(store: &dyn Store, lease_seconds: u32) -> Lease {
     claim(store, "a", lease_seconds).await.unwrap().lease
 }
 
-/// All events of a job, after checking what holds for every job: numbers from 1 without gaps; a job
-/// that has ended has its final status and its result last and once, and no other has them.
+/// Returns all events of a job after checking their invariants. The numbers run from 1 without gaps. The last
+/// events of an ended job are its final status and its result, once each; other jobs have neither.
 async fn events(store: &dyn Store, id: JobId) -> Vec<Event> {
     let events = store.events(None, id, 0, 1_000).await.unwrap();
     let numbers: Vec<i64> = events.iter().map(|event| event.sequence).collect();
@@ -281,7 +280,7 @@ async fn events(store: &dyn Store, id: JobId) -> Vec<Event> {
     events
 }
 
-/// The events of a job in short: a status by its name, others by their kind.
+/// The events of a job in short: status events by their status, others by their kind.
 async fn story(store: &dyn Store, id: JobId) -> Vec<String> {
     let told = |event: Event| match event.kind {
         EventKind::Status => event.body["status"].as_str().unwrap().to_owned(),
@@ -290,7 +289,7 @@ async fn story(store: &dyn Store, id: JobId) -> Vec<String> {
     events(store, id).await.into_iter().map(told).collect()
 }
 
-/// Makes a test of each case over each backend, on a fresh database each.
+/// Makes a test of each case for each backend, on a fresh database.
 macro_rules! contract {
     ($($backend:ident)+; $cases:tt) => {
         $(contract_over! { $backend $cases })+
@@ -312,7 +311,7 @@ macro_rules! contract_over {
     };
 }
 
-/// A fresh database of each kind; none where it cannot be had.
+/// Makes a fresh database of each kind, or returns `None` where that is impossible.
 mod backends {
     use crate::service::TestDatabase;
 
@@ -325,7 +324,6 @@ mod backends {
     }
 }
 
-/// SQLite in a directory of its own.
 struct Sqlite(tempfile::TempDir);
 
 impl Sqlite {
@@ -366,7 +364,6 @@ impl Backend for Sqlite {
     }
 }
 
-/// PostgreSQL, a database of its own.
 struct Postgres(TestDatabase);
 
 #[async_trait]

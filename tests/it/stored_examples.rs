@@ -1,6 +1,5 @@
-//! Examples that are read out of their stored form as they are needed: the same results, bit for
-//! bit, as from memory, however little is read at once; and an end, never a wrong result, when they
-//! cannot be read.
+//! Trainings that read examples from their stored form block by block. The results equal those from memory bit
+//! for bit, for every buffer size. Unreadable data end the run and never change the result.
 
 use std::io;
 use std::sync::Arc;
@@ -30,7 +29,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::{Value, json};
 
-/// As little as can be read at once.
+/// Buffers that hold the least amount that can be read at once.
 const TINY: Buffers = Buffers {
     whole_bytes_max: 0,
     window_bytes: 1,
@@ -51,7 +50,7 @@ fn stored(data: &Data, buffers: Buffers) -> StoredExamples {
     opened(Bytes::from(blob(data)), data, buffers)
 }
 
-/// Random bits, of which few rows are long, labelled by a half-space and some noise, or positive.
+/// Sparse random bits. The labels are a noisy half-space, or all positive.
 fn boolean(rows: usize, n: usize, density: f64, labelled: bool) -> Data {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
     let mut matrix = BitMatrix::new(n);
@@ -85,7 +84,7 @@ fn real(rows: usize, n: usize) -> Data {
     Data::new(features, Labels::Labelled(labels))
 }
 
-/// Samples of every kind, none a whole number of blocks.
+/// Samples of every kind. Most do not fill their last block.
 fn samples() -> Vec<Data> {
     vec![
         boolean(333, 70, 0.1, true),
@@ -127,7 +126,7 @@ fn run(task: &Task, examples: &dyn Examples) -> Outcome {
     train(task, input, &Run::default()).unwrap()
 }
 
-/// Every learner, in every order that it has, with every sample that it takes.
+/// Calls `see` with every learner, in each of its orders, and every sample that the learner takes.
 fn for_each(mut see: impl FnMut(&Task, &Data)) {
     let mut seen = 0;
     for data in samples() {
@@ -173,7 +172,7 @@ fn every_learner_learns_the_same_block_by_block() {
     });
 }
 
-/// It searches, then shuffles, then searches again, over rows that stay shuffled.
+/// The learner searches, then shuffles, then searches again over rows that stay shuffled.
 #[test]
 fn the_stages_of_auto_learn_the_same_block_by_block() {
     let data = boolean(65, 9, 0.3, true);
@@ -181,12 +180,11 @@ fn the_stages_of_auto_learn_the_same_block_by_block() {
     task.limits = Limits::default();
     let expected = run(&task, &data);
     assert_eq!(expected.termination.reason, Reason::Limit("restarts"));
-    // A pass of a search is one mistake.
+    // A pass of a search counts as one mistake.
     assert!(expected.counts.mistakes > expected.counts.passes);
     assert_eq!(run(&task, &stored(&data, TINY)), expected);
 }
 
-/// The rows of a part as a sample of their own.
 fn part(data: &Data, rows: &[u32]) -> Data {
     let features = match data.features() {
         Features::Boolean(matrix) => {
@@ -234,7 +232,7 @@ fn a_hold_out_is_a_training_on_the_rest_and_an_evaluation_on_the_part() {
         assert_eq!(
             Some(counted),
             {
-                // What the hypothesis gets wrong does not change by being shown it again.
+                // The held-out errors equal those that an evaluation on the held-out part counts.
                 let evaluation = evaluate(&alone.hypothesis, &tested, 0.0, &Run::default());
                 evaluation
                     .ok()
@@ -259,7 +257,7 @@ fn plan(count: Option<u64>, sampling: Sampling) -> Plan {
     }
 }
 
-/// Drawn when they are read, drawn first, kept in memory or elsewhere: one subset is held out.
+/// The same subset is held out for data that are generated while reading, materialised or stored.
 #[test]
 fn generated_examples_are_parted_as_stored_ones() {
     for (learner, params, sampling) in [
@@ -349,7 +347,7 @@ fn an_order_of_rows_counts_as_state() {
     assert_eq!(needed(&parted) - cyclic, 4 * 333);
 }
 
-/// A source that breaks down after so many reads.
+/// A source that fails after a number of reads.
 #[derive(Debug)]
 struct Failing {
     bytes: Vec<u8>,
@@ -395,7 +393,7 @@ fn a_source_that_fails_in_the_middle_ends_the_run_and_nothing_comes_of_it() {
             };
             let outcome = train(task, input, &Run::default());
             if reads_left.load(Ordering::Relaxed) >= 0 {
-                // So few reads that it had ended before.
+                // The run ended before the source failed.
                 assert!(outcome.is_ok());
                 continue;
             }
@@ -448,7 +446,6 @@ fn every_flipped_bit_is_found() {
     }
 }
 
-/// Every reader of a damaged block finds the damage.
 #[test]
 fn a_damaged_block_is_refused_wherever_it_is_read() {
     for data in [boolean(333, 70, 0.1, true), real(150, 5), real(150, 70)] {
@@ -474,7 +471,7 @@ fn a_damaged_block_is_refused_wherever_it_is_read() {
     }
 }
 
-/// Data in the form of the first release, which has no checks.
+/// Data in the form of the first release, which has no checksums.
 fn unchecked(data: &Data) -> Vec<u8> {
     let mut bytes = b"halfspac\x01\0\0\0".to_vec();
     let Features::Boolean(matrix) = data.features() else {
@@ -495,7 +492,7 @@ fn unchecked(data: &Data) -> Vec<u8> {
     bytes
 }
 
-/// Data of version 1 are compared with the CRCs of the verified data, also when they change later.
+/// Data of version 1 are compared with the CRCs of the verified data, so that later changes are found.
 #[test]
 fn data_without_checks_are_compared_with_what_their_digest_proved_good() {
     let data = boolean(333, 70, 0.1, true);
@@ -511,7 +508,7 @@ fn data_without_checks_are_compared_with_what_their_digest_proved_good() {
         let mut bytes = good.clone();
         bytes[at] ^= 1 << (at % 8);
         let bytes = Bytes::from(bytes);
-        // By a reader that knows them, and by one that does not.
+        // The first reader knows the CRCs and the second does not.
         let stored = opened(bytes.clone(), &data, TINY);
         stored.know(Arc::clone(&known));
         let row = (at - 40) / (129 * 8) * 64;
@@ -527,7 +524,7 @@ fn data_without_checks_are_compared_with_what_their_digest_proved_good() {
     }
 }
 
-/// Every damaged block is reported with its rows.
+/// The report of each damaged block names its rows.
 #[test]
 fn every_damaged_block_is_told_of() {
     let data = boolean(333, 70, 0.1, true);
@@ -548,7 +545,7 @@ fn every_damaged_block_is_told_of() {
     assert_eq!(stored.damages(true, 1, &mut |_| {}).len(), 1);
     let whole = opened(Bytes::from(blob(&data)), &data, buffers);
     assert!(whole.damages(true, 9, &mut |_| {}).is_empty());
-    // Other data, each block of which is whole.
+    // Other data whose blocks are all whole.
     let other = blob(&boolean(333, 70, 0.2, true));
     let other = opened(Bytes::from(other), &data, buffers);
     assert!(other.damages(false, 9, &mut |_| {}).is_empty());

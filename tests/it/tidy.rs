@@ -1,48 +1,35 @@
-//! The rules of the house that a compiler does not know.
+//! Rules of the source code that the compiler does not check.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders with code of the packages. Cargo keeps the order of the packages.
-const CODE: [&str; 2] = ["crates", "src"];
-
-/// The modules of each package in order. A module imports only modules before it.
-const PACKAGES: [(&str, &[&str]); 2] = [
-    (
-        "crates/halfspace-core/src/",
-        &[
-            "memory",
-            "bits",
-            "learners",
-            "theory",
-            "constructions",
-            "separability",
-            "experiments",
-        ],
-    ),
-    (
-        "src/",
-        &[
-            "memory",
-            "records",
-            "storage",
-            "callbacks",
-            "jobs",
-            "http",
-            "config",
-            "app",
-        ],
-    ),
+/// The modules of the library in their order. A module imports only from modules on its left.
+const ROOMS: [&str; 15] = [
+    "memory",
+    "bits",
+    "learners",
+    "theory",
+    "constructions",
+    "certificates",
+    "experiments",
+    "formats",
+    "records",
+    "storage",
+    "callbacks",
+    "jobs",
+    "http",
+    "config",
+    "app",
 ];
 
-/// Modules of equal rank, which must not import each other.
+/// Modules at the same level, which may not import each other.
 const APART: [(&str, &str); 3] = [
     ("theory", "constructions"),
     ("theory", "separability"),
     ("constructions", "separability"),
 ];
 
-/// Names that no library crate and no record may use: no runtime, no web, no database, no clock.
+/// Names of runtimes, web libraries, databases and clocks, which no module left of `storage` may use.
 const OUTSIDE: [&str; 6] = ["tokio", "axum", "sqlx", "hyper", "SystemTime", "Instant"];
 
 /// The places of unsafe code: the kernels, and the allocator with its one option.
@@ -56,15 +43,14 @@ const FILE_LINES_MAX: usize = 600;
 const FUNCTION_LINES_MAX: usize = 80;
 const LINE_CHARACTERS_MAX: usize = 120;
 
-/// A source file.
 struct Source {
-    /// From the root of the repository.
+    /// Path from the root of the repository.
     path: String,
     text: String,
 }
 
 impl Source {
-    /// The text before the unit tests; nothing of a file that is all tests.
+    /// The text before the unit tests, or an empty text for a file that holds only tests.
     fn code(&self) -> &str {
         if self.path.contains("/tests/") || self.path.ends_with("/tests.rs") {
             return "";
@@ -73,7 +59,7 @@ impl Source {
         &self.text[..end.unwrap_or(self.text.len())]
     }
 
-    /// The lines of the code, numbered from 1, without comments and what strings hold.
+    /// The lines of the code, numbered from 1, without comments and without the contents of strings.
     fn lines(&self) -> Vec<(usize, String)> {
         self.code()
             .lines()
@@ -83,19 +69,15 @@ impl Source {
             .collect()
     }
 
-    /// The modules of the file's package, and the place of the file's module among them. `main.rs`, `lib.rs`
-    /// and the formats have none.
-    fn module(&self) -> Option<(&'static [&'static str], usize)> {
-        PACKAGES.iter().find_map(|(folder, modules)| {
-            let below = self.path.strip_prefix(folder)?;
-            let module = below.split('/').next()?.trim_end_matches(".rs");
-            let place = modules.iter().position(|known| *known == module)?;
-            Some((*modules, place))
-        })
+    /// Index of the module that the file belongs to, or `None` for `main.rs` and `lib.rs`.
+    fn room(&self) -> Option<usize> {
+        let below = self.path.strip_prefix("src/")?;
+        let room = below.split('/').next()?.trim_end_matches(".rs");
+        ROOMS.iter().position(|known| *known == room)
     }
 }
 
-/// A line without its comment and without what stands between its quotes.
+/// A line without its comment and without the text between its quotes.
 fn without_texts(line: &str) -> String {
     let mut kept = String::new();
     let mut quoted = false;
@@ -116,21 +98,6 @@ fn without_texts(line: &str) -> String {
     kept
 }
 
-/// The sources of all packages, without their tests and benchmarks.
-fn code() -> Vec<Source> {
-    CODE.iter().flat_map(|folder| sources(folder)).collect()
-}
-
-/// All sources.
-fn all() -> Vec<Source> {
-    let others = ["tests", "benches"].map(sources);
-    code()
-        .into_iter()
-        .chain(others.into_iter().flatten())
-        .collect()
-}
-
-/// The sources below a folder of the repository.
 fn sources(folder: &str) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut waiting: Vec<PathBuf> = vec![root.join(folder)];
@@ -159,13 +126,12 @@ fn sources(folder: &str) -> Vec<Source> {
     sources
 }
 
-/// Fails with everything found.
 #[track_caller]
 fn assert_none(rule: &str, found: &[String]) {
     assert!(found.is_empty(), "{rule}:\n{}", found.join("\n"));
 }
 
-/// Where a word stands by itself.
+/// Whether a line has this word, and not only as a part of a longer word.
 fn has_word(line: &str, word: &str) -> bool {
     let is_part = |character: char| character.is_alphanumeric() || character == '_';
     line.match_indices(word).any(|(at, _)| {
@@ -175,8 +141,7 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
-/// The modules that a line names.
-fn named_modules(line: &str) -> impl Iterator<Item = &str> {
+fn named_rooms(line: &str) -> impl Iterator<Item = &str> {
     line.split("crate::").skip(1).flat_map(|rest| {
         let group = rest
             .strip_prefix('{')
@@ -375,13 +340,13 @@ fn functions_fit_on_a_screen() {
     assert_none("a function is too long", &found);
 }
 
-/// Where a word that is a learner's name too is the value of something else: the option `header`.
+/// Files in which a learner's name is also the value of something else, such as the option `header`.
 const OTHER_MEANINGS: [(&str, &str); 2] = [
     ("src/http/data_body.rs", "auto"),
     ("src/http/openapi.rs", "auto"),
 ];
 
-/// A learner's name stands in its own file; whoever else names one would have to change for it.
+/// A learner's name appears only in the learner's own file, so that a renamed learner changes one file.
 #[test]
 fn nobody_matches_on_the_name_of_a_learner() {
     let names: Vec<&str> = halfspace_core::learners::catalogue::CATALOGUE

@@ -1,10 +1,9 @@
-//! What the service answered.
+//! A complete answer of the service.
 
 use axum::http::{HeaderMap, StatusCode};
 use bytes::Bytes;
 use serde_json::Value;
 
-/// A whole answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
     pub status: StatusCode,
@@ -13,36 +12,32 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The same answer, for a chain; fails with the body when the status is another.
+    /// Asserts the status and returns the answer. A failure shows the body.
     #[track_caller]
     pub fn expect(self, status: u16) -> Self {
         assert_eq!(self.status.as_u16(), status, "{}", self.text());
         self
     }
 
-    /// A header, as text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name).map(|value| value.to_str().unwrap())
     }
 
-    /// The body, as text.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).unwrap()
     }
 
-    /// The body, as JSON.
     #[track_caller]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_else(|_| panic!("no JSON: {}", self.text()))
     }
 
-    /// The id in the body.
     #[track_caller]
     pub fn id(&self) -> String {
         self.json()["id"].as_str().unwrap().to_owned()
     }
 
-    /// The code of a problem of that status.
+    /// Asserts that the answer is a problem with this status, and returns the problem's code.
     #[track_caller]
     pub fn problem(&self, status: u16) -> String {
         assert_eq!(self.status.as_u16(), status, "{}", self.text());

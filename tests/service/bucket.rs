@@ -1,8 +1,8 @@
-//! A prefix of its own in the bucket of an S3 server.
+//! A separate prefix in the bucket of an S3 server for each test.
 //!
-//! `scripts/with-s3 COMMAND` starts a server and tells the tests where it is; without one, what needs
-//! it is skipped, and says so. With `HALFSPACE_TEST_BLOBS=s3` every service inside a test's process
-//! has its blobs there.
+//! `scripts/with-s3 COMMAND` starts a server and passes its address to the tests. Tests that need the server
+//! print a message and pass without one. With `HALFSPACE_TEST_BLOBS=s3` every service inside a test process
+//! keeps its blobs there.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,10 +12,10 @@ use super::database::told;
 const SERVER: &str = "HALFSPACE_TEST_S3";
 const BLOBS: &str = "HALFSPACE_TEST_BLOBS";
 
-/// What no log and no message may show.
+/// A secret that no log and no message may show.
 pub const S3_SECRET: &str = "s3cret-of-the-store";
 
-/// A place for blobs in the bucket that the tests were told.
+/// A place for blobs in the bucket of the test server.
 pub struct TestBucket {
     endpoint: String,
     name: String,
@@ -23,7 +23,7 @@ pub struct TestBucket {
 }
 
 impl TestBucket {
-    /// An empty place; none where there is no server.
+    /// A new empty place, or `None` if there is no server.
     pub fn new() -> Option<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let Some(endpoint) = told(SERVER) else {
@@ -40,7 +40,7 @@ impl TestBucket {
         })
     }
 
-    /// One for a service, where all services of this run are to have their blobs there.
+    /// A place for a service, if all services of this run keep their blobs in a bucket.
     pub fn if_told() -> Option<Self> {
         match told(BLOBS).as_deref() {
             None | Some("folder") => None,
@@ -67,18 +67,16 @@ impl TestBucket {
         }
     }
 
-    /// Where the server listens.
     pub fn server(&self) -> SocketAddr {
         let (_, address) = self.endpoint.split_once("//").unwrap();
         address.parse().unwrap()
     }
 
-    /// The setting.
     pub fn url(&self) -> String {
         format!("s3://{}/{}", self.name, self.prefix)
     }
 
-    /// All that a service is told of it.
+    /// All settings of a service that uses this place.
     pub fn settings(&self) -> Vec<String> {
         let url = self.url();
         let settings = [

@@ -1,5 +1,5 @@
-//! A client for HTTP/1.1 on a loopback socket, a connection an exchange: enough to see what a
-//! program answers, and that it died in between.
+//! An HTTP/1.1 client on a loopback socket, with one connection per exchange. The client reports answers and
+//! broken connections of a program.
 
 use std::io::{Error, ErrorKind, Result};
 use std::net::SocketAddr;
@@ -14,7 +14,6 @@ use super::history::Asked;
 use super::{Answer, Event, PATIENCE};
 use super::{contract, corpus};
 
-/// Talks to one address.
 #[derive(Clone, Copy, Debug)]
 pub struct Client {
     pub address: SocketAddr,
@@ -28,10 +27,9 @@ pub struct Opened {
 }
 
 impl Client {
-    /// One exchange, held against the contract.
+    /// Sends a request, reads the answer and checks both against the contract.
     ///
-    /// # Errors
-    /// When the connection is refused, broken, or silent for too long.
+    /// # Errors The connection is refused, broken, or silent for too long.
     pub async fn send(
         &self,
         method: &str,
@@ -58,8 +56,7 @@ impl Client {
 
     /// Sends a request and reads the head of its answer.
     ///
-    /// # Errors
-    /// When the connection is refused or broken.
+    /// # Errors The connection is refused or broken.
     pub async fn open(
         &self,
         method: &str,
@@ -88,15 +85,13 @@ impl Client {
         })
     }
 
-    /// GET, of a program that lives.
     pub async fn get(&self, path: &str) -> Answer {
         self.send("GET", path, &[], b"").await.unwrap()
     }
 
     /// POST of JSON, with a preference such as `wait=30`.
     ///
-    /// # Errors
-    /// When the connection is refused or broken.
+    /// # Errors The connection is refused or broken.
     pub async fn post(&self, path: &str, body: &Value, prefer: Option<&str>) -> Result<Answer> {
         let mut headers = vec![("content-type", "application/json")];
         headers.extend(prefer.map(|prefer| ("prefer", prefer)));
@@ -106,32 +101,29 @@ impl Client {
 
     /// POST without a body.
     ///
-    /// # Errors
-    /// When the connection is refused or broken.
+    /// # Errors The connection is refused or broken.
     pub async fn tell(&self, path: &str) -> Result<Answer> {
         self.send("POST", path, &[], b"").await
     }
 
     /// DELETE.
     ///
-    /// # Errors
-    /// When the connection is refused or broken.
+    /// # Errors The connection is refused or broken.
     pub async fn delete(&self, path: &str) -> Result<Answer> {
         self.send("DELETE", path, &[], b"").await
     }
 
-    /// Submits a job to a program that lives, without waiting; its path.
     pub async fn submit(&self, body: &Value) -> String {
         let answer = self.post("/v1/jobs", body, None).await.unwrap();
         answer.expect(202).header("location").unwrap().to_owned()
     }
 
-    /// All items of a list of a program that lives, page by page.
+    /// Reads all items of a list, page by page.
     pub async fn every(&self, list: &str) -> Vec<Value> {
         self.every_of(list, "limit=100").await
     }
 
-    /// All items of a list that a query names, of a program that lives, page by page.
+    /// Reads all items of a list with this query, page by page.
     pub async fn every_of(&self, list: &str, asked: &str) -> Vec<Value> {
         let mut items = Vec::new();
         let mut query = asked.to_owned();
@@ -149,7 +141,6 @@ impl Client {
         }
     }
 
-    /// All events of a job that has ended, of a program that lives.
     pub async fn events(&self, path: &str) -> Vec<Event> {
         let answer = self.get(&format!("{path}/events")).await.expect(200);
         answer
@@ -159,7 +150,7 @@ impl Client {
             .collect()
     }
 
-    /// A counter or gauge without labels, of a program that lives; 0 before it was ever moved.
+    /// A counter or gauge without labels, or 0 before its first change.
     pub async fn metric(&self, name: &str) -> f64 {
         let metrics = self.get("/metrics").await.expect(200);
         let mut lines = metrics.text().lines();
@@ -167,7 +158,6 @@ impl Client {
         value.map_or(0.0, |value| value.parse().unwrap())
     }
 
-    /// Waits until a job of a program that lives has this status.
     pub async fn until_status(&self, path: &str, status: &str) -> Value {
         super::until(&format!("{path} to be {status}"), async || {
             let job = self.get(path).await.expect(200).json();
@@ -178,23 +168,20 @@ impl Client {
 }
 
 impl Opened {
-    /// The status of the answer.
     pub fn status(&self) -> u16 {
         self.status.as_u16()
     }
 
     /// The next line of a body that is not framed by a length.
     ///
-    /// # Errors
-    /// When the connection breaks.
+    /// # Errors The connection breaks.
     pub async fn line(&mut self) -> Result<String> {
         timeout(PATIENCE, read_line(&mut self.stream)).await?
     }
 
-    /// The next event of a stream, each of which is a chunk of its own; none at its end.
+    /// The next event of a stream, or `None` at its end. Each event is a chunk.
     ///
-    /// # Errors
-    /// When the connection breaks before that.
+    /// # Errors The connection breaks before the end.
     pub async fn event(&mut self) -> Result<Option<Event>> {
         let mut block = String::new();
         loop {
@@ -251,7 +238,7 @@ async fn read_head(stream: &mut BufReader<TcpStream>) -> Result<(StatusCode, Hea
     }
 }
 
-/// Reads one chunk of a chunked body; whether there may be more.
+/// Reads one chunk of a chunked body. Returns whether more chunks may follow.
 async fn read_chunk(stream: &mut BufReader<TcpStream>, body: &mut Vec<u8>) -> Result<bool> {
     let size = read_line(stream).await?;
     let size = usize::from_str_radix(&size, 16).map_err(Error::other)?;
@@ -262,7 +249,7 @@ async fn read_chunk(stream: &mut BufReader<TcpStream>, body: &mut Vec<u8>) -> Re
     Ok(size > 0)
 }
 
-/// A line without its end; the end of the stream is an error.
+/// Reads a line without its line ending. The end of the stream is an error.
 async fn read_line(stream: &mut BufReader<TcpStream>) -> Result<String> {
     let mut line = String::new();
     stream.read_line(&mut line).await?;

@@ -1,5 +1,5 @@
-//! Holds exchanges against the served OpenAPI document: every answer against the schema of its
-//! status, and every accepted JSON body against the schema of its operation.
+//! Checks exchanges against the served OpenAPI document: every answer against the schema of its status, and
+//! every accepted JSON body against the schema of its operation.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -9,14 +9,13 @@ use serde_json::{Value, json};
 
 use crate::service::Answer;
 
-/// The document as the service serves it.
 pub static DOCUMENT: LazyLock<Value> =
     LazyLock::new(|| serde_json::from_str(&halfspace::http::document()).unwrap());
 
 /// The validators made so far, by the pointer of their schema.
 static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
-/// Fails when the exchange is not what the document promises.
+/// Asserts that an exchange satisfies the document.
 #[track_caller]
 pub fn check(method: &str, path: &str, document: Option<&[u8]>, answer: &Answer) {
     assert!(
@@ -66,7 +65,7 @@ pub fn check(method: &str, path: &str, document: Option<&[u8]>, answer: &Answer)
     }
 }
 
-/// Every error is an RFC 9457 problem that its page explains.
+/// Every error is an RFC 9457 problem with a page that explains its code.
 #[track_caller]
 fn check_problem(path: &str, answer: &Answer) {
     let code = answer.problem(answer.status.as_u16());
@@ -85,7 +84,7 @@ fn check_problem(path: &str, answer: &Answer) {
     );
 }
 
-/// Fails when the instance does not fit the schema at that pointer of the document.
+/// Asserts that the instance fits the schema at this pointer of the document.
 #[track_caller]
 pub fn assert_valid(pointer: &str, instance: &Value) {
     let validator = validator(pointer);
@@ -99,7 +98,7 @@ pub fn assert_valid(pointer: &str, instance: &Value) {
     );
 }
 
-/// Whether the instance fits the schema at that pointer of the document.
+/// Whether the instance fits the schema at this pointer of the document.
 pub fn is_valid(pointer: &str, instance: &Value) -> bool {
     validator(pointer).is_valid(instance)
 }
@@ -118,7 +117,7 @@ fn validator(pointer: &str) -> Arc<Validator> {
     validator
 }
 
-/// The operation that a path leads to, with its template.
+/// The operation of a path, with the path's template.
 fn operation(method: &str, path: &str) -> Option<(&'static str, &'static Value)> {
     let segments: Vec<&str> = path.split('/').collect();
     let fits = |template: &str| {
@@ -131,7 +130,7 @@ fn operation(method: &str, path: &str) -> Option<(&'static str, &'static Value)>
     Some((template, operations.get(method.to_lowercase())?))
 }
 
-/// A token of a JSON Pointer.
+/// Escapes a token of a JSON Pointer.
 fn escaped(token: &str) -> String {
     token.replace('~', "~0").replace('/', "~1")
 }

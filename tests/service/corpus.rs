@@ -1,6 +1,6 @@
-//! The corpus of the fuzz targets: requests that the tests send.
+//! The corpus of the fuzz targets, which consists of requests of the tests.
 //!
-//! The tests write their requests to the directory in `HALFSPACE_FUZZ_CORPUS`, if set: see
+//! The tests write their requests to the directory in `HALFSPACE_FUZZ_CORPUS` if the variable is set: see
 //! `scripts/fuzz`.
 
 use std::path::PathBuf;
@@ -19,10 +19,10 @@ mod input;
 
 use input::Input;
 
-/// No longer body is worth a place.
+/// Longest body that is kept.
 const BODY_BYTES_MAX: usize = 4000;
 
-/// Keeps the useful inputs of a request; `header` finds a header by name.
+/// Keeps the useful inputs of a request. `header` returns a header by name.
 pub fn keep<'a>(path: &str, header: impl Fn(&str) -> Option<&'a str>, body: &[u8]) {
     let Some(corpus) = std::env::var_os("HALFSPACE_FUZZ_CORPUS") else {
         return;

@@ -1,8 +1,8 @@
-//! A PostgreSQL database for one test, gone after it.
+//! A PostgreSQL database for one test, which is deleted after the test.
 //!
-//! `scripts/with-postgres COMMAND` starts a server and tells the tests where it is; without one,
-//! what needs it is skipped, and says so. With `HALFSPACE_TEST_BACKEND=postgres` every service inside
-//! a test's process has such a database.
+//! `scripts/with-postgres COMMAND` starts a server and passes its address to the tests. Tests that need the
+//! server print a message and pass without one. With `HALFSPACE_TEST_BACKEND=postgres` every service inside a
+//! test process uses such a database.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -13,20 +13,20 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection};
 const SERVER: &str = "HALFSPACE_TEST_POSTGRES";
 const BACKEND: &str = "HALFSPACE_TEST_BACKEND";
 
-/// What the tests were told; no setting of the service.
+/// An environment variable of the tests, which is no setting of the service.
 #[expect(clippy::disallowed_methods)]
 pub(super) fn told(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// A database of its own on the server that the tests were told.
+/// A new database on the test server.
 pub struct TestDatabase {
     server: String,
     name: String,
 }
 
 impl TestDatabase {
-    /// An empty database; none where there is no server.
+    /// An empty database, or `None` if there is no server.
     pub async fn new() -> Option<Self> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         let Some(server) = told(SERVER) else {
@@ -40,7 +40,7 @@ impl TestDatabase {
         Some(database)
     }
 
-    /// One for a service, where all services of this run are to be over PostgreSQL.
+    /// A database for a service, if all services of this run use PostgreSQL.
     pub async fn if_told() -> Option<Self> {
         match told(BACKEND).as_deref() {
             None | Some("sqlite") => None,
@@ -49,29 +49,26 @@ impl TestDatabase {
         }
     }
 
-    /// Its address, as the service is told it.
     pub fn url(&self) -> String {
         self.server
             .replacen("/postgres?", &format!("/{}?", self.name), 1)
     }
 
-    /// Its address, read.
     pub fn place(&self) -> PostgresUrl {
         PostgresUrl::parse(&self.url()).unwrap()
     }
 
-    /// A connection beside the service's.
     pub async fn connect(&self) -> sqlx::PgConnection {
         let options: PgConnectOptions = self.url().parse().unwrap();
         options.connect().await.unwrap()
     }
 
-    /// Its address through a proxy on this machine.
+    /// URL of the database through a proxy on this machine.
     pub fn url_by(&self, proxy: std::net::SocketAddr) -> String {
         format!("postgres://postgres@{proxy}/{}", self.name)
     }
 
-    /// The socket that the server listens on.
+    /// Path of the server's socket.
     pub fn socket(&self) -> std::path::PathBuf {
         let options: PgConnectOptions = self.server.parse().unwrap();
         let directory = options.get_socket().unwrap();
@@ -99,7 +96,7 @@ impl TestDatabase {
 impl Drop for TestDatabase {
     fn drop(&mut self) {
         std::thread::scope(|scope| {
-            // A runtime of its own: the test's may be the one that is going down.
+            // The deletion needs a separate runtime, because the test's runtime may be shutting down.
             scope.spawn(|| {
                 let runtime = tokio::runtime::Builder::new_current_thread()
                     .enable_all()

@@ -1,10 +1,9 @@
-//! Server-sent events as a client reads them, and what those of an ended job must say.
+//! Server-sent events as a client reads them, and checks of the events of an ended job.
 
 use serde_json::Value;
 
 use super::Client;
 
-/// One event of a job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event {
     pub id: u64,
@@ -13,7 +12,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// The event that a block of lines is, unless it is a comment.
+    /// Parses a block of lines. Returns `None` for a comment.
     pub fn parsed(block: &str) -> Option<Self> {
         let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name));
         Some(Self {
@@ -23,14 +22,14 @@ impl Event {
         })
     }
 
-    /// Whether it tells of the end of its job.
+    /// Whether the event reports the end of its job.
     pub fn is_end(&self) -> bool {
         let status = self.data["status"].as_str().unwrap_or_default();
         self.kind != "progress" && !["queued", "running"].contains(&status)
     }
 }
 
-/// Fails unless the numbers are those from `first` on: no gap, no duplicate, in order.
+/// Asserts that the numbers of the events count up from `first` without gaps.
 #[track_caller]
 pub fn assert_numbered(events: &[Event], first: u64) {
     let ids: Vec<u64> = events.iter().map(|event| event.id).collect();
@@ -38,8 +37,8 @@ pub fn assert_numbered(events: &[Event], first: u64) {
     assert_eq!(ids, expected);
 }
 
-/// Fails unless these are all events of a job that has ended: one end, told twice (its status, its
-/// result), and nothing after it.
+/// Asserts that these are all events of an ended job. Two events report the end, the status and the result, and
+/// no event follows them.
 #[track_caller]
 pub fn assert_ended_once(events: &[Event]) {
     assert_numbered(events, 1);
@@ -55,7 +54,7 @@ pub fn assert_ended_once(events: &[Event]) {
     assert_eq!(status.data["status"], result.data["status"]);
 }
 
-/// Fails unless the events of an ended job tell of one end, with the job's result.
+/// Asserts that the events of an ended job report one end, with the job's result.
 pub async fn ended_once(client: Client, path: &str, job: &Value) {
     let events = client.events(path).await;
     assert_ended_once(&events);

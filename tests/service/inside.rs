@@ -1,4 +1,4 @@
-//! The service inside this process: requests go through its router, without a socket.
+//! The service inside this process. Requests pass through its router without a socket.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,14 +18,13 @@ use tower::ServiceExt;
 use super::{Answer, TestBucket, TestDatabase};
 use super::{contract, corpus};
 
-/// A service with a directory of its own, computing jobs.
+/// A service that computes jobs, with a separate data directory.
 pub struct Service {
     service: app::Service,
     settings: Settings,
     home: Arc<Home>,
 }
 
-/// Where a service keeps what it keeps.
 struct Home {
     directory: TempDir,
     database: Option<TestDatabase>,
@@ -45,36 +44,35 @@ impl Home {
 }
 
 impl Service {
-    /// A service with two workers.
+    /// Starts a service with two workers.
     pub async fn start() -> Self {
         Self::with(&["--workers", "2"]).await
     }
 
-    /// A service with these settings.
     pub async fn with(settings: &[&str]) -> Self {
         let service = Self::idle(settings).await;
         service.compute();
         service
     }
 
-    /// Begins to compute what an idle service has accepted.
+    /// Starts the workers of an idle service.
     pub fn compute(&self) {
         self.service.jobs().start();
     }
 
-    /// A service that accepts jobs and never computes them.
+    /// Starts a service that accepts jobs and does not compute them.
     pub async fn idle(settings: &[&str]) -> Self {
         Self::at_home(Home::new().await, settings).await
     }
 
-    /// Two services over one directory, as two processes would be.
+    /// Starts two services over one directory, which act as two processes.
     pub async fn two() -> (Self, Self) {
         let home = Home::new().await;
         let one = Self::at_home(Arc::clone(&home), &[]).await;
         (one, Self::at_home(home, &[]).await)
     }
 
-    /// Another service over the same directory, with other settings, computing jobs.
+    /// Starts another service with other settings over the same directory.
     pub async fn beside(&self, settings: &[&str]) -> Self {
         let service = Self::at_home(Arc::clone(&self.home), settings).await;
         service.compute();
@@ -100,18 +98,17 @@ impl Service {
         }
     }
 
-    /// Makes an API key, as the command does; its id and its secret.
+    /// Creates an API key, as the command does. Returns the id and the secret.
     pub async fn key(&self, new: NewKey) -> (String, String) {
         let (key, secret) = app::create_key(&self.settings, new).await.unwrap();
         (key.id.to_string(), secret)
     }
 
-    /// Its data directory.
     pub fn directory(&self) -> &Path {
         self.home.directory.path()
     }
 
-    /// Whether its blobs are not in that directory; says so, for what is skipped then.
+    /// Whether the blobs lie outside the data directory. Prints a message for the test that is skipped then.
     pub fn has_blobs_elsewhere(&self) -> bool {
         let elsewhere = self.home.bucket.is_some();
         if elsewhere {
@@ -120,17 +117,17 @@ impl Service {
         elsewhere
     }
 
-    /// Begins to stop, as at SIGTERM.
+    /// Begins to stop, as after SIGTERM.
     pub async fn stop(&self) {
         self.service.jobs().stop(Duration::from_secs(5)).await;
     }
 
-    /// Lets go of the sessions in memory.
+    /// Drops the cached sessions.
     pub fn forget_sessions(&self) {
         self.service.jobs().forget_sessions();
     }
 
-    /// Sends a request whose answer ends, and holds both against the contract.
+    /// Sends a request whose answer ends, and checks both against the contract.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let (parts, body) = request.into_parts();
         let body = body.collect().await.unwrap().to_bytes();
@@ -156,14 +153,13 @@ impl Service {
         answer
     }
 
-    /// Sends a request whose answer may go on for ever.
+    /// Sends a request whose answer may never end.
     pub async fn open(&self, mut request: Request<Body>) -> axum::response::Response {
         let host = HeaderValue::from_static("localhost");
         request.headers_mut().entry(header::HOST).or_insert(host);
         self.service.router().oneshot(request).await.unwrap()
     }
 
-    /// GET.
     pub async fn get(&self, path: &str) -> Answer {
         self.send(request("GET", path, &[], "")).await
     }
@@ -173,37 +169,33 @@ impl Service {
         self.send(request("POST", path, &[], "")).await
     }
 
-    /// DELETE.
     pub async fn delete(&self, path: &str) -> Answer {
         self.send(request("DELETE", path, &[], "")).await
     }
 
-    /// POST of JSON.
     pub async fn post_json(&self, path: &str, body: &Value) -> Answer {
         self.post_as(path, "application/json", body.to_string())
             .await
     }
 
-    /// POST of a body of some type.
+    /// POST of a body of this media type.
     pub async fn post_as(&self, path: &str, media_type: &str, body: impl Into<Body>) -> Answer {
         let headers = [("content-type", media_type)];
         self.send(request("POST", path, &headers, body)).await
     }
 
-    /// Submits a job and waits for its end; the job.
+    /// Submits a job, waits for its end and returns the job.
     pub async fn run(&self, body: &Value) -> Value {
         let headers = [("content-type", "application/json"), ("prefer", "wait=30")];
         let answer = self.send(request("POST", "/v1/jobs", &headers, body.to_string()));
         answer.await.expect(200).json()
     }
 
-    /// Submits a job without waiting; its path.
     pub async fn submit(&self, body: &Value) -> String {
         let answer = self.post_json("/v1/jobs", body).await.expect(202);
         answer.header("location").unwrap().to_owned()
     }
 
-    /// Waits until a job has this status.
     pub async fn until_status(&self, path: &str, status: &str) -> Value {
         super::until(&format!("{path} to be {status}"), async || {
             let job = self.get(path).await.expect(200).json();
@@ -214,13 +206,12 @@ impl Service {
 }
 
 impl Drop for Service {
-    /// Raises the stop flags: a runtime that goes down waits for what it still computes.
+    /// Raises the stop flags. A runtime that shuts down waits for running computations.
     fn drop(&mut self) {
         let _ = self.service.jobs().stop(Duration::ZERO).now_or_never();
     }
 }
 
-/// A request with these headers.
 pub fn request(
     method: &str,
     path: &str,

@@ -1,10 +1,11 @@
-//! A control group that bounds the memory of a process, where this machine lets one be made: version
-//! 1 or 2, and only for who may write there.
+//! A control group that limits the memory of a process. The group needs version 1 or 2 of control groups on
+//! this machine and the right to write there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A bound on the memory of the processes in it; gone when dropped, once they are.
+/// A memory limit for the processes in a control group. Dropping the limit removes the group if its processes
+/// have ended.
 #[derive(Debug)]
 pub struct MemoryLimit {
     directory: PathBuf,
@@ -12,10 +13,9 @@ pub struct MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// A control group for so many bytes; none, with the reason, where none can be made.
+    /// Creates a control group with a limit of `bytes` bytes.
     ///
-    /// # Errors
-    /// Why not.
+    /// # Errors The reason, if no group can be created.
     pub fn new(bytes: u64) -> Result<Self, String> {
         let versions = [
             (
@@ -26,7 +26,7 @@ impl MemoryLimit {
             ("/sys/fs/cgroup", "memory.max", "memory.peak"),
         ];
         let found = versions.iter().find(|(root, _, _)| {
-            // Version 1 has a directory of its own; version 2 says what it controls.
+            // Version 1 has a directory for memory. Version 2 lists the resources that it controls.
             let controls = fs::read_to_string(Path::new(root).join("cgroup.subtree_control"));
             let has_own = Path::new(root).join("memory.limit_in_bytes").exists();
             has_own || controls.is_ok_and(|controls| controls.contains("memory"))
@@ -36,23 +36,22 @@ impl MemoryLimit {
         let directory = Path::new(root).join(name);
         fs::create_dir(&directory).map_err(|error| format!("{directory:?}: {error}"))?;
         let group = Self { directory, peak };
-        // Where there is swap it is bounded as well, or not at all.
+        // Swap is limited too where the system has it. These writes may fail.
         group.write(limit, bytes)?;
         let _ = group.write("memory.memsw.limit_in_bytes", bytes);
         let _ = group.write("memory.swap.max", 0);
         Ok(group)
     }
 
-    /// Bounds a process from now on: what it holds already does not count.
+    /// Moves a process into the group. The memory that the process already uses does not count.
     ///
-    /// # Errors
-    /// Why it cannot be bounded.
+    /// # Errors The reason, if the process cannot be moved.
     pub fn hold(&self, pid: u32) -> Result<(), String> {
         self.write("cgroup.procs", pid.into())
     }
 
-    /// The most bytes that were ever held, the system's cache of files included; none where the
-    /// system does not say.
+    /// Greatest number of bytes that the group ever used, including the file cache of the system, or `None`
+    /// where the system does not report it.
     pub fn peak_bytes(&self) -> Option<u64> {
         let text = fs::read_to_string(self.directory.join(self.peak)).ok()?;
         text.trim().parse().ok()

@@ -1,7 +1,6 @@
 //! The service under test: inside this process, or as the real program.
 //!
-//! Every exchange that goes through here, either way, is held against the served schema: see
-//! [`contract`].
+//! The tests check every exchange of both kinds against the served OpenAPI schema: see [`contract`].
 
 mod answer;
 mod bucket;
@@ -38,13 +37,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-/// No wait in any test is longer.
+/// Timeout of every wait in the tests.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Between two looks at something that is awaited.
+/// Pause between two polls.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Looks again and again until there is something to see.
+/// Polls `look` until it returns a value.
 pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl FnMut() -> F) -> T {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -56,17 +55,16 @@ pub async fn until<T, F: Future<Output = Option<T>>>(what: &str, mut look: impl 
     }
 }
 
-/// The body of a job that trains.
 pub fn train(learner: Value, data: Value) -> Value {
     json!({"train": {"learner": learner, "data": data}})
 }
 
-/// Half-space examples without end.
+/// An endless stream of generated half-space examples.
 pub fn endless(n: u32) -> Value {
     json!({"generated": {"n": n, "target": {"binary_weights": {}}, "sampling": "uniform-positive"}})
 }
 
-/// A job that computes until it is stopped: Directed Drift needs about e^(0.139 n) mistakes.
+/// A job that computes until it is stopped: directed drift needs about e^(0.139 n) mistakes.
 pub fn long_job(seed: u64) -> Value {
     let mut job = train(json!({"name": "directed-drift"}), endless(401));
     job["train"]["seed"] = json!(seed);

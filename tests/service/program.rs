@@ -1,4 +1,4 @@
-//! The real program, as a child of this process.
+//! The real program as a child of this process.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -10,24 +10,24 @@ use std::sync::mpsc;
 use super::history::{DIRECTIVE, Member};
 use super::{Client, PATIENCE, until};
 
-/// A running program; killed when dropped.
+/// A running program, which is killed when the value is dropped.
 pub struct Program {
     child: Child,
     client: Client,
-    // Held so that the program can write on.
+    // Held so that the program can continue to write.
     _stdout: BufReader<ChildStdout>,
-    /// Left after the program is killed: fields are dropped when `drop` has returned.
+    /// Fields are dropped after `drop` has returned, so the member leaves when the program has been killed.
     _member: Option<Member>,
 }
 
 impl Program {
-    /// Starts the program on a free port of the loopback and waits for its banner.
+    /// Starts the program on a free port of the loopback address and waits for its banner.
     pub fn start(data_dir: &Path, settings: &[&str]) -> Self {
         Self::start_as(program(), None, data_dir, settings)
     }
 
-    /// Starts the program where no file may be longer than so many times 512 bytes: for a file
-    /// that is, the disk is full.
+    /// Starts the program with a limit of `blocks_max` times 512 bytes per file. A longer file finds the disk
+    /// full.
     pub fn start_on_a_small_disk(blocks_max: u32, data_dir: &Path, settings: &[&str]) -> Self {
         let limited = format!("trap '' XFSZ; ulimit -f {blocks_max}; exec \"$0\" \"$@\"");
         let mut command = Command::new("sh");
@@ -35,8 +35,8 @@ impl Program {
         Self::start_as(without_settings(command), None, data_dir, settings)
     }
 
-    /// Starts another version of the program, or the present one beside another one. Neither enters the
-    /// history of the store: an older version does not record.
+    /// Starts another version of the program, or the present one beside another. Neither enters the history of
+    /// the store, because an older version does not record.
     pub fn start_unrecorded(executable: Option<&Path>, data_dir: &Path, settings: &[&str]) -> Self {
         let command = match executable {
             Some(executable) => without_settings(Command::new(executable)),
@@ -45,14 +45,14 @@ impl Program {
         Self::start_command(command, None, None, data_dir, settings)
     }
 
-    /// Starts the program, which writes its log of this level to the end of a file.
+    /// Starts the program, which appends its log of this level to a file.
     pub fn start_logging(level: &str, log: &Path, data_dir: &Path, settings: &[&str]) -> Self {
         let file = File::options().create(true).append(true).open(log);
         let settings = [&["--log", level], settings].concat();
         Self::start_as(program(), Some(file.unwrap()), data_dir, &settings)
     }
 
-    /// Starts the program, which tells the address only in the log.
+    /// Starts the program, which shows its address only in the log.
     pub fn start_silent(
         level: &str,
         log: &Path,
@@ -70,7 +70,7 @@ impl Program {
         SilentProgram(command.spawn().unwrap())
     }
 
-    /// The log goes to a file, or to where that of the tests goes.
+    /// Starts the program with its log in a file, or beside the output of the tests.
     fn start_as(command: Command, log: Option<File>, data_dir: &Path, settings: &[&str]) -> Self {
         let member = Member::enter(data_dir, settings);
         Self::start_command(command, member, log, data_dir, settings)
@@ -140,7 +140,7 @@ impl Program {
         }
     }
 
-    /// Runs the program, which is to end by itself: how it did, and all that it said.
+    /// Runs the program until it ends by itself. Returns the status and all output.
     pub fn run(data_dir: &Path, settings: &[&str]) -> (ExitStatus, String) {
         let output = program()
             .args(["--listen", "127.0.0.1:0", "--log", "trace", "--data-dir"])
@@ -153,33 +153,31 @@ impl Program {
         (output.status, String::from_utf8(said).unwrap())
     }
 
-    /// Talks to it.
     pub fn client(&self) -> Client {
         self.client
     }
 
-    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// SIGKILL, and the end of it.
+    /// Kills the program with SIGKILL and waits for its end.
     pub fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// SIGTERM; does not wait.
+    /// Sends SIGTERM and does not wait.
     pub fn terminate(&self) {
         self.signal("-TERM");
     }
 
-    /// SIGSTOP: it stands still, and nobody is told.
+    /// Sends SIGSTOP. The program stops without notice to anyone.
     pub fn freeze(&self) {
         self.signal("-STOP");
     }
 
-    /// SIGCONT: it goes on as if nothing had been.
+    /// Sends SIGCONT, after which the program continues.
     pub fn thaw(&self) {
         self.signal("-CONT");
     }
@@ -190,7 +188,6 @@ impl Program {
         assert!(sent.unwrap().success());
     }
 
-    /// Waits for it to end by itself.
     pub async fn ended(&mut self) -> ExitStatus {
         let child = &mut self.child;
         until("the program to end", || {
@@ -201,7 +198,7 @@ impl Program {
     }
 }
 
-/// A running program that says nothing; killed when dropped.
+/// A running program without a banner, which is killed when the value is dropped.
 pub struct SilentProgram(Child);
 
 impl Drop for SilentProgram {
@@ -218,7 +215,7 @@ impl Drop for Program {
     }
 }
 
-/// The program without the settings of whoever runs the tests.
+/// The program without settings from the environment of the tests.
 pub fn program() -> Command {
     without_settings(Command::new(env!("CARGO_BIN_EXE_halfspace")))
 }
@@ -228,12 +225,12 @@ fn without_settings(mut command: Command) -> Command {
     for (name, _) in std::env::vars().filter(|(name, _)| is_setting(name)) {
         command.env_remove(name);
     }
-    // Stores of the tests are on this machine, whatever stands between it and the world.
+    // The stores of the tests are on this machine, so the program must not use a proxy for them.
     command.env("NO_PROXY", "127.0.0.1");
     command
 }
 
-/// Makes an API key in a second process; the id and the secret.
+/// Creates an API key in a second process. Returns the id and the secret.
 pub fn create_key(data_dir: &Path, settings: &[&str], name: &str) -> (String, String) {
     let said = keys(data_dir, settings, &["create", "--name", name]);
     let field = |name: &str| {
@@ -245,7 +242,6 @@ pub fn create_key(data_dir: &Path, settings: &[&str], name: &str) -> (String, St
     (field("id"), field("secret"))
 }
 
-/// Revokes an API key in another process than the service.
 pub fn revoke_key(data_dir: &Path, settings: &[&str], id: &str) {
     keys(data_dir, settings, &["revoke", id]);
 }
@@ -258,15 +254,15 @@ fn keys(data_dir: &Path, settings: &[&str], command: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The processor time that a process has used, in ticks; none where the system does not say.
+/// Processor time of a process in ticks, or `None` where the system does not report it.
 pub fn processor_ticks(pid: u32) -> Option<u64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // The name, in parentheses, may hold blanks; user and system time are fields 14 and 15.
+    // The process name in parentheses may contain blanks. User and system time are fields 14 and 15.
     let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
     Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?)
 }
 
-/// The most memory that a process ever had, in bytes, where the system tells.
+/// Peak memory of a process in bytes, or `None` where the system does not report it.
 pub fn memory_peak(pid: u32) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     let line = status

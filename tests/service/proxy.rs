@@ -1,4 +1,4 @@
-//! A proxy before the database, or an object store, which can be made to break off, or to swallow what it is sent, as a
+//! A proxy in front of a database or an object store. The proxy can disconnect or discard bytes, as a broken
 //! network does.
 
 use std::io;
@@ -9,33 +9,32 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::sync::watch;
 
-/// How the proxy treats what comes to it.
+/// Treatment of connections and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// On to the server, and back.
+    /// Forwards bytes in both directions.
     Forward,
-    /// Nowhere, and nobody is told.
+    /// Discards bytes without an error.
     Swallow,
-    /// Every connection is closed, and every new one at once.
+    /// Closes every connection, and every new one at once.
     Refuse,
-    /// New connections to the server; those that were there before stay silent, as when whoever
-    /// stands between has forgotten them.
+    /// Forwards new connections. Older ones stay silent, as if a device between the hosts had forgotten them.
     ForwardNew,
 }
 
-/// A running proxy; its connections end with it.
+/// A running proxy, whose connections end with it.
 pub struct Proxy {
     address: SocketAddr,
     way: watch::Sender<Way>,
 }
 
 impl Proxy {
-    /// A proxy before the server of that socket.
+    /// Starts a proxy in front of the server at this socket.
     pub async fn start(socket: PathBuf) -> Self {
         Self::listen(move || UnixStream::connect(socket.clone())).await
     }
 
-    /// A proxy before the server of that address.
+    /// Starts a proxy in front of the server at this address.
     pub async fn before(server: SocketAddr) -> Self {
         Self::listen(move || TcpStream::connect(server)).await
     }
@@ -61,18 +60,17 @@ impl Proxy {
         Self { address, way }
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// From now on, also for connections that are there.
+    /// Changes the treatment of all connections, including open ones.
     pub fn turn(&self, way: Way) {
         self.way.send(way).unwrap();
     }
 }
 
-/// Brings bytes to and fro until either end closes or the proxy refuses.
+/// Copies bytes in both directions until either end closes or the proxy refuses.
 async fn between(
     mut client: TcpStream,
     mut server: impl AsyncRead + AsyncWrite + Unpin,

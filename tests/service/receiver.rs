@@ -1,4 +1,4 @@
-//! Whom a service calls back: takes one request after another, and answers when it is told to.
+//! A receiver of callbacks, which takes requests one by one and answers each on command.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -11,13 +11,12 @@ use tokio::time::timeout;
 
 use super::PATIENCE;
 
-/// With what services sign in these tests.
+/// The secret with which services sign callbacks in these tests.
 pub const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// A server on the loopback address.
 pub struct Receiver(TcpListener);
 
-/// A request that has come whole and waits for its answer.
+/// A complete request that waits for its answer.
 pub struct Call {
     stream: TcpStream,
     head: String,
@@ -29,12 +28,11 @@ impl Receiver {
         Self(TcpListener::bind("127.0.0.1:0").await.unwrap())
     }
 
-    /// Where it is to be called.
+    /// The URL for callbacks.
     pub fn url(&self) -> String {
         format!("http://{}/hook?of=test", self.0.local_addr().unwrap())
     }
 
-    /// The next call.
     pub async fn call(&self) -> Call {
         let accepted = timeout(PATIENCE, async {
             let (stream, _) = self.0.accept().await.unwrap();
@@ -43,7 +41,7 @@ impl Receiver {
         accepted.await.expect("a call in time")
     }
 
-    /// Takes every call from now on and answers that it is welcome. Callers may break off.
+    /// Accepts every call from now on. Callers may disconnect.
     pub fn welcome_all(self) -> Calls {
         let calls = Calls::default();
         let bodies = Arc::clone(&calls.0);
@@ -56,7 +54,7 @@ impl Receiver {
                         let id = call.header("webhook-id").to_owned();
                         let known = &mut *bodies.lock().unwrap();
                         known.entry(id).or_default().push(call.body.clone());
-                        // Its caller may be gone by now.
+                        // The caller may have disconnected by now.
                         tokio::spawn(call.try_answer("204 No Content"));
                     }
                 });
@@ -71,14 +69,13 @@ impl Receiver {
 pub struct Calls(Arc<Mutex<HashMap<String, Vec<String>>>>);
 
 impl Calls {
-    /// What was sent under an id.
     pub fn of(&self, id: &str) -> Vec<String> {
         self.0.lock().unwrap().get(id).cloned().unwrap_or_default()
     }
 }
 
 impl Call {
-    /// Reads a call; none when its caller breaks off.
+    /// Reads a call. Returns `None` if the caller disconnects.
     async fn read(mut stream: TcpStream) -> Option<Self> {
         let mut bytes = Vec::new();
         loop {
@@ -101,7 +98,6 @@ impl Call {
         }
     }
 
-    /// The request line.
     pub fn line(&self) -> &str {
         self.head.lines().next().unwrap()
     }
@@ -116,7 +112,7 @@ impl Call {
         serde_json::from_str(&self.body).unwrap()
     }
 
-    /// Fails unless it is signed with [`SECRET`].
+    /// Asserts that the call is signed with [`SECRET`].
     #[track_caller]
     pub fn assert_signed(&self) {
         let secret: Secret = SECRET.parse().unwrap();
@@ -126,7 +122,7 @@ impl Call {
         assert_eq!(self.header("webhook-signature"), signature);
     }
 
-    /// Answers with this status, and nothing else.
+    /// Answers with this status and an empty body.
     pub async fn answer(self, status: &'static str) {
         self.try_answer(status).await.unwrap();
     }

@@ -7,10 +7,9 @@ use std::str;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, Interest};
 use tokio::net::{TcpSocket, TcpStream};
 
-/// Bytes that the system keeps for a client that does not read, about.
+/// Approximate number of bytes that the system buffers for a client that does not read.
 const RECEIVE_BUFFER: u32 = 16 * 1024;
 
-/// The end of a head.
 const HEAD_END: &[u8] = b"\r\n\r\n";
 
 /// One connection and the bytes read so far.
@@ -20,10 +19,9 @@ pub struct Slow {
 }
 
 impl Slow {
-    /// Connects from an address, and sends the head of a request.
+    /// Connects from an address and sends the head of a request.
     ///
-    /// # Errors
-    /// When the connection is refused or broken.
+    /// # Errors The connection is refused or broken.
     pub async fn open(
         from: [u8; 4],
         to: SocketAddr,
@@ -40,10 +38,9 @@ impl Slow {
         Ok(opened)
     }
 
-    /// Connects from an address, and sends nothing.
+    /// Connects from an address and sends nothing.
     ///
-    /// # Errors
-    /// When the connection is refused or broken.
+    /// # Errors The connection is refused or broken.
     pub async fn connect(from: [u8; 4], to: SocketAddr) -> Result<Self> {
         let socket = TcpSocket::new_v4()?;
         socket.set_recv_buffer_size(RECEIVE_BUFFER)?;
@@ -53,10 +50,9 @@ impl Slow {
         Ok(Self { stream, read })
     }
 
-    /// Reads nothing until the server ends the connection.
+    /// Waits without reading until the server ends the connection.
     ///
-    /// # Errors
-    /// That end.
+    /// # Errors The error of the ended connection.
     pub async fn broken(&self) -> Result<()> {
         loop {
             self.stream.ready(Interest::ERROR).await?;
@@ -68,25 +64,22 @@ impl Slow {
 
     /// Sends bytes as they are.
     ///
-    /// # Errors
-    /// When the connection is broken.
+    /// # Errors The connection is broken.
     pub async fn send(&mut self, bytes: &[u8]) -> Result<()> {
         self.stream.write_all(bytes).await
     }
 
-    /// Sends a chunk of a body whose head said `transfer-encoding: chunked`.
+    /// Sends a chunk of a body whose head has `transfer-encoding: chunked`.
     ///
-    /// # Errors
-    /// When the connection is broken.
+    /// # Errors The connection is broken.
     pub async fn chunk(&mut self, text: &str) -> Result<()> {
         let chunk = format!("{:x}\r\n{text}\r\n", text.len());
         self.send(chunk.as_bytes()).await
     }
 
-    /// Reads the next bytes; the number of bytes so far.
+    /// Reads the next bytes and returns the number of bytes read so far.
     ///
-    /// # Errors
-    /// When the connection ends before.
+    /// # Errors The connection ends first.
     pub async fn read_on(&mut self) -> Result<usize> {
         match self.stream.read_buf(&mut self.read).await? {
             0 => Err(std::io::ErrorKind::UnexpectedEof.into()),
@@ -94,10 +87,9 @@ impl Slow {
         }
     }
 
-    /// Reads until this text has come; all that was read so far.
+    /// Reads until the answer contains `text`, and returns everything read so far.
     ///
-    /// # Errors
-    /// When the connection ends before.
+    /// # Errors The connection ends first.
     pub async fn until(&mut self, text: &str) -> Result<&str> {
         loop {
             if String::from_utf8_lossy(&self.read).contains(text) {
@@ -107,18 +99,17 @@ impl Slow {
         }
     }
 
-    /// Waits for the head; the status of the answer.
+    /// Waits for the head and returns the status of the answer.
     ///
-    /// # Errors
-    /// When the connection ends before.
+    /// # Errors The connection ends first.
     pub async fn status(&mut self) -> Result<u16> {
         let head = self.until("\r\n\r\n").await?;
         let status = head.split(' ').nth(1).and_then(|text| text.parse().ok());
         status.ok_or_else(|| std::io::ErrorKind::InvalidData.into())
     }
 
-    /// Reads until the answer ends: by the last chunk, by the length, or with the connection. All that
-    /// was read.
+    /// Reads to the end of the answer and returns everything read. The answer ends with the last chunk, by its
+    /// length, or with the connection.
     pub async fn whole(mut self) -> Vec<u8> {
         while !self.is_whole() {
             match self.stream.read_buf(&mut self.read).await {
@@ -143,7 +134,7 @@ impl Slow {
         }
     }
 
-    /// Where the body begins.
+    /// Offset at which the body begins.
     fn head_end(&self) -> Option<usize> {
         let mut windows = self.read.windows(HEAD_END.len());
         Some(windows.position(|window| window == HEAD_END)? + HEAD_END.len())

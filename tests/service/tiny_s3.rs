@@ -1,4 +1,4 @@
-//! As much of S3 as a start asks for, of a store that refuses what it is told to refuse.
+//! The part of S3 that the start of a service needs, in a store that refuses chosen requests.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// A store that refuses some requests; gone when the test is.
+/// A store that refuses some requests.
 pub struct TinyS3 {
     address: SocketAddr,
 }
 
-/// What is refused, and how.
+/// A rule for refused requests and their answers.
 #[derive(Clone, Copy)]
 struct Refusal {
-    /// The method; every one when it is empty.
+    /// The refused method, or an empty text for all methods.
     method: &'static str,
     status: u16,
     code: &'static str,
@@ -24,8 +24,8 @@ struct Refusal {
 type Objects = Arc<Mutex<HashMap<String, Vec<u8>>>>;
 
 impl TinyS3 {
-    /// A store that answers requests of this method (to list, `LIST`; none: all) with this status and
-    /// this code, and in the same breath with what it was sent.
+    /// A store that answers requests of this method with this status and this code. Its answer repeats the
+    /// headers of the request. `LIST` stands for lists, and an empty method for all requests.
     pub async fn refusing(method: &'static str, status: u16, code: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -43,7 +43,6 @@ impl TinyS3 {
         Self { address }
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -17,13 +17,12 @@ use serde_json::json;
 use super::keys::{Caller, named};
 use crate::service::{Answer, Program, Service, processor_ticks, request, short_job, until};
 
-/// 3 GiB.
 const BOMB_BYTES: usize = 3 << 30;
 
 /// Processor time per request, in ticks of 10 ms.
 const TICKS_MAX: u64 = if cfg!(debug_assertions) { 200 } else { 50 };
 
-/// 3 GiB of a unit, compressed to 98 KB: frames of 128 MiB.
+/// 3 GiB of repeated `unit`, compressed to 98 KB in frames of 128 MiB.
 fn zstd_bomb(unit: &str) -> Vec<u8> {
     const FRAME_BYTES: usize = 128 << 20;
     let text = unit.repeat(FRAME_BYTES / unit.len());
@@ -33,7 +32,7 @@ fn zstd_bomb(unit: &str) -> Vec<u8> {
     bomb
 }
 
-/// As much of a unit as 98 KB of gzip hold.
+/// 96 MiB of repeated `unit`, which gzip compresses to 98 KB.
 fn gzip_bomb(unit: &str) -> Vec<u8> {
     let text = unit.repeat((96 << 20) / unit.len());
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
@@ -63,7 +62,7 @@ impl Attack {
         }
     }
 
-    /// Every route that decompresses, with the formats.
+    /// Every route that decompresses bodies, with its formats.
     fn routes(&self) -> Vec<(String, &'static str)> {
         let lines = [
             "application/x-ndjson",
@@ -91,7 +90,7 @@ impl Attack {
         routes
     }
 
-    /// Sends a body and returns the CPU time in ticks.
+    /// Sends a body and returns the answer and its processor time in ticks.
     async fn send(&self, path: &str, headers: &[(&str, &str)], body: &[u8]) -> (Answer, u64) {
         let pid = self.program.pid();
         let before = processor_ticks(pid).unwrap_or(0);
@@ -101,11 +100,11 @@ impl Attack {
     }
 }
 
-/// An upload that was refused for the ratio. A stream into a session may have begun the answer.
+/// Asserts a refusal for the ratio. A stream into a session may have begun its answer.
 #[track_caller]
 fn refused_for_its_ratio(answer: &Answer, about: &str) {
     let text = answer.text();
-    // A session counts lines first.
+    // A session limits the number of lines first.
     let limits = ["decompression_ratio_max", "more lines than 1000000"];
     assert!(
         limits.iter().any(|limit| text.contains(limit)),
@@ -120,7 +119,7 @@ async fn three_gibibytes_of_newlines_in_98_kilobytes_cost_next_to_nothing() {
     let attack = Attack::on(Program::start(directory.path(), &[])).await;
     for (coding, bomb) in [("zstd", zstd_bomb("\n")), ("gzip", gzip_bomb("\n"))] {
         for (path, format) in attack.routes() {
-            // Gzip is refused as late everywhere.
+            // Gzip bodies are refused equally late on every route.
             if coding == "gzip" && path != "/v1/datasets" {
                 continue;
             }
@@ -133,8 +132,7 @@ async fn three_gibibytes_of_newlines_in_98_kilobytes_cost_next_to_nothing() {
     }
 }
 
-/// Without the limit of the ratio the empty lines themselves are passed over: all but the inflating
-/// is next to nothing.
+/// Without the limit of the ratio the service skips the empty lines. Only their decompression takes time.
 #[tokio::test]
 async fn empty_lines_cost_no_more_than_to_decompress_them() {
     let directory = tempfile::tempdir().unwrap();
@@ -148,7 +146,7 @@ async fn empty_lines_cost_no_more_than_to_decompress_them() {
     for unit in ["\n", "\r\n"] {
         let bomb = zstd_bomb(unit);
         for (path, format) in attack.routes() {
-            // JSON has no lines, and a session counts them.
+            // JSON has no lines, and a session counts empty lines.
             if format == "application/json" || path.contains("/sessions/") {
                 continue;
             }
@@ -189,7 +187,7 @@ async fn the_ratio_is_a_setting_and_a_limit() {
     assert!(detail.contains("10000"), "{detail}");
 }
 
-/// Bytes that a process has handed to the system to be written, where that tells.
+/// Bytes that a process has written, where the system reports them.
 fn written_bytes(pid: u32) -> Option<u64> {
     let counts = std::fs::read_to_string(format!("/proc/{pid}/io")).ok()?;
     let line = counts
@@ -198,7 +196,7 @@ fn written_bytes(pid: u32) -> Option<u64> {
     line.parse().ok()
 }
 
-/// 4.5 KB that would be stored as 2.4 GiB.
+/// A body of 4.5 KB that would be stored as 2.4 GiB.
 #[tokio::test]
 async fn sparse_rows_are_refused_before_they_are_written_out() {
     const QUOTA: u64 = 100_000_000;
@@ -224,7 +222,7 @@ async fn sparse_rows_are_refused_before_they_are_written_out() {
     assert_eq!(answer.expect(200).json()["items"], json!([]));
 }
 
-/// A body with so many rows of 512 stored bytes. The body ends on a signal.
+/// A body of `rows` rows of 512 stored bytes each. The body ends on a signal.
 fn held_back(rows: usize) -> (Body, tokio::sync::oneshot::Sender<()>) {
     let row = format!("{}\n", "10".repeat(2048));
     let (end, ended) = tokio::sync::oneshot::channel::<()>();
@@ -237,8 +235,7 @@ fn held_back(rows: usize) -> (Body, tokio::sync::oneshot::Sender<()>) {
     (Body::from_stream(frames.chain(last)), end)
 }
 
-/// Sends a request without the body. Of a client that expects an answer before sending
-/// on, the rest is not waited for.
+/// Sends a request with `Expect: 100-continue`, so that the service need not read the rest of a refused body.
 async fn streamed(service: &Service, mut request: Request<Body>) -> Answer {
     let expect = HeaderValue::from_static("100-continue");
     request.headers_mut().insert("expect", expect);
@@ -267,7 +264,7 @@ async fn uploads_of_one_key_do_not_pass_its_quota_together() {
         ];
         streamed(&service, request("POST", "/v1/datasets", &headers, body)).await
     };
-    // 600 KB stored of one, and 600 KB of the other: neither ends before one of them is refused.
+    // Each body stores 600 KB. Neither ends before one of them is refused.
     let ((one, end_one), (two, end_two)) = (held_back(1200), held_back(1200));
     let one = std::pin::pin!(post(&small, one));
     let two = std::pin::pin!(post(&small, two));
@@ -281,7 +278,7 @@ async fn uploads_of_one_key_do_not_pass_its_quota_together() {
         detail.contains("stored_bytes_per_key_max is 1000000"),
         "{detail}"
     );
-    // Those of others are counted by themselves.
+    // The uploads of other keys are counted separately.
     let (body, end_other) = held_back(1200);
     end_other.send(()).unwrap();
     post(&other, body).await.expect(201);

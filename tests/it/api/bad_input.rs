@@ -1,4 +1,4 @@
-//! Bad input: each kind gets a problem with its code and its place, and nothing comes of it.
+//! Bad input: a problem names the code and the place of each kind of fault, and the service creates nothing.
 
 use std::io::Write;
 
@@ -6,27 +6,27 @@ use serde_json::{Value, json};
 
 use crate::service::{Answer, Service, request};
 
-/// Where the problem says the fault stands.
+/// The place of the fault that the problem names.
 #[derive(Debug)]
 enum At {
     Pointer(&'static str),
     Parameter(&'static str),
     Line(u64, u64),
-    /// The whole request.
+    /// The fault concerns the whole request.
     Nowhere,
 }
 
 use At::{Line, Nowhere, Parameter, Pointer};
 
-/// A bad request and the answer it deserves.
+/// A name, a bad request, and the expected status, code and place.
 struct Case(&'static str, Request, u16, &'static str, At);
 
 enum Request {
-    /// JSON to `POST /v1/jobs`.
+    /// A JSON body for `POST /v1/jobs`.
     Job(Value),
-    /// The same as text, since not every body is a `Value`.
+    /// A text for `POST /v1/jobs`, for bodies that a `Value` cannot express.
     JobText(String),
-    /// To `/v1/learners/{name}/train?{query}`: learner, query, media type, body.
+    /// A request to `/v1/learners/{name}/train?{query}`: learner, query, media type, body.
     Train(&'static str, &'static str, &'static str, Vec<u8>),
     /// A path, headers and a body.
     Raw(&'static str, Vec<(&'static str, &'static str)>, Vec<u8>),
@@ -41,7 +41,7 @@ const JSON: &str = "application/json";
 const JOBS: &str = "/v1/jobs";
 const TRAIN: &str = "/v1/learners/perceptron/train";
 
-/// A job over these data, perfect but for what a case spoils.
+/// A valid job over these data, which a case then spoils.
 fn job(learner: &str, data: Value) -> Value {
     json!({"train": {"learner": {"name": learner}, "data": data, "seed": 1}})
 }
@@ -54,7 +54,7 @@ fn labelled() -> Value {
     json!({"labelled": {"examples": [{"x": "10", "y": 1}, {"x": "01", "y": -1}]}})
 }
 
-/// A good job with `value` put at `pointer`.
+/// A valid job with `value` at `pointer`.
 fn spoilt(mut job: Value, pointer: &str, value: Value) -> Value {
     let (above, name) = pointer.rsplit_once('/').unwrap();
     let parent = job.pointer_mut(above).unwrap();
@@ -94,7 +94,6 @@ fn real(x: Value) -> Value {
     json!({"labelled": {"examples": [{"x": x, "y": 1}, {"x": [0, 1], "y": -1}]}})
 }
 
-/// Targets of generated data: what is wrong, the class with its fields, and below it the place.
 fn targets() -> Vec<Case> {
     let target = |target: Value| {
         Job(job(
@@ -198,7 +197,6 @@ fn targets() -> Vec<Case> {
     ]
 }
 
-/// What the issue names and all that stands near it, as the body of a job.
 fn data_in_jobs() -> Vec<Case> {
     let drift_job = |data: Value| Job(job("directed-drift", data));
     let perceptron = |data: Value| Job(job("perceptron", data));
@@ -475,7 +473,6 @@ fn data_in_jobs() -> Vec<Case> {
     ]
 }
 
-/// Learners, parameters, stops and the fields of a job.
 fn fields_in_jobs() -> Vec<Case> {
     let labels = labelled;
     let name = "/train/learner/name";
@@ -701,7 +698,7 @@ fn fields_in_jobs() -> Vec<Case> {
     ]
 }
 
-/// Texts that are no JSON, or not for long.
+/// Bodies that are not JSON, or that stop being JSON.
 fn texts() -> Vec<Case> {
     let good = job("directed-drift", half_space()).to_string();
     let deep = format!("{{\"train\": {}", "[".repeat(100_000));
@@ -772,7 +769,7 @@ fn texts() -> Vec<Case> {
     ]
 }
 
-/// Lines that are wrong where they say.
+/// Bad lines, with the line and the column of the fault.
 fn lines() -> Vec<Case> {
     let train = |learner, media_type, body: &str| Train(learner, "", media_type, body.into());
     let query = |query, media_type, body: &str| Train("perceptron", query, media_type, body.into());
@@ -983,7 +980,7 @@ fn lines() -> Vec<Case> {
     ]
 }
 
-/// The query, the headers, the coding.
+/// Bad queries, headers and content codings.
 fn around() -> Vec<Case> {
     let good = b"1 1:1\n-1 2:1\n";
     let train = |learner, query| Train(learner, query, LIBSVM, good.to_vec());
@@ -1233,7 +1230,7 @@ async fn send(service: &Service, bad: Request) -> Answer {
     }
 }
 
-/// What is wrong with the answer to a case, if anything is.
+/// Describes the difference between the answer and the expected one, if there is any.
 fn fault(answer: &Answer, status: u16, code: &str, at: &At) -> Option<String> {
     let problem = answer.json();
     let mut faults = Vec::new();

@@ -38,7 +38,7 @@ async fn bits_are_learnt_and_predicted_in_the_unsigned_reading() {
         let products = weights.iter().zip(bits).map(|(w, x)| (w - 0.5) * x);
         products.sum::<f64>() / 4.0
     };
-    // 0/1 and -1/1 are two ways to write bits; real values are taken too.
+    // A bit may be written as 0/1 or as -1/1. The model takes real values too.
     for rows in [
         json!(["1000", "0001"]),
         json!([[1, 0, 0, 0], [0, 0, 0, 1]]),

@@ -14,7 +14,7 @@ fn conjunction() -> Value {
         {"x": "10", "y": -1}, {"x": "11", "y": 1}]}})
 }
 
-/// The rows of a labelled sample in the signed reading, the bias coordinate last, times the label.
+/// The rows of a labelled sample in the signed reading, with the bias coordinate last, times the label.
 fn signed_rows(data: &Value) -> Vec<Vec<i64>> {
     let examples = data["labelled"]["examples"].as_array().unwrap();
     let row = |example: &Value| {
@@ -75,7 +75,7 @@ async fn separability_comes_with_a_certificate_that_anybody_can_check() {
 #[tokio::test]
 async fn without_a_bias_the_conventions_differ() {
     let service = Service::start().await;
-    // The positive example is the origin: on every hyperplane through it.
+    // The positive example is the origin, which lies on every hyperplane through the origin.
     let data = json!({"labelled": {"examples": [{"x": [0, 0], "y": 1}, {"x": [1, 0], "y": -1}]}});
     for (convention, separable) in [("strict", false), ("service", true)] {
         let job = json!({"separability": {"data": data, "bias": false, "reading": "unsigned",
@@ -92,7 +92,8 @@ async fn the_maximum_margin_makes_a_model_that_predicts() {
         .run(&json!({"maximum_margin": {"data": conjunction()}, "name": "and"}))
         .await;
     let result = &job["result"];
-    // The signed conjunction: x1 + x2 = 1, at distance 1/sqrt(2) of (1, 1) and of its neighbours.
+    // The separator of the signed conjunction is x1 + x2 = 1, at distance 1/sqrt(2) from (1, 1) and its
+    // neighbours.
     let margin = result["margin"].as_f64().unwrap();
     assert!((margin - 0.5_f64.sqrt()).abs() < 1e-6, "{margin}");
     assert!(result["margin_at_most"].as_f64().unwrap() >= margin);
@@ -131,7 +132,7 @@ async fn the_maximum_margin_makes_a_model_that_predicts() {
 #[tokio::test]
 async fn a_version_space_is_counted_and_listed() {
     let service = Service::start().await;
-    // Two signs of three must agree with (1, 1, 1), and two with (1, 1, -1).
+    // A consistent hypothesis agrees with at least two signs of (1, 1, 1) and of (1, 1, -1).
     let data = json!({"half_space": {"examples": ["111", "110"]}});
     let job = service
         .run(&json!({"version_space": {"data": data, "list": 1}}))

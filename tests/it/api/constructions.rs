@@ -1,4 +1,4 @@
-//! `/v1/constructions`: what is built is trained on, as it comes and as a dataset.
+//! `/v1/constructions`: jobs train on the constructed data, inline and as a dataset.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ async fn the_kernel_perceptron_errs_on_every_example_of_its_adversary() {
 #[tokio::test]
 async fn training_kernel_winnow_counts_the_assignments_of_a_formula() {
     let service = Service::start().await;
-    // y1 or y2 has three satisfying assignments.
+    // The formula `y1 or y2` has three satisfying assignments.
     for (at_least, expected) in [(3, 1), (4, -1)] {
         let body = json!({"variables": 2, "clauses": [[1, 2]], "at_least": at_least,
             "store": true});

@@ -1,4 +1,4 @@
-//! `/v1/datasets`: store, list, read back, delete; and jobs that read them.
+//! `/v1/datasets`: store, list, read back, delete; and jobs that read datasets.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ const LIBSVM: &str = "text/x-libsvm";
 const CSV: &str = "text/csv";
 const JSON: &str = "application/json";
 
-/// The same five labelled examples in every format: media type, query, body. The last repeats the
+/// The same five labelled examples in every format: media type, query, body. The last example repeats the
 /// first, and the fourth contradicts the second.
 const SAME: [(&str, &str, &str); 6] = [
     (
@@ -53,7 +53,6 @@ async fn store(service: &Service, media_type: &str, query: &str, body: &str) -> 
     service.post_as(&path, media_type, body.to_owned()).await
 }
 
-/// Stores JSON data; the id.
 async fn stored(service: &Service, data: &Value) -> String {
     let answer = service
         .post_json("/v1/datasets", &json!({"data": data}))
@@ -111,7 +110,7 @@ async fn equal_data_in_every_format_are_described_alike() {
     ] {
         assert_eq!(described[field], value, "{field}");
     }
-    // The digest is that of a job over the same data.
+    // A job over the same data has the same digest.
     let data = json!({"packed": {"n": 3, "rows": "oEDgQKA=", "labels": "uA=="}});
     let job = service.run(&train("pocket", &data)).await;
     assert_eq!(job["data_sha256"], described["sha256"]);
@@ -167,14 +166,14 @@ async fn datasets_are_listed_newest_first() {
     };
     assert_eq!(listed(&page), ids[..2]);
     assert_eq!(page["items"][0]["name"], "three");
-    // Names of features can be long: they are with the dataset alone.
+    // Lists omit feature names, which can be long.
     assert!(page["items"][0].get("features").is_none());
     let cursor = page["next_cursor"].as_str().unwrap();
     let rest = service.get(&format!("/v1/datasets?cursor={cursor}")).await;
     assert_eq!(listed(&rest.expect(200).json()), ids[2..]);
 }
 
-/// What may differ between two runs of one job.
+/// The job without the members that may differ between two runs.
 fn without_own(job: &Value) -> Value {
     let mut job = job.clone();
     for own in ["id", "created_at", "started_at", "finished_at", "dataset"] {
@@ -189,7 +188,7 @@ fn without_own(job: &Value) -> Value {
 #[tokio::test]
 async fn training_by_id_is_training_on_the_data() {
     training_by_id(&Service::start().await).await;
-    // Read block by block, however small the data are.
+    // This service reads even small data block by block.
     training_by_id(&Service::with(&["--resident-bytes-max", "0"]).await).await;
 }
 
@@ -217,11 +216,10 @@ async fn training_by_id(service: &Service) {
         assert_eq!(inline["status"], "succeeded", "{inline}");
         assert_eq!(named["dataset"], id.as_str());
         assert_eq!(without_own(&inline), without_own(&named), "{learner}");
-        // And in the background, from what is stored of the job.
+        // A background job reads its stored data.
         let path = service.submit(&train(learner, &by_id(&id))).await;
         let queued = service.until_status(&path, "succeeded").await;
         assert_eq!(without_own(&inline), without_own(&queued), "{learner}");
-        // And by the route for people.
         let path = format!("/v1/learners/{learner}/train?seed=5");
         let posted = service.post_json(&path, &by_id(&id)).await.expect(200);
         assert_eq!(
@@ -236,11 +234,11 @@ async fn training_by_id(service: &Service) {
     }
 }
 
-/// The data may be declared fresh when they are stored, or when they are used.
+/// A client may declare data as fresh when it stores the data or when it uses them.
 #[tokio::test]
 async fn a_declaration_comes_with_the_dataset_or_with_the_request() {
     let service = Service::start().await;
-    // The positive rows of five ones, in turn: as often as uniform ones would come.
+    // The positive rows of five bits in rotation, so that each row is as frequent as in uniform data.
     let rows = (0..32_u32).filter(|row| row.count_ones() > 2);
     let rows: Vec<String> = rows.map(|row| format!("{row:05b}")).collect();
     let rows: Vec<_> = (0..300).map(|at| &rows[at * 7 % 16]).collect();
@@ -280,7 +278,7 @@ async fn predictions_by_id_are_predictions_of_the_data() {
             json!({"unlabelled": {"examples": ["101", "010"]}}),
         ),
         (real.clone(), real.clone()),
-        // Bits before a model of real weights are read as what they were sent as.
+        // A model of real weights reads bits as the values that were sent.
         (real, json!({"half_space": {"examples": [[-1, 1], [1, 1]]}})),
     ] {
         let job = service.run(&train("perceptron", &data)).await;
@@ -303,7 +301,7 @@ async fn predictions_by_id_are_predictions_of_the_data() {
 #[tokio::test]
 async fn a_dataset_in_use_is_not_deleted() {
     let service = Service::with(&["--workers", "1"]).await;
-    // Keeps the one worker busy.
+    // The long job occupies the only worker.
     let busy = service.submit(&long_job(1)).await;
     service.until_status(&busy, "running").await;
     let id = stored(&service, &separable()).await;
@@ -325,7 +323,7 @@ async fn a_dataset_in_use_is_not_deleted() {
     let examples = service.get(&format!("{path}/examples")).await;
     assert_eq!(examples.problem(404), "not-found");
     service.post(&format!("{busy}/cancel")).await.expect(202);
-    // The job tells what it was to read, and nothing new reads it.
+    // The deleted dataset still appears in the job's document, but new requests cannot read it.
     let ended = service.get(&job).await.expect(200).json();
     assert_eq!(ended["dataset"], id.as_str());
     for (path, body, pointer) in [
@@ -342,7 +340,6 @@ async fn a_dataset_in_use_is_not_deleted() {
     }
 }
 
-/// A page of examples, in a format.
 async fn examples(service: &Service, id: &str, query: &str, accept: &str) -> Answer {
     let path = format!("/v1/datasets/{id}/examples?{query}");
     service
@@ -425,7 +422,7 @@ async fn pages_are_bounded() {
     assert_eq!(answer.problem(413), "too-large");
     let detail = answer.json()["detail"].as_str().unwrap().to_owned();
     assert!(detail.contains("examples_page_bytes_max"), "{detail}");
-    // Few enough values, but CSV takes two characters for each.
+    // The number of values is within the limit, but CSV takes two characters per value.
     let answer = examples(&service, &id, "limit=80", CSV).await;
     assert_eq!(answer.problem(413), "too-large");
     let page = examples(&service, &id, "limit=80", NDJSON)
@@ -521,7 +518,7 @@ async fn bad_datasets_are_refused_and_nothing_is_stored() {
     }
     let list = service.get("/v1/datasets").await.expect(200).json();
     assert_eq!(list["items"], json!([]));
-    // A name that is no id names nothing, wherever it stands.
+    // A malformed id names no dataset on any route.
     for id in ["", "ds_", "job_018bcfe5680070003333333333333333", "DS_1"] {
         let answer = service
             .post_json("/v1/jobs", &train("perceptron", &by_id(id)))

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::service::{Service, endless, short_job, train};
 
-/// A model of `short_job`, which calls the majority of three bits positive but not 011.
+/// A model of `short_job`. The model computes the majority of three bits, except that 011 is negative.
 async fn model(service: &Service) -> String {
     let job = service.run(&short_job()).await;
     job["result"]["model"].as_str().unwrap().to_owned()
@@ -14,7 +14,7 @@ fn path(model: &str) -> String {
     format!("/v1/models/{model}/evaluate")
 }
 
-/// Four right, two wrong: the third and the last.
+/// The model is right on four examples and wrong on the third and the last.
 const EXAMPLES: &str = r#"{"labelled": {"examples": [{"x": "111", "y": 1}, {"x": "000", "y": -1},
     {"x": "001", "y": 1}, {"x": "110", "y": 1}, {"x": "101", "y": 1}, {"x": "111", "y": -1}]}}"#;
 
@@ -72,7 +72,7 @@ async fn every_form_of_the_examples_gets_the_same_evaluation() {
         let first = seen.get_or_insert_with(|| result.clone());
         assert_eq!(*first, result, "{media_type}");
     }
-    // The scores are those of a prediction.
+    // The scores equal those of a prediction.
     let predicted = service
         .post_as(
             &format!("/v1/models/{id}/predict"),
@@ -146,7 +146,7 @@ async fn half_space_examples_are_positive_and_generated_ones_are_drawn() {
     assert_eq!(job["seed"], 3);
 }
 
-/// A model of real weights reads a 0 bit as what it was sent as, in a job too.
+/// A model of real weights reads a 0 bit as the value that was sent, 0 or -1, in a job too.
 #[tokio::test]
 async fn zeros_and_minus_ones_are_told_apart_before_real_weights() {
     let service = Service::start().await;

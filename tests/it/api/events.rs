@@ -1,4 +1,4 @@
-//! `GET /v1/jobs/{id}/events`: server-sent events, numbered, resumed, ended.
+//! `GET /v1/jobs/{id}/events`: numbers, resumption and end of server-sent events.
 
 use axum::body::BodyDataStream;
 use futures_util::StreamExt;
@@ -9,7 +9,6 @@ use crate::service::{
     Event, PATIENCE, Service, assert_numbered, long_job, request, short_job, until,
 };
 
-/// Reads events from an open answer.
 struct Events {
     body: BodyDataStream,
     text: String,
@@ -32,7 +31,7 @@ impl Events {
         }
     }
 
-    /// The next event; none at the end of the stream.
+    /// The next event, or `None` at the end of the stream.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {

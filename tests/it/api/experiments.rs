@@ -1,18 +1,18 @@
-//! Experiments: run by parts, watched, drawn, cancelled, refused.
+//! Experiments: their parts, progress, figures, cancellation and refusals.
 
 use serde_json::{Value, json};
 
 use crate::service::{Answer, Service, request, short_job, until};
 
-/// A sweep of a few points, with this many runs at each. The estimate allows for far more mistakes
-/// than come, so that it is cut into many parts.
+/// A sweep of a few points with this many runs per point. The estimate allows for far more mistakes than occur,
+/// so the service splits the sweep into many parts.
 fn sweep(runs: u64) -> Value {
     json!({"experiment": {"name": "mistake-bound-sweep", "seed": 7, "params": {
         "n": [15], "learners": ["directed-drift-async"],
         "batch_sizes": [1, 2], "max_mistakes": 10_000_000, "runs": runs}}})
 }
 
-/// One that computes for a minute or so, in many parts.
+/// A sweep of many parts that takes about a minute.
 fn long_sweep() -> Value {
     json!({"experiment": {"name": "mistake-bound-sweep", "seed": 7, "params": {
         "n": [11], "learners": ["directed-drift-async"],
@@ -68,7 +68,7 @@ async fn an_experiment_is_run_by_parts_and_gathered() {
             (&json!("succeeded"), &json!("experiment_part"))
         );
     }
-    // Parts are no jobs of their client's, who has one.
+    // Lists omit the parts of an experiment, and clients cannot change a part.
     let listed = service.get("/v1/jobs").await.expect(200).json();
     assert_eq!(listed["items"].as_array().unwrap().len(), 1);
     let part = format!("/v1/jobs/{}", parts[0]["id"].as_str().unwrap());
@@ -119,7 +119,7 @@ async fn an_experiment_is_watched_and_cancelled_with_what_it_has() {
     let path = service.submit(&long_sweep()).await;
     let watched = until("a hundredth of the experiment", async || {
         let job = service.get(&path).await.expect(200).json();
-        // An event is told for every hundredth.
+        // An event reports every hundredth.
         let done = job["progress"]["fraction"].as_f64().unwrap() >= 0.01;
         done.then_some(job)
     })
@@ -177,7 +177,7 @@ async fn the_parts_of_an_experiment_need_room_in_the_queue() {
     let never = service.post_json("/v1/jobs", &sweep(200)).await;
     assert_eq!(never.problem(413), "too-large");
     let service = Service::idle(&["--jobs-queued-max", "60"]).await;
-    // Nobody computes here.
+    // The service has no worker.
     for _ in 0..59 {
         service.submit(&short_job()).await;
     }
@@ -220,7 +220,7 @@ async fn a_figure_is_run_by_its_name() {
     let again = send().await;
     assert_eq!(again.header("idempotency-replayed"), Some("true"));
     assert_eq!(again.json()["id"], job["id"]);
-    // The same as by the task.
+    // The task `experiment` gives the same result.
     let task =
         json!({"experiment": {"name": "mistake-bound-sweep", "seed": 3, "params": body["params"]}});
     assert_eq!(service.run(&task).await["result"], job["result"]);
@@ -318,7 +318,7 @@ async fn a_figure_needs_no_body() {
         service.send(again).await.expect(202).json()["id"],
         first["id"]
     );
-    // A body of another kind is none that is left out.
+    // A body of another media type is an error and does not count as an omitted body.
     let headers = [("content-type", "text/csv")];
     let refused = service.send(request("POST", path, &headers, "1,2")).await;
     assert!(refused.problem(415).contains("media-type"));

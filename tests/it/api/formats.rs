@@ -1,4 +1,4 @@
-//! ARFF, `.npy` and packed octets through the service: trained, stored, predicted, refused.
+//! ARFF, `.npy` and packed octets through the service: training, storing, prediction and refusals.
 
 use serde_json::{Value, json};
 
@@ -15,8 +15,8 @@ fn npy(dtype: &str, order: &str, shape: &str, values: &[u8]) -> Vec<u8> {
     [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), values].concat()
 }
 
-/// Four labelled examples, 111 and 110 positive, 001 and 000 negative, in every format: media type,
-/// query, body.
+/// The same four labelled examples in every format: media type, query, body. The examples 111 and 110 are
+/// positive, and 001 and 000 are negative.
 fn same() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let numeric = "@relation r\n@attribute a real\n@attribute b real\n@attribute c real\n\
                    @attribute y {up,down}\n@data\n";
@@ -54,7 +54,7 @@ fn same() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     ]
 }
 
-/// The same four without labels, for a model that knows n.
+/// The same examples without labels, for a model that knows n.
 fn unlabelled() -> Vec<(&'static str, &'static str, Vec<u8>)> {
     let arff = "@relation r\n@attribute a real\n@attribute b real\n@attribute c real\n@data\n\
                 1,1,1\n1,1,0\n0,0,1\n0,0,0\n";
@@ -130,7 +130,7 @@ async fn equal_data_in_every_format_are_one_sample() {
         );
     }
     for (media_type, query, body) in same() {
-        // Labels are passed over where the query says that there are some.
+        // A prediction skips the labels if the query says that there are some.
         let labels = match media_type {
             OCTETS => query,
             ARFF | NPY => "labels=last",
@@ -160,7 +160,7 @@ async fn values_of_nominal_attributes_are_named_features() {
     let dataset = dataset.json();
     let names = json!(["colour=red", "colour=dark blue"]);
     assert_eq!(dataset["features"], names);
-    // The labels are numbers, which are no names.
+    // Numeric labels give no class names.
     assert_eq!(dataset["classes"], Value::Null);
 }
 

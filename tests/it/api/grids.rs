@@ -1,10 +1,9 @@
-//! Grids: one training over the product of lists of values, its trainings parts of a job.
+//! Grids: a job with one training per combination of the listed values.
 
 use serde_json::{Value, json};
 
 use crate::service::{Service, short_job, until};
 
-/// A grid over the data of the short job.
 fn grid(over: Value) -> Value {
     let train = short_job()["train"].clone();
     json!({"grid": {"train": train, "over": over}})
@@ -33,7 +32,7 @@ async fn a_grid_trains_over_the_product_of_its_lists() {
                 .as_u64()
                 .and_then(|best| { trainings[best as usize]["mistakes"].as_u64() })
     );
-    // Each is what the training by itself is, without a model.
+    // A training of the grid has the result of the same single training, except for the model.
     let path = format!("/v1/jobs/{}", trainings[3]["job"].as_str().unwrap());
     let part = service.get(&path).await.expect(200).json();
     let mut alone = short_job();
@@ -46,7 +45,7 @@ async fn a_grid_trains_over_the_product_of_its_lists() {
     assert_eq!((&part["seed"], &part["task"]), (&json!(1), &json!("train")));
     assert!(part["result"]["model"].is_null());
     assert_eq!(part["data_sha256"], alone["data_sha256"]);
-    // Its data were stored once, and are gone.
+    // The job stored its data once and has deleted them.
     let blobs = service.directory().join("blobs/jobs");
     until("the data to be gone", async || {
         let left = std::fs::read_dir(&blobs).map_or(0, |entries| entries.count());
@@ -83,7 +82,7 @@ async fn a_grid_that_cannot_run_is_refused_at_its_place() {
     let many: Vec<u64> = (0..10_001).collect();
     let fields = (0..33).map(|field| (format!("learner.params.p{field}"), json!([1])));
     let fields = Value::Object(fields.collect());
-    // Each of the trainings would be stored with it.
+    // Each of the trainings would be stored with the long name.
     let long = json!({"learner.name": ["x".repeat(1 << 20)], "seed": many[..100]});
     for (over, pointer, code) in [
         (json!({}), "", "invalid-parameter"),
@@ -133,7 +132,7 @@ async fn a_grid_that_cannot_run_is_refused_at_its_place() {
         let pointer = format!("/grid/train/{field}");
         assert_eq!(refused.json()["errors"][0]["pointer"], *pointer);
     }
-    // So is what is known of the data.
+    // The weights of the target would be stored with each training too.
     let mut wide = grid(json!({"seed": many[..100]}));
     let target = json!({"binary_weights": {"weights": "1".repeat(700_000)}});
     wide["grid"]["train"]["data"] = json!({"generated":

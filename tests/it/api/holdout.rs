@@ -1,10 +1,10 @@
-//! `holdout`: examples that the learner is not shown.
+//! `holdout`: examples that the service keeps back from the learner and evaluates its hypothesis on.
 
 use serde_json::{Value, json};
 
 use crate::service::{Service, train};
 
-/// So many examples of seven bits, labelled by the majority but for every tenth.
+/// Examples of seven bits. The label is the majority of the bits, inverted in every tenth example.
 fn examples(count: u32) -> Value {
     let examples: Vec<_> = (0..count)
         .map(|row| {
@@ -24,7 +24,7 @@ fn parted(learner: &str, data: &Value, share: f64) -> Value {
     job
 }
 
-/// What does not differ between two runs of one job.
+/// The part of the result that is equal for each run of a job.
 fn result(job: &Value) -> Value {
     assert_eq!(job["status"], "succeeded", "{job}");
     let mut result = job["result"].clone();
@@ -47,20 +47,19 @@ async fn the_subset_is_the_same_however_the_examples_come() {
         assert_eq!(found["training"]["examples"], 150, "{learner}");
         let named = service.run(&parted(learner, &by_id, 0.25)).await;
         assert_eq!(result(&named), found, "{learner}");
-        // In the background, from what is stored of the job.
+        // A background job reads its stored data.
         let path = service.submit(&parted(learner, &data, 0.25)).await;
         let queued = service.until_status(&path, "succeeded").await;
         assert_eq!(result(&queued), found, "{learner}");
-        // By the route for people.
         let path = format!("/v1/learners/{learner}/train?seed=3&max_passes=20&holdout=0.25");
         let posted = service.post_json(&path, &data).await.expect(200).json();
         assert_eq!(result(&posted), found, "{learner}");
-        // The errors on both parts are those on all.
+        // The errors of both parts add up to the errors on the whole sample.
         let model = inline["result"]["model"].as_str().unwrap();
         let document = service.get(&format!("/v1/models/{model}")).await;
         let document = document.expect(200).json();
         assert_eq!(document["held_out"], 50);
-        // And so it is when it moves.
+        // An imported copy of the model has the same count.
         let moved = service.post_json("/v1/models", &document).await;
         assert_eq!(moved.expect(201).json()["held_out"], 50);
         let path = format!("/v1/models/{model}/evaluate");

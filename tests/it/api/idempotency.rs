@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: a request that is sent twice makes one thing.
+//! `Idempotency-Key`: a retried request creates one record.
 
 use axum::body::Body;
 use futures_util::future::join_all;
@@ -10,7 +10,7 @@ use crate::service::{Answer, Program, Service, TestDatabase, long_job, request, 
 const JSON: &str = "application/json";
 const CSV: &str = "text/csv";
 
-/// A path, a type and a body.
+/// A path, a media type and a body.
 type Sent<'a> = (&'a str, &'a str, &'a str);
 
 async fn send(service: &Service, key: &str, sent: Sent<'_>) -> Answer {
@@ -27,7 +27,6 @@ fn is_replay(answer: &Answer) -> bool {
     header.is_some()
 }
 
-/// How many things a list has.
 async fn count(service: &Service, list: &str) -> usize {
     let list = service.get(list).await.expect(200).json();
     list["items"].as_array().unwrap().len()
@@ -35,7 +34,7 @@ async fn count(service: &Service, list: &str) -> usize {
 
 const SESSION: &str = r#"{"learner": {"name": "perceptron"}, "n": 3}"#;
 
-/// Sends the same twice, and something else under the same key: one thing is made.
+/// Sends a request twice, and another request under the same key. Asserts that one record is created.
 async fn made_once(service: &Service, sent: Sent<'_>, other: Sent<'_>, list: &str) -> Answer {
     let before = count(service, list).await;
     let key = format!("key-of-{}", sent.0);
@@ -83,7 +82,7 @@ async fn whatever_is_created_is_created_once() {
     .await;
     let save = format!("/v1/sessions/{}/model", opened.id());
     let renamed = format!("{save}?name=other");
-    // A body that nobody asked for is a part of the request all the same.
+    // A body is part of the request even on a route that reads none.
     let (sent, other) = (
         (save.as_str(), "text/plain", "body"),
         (renamed.as_str(), "text/plain", ""),
@@ -122,7 +121,7 @@ async fn a_stored_construction_is_told_again_with_its_seed() {
             .json();
         assert!(again["data"]["dataset"].is_string() && again["examples"].is_u64());
     }
-    // What is not stored needs no key, and keeps none.
+    // A construction that is not stored needs no key, and the key stays free.
     let free = json!({"variables": 3, "satisfying": 5}).to_string();
     for _ in 0..2 {
         let sent = ("/v1/constructions/monotone-cnf", JSON, free.as_str());
@@ -144,7 +143,7 @@ async fn a_job_is_told_again_as_it_now_stands() {
     let ended = service.until_status(&path, "succeeded").await;
     let again = send(&service, "k", sent).await.expect(202);
     assert_eq!(again.json(), ended);
-    // Who asks again may wait.
+    // A retry may wait.
     let headers = [
         ("content-type", JSON),
         ("prefer", "wait=30"),
@@ -153,7 +152,7 @@ async fn a_job_is_told_again_as_it_now_stands() {
     let again = service.send(request("POST", "/v1/jobs", &headers, body.clone()));
     assert_eq!(again.await.expect(200).json(), ended);
     assert_eq!(count(&service, "/v1/jobs").await, 1);
-    // It is not made a second time when it is gone.
+    // A retry does not create a deleted job again.
     service.delete(&path).await.expect(204);
     assert_eq!(
         send(&service, "k", sent).await.problem(410),
@@ -230,7 +229,7 @@ async fn a_refused_request_keeps_no_key() {
     assert_eq!(send(&service, "k", wrong).await.problem(422), "not-on-line");
     let mended = send(&service, "k", ("/v1/sessions", JSON, SESSION)).await;
     assert!(!is_replay(&mended.expect(201)));
-    // Keys are text without spaces.
+    // A key is ASCII text without spaces.
     for key in ["", "a b", "\u{e9}", &"k".repeat(256)] {
         let answer = send(&service, key, ("/v1/sessions", JSON, SESSION)).await;
         assert_eq!(answer.problem(400), "invalid-parameter");
@@ -255,7 +254,7 @@ async fn a_refused_request_keeps_no_key() {
 async fn a_key_is_in_flight_until_its_request_is_answered_or_left() {
     let service = Service::start().await;
     let (begun, is_read) = tokio::sync::oneshot::channel();
-    // A body that is read and never comes.
+    // The service waits for a body that never comes.
     let body = Body::from_stream(stream::once(async {
         begun.send(()).unwrap();
         std::future::pending::<Result<String, std::io::Error>>().await
@@ -275,7 +274,7 @@ async fn a_key_is_in_flight_until_its_request_is_answered_or_left() {
     assert!(!is_replay(&send(&service, "k", session).await.expect(201)));
 }
 
-/// Sends until the answer is not that another request is in flight.
+/// Repeats the request while another request under the key is in flight.
 async fn send_patiently(service: &Service, key: &str, sent: Sent<'_>) -> Answer {
     loop {
         let answer = send(service, key, sent).await;
@@ -320,7 +319,7 @@ async fn of_two_requests_that_differ_under_one_key_one_is_refused() {
     assert_eq!(count(&one, "/v1/jobs").await, 1);
 }
 
-/// Over each backend: the key is on disk when the thing is.
+/// Runs over each database. The key is on disk when the record is.
 #[tokio::test]
 async fn a_key_outlives_the_process_that_was_killed() {
     let database = TestDatabase::new().await;

@@ -1,4 +1,4 @@
-//! `POST /v1/models`: what was exported is imported, and nothing else.
+//! `POST /v1/models` imports exported files and refuses all others.
 
 use halfspace::records::hypothesis::HypothesisDocument;
 use halfspace::records::model_file::digest;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::service::{Service, endless, short_job, train};
 
-/// Jobs whose models are of every kind, and an example for each.
+/// Jobs that make models of every kind, and examples for each model.
 fn jobs() -> Vec<(Value, Value)> {
     let labelled = short_job()["train"]["data"].clone();
     let real = json!({"labelled": {"examples": [{"x": [0.5, -1.25, 1], "y": 1},
@@ -42,7 +42,6 @@ fn jobs() -> Vec<(Value, Value)> {
     cases
 }
 
-/// The exported model of a job.
 async fn exported(service: &Service, job: &Value) -> Value {
     let job = service.run(job).await;
     let id = job["result"]["model"]
@@ -117,7 +116,7 @@ async fn an_import_gets_an_id_and_may_get_a_name() {
     assert_eq!(list["items"].as_array().unwrap().len(), 4);
 }
 
-/// Every member that the digest covers, altered so that it is valid in itself.
+/// Each member that the digest covers is altered to another valid value.
 #[tokio::test]
 async fn an_altered_file_is_refused() {
     let service = Service::start().await;
@@ -259,7 +258,7 @@ async fn what_is_no_model_of_ours_is_refused_at_its_place() {
     assert_eq!(answer.problem(422), "unknown-model-format");
 }
 
-/// The pointers of all values of a document.
+/// Collects the pointers of all values of a document, with at most two items per array.
 fn pointers(value: &Value, at: &str, into: &mut Vec<String>) {
     into.push(at.to_owned());
     match value {
@@ -277,8 +276,7 @@ fn pointers(value: &Value, at: &str, into: &mut Vec<String>) {
     }
 }
 
-/// The digest that somebody who alters a file on purpose would put into it; none where the file
-/// is beyond that.
+/// The digest that an attacker would put into an altered file, or `None` if the file is no model document.
 fn forged(file: &Value) -> Option<String> {
     let sent = ModelDocument::deserialize(file).ok()?;
     if sent.hypothesis.n() > 1 << 20 {
@@ -291,8 +289,8 @@ fn forged(file: &Value) -> Option<String> {
     Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Each value of each file in turn is replaced by each of many others, with a digest to match: the
-/// file is refused, or it is a model that predicts.
+/// Each value of each file is replaced by many others, with a matching digest. The service refuses the file, or
+/// the imported model predicts.
 #[tokio::test]
 async fn no_file_breaks_the_service() {
     let service = Service::start().await;

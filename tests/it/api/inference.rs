@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use crate::service::{Answer, Service, request, short_job, train};
 
-/// The header that tells where JSON ends and tensors begin.
+/// Header with the length of the JSON, after which binary tensors begin.
 const JSON_LENGTH: &str = "inference-header-content-length";
 
-/// A model that the perceptron learns; its id.
 async fn learnt(service: &Service, data: Value) -> String {
     let job = service
         .run(&train(json!({"name": "perceptron"}), data))
@@ -15,13 +14,13 @@ async fn learnt(service: &Service, data: Value) -> String {
     job["result"]["model"].as_str().unwrap().to_owned()
 }
 
-/// A model of Boolean data, n = 3.
+/// A model of Boolean data with n = 3.
 async fn boolean(service: &Service) -> String {
     let job = service.run(&short_job()).await;
     job["result"]["model"].as_str().unwrap().to_owned()
 }
 
-/// A model of real data, n = 2.
+/// A model of real data with n = 2.
 async fn real(service: &Service) -> String {
     let data = json!({"labelled": {"examples": [
         {"x": [0.5, -1.25], "y": 1}, {"x": [-0.5, 2], "y": -1}, {"x": [3, 0.25], "y": 1}]}});
@@ -32,13 +31,13 @@ fn infer_path(model: &str) -> String {
     format!("/v2/models/{model}/infer")
 }
 
-/// A request with one tensor of four examples, all four corners of the last two of three features.
+/// A request with one tensor of four examples: all combinations of the last two of three features.
 fn corners() -> Value {
     json!({"id": "a", "inputs": [{"name": "x", "shape": [4, 3], "datatype": "UINT8",
         "data": [0, 0, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1]}]})
 }
 
-/// `corners` with `value` put at `pointer`, or with what is there taken away.
+/// Sets the value at `pointer` in `corners`, or removes it.
 fn spoilt(pointer: &str, value: Option<Value>) -> Value {
     let mut body = corners();
     let (above, name) = pointer.rsplit_once('/').unwrap();
@@ -53,7 +52,7 @@ fn spoilt(pointer: &str, value: Option<Value>) -> Value {
     body
 }
 
-/// What the model's own route says of examples: the expected values of both tensors.
+/// Predictions of the model's own route: the expected values of both tensors.
 async fn predicted(service: &Service, model: &str, examples: Value) -> (Value, Value) {
     let body = json!({"unlabelled": {"examples": examples}});
     let path = format!("/v1/models/{model}/predict");
@@ -168,7 +167,7 @@ async fn the_order_of_members_does_not_matter_nor_do_the_names_that_clients_repe
     assert_eq!(answer["outputs"].as_array().unwrap().len(), 1);
     assert_eq!(tensor(&answer, "prediction")["data"], json!([1]));
     assert_eq!(answer.get("id"), None);
-    // A single example needs no dimension of its own; and a client may send no Content-Type.
+    // A single example needs no batch dimension, and a client may omit `Content-Type`.
     let body = json!({"inputs": [{"name": "x", "shape": [3], "datatype": "BOOL",
         "data": [true, true, true]}], "outputs": [{"name": "score"}, {"name": "prediction"}]});
     let request = request("POST", &infer_path(&model), &[], body.to_string());
@@ -285,7 +284,7 @@ async fn tensors_are_octets_both_ways() {
     let found: Value = signs.iter().map(|&sign| json!(sign as i8)).collect();
     assert_eq!(found, predictions);
     assert_eq!(Value::from(texts_of(texts)), scores);
-    // One tensor may be octets and the other a list.
+    // One output tensor may be octets and the other a list.
     let mut head = head;
     head["outputs"][0]["parameters"] = json!({"binary_data": false});
     let answer = send_binary(&service, &model, &head, &corners)
@@ -308,7 +307,7 @@ fn texts_of(mut octets: &[u8]) -> Vec<String> {
     texts
 }
 
-/// What is wrong, where to put what, and the status, code and pointer that it gets.
+/// A name, the pointer and the value to set there, and the expected status, code and pointer.
 type Case = (
     &'static str,
     &'static str,
@@ -720,7 +719,7 @@ async fn numbers_that_a_datatype_does_not_have_are_refused() {
         ("FP32", json!(1e39)),
         ("FP64", json!(true)),
     ] {
-        // Whichever comes first, the datatype or the number.
+        // The datatype may come before or after the numbers.
         for body in [
             format!(r#"{{"name":"x","shape":[2],"datatype":"{datatype}","data":[0,{value}]}}"#),
             format!(r#"{{"name":"x","shape":[2],"data":[0,{value}],"datatype":"{datatype}"}}"#),
@@ -769,12 +768,12 @@ async fn octets_that_do_not_fit_are_refused_with_their_place() {
     assert_eq!(answer.problem(400), "bad-value");
     let answer = binary(&service, &model, "BOOL", &[1, 2], &[0, 2]).await;
     assert_eq!(answer.problem(400), "bad-value");
-    // By its shape it is longer than it says.
+    // The shape needs more octets than `binary_data_size` says.
     let answer = binary(&service, &model, "FP64", &[2, 2], &doubles(&[0.0, 1.0])).await;
     let pointer = answer.json()["errors"][0]["pointer"].clone();
     assert_eq!(pointer, "/inputs/0/parameters/binary_data_size");
     assert_eq!(answer.problem(400), "wrong-shape");
-    // It says more, and less, than follows.
+    // The octets that follow are fewer, or more, than `binary_data_size` says.
     let head = json!({"inputs": [{"name": "x", "shape": [1, 2], "datatype": "FP64",
         "parameters": {"binary_data_size": 16}}]});
     for (values, code) in [(&[0.0][..], "truncated"), (&[0.0, 1.0, 2.0], "syntax")] {
@@ -867,6 +866,6 @@ async fn bad_headers_and_paths_are_refused() {
         .post_json(&format!("{path}?colour=1"), &corners())
         .await;
     assert_eq!(answer.problem(400), "invalid-parameter");
-    // Only below /v2.
+    // Only errors below `/v2` have the member `error`.
     assert_eq!(service.get("/v1/nothing").await.json().get("error"), None);
 }

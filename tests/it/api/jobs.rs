@@ -1,4 +1,4 @@
-//! `/v1/jobs`: submit, list, look, wait, cancel, delete.
+//! `/v1/jobs`: submit, list, read, wait, cancel, delete.
 
 use std::collections::HashSet;
 
@@ -114,7 +114,7 @@ async fn the_list_is_paged_newest_first_without_gap_or_duplicate() {
         for job in page["items"].as_array().unwrap() {
             listed.push(format!("/v1/jobs/{}", job["id"].as_str().unwrap()));
         }
-        // What is submitted meanwhile is newer, and so on no later page.
+        // A job that is submitted meanwhile is newer than the cursor, so no later page lists it.
         service.submit(&short_job()).await;
         let Some(cursor) = page["next_cursor"].as_str() else {
             break;

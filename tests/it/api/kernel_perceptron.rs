@@ -1,5 +1,5 @@
-//! The kernel perceptron through the service: its documented figures, exact decisions where floats
-//! fail, and what it refuses.
+//! The kernel perceptron through the service: its documented figures, exact decisions where floating point
+//! fails, and its refusals.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -13,17 +13,15 @@ use crate::service::{Service, request};
 const NDJSON: &str = "application/x-ndjson";
 const ARFF: &str = "text/x-arff";
 
-/// The three kernels of the documented figures, as queries.
+/// Queries for the three kernels of the documented figures.
 const MONOTONE: &str = "kernel.conjunctions=monotone";
 const ALL: &str = "kernel.conjunctions=all";
 const MONOTONE_3: &str = "kernel.conjunctions=monotone&kernel.max_literals=3";
 
-/// The job of a training on NDJSON.
 async fn train(service: &Service, query: &str, body: String) -> Value {
     train_as(service, query, NDJSON, body.into_bytes()).await
 }
 
-/// The job of a training on a body of this media type.
 async fn train_as(service: &Service, query: &str, media_type: &str, body: Vec<u8>) -> Value {
     let path = format!("/v1/learners/kernel-perceptron/train?{query}");
     let headers = [("content-type", media_type), ("prefer", "wait=60")];
@@ -103,7 +101,7 @@ async fn the_chess_endgame_is_learnt_in_the_documented_figures() {
     }
 }
 
-/// `ones` ones from place `first` on, of n bits.
+/// A bit string of length n with `ones` ones from index `first` on.
 fn ones(n: usize, first: usize, ones: usize) -> String {
     let bit = |place| {
         if (first..first + ones).contains(&place) {
@@ -115,16 +113,16 @@ fn ones(n: usize, first: usize, ones: usize) -> String {
     (0..n).map(bit).collect()
 }
 
-/// Scores of 2^54 and more with a -1 among them: under the monotone kernel 0^n says -1 of every
-/// example, 1^n says 2^|z|, and x with 54 ones -2^54 of what holds it. A sum in f64 gets 0 for -1
-/// at x, whose sign is the other one; with exponents beyond 1023 it gets no number at all.
+/// Scores of magnitude 2^54 and more contain a summand -1. Under the monotone kernel the example 0^n
+/// contributes -1 to every score, 1^n contributes 2^|z|, and x with 54 ones contributes -2^54 to the score of
+/// x. The sum in f64 is 0 instead of -1, which has the other sign. Exponents beyond 1023 overflow f64.
 #[tokio::test]
 async fn signs_that_floats_lose_are_exact_in_training_and_in_predictions() {
     let service = Service::start().await;
     for (n, of_x, in_f64) in [(56, 54, Some(0.0)), (1100, 1050, None)] {
         let [zero, all] = [ones(n, 0, 0), ones(n, 0, n)];
         let x = ones(n, 0, of_x);
-        // In common with x are all but ten of its ones.
+        // The example shares all but ten of the ones of x.
         let z = ones(n, 10, of_x - 9);
         let float = -1.0 + 2_f64.powi(of_x as i32) - 2_f64.powi(of_x as i32);
         assert_eq!(in_f64, (!float.is_nan()).then_some(float));
@@ -157,8 +155,8 @@ async fn signs_that_floats_lose_are_exact_in_training_and_in_predictions() {
 async fn a_bound_beyond_f64_is_told_by_its_logarithm() {
     let service = Service::start().await;
     let n = 2000;
-    // 0^n is got wrong twice: then it scores -1, and 1^n 2^2000 - 2. So xi = 1, and R^2 and |u|^2
-    // are 2^2000 each.
+    // The learner errs twice on 0^n, which then scores -1, and 1^n scores 2^2000 - 2. Thus xi = 1, and R^2 and
+    // |u|^2 are 2^2000 each.
     let examples = [(ones(n, 0, 0), false), (ones(n, 0, n), true)];
     let job = train(&service, MONOTONE, lines(&examples)).await;
     assert_eq!(figures(&job)[0], 3);
@@ -167,7 +165,7 @@ async fn a_bound_beyond_f64_is_told_by_its_logarithm() {
     assert_eq!(bound["log2_mistakes_at_most"], 4000.0);
 }
 
-/// Names that are nested in a body are dotted in a query.
+/// Nested parameters of a body have dotted names in a query.
 #[tokio::test]
 async fn the_kernel_is_named_in_a_body_as_in_a_query() {
     let service = Service::start().await;
@@ -201,9 +199,9 @@ async fn the_kernel_is_named_in_a_body_as_in_a_query() {
             .iter()
             .all(|vector| vector["x"].as_str().unwrap().len() == 3)
     );
-    // A parity of three has no threshold over pairs: its two sides have equal moments up to them.
+    // A parity of three bits has no threshold over pairs: both classes have equal moments up to order two.
     assert_eq!(by_body["result"]["termination"]["detail"], "max_passes");
-    // All three at once do it, and a random mistake at a time as well.
+    // Conjunctions of all three bits represent the parity. The order `random` learns it too.
     let job = train(&service, "order=random&max_passes=100", lines(&examples)).await;
     assert_eq!(job["result"]["training"]["errors"], 0);
     let kernel = json!({"conjunctions": "all", "max_literals": null});

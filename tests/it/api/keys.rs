@@ -1,4 +1,4 @@
-//! API keys: what needs one, and that what is made with one is nobody else's.
+//! API keys: the routes that need a key, and records that only the key of their owner can reach.
 
 use halfspace::config::NewKey;
 use halfspace::records::schedule::Weight;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::service::contract::DOCUMENT;
 use crate::service::{Answer, Service, request, short_job};
 
-/// A key without limits of its own.
+/// A key without its own limits.
 pub fn named(name: &str) -> NewKey {
     NewKey {
         name: name.to_owned(),
@@ -19,7 +19,7 @@ pub fn named(name: &str) -> NewKey {
     }
 }
 
-/// A client with a secret, or without.
+/// A client with or without a secret.
 pub struct Caller<'a> {
     pub service: &'a Service,
     pub authorization: Option<String>,
@@ -67,12 +67,12 @@ fn operations() -> Vec<(&'static str, &'static str)> {
         }
     }
     assert!(operations.len() > 30, "{operations:?}");
-    // Whatever looks comes before what deletes.
+    // Deletions come last, so that the other operations find the records.
     operations.sort_by_key(|&(method, _)| method == "delete");
     operations
 }
 
-/// Something that each operation on one thing takes, with its type.
+/// A valid body for each operation on one record, with its media type.
 fn body_for(method: &str, template: &str) -> (&'static str, &'static str) {
     const JSON: &str = "application/json";
     let labelled = r#"{"labelled": {"examples": [{"x": "110", "y": 1}]}}"#;
@@ -89,7 +89,7 @@ fn body_for(method: &str, template: &str) -> (&'static str, &'static str) {
     }
 }
 
-/// One thing of each kind.
+/// One record of each kind.
 struct Things {
     job: String,
     model: String,
@@ -129,7 +129,7 @@ impl Things {
         ]
     }
 
-    /// The path of one of them; none where the path is of nobody's things.
+    /// The path of a record, or `None` where the path names no record of a key.
     fn path(&self, template: &str) -> Option<String> {
         let id = match template.split('/').nth(2)? {
             "jobs" if template.ends_with("/figure") => &self.experiment,
@@ -143,7 +143,7 @@ impl Things {
         (path != template).then_some(path)
     }
 
-    /// How all of them look to their owner.
+    /// The documents of all records as the caller sees them.
     async fn seen_by(&self, caller: &Caller<'_>) -> Vec<Value> {
         let mut seen = Vec::new();
         for (kind, id) in ["jobs", "models", "datasets", "sessions", "jobs"]
@@ -167,7 +167,7 @@ async fn nothing_of_one_key_is_visible_to_another_on_any_route() {
     let mut of_things = 0;
     for (method, template) in operations() {
         let Some(path) = things.path(template) else {
-            // What is nobody's, or the caller's own.
+            // The route names no record, or lists the caller's own records.
             if method == "get" && !template.contains('{') {
                 let answer = b.get(template).await;
                 let text = answer.text();
@@ -190,7 +190,7 @@ async fn nothing_of_one_key_is_visible_to_another_on_any_route() {
     }
     assert!(of_things >= 20, "{of_things}");
     assert_eq!(things.seen_by(&a).await, before);
-    // Nor can what is named in a body be reached.
+    // A body cannot name a record of another key either.
     let (dataset, model) = (&things.dataset, &things.model);
     let on_dataset = json!({"train": {"learner": {"name": "perceptron"},
         "data": {"dataset": dataset}}});
@@ -200,7 +200,7 @@ async fn nothing_of_one_key_is_visible_to_another_on_any_route() {
         "data": {"half_space": {"examples": ["101"]}}}});
     let refused = b.post("/v1/jobs", &from_model).await;
     assert_eq!(refused.problem(422), "unknown-model");
-    // The same requests are met for whose the things are, so that they were good ones.
+    // The owner's requests reach the records, so the refused requests were valid.
     for (method, template) in operations() {
         if let Some(path) = things.path(template) {
             let (media_type, body) = body_for(method, template);
@@ -253,7 +253,7 @@ async fn without_a_key_that_is_in_force_everything_is_refused() {
             assert_eq!(answer.problem(401), "unauthorized", "{method} {template}");
             assert_eq!(answer.header("www-authenticate"), Some("Bearer"));
         }
-        // Nor is it told what there is not.
+        // A request without a key learns nothing about unknown paths either.
         let answer = caller.get("/v1/nothing").await;
         assert_eq!(answer.problem(401), "unauthorized");
         for path in ["/livez", "/readyz", "/version", "/metrics", "/openapi.json"] {
@@ -296,7 +296,7 @@ async fn what_was_made_without_a_key_is_for_who_adopts_it() {
         ..named("heir")
     };
     let heir = Caller::new(&service, heir).await;
-    // That the service was open may be remembered for a moment.
+    // The process may cache for a moment that the service is open.
     crate::service::until("the service to need a key", async || {
         (service.get("/v1/jobs").await.status == 401).then_some(())
     })

@@ -1,21 +1,21 @@
-//! Datasets of which only parts are in memory: what is done with them block by block, and what is
-//! refused because it would need them as a whole.
+//! Datasets that do not fit into memory: the operations that read them block by block, and refusals of
+//! operations that need the whole dataset.
 
 use serde_json::{Value, json};
 
 use crate::service::{Service, train};
 
-/// Nothing is held as a whole, and no more than 10,000 bytes may be.
+/// Settings of a service that keeps no dataset in memory and allows 10,000 bytes of state.
 const FRUGAL: [&str; 4] = ["--resident-bytes-max", "0", "--state-bytes-max", "10000"];
 
-/// Two services over one directory: a generous one, and a frugal one.
+/// Two services over one directory: one with default limits and one with `FRUGAL`.
 async fn services() -> (Service, Service) {
     let generous = Service::start().await;
     let frugal = generous.beside(&FRUGAL).await;
     (generous, frugal)
 }
 
-/// 5,000 examples of 100 features, 80,000 bytes and more; its id.
+/// Stores 5,000 examples of 100 features, more than 80,000 bytes, and returns the id.
 async fn stored(service: &Service) -> String {
     let data = json!({"generated": {"n": 100, "target": {"disjunction": {"variables": [3, 70]}},
         "sampling": "uniform", "density": 0.02, "count": 5000}});
@@ -61,8 +61,8 @@ async fn data_larger_than_the_state_train_and_are_evaluated() {
     }
 }
 
-/// A search keeps a number for each example, and so more than the frugal service has room for, but
-/// not the examples.
+/// A search keeps a number per example. That is more state than the frugal service allows, but less than the
+/// examples themselves.
 #[tokio::test]
 async fn a_search_keeps_less_than_the_examples() {
     let generous = Service::start().await;
@@ -100,10 +100,10 @@ async fn what_needs_all_of_them_in_memory_is_refused_at_once() {
         (json!({"separability": {"data": data}}), "81528"),
         (json!({"maximum_margin": {"data": data}}), "81528"),
         (json!({"version_space": {"data": data}}), "81528"),
-        // A number for each row.
+        // One number per row.
         (shuffled.take(), "26400"),
         (parted.take(), "26400"),
-        // What each row asks of the weights.
+        // Message passing keeps further numbers per row.
         (train(json!({"name": "amp"}), data.clone()), "46400"),
     ] {
         let problem = frugal.post_json("/v1/jobs", &job).await;
@@ -114,7 +114,7 @@ async fn what_needs_all_of_them_in_memory_is_refused_at_once() {
     }
     let job = train(json!({"name": "perceptron"}), data.clone());
     let model = generous.run(&job).await["result"]["model"].take();
-    // These read as they go.
+    // These routes read the dataset in parts.
     for route in ["predict", "evaluate"] {
         let path = format!("/v1/models/{}/{route}", model.as_str().unwrap());
         let whole = generous.post_json(&path, &data).await;
@@ -125,7 +125,7 @@ async fn what_needs_all_of_them_in_memory_is_refused_at_once() {
             "{route}"
         );
     }
-    // What is wrong with them besides is said as before, and needs no memory.
+    // Other errors do not depend on the memory limit.
     let mut winnow = train(
         json!({"name": "kernel-winnow", "params": {"max_active": 3}}),
         data.clone(),
@@ -137,7 +137,7 @@ async fn what_needs_all_of_them_in_memory_is_refused_at_once() {
     assert_eq!(frugal.run(&drift).await["status"], "succeeded");
 }
 
-/// One bit of a stored dataset flips: nothing is said of what was never sent.
+/// One bit of a stored dataset flips. The service must not answer from data that were never sent.
 #[tokio::test]
 async fn a_damaged_dataset_is_neither_predicted_nor_evaluated() {
     let (generous, frugal) = services().await;

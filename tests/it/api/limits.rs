@@ -1,4 +1,4 @@
-//! `/v1/limits`: what is bounded is told, and refusals name it so.
+//! `/v1/limits` shows every limit, and refusals use the same names.
 
 use serde_json::json;
 
@@ -13,7 +13,7 @@ async fn the_limits_are_those_of_the_settings() {
     assert_eq!(limits["json_depth_max"], 32);
 }
 
-/// Each body passes one limit; the refusal names it, and its value.
+/// Each body exceeds one limit. The refusal names the limit and its value.
 #[tokio::test]
 async fn every_refusal_names_its_limit_and_the_value() {
     let settings = [
@@ -130,7 +130,7 @@ async fn every_refusal_names_its_limit_and_the_value() {
     assert!(service.get("/v1/jobs").await.expect(200).json()["items"] == json!([]));
 }
 
-/// The count is of what comes out, so that a small body cannot become a large one.
+/// The limit counts decompressed bytes, so a small body cannot become a large one.
 #[tokio::test]
 async fn a_compressed_bomb_is_stopped_at_the_limit() {
     let service = Service::with(&[
@@ -164,7 +164,7 @@ async fn a_compressed_bomb_is_stopped_at_the_limit() {
     }
 }
 
-/// A few bytes of a sparse format can be much work, and then count as an upload.
+/// A few bytes of a sparse format can cause much work and then count as an upload.
 #[tokio::test]
 async fn a_small_body_takes_a_permit_only_when_it_is_much_work() {
     let service = Service::with(&["--uploads-max", "1"]).await;

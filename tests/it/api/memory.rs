@@ -1,13 +1,13 @@
-//! The memory of requests and jobs: a refusal names the limit, and the memory comes back.
+//! The memory of requests and jobs: a refusal names the limit, and the memory is released.
 
 use serde_json::json;
 
 use crate::service::{Program, Service, request, short_job, until};
 
-/// 64 MiB for requests and jobs, 56 MiB for one of them.
+/// 64 MiB for requests and jobs together, and 56 MiB for a single one.
 const SMALL: [&str; 2] = ["--memory-bytes-max", "134217728"];
 
-/// 1.9 KB that stand for 1 GiB of doubles.
+/// Each row takes 15 bytes and stands for 2^20 doubles.
 fn wide_rows(rows: usize) -> String {
     "+1 1048576:0.5\n".repeat(rows)
 }
@@ -34,7 +34,7 @@ async fn a_body_that_never_fits_is_refused_by_the_name_of_the_limit() {
         assert_eq!(answer.problem(413), "too-large", "{rows}: {detail}");
         assert!(detail.contains("memory_bytes_max: 58720256"), "{detail}");
     }
-    // As a dataset the same rows take little memory.
+    // The same rows take little memory as a dataset.
     let answer = service
         .send(request("POST", "/v1/datasets", &headers, wide_rows(20)))
         .await;
@@ -55,7 +55,7 @@ async fn a_body_that_never_fits_is_refused_by_the_name_of_the_limit() {
 #[tokio::test]
 async fn a_job_that_never_fits_is_refused_by_the_name_of_the_limit() {
     let service = Service::with(&SMALL).await;
-    // The data of a question about the whole sample are drawn into memory.
+    // The service draws generated data into memory for a question about the whole sample.
     let separable = json!({
         "separability": {"data": {"generated": {"n": 4_000, "count": 200_000, "sampling": "uniform",
             "target": {"binary_weights": {}}}}},
@@ -70,7 +70,7 @@ async fn a_job_that_never_fits_is_refused_by_the_name_of_the_limit() {
         .expect(202);
 }
 
-/// Eight bodies at once that fit one by one: each is answered, or refused to be sent again.
+/// Eight concurrent bodies, each of which fits alone. The service answers each, or asks the client to retry.
 #[tokio::test]
 async fn bodies_that_do_not_fit_together_are_refused_for_now() {
     let directory = tempfile::tempdir().unwrap();

@@ -4,12 +4,11 @@ use serde_json::{Value, json};
 
 use crate::service::{Service, endless, short_job, train, until};
 
-/// A model of `short_job`; its path.
+/// Trains the model of `short_job` and returns its path.
 async fn linear(service: &Service) -> String {
     model_of(&service.run(&short_job()).await)
 }
 
-/// A model of real-valued data.
 async fn real(service: &Service) -> String {
     let data = json!({"labelled": {"examples": [
         {"x": [0.5, -1.25], "y": 1}, {"x": [-0.5, 2], "y": -1}, {"x": [3, 0.25], "y": 1}]}});
@@ -145,7 +144,7 @@ async fn lines_are_answered_with_lines() {
     assert!(lines.iter().all(|line| line["score"].is_i64()));
 }
 
-/// What a linear hypothesis over reals says, written out.
+/// Scores of a linear hypothesis over reals, computed here.
 fn scores(hypothesis: &Value, rows: &[[f64; 2]]) -> Vec<f64> {
     let number = |value: &Value| value.as_f64().unwrap();
     let weights = &hypothesis["weights"];
@@ -255,7 +254,7 @@ async fn a_model_predicts_its_own_training_data_as_its_result_says() {
     assert_eq!(job["result"]["training"]["errors"], 0);
 }
 
-/// More than a block of 64, each row read with its own zeros.
+/// The rows fill more than one block of 64. The service reads the zeros of each row by that row alone.
 #[tokio::test]
 async fn a_real_model_takes_many_rows_of_zeros_and_ones() {
     let service = Service::start().await;
@@ -293,7 +292,7 @@ async fn a_model_that_is_deleted_predicts_no_more() {
     for path in [&here, &elsewhere] {
         let predict = format!("{path}/predict");
         let first = one.post_json(&predict, &said).await.expect(200);
-        // What was read is used again.
+        // The second request uses the cached model.
         let again = one.post_json(&predict, &said).await.expect(200);
         assert_eq!(first.text(), again.text());
     }

@@ -1,5 +1,5 @@
-//! The names that features and classes came with: kept with models, compared where other data with
-//! names come.
+//! Names of features and classes: models keep the names of their data, and the service compares them with those
+//! of other data.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ async fn a_model_keeps_the_names_of_its_features() {
     let model = service.get(&path).await.expect(200).json();
     assert_eq!(model["features"], json!(["tall", "wide", "old"]));
     assert!(model.get("classes").is_none());
-    // So does one that is trained on the same table as a dataset.
+    // A model that is trained on the dataset of the same table keeps the names too.
     let stored = service
         .post_as("/v1/datasets", CSV, TABLE)
         .await
@@ -45,13 +45,12 @@ async fn a_model_keeps_the_names_of_its_features() {
         (&by_id["features"], &by_id["sha256"]),
         (&model["features"], &model["sha256"])
     );
-    // And the answer to a question.
+    // The model of a maximum margin keeps the names too.
     let body = json!({"maximum_margin": {"data": {"dataset": stored.json()["id"]}}});
     let job = service.run(&body).await;
     let margin = format!("/v1/models/{}", job["result"]["model"].as_str().unwrap());
     let margin = service.get(&margin).await.expect(200).json();
     assert_eq!(margin["features"], model["features"]);
-    // Without names there are none.
     let plain = trained(&service, CSV, "1,1,1,0\n-1,0,0,1\n").await;
     assert!(
         service
@@ -131,7 +130,7 @@ async fn a_table_with_other_names_is_not_predicted() {
     let labelled = "label,tall,old,wide\n1,1,0,1\n";
     let answer = service.post_as(&evaluate, CSV, labelled).await;
     assert_eq!(answer.problem(422), "wrong-data");
-    // A dataset with names is a table with names.
+    // The service compares the names of a dataset like those of a table.
     let stored = service
         .post_as("/v1/datasets", CSV, labelled)
         .await
@@ -149,7 +148,7 @@ async fn a_table_with_other_names_is_not_predicted() {
         "warm_start": id}});
     let answer = service.post_json("/v1/jobs", &body).await;
     assert_eq!(answer.problem(422), "wrong-data");
-    // Data without names have their order to go by.
+    // Data without names are read by the order of their features.
     for (media_type, body) in [
         (CSV, "1,1,0\n0,0,1\n"),
         ("text/x-libsvm", "1 1:1 2:1\n1 3:1\n"),
@@ -174,7 +173,7 @@ async fn classes_the_other_way_round_are_not_evaluated() {
     let answer = service.post_as(&evaluate, ARFF, turned.clone()).await;
     assert_eq!(answer.problem(422), "wrong-data");
     assert!(answer.json()["detail"].to_string().contains("poisonous"));
-    // To predict, labels are passed over.
+    // A prediction skips the labels.
     let path = format!("{model}/predict?labels=last");
     let answer = service.post_as(&path, ARFF, turned).await.expect(200);
     assert_eq!(answer.json()["predictions"], json!([1, -1]));

@@ -1,4 +1,4 @@
-//! The routes for operators: alive, ready, metrics, version, documents.
+//! The routes for operators: liveness, readiness, metrics, version and documents.
 
 use crate::service::{Service, request, short_job};
 
@@ -133,7 +133,7 @@ async fn a_request_keeps_its_plain_id_and_gets_a_new_one_otherwise() {
     assert_ne!(ids[0], ids[1]);
 }
 
-/// A label takes few values, whatever clients send.
+/// A label has a bounded number of values whatever methods clients send.
 #[tokio::test]
 async fn a_method_of_a_clients_own_is_no_label() {
     let service = Service::start().await;

@@ -1,11 +1,11 @@
-//! Requests of web pages of other origins, foreign hosts, and the headers that browsers heed.
+//! Cross-origin requests, foreign hosts, and the security headers of answers.
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, X_FRAME_OPTIONS};
 
 use super::keys::named;
 use crate::service::{Answer, Service, request};
 
-/// POST of an experiment without a body, which needs no preflight of the browser.
+/// Posts a request for a construction, which stores nothing.
 async fn post(service: &Service, headers: &[(&str, &str)]) -> Answer {
     let path = "/v1/constructions/monotone-cnf";
     let body = r#"{"variables": 3, "satisfying": 2}"#;
@@ -36,8 +36,8 @@ async fn pages_of_other_origins_change_nothing() {
     }
 }
 
-/// curl and HTTP libraries send neither header. A page of the service sends the origin of the service. A
-/// client that is no browser may lie in `Sec-Fetch-Site` and gains nothing.
+/// curl and HTTP libraries send neither header. A page of the service sends the origin of the service. A client
+/// other than a browser gains nothing by a false `Sec-Fetch-Site`.
 #[tokio::test]
 async fn other_clients_are_unaffected() {
     let service = Service::idle(&[]).await;
@@ -114,7 +114,7 @@ async fn every_origin_is_allowed_until_the_first_key() {
         ("authorization", &bearer),
         HOST,
     ];
-    // The request by which the process hears of the key.
+    // The service learns of the key during the first request.
     post(&service, &headers).await;
     let answer = post(&service, &headers).await;
     assert_eq!(answer.header("access-control-allow-origin"), None);

@@ -1,4 +1,4 @@
-//! The share of one key in the permits of a process, and the rest for other keys.
+//! A key may hold a share of a process's permits, so that other keys find the rest.
 
 use std::io::Error;
 use std::sync::Arc;
@@ -14,22 +14,21 @@ use crate::service::{Answer, Service, long_job, request, short_job};
 const NDJSON: &str = "application/x-ndjson";
 const JSON: &str = "application/json";
 
-/// The end that a test writes the rest of a body into.
+/// Sends the rest of a request body.
 type Sender = mpsc::UnboundedSender<Result<Bytes, Error>>;
 
-/// A body that is no small one.
+/// A body that exceeds a small one.
 fn large() -> String {
     "\"0110\"\n".repeat(20_000)
 }
 
-/// The path of a model of the caller.
 async fn model(caller: &Caller<'_>) -> String {
     let job = caller.post("/v1/jobs", &short_job()).await.expect(200);
     let job = job.json();
     format!("/v1/models/{}", job["result"]["model"].as_str().unwrap())
 }
 
-/// Begins a request whose answer may not end.
+/// Begins a request whose answer may never end.
 async fn open(
     caller: &Caller<'_>,
     method: &str,
@@ -44,8 +43,8 @@ async fn open(
         .await
 }
 
-/// A body that begins with these bytes and lasts while the sender lives, and a signal for the moment when
-/// the service has read the bytes and asks for more.
+/// A body that begins with these bytes and lasts until the sender is dropped. The service has read the bytes
+/// when the signal comes.
 fn unfinished(text: String) -> (Sender, Body, Arc<Notify>) {
     let (sender, receiver) = mpsc::unbounded_channel();
     let is_read = Arc::<Notify>::default();
@@ -59,7 +58,7 @@ fn unfinished(text: String) -> (Sender, Body, Arc<Notify>) {
     (sender, Body::from_stream(first.chain(rest)), is_read)
 }
 
-/// A stream of predictions after the first answer. The stream lasts while this lives.
+/// Opens a stream of predictions and reads the first answer. The stream lasts until the result is dropped.
 async fn predicting(caller: &Caller<'_>, path: &str) -> (Sender, BodyDataStream) {
     let (sender, body, _) = unfinished("\"101\"\n".to_owned());
     let answer = open(caller, "POST", path, body).await;
@@ -69,7 +68,7 @@ async fn predicting(caller: &Caller<'_>, path: &str) -> (Sender, BodyDataStream)
     (sender, answers)
 }
 
-/// The answer to a stream without a permit.
+/// The problem of a stream that gets no permit.
 async fn refused(caller: &Caller<'_>, path: &str) -> Value {
     let (_sender, body, _) = unfinished("\"101\"\n".to_owned());
     let answer = open(caller, "POST", path, body).await;
@@ -144,9 +143,9 @@ async fn slow_uploads_of_one_key_leave_room_for_small_bodies_and_for_other_keys(
         let service = Arc::clone(&service);
         async move { service.open(asked).await.status() }
     });
-    // The request has a permit when the service asks for more of the body.
+    // The request holds a permit when the service asks for more of the body.
     is_read.notified().await;
-    // The second large body of the key waits and is refused. Bodies of other keys are read meanwhile.
+    // The second large body of the key waits and is refused. The service reads bodies of other keys meanwhile.
     let text = large();
     let second = a.send("POST", "/v1/datasets", NDJSON, &text);
     let meanwhile = async {
@@ -176,7 +175,7 @@ async fn slow_uploads_of_one_key_leave_room_for_small_bodies_and_for_other_keys(
         .expect(201);
 }
 
-/// One small body of each kind, in dense formats and in sparse ones.
+/// A small body for each route, in dense and in sparse formats.
 fn small_bodies(model: &str) -> Vec<(String, &'static str, String)> {
     let labelled = json!({"labelled": {"examples": [{"x": "110", "y": 1}]}}).to_string();
     let tensor = json!({"inputs": [

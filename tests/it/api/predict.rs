@@ -1,5 +1,5 @@
-//! Predictions in lines: while the body comes in, of any length, with a late error; and what a
-//! document of them, or an evaluation, may take.
+//! Predictions as a stream of lines, with late errors and without a limit of length; and the limits of
+//! predictions and evaluations as documents.
 
 use std::io::Error;
 
@@ -14,7 +14,7 @@ use crate::service::{Answer, Program, Service, request, short_job, train, until}
 
 const NDJSON: &str = "application/x-ndjson";
 
-/// A model of `short_job`, which takes three bits; its path to predict.
+/// Trains the model of `short_job`, which takes three bits, and returns its path for predictions.
 async fn linear(service: &Service) -> String {
     predict_path(&service.run(&short_job()).await)
 }
@@ -24,7 +24,7 @@ fn predict_path(job: &Value) -> String {
     format!("/v1/models/{model}/predict")
 }
 
-/// The lines that are answered to each of the eight examples of three bits.
+/// The expected lines for each of the eight examples of three bits.
 async fn lines_by_example(service: &Service, path: &str) -> Vec<String> {
     let examples: Vec<_> = (0..8).map(|bits| format!("{bits:03b}")).collect();
     let body = json!({"unlabelled": {"examples": examples}});
@@ -49,7 +49,7 @@ fn frame(text: &str) -> Result<Bytes, Error> {
     Ok(Bytes::copy_from_slice(text.as_bytes()))
 }
 
-/// Reads the answer up to the end of the next line.
+/// Reads the next piece of the answer, which ends with a line.
 async fn next_line(answers: &mut BodyDataStream) -> String {
     let piece = answers.next().await.unwrap().unwrap();
     String::from_utf8(piece.to_vec()).unwrap()
@@ -69,7 +69,7 @@ async fn a_client_that_waits_for_each_answer_gets_it() {
     let expected = lines_by_example(&service, &path).await;
     let (sender, body) = sending();
     let headers = [("content-type", NDJSON)];
-    // In two pieces: a line is answered when it is whole.
+    // Two pieces of one line: the service answers a line when the line is complete.
     sender.send(frame("{\"x\": \"00")).unwrap();
     sender.send(frame("0\"}\n")).unwrap();
     let answer = service.open(request("POST", &path, &headers, body)).await;
@@ -101,10 +101,10 @@ async fn many_lines_are_answered_in_their_order_however_they_are_sent_and_read()
     let expected: String = (0..LINES)
         .map(|line| format!("{}\n", by_example[example(line)]))
         .collect();
-    // All is sent before anything is read.
+    // The client sends the whole body before it reads.
     let answer = service.post_as(&path, NDJSON, sent.clone()).await;
     assert_eq!(answer.expect(200).text(), expected);
-    // Both at once, in pieces that cut lines.
+    // The client sends pieces that cut lines, and reads concurrently.
     let (sender, body) = sending();
     let pieces = sent.as_bytes().chunks(10_007).map(Bytes::copy_from_slice);
     for piece in pieces {
@@ -220,7 +220,7 @@ async fn everything_is_answered_in_lines_when_they_are_asked_for() {
 async fn a_large_dataset_is_predicted_in_parts() {
     const EXAMPLES: usize = 40_000;
     let service = Service::start().await;
-    // So wide that not all of it is in memory at a time.
+    // The rows are so wide that the dataset does not fit into memory as a whole.
     let n = 2048;
     let row = |index: usize| {
         let bits = (0..n).map(|j| if j % (index % 7 + 2) == 0 { '1' } else { '0' });
@@ -272,7 +272,7 @@ async fn a_connection_that_breaks_is_no_end_of_the_body() {
     sender.send(Err(Error::other("gone"))).unwrap();
     let last: Value = serde_json::from_str(&next_line(&mut answers).await).unwrap();
     assert_eq!(last["error"]["code"], "unreadable");
-    // Its turn is another's.
+    // The failed stream has released its permit.
     let answer = service.post_as(&path, NDJSON, "101\n").await;
     assert_eq!(answer.expect(200).text().lines().count(), 1);
 }
@@ -290,7 +290,7 @@ async fn so_many_are_answered_in_lines_at_once() {
     let other = service.post_as(&path, NDJSON, "101\n".repeat(20_000)).await;
     assert_eq!(other.problem(503), "queue-full");
     assert!(other.json()["detail"].to_string().contains("streams_max"));
-    // A small body that comes at once needs no permit, and other bodies have others.
+    // A small body that comes at once needs no permit, and other formats have other permits.
     let small = service.post_as(&path, NDJSON, "101\n").await;
     assert_eq!(small.expect(200).text().lines().count(), 1);
     let table = service.post_as(&path, "text/csv", "1,0,1\n").await;
@@ -342,7 +342,7 @@ async fn what_nobody_waits_for_any_more_is_not_computed() {
     let job = client.send("POST", "/v1/jobs", &headers, job.as_bytes());
     let predict = predict_path(&job.await.unwrap().expect(200).json());
     let row = ["1"; 20].join(",");
-    // Each row takes some 2^24 steps, so all of them half a minute and more.
+    // Each row takes about 2^24 steps, so the whole body would take half a minute or more.
     let heavy = format!("{row}\n").repeat(3000);
     for path in [
         &predict,
@@ -374,7 +374,7 @@ async fn a_document_and_an_evaluation_end_with_their_time() {
     let path = predict_path(&service.run(&job).await);
     let limits = service.get("/v1/limits").await.expect(200).json();
     assert_eq!(limits["answer_seconds_max"], 0.001);
-    // Each takes some 2^24 steps.
+    // Each row takes about 2^24 steps.
     let rows = format!("{}\n", ["1"; 20].join(",")).repeat(40);
     let answer = service.post_as(&path, "text/csv", rows.clone()).await;
     assert_eq!(answer.problem(422), "too-much-work");
@@ -383,13 +383,13 @@ async fn a_document_and_an_evaluation_end_with_their_time() {
     let evaluate = path.replace("/predict", "/evaluate?labels=none");
     let answer = service.post_as(&evaluate, "text/csv", rows).await;
     assert_eq!(answer.problem(422), "too-much-work");
-    // Lines have no such limit.
+    // Predictions as lines have no such limit.
     let rows = format!("{}\n", "1".repeat(20)).repeat(3);
     let answer = service.post_as(&path, NDJSON, rows).await.expect(200);
     assert_eq!(answer.text().lines().count(), 3);
 }
 
-/// An array of NumPy, version 1.0, of unsigned bytes.
+/// A `.npy` file of version 1.0 with unsigned bytes.
 fn npy(rows: &[[u8; 3]]) -> Vec<u8> {
     let shape = format!("({}, 3)", rows.len());
     let head = format!("{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}, }}");

@@ -1,4 +1,4 @@
-//! Errors: one document, a page for every code, whatever the route.
+//! Errors: every route answers with the same problem document, and every code has a page.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -11,7 +11,6 @@ use serde_json::json;
 
 use crate::service::{Service, request, short_job};
 
-/// The names in the one table of codes.
 fn codes() -> Vec<&'static str> {
     let table = include_str!("../../../src/http/codes.rs");
     let (_, table) = table.split_once("codes! {\n").unwrap();
@@ -108,7 +107,7 @@ async fn of_many_things_wrong_the_first_are_listed_and_all_are_counted() {
     assert!(document["detail"].as_str().unwrap().contains("30 things"));
 }
 
-/// A client that sends all before it listens must not lose the answer to a broken connection.
+/// A client that sends its whole body before it reads must receive the answer and not a broken connection.
 #[tokio::test]
 async fn a_refusal_reads_the_body_that_is_under_way() {
     let service = Service::start().await;

@@ -1,4 +1,5 @@
-//! Quotas: refused before acceptance, with the limit and its use; deleting works all the same.
+//! Quotas: the service refuses a request before accepting it and names the limit and its use. Deletions and
+//! cancellations always work.
 
 use halfspace::config::NewKey;
 use serde_json::{Value, json};
@@ -6,11 +7,11 @@ use serde_json::{Value, json};
 use super::keys::{Caller, named};
 use crate::service::{Answer, Service, long_job, request};
 
-/// The refusal names the limit, its value and how much is used, and when to come back.
+/// Asserts that the refusal names the limit, its value and its use, and the time to retry.
 #[track_caller]
 fn refused(answer: &Answer, status: u16, code: &str, named: &[&str]) {
     assert_eq!(answer.problem(status), code);
-    // What passes a limit by itself fits at no time.
+    // A request that exceeds a limit by itself can never succeed, so it has no time to retry.
     assert_eq!(answer.header("retry-after").is_some(), status != 413);
     let detail = answer.json()["detail"].to_string();
     for word in named {
@@ -53,7 +54,7 @@ async fn a_key_has_room_in_the_queue_and_so_have_all_together() {
         "queue-full",
         &["jobs_queued_max is 5", "5 are used"],
     );
-    // A cancel works, and makes room.
+    // A cancelled job frees its place in the queue.
     let cancelled = a
         .send("POST", &format!("{}/cancel", paths[0]), "", "")
         .await;
@@ -99,7 +100,7 @@ async fn a_key_stores_so_many_bytes() {
     let answer = small.send("POST", "/v1/datasets", CSV, &half).await;
     refused(&answer, 429, "too-many-bytes", &named[..1]);
     small.send("DELETE", &first, "", "").await.expect(204);
-    // What was refused left nothing: neither a row nor a blob.
+    // The refused dataset has left neither a row nor a blob.
     let blobs = service.directory().join("blobs/datasets");
     let kept = std::fs::read_dir(&blobs).unwrap().flatten();
     let kept = kept.filter(|entry| entry.path().join("data").exists());
@@ -160,12 +161,12 @@ async fn a_session_learns_until_its_key_has_no_room() {
         learnt += 10;
         assert!(learnt < 1_000, "nothing is counted");
     }
-    // It stands where it stood.
+    // The refused request has not changed the session.
     let path = format!("/v1/sessions/{}", session.id());
     assert_eq!(tiny.get(&path).await.expect(200).json()["position"], learnt);
 }
 
-/// What is packed is known to be too long before it comes in.
+/// The packed format allows the service to compute the stored size from the length of the body.
 #[tokio::test]
 async fn a_body_that_cannot_fit_is_refused_before_it_comes() {
     let service = Service::with(&["--stored-bytes-max", "10000"]).await;
@@ -189,7 +190,7 @@ async fn what_is_too_much_for_the_service_leaves_no_data() {
     let rows = "1,1,0\n".repeat(10_000);
     let answer = service.post_as("/v1/datasets", CSV, rows.clone()).await;
     refused(&answer, 413, "too-large", &["stored_bytes_max is 2000"]);
-    // A job that would have to keep its data; one that is done at once keeps none.
+    // A queued job would have to keep its data. A job that is computed at once keeps none.
     let path = "/v1/learners/perceptron/train";
     let headers = [("content-type", CSV), ("prefer", "wait=0")];
     let answer = service.send(request("POST", path, &headers, rows)).await;

@@ -1,4 +1,4 @@
-//! The accept loop: a client that holds connections and says nothing, or does not read, loses them.
+//! The accept loop: the server drops connections of clients that send nothing or do not read.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -19,13 +19,13 @@ use crate::service::PATIENCE;
 
 const GET: &[u8] = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
-/// More than the kernel holds for a client that does not read.
+/// More bytes than the kernel buffers for a client that does not read.
 const LARGE: &[u8] = &[b'a'; 16 << 20];
 
-/// A server of a small page, a large page, and a page that is answered on a signal.
+/// A server with a small page, a large page, and a page that is answered on a signal.
 struct Server {
     address: SocketAddr,
-    /// Requests of `/slow` that have begun.
+    /// Counts the requests of `/slow` that have begun.
     begun: Arc<Semaphore>,
     answer: Arc<Semaphore>,
     stop: CancellationToken,
@@ -60,7 +60,7 @@ impl Server {
         }
     }
 
-    /// A connection from another address of the loopback, with a small receive buffer.
+    /// Opens a connection from another loopback address, with a small receive buffer.
     async fn connect(&self, from: [u8; 4]) -> TcpStream {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(4096).unwrap();
@@ -69,7 +69,7 @@ impl Server {
         socket.connect(self.address).await.unwrap()
     }
 
-    /// A request of another connection is answered.
+    /// Asserts that a request of another connection is answered.
     async fn assert_answers(&self) {
         assert_answered(TcpStream::connect(self.address).await.unwrap()).await;
     }
@@ -80,7 +80,7 @@ impl Server {
     }
 }
 
-/// With place for one connection, each of these holds the place until the next request.
+/// Only one connection is allowed. Each connection without a request head is dropped for the next one.
 #[tokio::test]
 async fn a_connection_that_brings_no_head_makes_place() {
     let limits = ServeLimits {
@@ -120,7 +120,7 @@ async fn a_head_beyond_64_kib_is_refused() {
         "GET / HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n",
         "a".repeat(200_000)
     );
-    // The refusal comes before the head has been sent.
+    // The refusal comes before the client has sent the whole head.
     let _ = stream.write_all(head.as_bytes()).await;
     let mut answer = [0; 12];
     timeout(PATIENCE, stream.read_exact(&mut answer))
@@ -131,8 +131,8 @@ async fn a_head_beyond_64_kib_is_refused() {
     server.end().await;
 }
 
-/// One address may hold half of the places. A fifth connection replaces one that does not
-/// read, and another address is not affected.
+/// One address may hold half of the connections. A fifth connection replaces one that does not read, and
+/// another address is not affected.
 #[tokio::test]
 async fn connections_that_do_not_read_make_place() {
     let limits = ServeLimits {
@@ -160,9 +160,8 @@ async fn connections_that_do_not_read_make_place() {
 
 const LARGE_GETS: [&[u8]; 2] = [b"GET /large HTTP/1.1\r\nhost: localhost\r\n\r\n"; 2];
 
-/// An answer in progress keeps the connection when the address has no more place, and the
-/// address may still ask whether the service lives: the reserve, which `router` in `src/http` keeps to
-/// `/livez` and `/readyz`.
+/// An answer in progress keeps its connection when the address has reached its limit. The address may still
+/// request `/livez` and `/readyz`, for which `router` in `src/http` keeps a reserve.
 #[tokio::test]
 async fn an_answer_in_the_making_keeps_its_connection() {
     let limits = ServeLimits {
@@ -194,8 +193,8 @@ async fn an_answer_in_the_making_keeps_its_connection() {
     server.end().await;
 }
 
-/// A client that reads a byte now and then is cut off, in the default after 30 s. One that reads all is
-/// not, though it pauses.
+/// A client that reads single bytes is cut off, by default after 30 s. A client that reads the whole answer is
+/// not cut off, even with pauses.
 #[tokio::test]
 async fn a_client_that_reads_byte_by_byte_is_cut_off() {
     let limits = ServeLimits {
@@ -206,7 +205,7 @@ async fn a_client_that_reads_byte_by_byte_is_cut_off() {
     let mut slow = server.connect([127, 0, 0, 2]).await;
     slow.write_all(LARGE_GETS[0]).await.unwrap();
     let mut byte = [0];
-    // The bytes in the client's kernel can still be read after the reset.
+    // The client can still read the bytes in its kernel after the reset.
     let mut ticks = interval(Duration::from_millis(10));
     let cut_off = async {
         while slow.take_error().unwrap().is_none() && slow.read_exact(&mut byte).await.is_ok() {
@@ -226,16 +225,16 @@ async fn a_client_that_reads_byte_by_byte_is_cut_off() {
     server.end().await;
 }
 
-/// The connection ends without an answer.
+/// Asserts that the connection ends without an answer.
 async fn assert_closed(mut stream: TcpStream) {
     let mut rest = Vec::new();
     let closed = timeout(PATIENCE, stream.read_to_end(&mut rest)).await;
-    // A connection that another one replaces is reset.
+    // A replaced connection is reset.
     let _ = closed.expect("the connection is closed");
     assert!(rest.is_empty());
 }
 
-/// Sends a request and reads the answer and the end.
+/// Sends a request and reads the answer to the end of the connection.
 async fn assert_answered(mut stream: TcpStream) {
     let closing = [&GET[..GET.len() - 2], b"connection: close\r\n\r\n"].concat();
     stream.write_all(&closing).await.unwrap();

@@ -1,5 +1,5 @@
-//! What becomes of a session that others push about: forgotten, deleted, ended, written by two
-//! processes at once.
+//! Sessions under interference: dropped from the cache, deleted, ended, or written by two processes
+//! concurrently.
 
 use axum::body::{Body, BodyDataStream};
 use bytes::Bytes;
@@ -13,7 +13,6 @@ use crate::service::{Service, request};
 
 const LINE: &str = "{\"x\": \"101\", \"y\": 1}\n";
 
-/// A stream into a session that stays open.
 struct Open {
     sender: mpsc::UnboundedSender<Result<Bytes, std::io::Error>>,
     answers: BodyDataStream,
@@ -54,10 +53,10 @@ async fn a_session_is_not_forgotten_while_a_stream_is_open() {
     for position in 1..=5 {
         assert_eq!(stream.learn().await["position"], position);
         service.forget_sessions();
-        // Who looks sees what was answered.
+        // A reader sees the position that the stream has answered.
         assert_eq!(settled(&service, &path).await["position"], position);
     }
-    // Another writer still waits for the turn that the stream has.
+    // Another writer waits until the open stream ends.
     let (other, ()) = tokio::join!(send(&service, &path, LINE, None), async {
         service.forget_sessions();
         assert_eq!(stream.learn().await["position"], 6);
@@ -90,7 +89,7 @@ async fn a_stream_that_another_process_writes_past_ends_with_that() {
     assert_eq!(stream.learn().await["position"], 1);
     let answer = send(&other, &path, LINE, None).await.expect(200);
     assert_eq!(answers(&answer)[0]["position"], 2);
-    // Not between its lines: the request is one.
+    // The stream is one request, so another process's write makes its position stale.
     let last = stream.learn().await;
     assert_eq!(last["error"]["code"], "stale-position", "{last}");
     assert_eq!(last["error"]["position"], 2, "{last}");
@@ -202,7 +201,7 @@ async fn every_end_is_told_and_final() {
         );
         service.forget_sessions();
         assert_eq!(settled(&service, &path).await, ended, "{asked}");
-        // Nothing is learnt any more, and why is told.
+        // The ended session refuses further examples and states the reason.
         let line = text.split_inclusive('\n').next().unwrap();
         for more in [
             send(&service, &path, line, None).await,

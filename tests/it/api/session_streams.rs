@@ -1,4 +1,4 @@
-//! What a session reads: every format, compressed and not, and what is wrong with it.
+//! The input of sessions: every format, compressed and plain, and errors within a stream.
 
 use std::io::Write;
 
@@ -35,7 +35,7 @@ fn gzip(body: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A stream that the test writes into, and its answer.
+/// A stream that the test writes into, and the stream of answers.
 async fn duplex(
     service: &Service,
     path: &str,
@@ -241,7 +241,7 @@ async fn a_line_that_no_learner_could_take_is_named_and_those_before_are_learnt(
     assert_eq!(problem["code"], "intractable", "{problem}");
     assert_eq!(problem["errors"][0]["line"], 4, "{problem}");
     assert_eq!(problem["position"], 2, "{problem}");
-    // Where no line was learnt, that is the answer.
+    // If the session has learnt no line, the error is the whole answer.
     for (learner, text, status, code) in [
         ("perceptron", "\n\"101\"\n", 422, "wrong-data"),
         ("perceptron", "\n{\"x\": \"101\"}\n", 422, "wrong-data"),

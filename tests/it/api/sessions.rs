@@ -1,4 +1,4 @@
-//! Sessions: learning one example at a time.
+//! Sessions: learning one example at a time over `/v1/sessions`.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -24,7 +24,7 @@ const LEARNERS: [&str; 7] = [
     "bounded-perceptron",
 ];
 
-/// Examples of a disjunction of the first three of `n` features, positive about half the time.
+/// Examples of a disjunction of the first three of `n` features. About half of them are positive.
 pub(super) fn examples(n: usize, count: usize, seed: u64) -> Vec<(String, i8)> {
     let mut random = Generator::seed_from_u64(seed);
     let one = |_| {
@@ -100,7 +100,7 @@ pub(super) fn answers(answer: &Answer) -> Vec<Value> {
         .collect()
 }
 
-/// What must be the same however a session was fed.
+/// The document of a session without its id and age, which does not depend on the requests that fed it.
 pub(super) async fn settled(service: &Service, path: &str) -> Value {
     let answer = service.get(path).await.expect(200);
     let mut session = answer.json();
@@ -115,7 +115,7 @@ pub(super) async fn settled(service: &Service, path: &str) -> Value {
 async fn every_example_is_answered_and_counted() {
     let service = Service::start().await;
     let path = of(&service, "perceptron", 3).await;
-    // From w = 0 and bias 0 all is positive; 000 is then a mistake.
+    // The hypothesis w = 0 with bias 0 predicts 1 for every example, so 000 is a mistake.
     let text = r#"{"x": "111", "y": 1}
         {"x": [0, 0, 0], "y": -1}
 
@@ -164,7 +164,7 @@ async fn lines_documents_and_interruptions_come_to_the_same() {
         let mut posted_answers = Vec::new();
         for (index, part) in all.chunks(7).enumerate() {
             if index % 5 == 4 {
-                // It comes back from what is stored.
+                // The next request restores the session from the store.
                 service.forget_sessions();
             }
             let stands = format!("\"{}\"", posted_answers.len());
@@ -218,7 +218,7 @@ async fn a_stale_position_is_refused_and_told() {
     let path = of(&service, "perceptron", 3).await;
     let one = json!({"labelled": {"examples": [{"x": "101", "y": 1}]}});
     send_json(&service, &path, &one, "\"0\"").await.expect(200);
-    // A retry of what was learnt.
+    // A retry of a request that succeeded.
     let again = send_json(&service, &path, &one, "\"0\"").await;
     assert_eq!(again.problem(412), "stale-position");
     assert_eq!(again.json()["position"], 1);
@@ -306,7 +306,7 @@ async fn after_its_end_a_session_learns_no_more() {
     let asked = json!({"learner": {"name": "directed-drift"}, "n": 15, "seed": 4,
         "assume": "uniform-positive", "stop": {"confidence": 0.9}});
     let path = opened(&service, &asked).await;
-    // Examples that differ from the first hypothesis in one place, each in another.
+    // Each example differs from the first hypothesis in a different place.
     let first = service.get(&path).await.expect(200).json();
     let weights = first["hypothesis"]["weights"].as_str().unwrap().to_owned();
     let flipped = |text: &str, all: bool, place: usize| -> String {
@@ -329,7 +329,7 @@ async fn after_its_end_a_session_learns_no_more() {
     let (last, before) = learnt.split_last().unwrap();
     assert_eq!(last["terminated"], true);
     assert!(before.iter().all(|one| one["terminated"] == false));
-    // (1 - C(14, 7) / 2^14)^T <= 0.1 / 2.
+    // The smallest T with (1 - C(14, 7) / 2^14)^T <= 0.1 / 2 is 13.
     assert_eq!(learnt.len(), 13);
     let session = settled(&service, &path).await;
     assert_eq!(session["position"], 13);
@@ -344,7 +344,7 @@ async fn after_its_end_a_session_learns_no_more() {
     let more = json!({"half_space": {"examples": [weights]}});
     let more = service.post_json(&format!("{path}/examples"), &more).await;
     assert_eq!(more.problem(409), "session-ended");
-    // It still predicts and can be saved.
+    // An ended session still predicts and can be saved.
     let opposite = flipped(&weights, true, 0);
     let asked = json!({"unlabelled": {"examples": [weights, opposite]}});
     let said = service
@@ -602,7 +602,7 @@ async fn lines_are_answered_while_the_body_is_still_coming_in() {
         .await;
     let mut answers = answer.into_body().into_data_stream();
     for position in 1..=3 {
-        // In two pieces: a line is learnt when it is whole.
+        // Two pieces per line: the session learns a line when the line is complete.
         for piece in ["{\"x\": \"10", "1\", \"y\": 1}\n"] {
             sender
                 .send(Ok(Bytes::from_static(piece.as_bytes())))
@@ -631,7 +631,7 @@ async fn an_idle_stream_loses_its_turn() {
         .open(request("POST", &format!("{path}/examples"), &headers, body))
         .await;
     let mut answers = answer.into_body().into_data_stream();
-    // Another waits for its turn, and has it in the end.
+    // The other request waits for the idle stream, which times out.
     let line = "{\"x\": \"101\", \"y\": 1}\n";
     let other = send(&service, &path, line, None).await.expect(200);
     assert_eq!(other.text().lines().count(), 1);

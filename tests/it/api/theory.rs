@@ -1,11 +1,10 @@
-//! `/v1/theory`: the figures of the reference, and every parameter out of its range; and the
-//! stopping rule that rests on them.
+//! `/v1/theory`: the reference values, the range of every parameter, and the stopping rule `exact` that rests
+//! on these analyses.
 
 use serde_json::{Value, json};
 
 use crate::service::Service;
 
-/// The answer to a question about theory.
 async fn ask(service: &Service, question: &str) -> Value {
     let path = format!("/v1/theory/{question}");
     service.get(&path).await.expect(200).json()
@@ -82,7 +81,7 @@ async fn run_lengths_are_those_of_the_rules() {
     assert_eq!(found["anytime"]["run_length"], 23);
     let path = "stopping?n=20&confidence=0.95&sampling=reflected&hypothesis=1000";
     let found = ask(&service, path).await;
-    // C(20, 10) / 2^21, and the smallest T with (1 - e)^T <= 0.05 / 1,001,000
+    // The error is C(20, 10) / 2^21, and the run length is the smallest T with (1 - e)^T <= 0.05 / 1,001,000.
     assert_near(&found["min_error"], 184_756.0 / 2_097_152.0, 1e-12);
     assert_eq!(found["anytime"]["run_length"], 183);
 }
@@ -90,7 +89,7 @@ async fn run_lengths_are_those_of_the_rules() {
 #[tokio::test]
 async fn mistake_bounds_are_those_of_the_theorems() {
     let service = Service::start().await;
-    // 2 + 3 * 3 * (1 + 10)
+    // The bound is 2 + 3 * 3 * (1 + 10).
     let found = ask(&service, "winnow?n=1024&relevant=3").await;
     assert_near(&found["mistakes_at_most"], 101.0, 1e-12);
     let found = ask(&service, "winnow?n=90&relevant=1&alpha=3&theta=9").await;
@@ -106,7 +105,7 @@ async fn mistake_bounds_are_those_of_the_theorems() {
     assert_eq!(found["mistakes_at_most"], 144.0);
 }
 
-/// Each question has one parameter wrong, and the problem is placed there.
+/// Each question has one wrong parameter, which the problem names.
 #[tokio::test]
 async fn what_is_out_of_range_is_refused_at_its_parameter() {
     let service = Service::with(&["--n-max", "1000"]).await;

@@ -1,4 +1,4 @@
-//! `POST /v1/learners/{name}/train`: a file, a query, a result.
+//! `POST /v1/learners/{name}/train`: formats of the body, options of the query, and the result.
 
 use std::io::Write;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! True claims in results: the hypothesis that is reported, notes, refuted declarations, and decimals
-//! read as they are written.
+//! Claims in results are true: the reported hypothesis, notes, refuted declarations, and decimals that are read
+//! exactly.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,8 @@ async fn result(service: &Service, job: &Value) -> Value {
     job["result"].clone()
 }
 
-/// The model of a result, exported; and the record that an import of the file makes, which is equal.
+/// Exports the model of a result and imports the file. Returns the file and the record of the import, which
+/// have equal digests.
 async fn imported_again(service: &Service, result: &Value) -> (Value, Value) {
     let path = format!("/v1/models/{}", result["model"].as_str().unwrap());
     let file = service.get(&path).await.expect(200).json();
@@ -30,7 +31,7 @@ fn detail(result: &Value) -> &str {
 async fn a_limit_ends_with_the_last_hypothesis_and_the_best_stands_beside_it() {
     let service = Service::start().await;
     let mut boards = boards::end_boards();
-    // As the UCI repository has them: those that x has won come first.
+    // The file in the UCI repository lists the boards that x has won first.
     boards.sort_by_key(|board| !board.has_won(b'x'));
     let examples: Vec<_> = boards
         .iter()
@@ -66,7 +67,7 @@ async fn a_limit_ends_with_the_last_hypothesis_and_the_best_stands_beside_it() {
     assert_eq!(pocket["best"], Value::Null);
 }
 
-/// One example of one feature: alpha / alpha is 1, however alpha is written.
+/// The quotient alpha / alpha is 1 for every notation of alpha.
 #[tokio::test]
 async fn the_factor_of_winnow_is_the_decimal_that_is_written() {
     let service = Service::start().await;
@@ -100,7 +101,7 @@ async fn the_factor_of_winnow_is_the_decimal_that_is_written() {
             assert_eq!(job["result"]["mistakes"], mistakes, "{alpha} {theta}");
         }
     }
-    // A model keeps the unit when exported and imported.
+    // A model keeps the decimal through export and import.
     let learner = json!({"name": "winnow", "params": {"alpha": 1.7, "theta": "1.7"}});
     let first = result(&service, &train(learner.clone(), data.clone())).await;
     assert_eq!(first["hypothesis"]["alpha"], "1.7");
@@ -109,7 +110,7 @@ async fn the_factor_of_winnow_is_the_decimal_that_is_written() {
     let mut next = train(learner, data.clone());
     next["train"]["warm_start"] = imported["id"].clone();
     assert_eq!(result(&service, &next).await["mistakes"], 0);
-    // The double is another number.
+    // The double nearest to 1.7 is another number than 1.7.
     let mut other = train(
         json!({"name": "winnow", "params": {"theta": "1.7",
         "alpha": "1.6999999999999999555910790149937383830547332763671875"}}),
@@ -123,7 +124,7 @@ async fn the_factor_of_winnow_is_the_decimal_that_is_written() {
     assert_eq!(refused.problem(422), "wrong-start");
 }
 
-/// Examples that nothing separates, a few features each.
+/// Examples of twelve features that no hyperplane separates.
 fn noisy(count: u32) -> Value {
     let example = |index: u32| {
         let bits = index.wrapping_mul(2_654_435_761) >> 20;
@@ -185,7 +186,7 @@ async fn the_learning_rate_of_a_perceptron_decides_nothing() {
             }
         }
     }
-    // Scores are exact multiples, and an imported model is unchanged.
+    // Scores are exact multiples of the unit, and an imported model is unchanged.
     let learner = json!({"name": "perceptron", "params": {"eta": 0.3}});
     let mut job = train(learner, noisy(300));
     job["train"]["stop"] = json!({"max_passes": 3});
@@ -205,7 +206,7 @@ async fn the_learning_rate_of_a_perceptron_decides_nothing() {
         evaluated(&imported["id"]).await,
         found["training"]["errors"]
     );
-    // Weights that are no multiples go on in floating point.
+    // Weights that are not multiples of a unit are computed in floating point.
     job["train"]["learner"]["params"] = json!({"eta": 0.3, "initial": 0.5});
     assert_eq!(
         result(&service, &job).await["hypothesis"]["unit"],
@@ -328,11 +329,11 @@ async fn a_bound_that_is_null_gives_its_reason() {
     assert!(bound["detail"].is_string());
 }
 
-/// Half-space examples of 41 bits: uniform, each positive under the first weights of all.
+/// Uniform half-space examples of 41 bits, each positive under the initial all-ones weights.
 fn positive(count: u64, seed: u64) -> Vec<String> {
     let mut state = seed;
     let mut next = || {
-        // splitmix64
+        // The generator is splitmix64.
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -372,7 +373,7 @@ async fn examples_that_refute_their_declaration_are_claimed_nothing_of() {
             .await
             .expect(201)
             .json();
-        // Compared when the job runs, or when the dataset was stored.
+        // The comparison happens when the job runs or when the dataset is stored.
         for data in [data, json!({"dataset": stored["id"]})] {
             let found = result(&service, &train(learner.clone(), data)).await;
             let termination = &found["termination"];

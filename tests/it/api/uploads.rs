@@ -1,5 +1,4 @@
-//! Uploads of datasets that memory has no room for: what they become, and that nothing is left of
-//! those that fail.
+//! Uploads of datasets that do not fit into the upload memory, and failed uploads, which leave nothing behind.
 
 use std::path::{Path, PathBuf};
 
@@ -14,10 +13,10 @@ use crate::service::{Answer, Program, Service, memory_peak, request, until};
 const LIBSVM: &str = "text/x-libsvm";
 const OCTETS: &str = "application/octet-stream";
 
-/// Rows take eight kilobytes or so, so that these go to disk.
+/// The rows take about eight kilobytes, so this limit sends them to disk.
 const SPOOLED: [&str; 2] = ["--upload-memory-bytes-max", "1000"];
 
-/// A thousand rows of 50 bits, of which some repeat.
+/// A thousand rows of 50 bits, some of them duplicates.
 fn lines() -> Vec<String> {
     let pair = |row: usize, at: usize| 1 + at * 10 + row * (at + 3) % 10;
     let line = |row: usize| {
@@ -39,7 +38,7 @@ fn gzip(body: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Files and directories of the data directory but those of the database and the mark of the blobs.
+/// Files and directories of the data directory, except the database and the service's own files.
 fn left(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![directory.to_owned()];
@@ -61,7 +60,7 @@ fn left(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// How many files without a name a process has open in the directory, where the system tells.
+/// Number of unnamed files in the directory that a process holds open, where the system reports them.
 fn nameless(process: &str, directory: &Path) -> Option<usize> {
     let entries = std::fs::read_dir(format!("/proc/{process}/fd")).ok()?;
     let links = entries.filter_map(|entry| std::fs::read_link(entry.ok()?.path()).ok());
@@ -71,12 +70,12 @@ fn nameless(process: &str, directory: &Path) -> Option<usize> {
     Some(links.filter(is_ours).count())
 }
 
-/// So many lines that the body is not small. A small body would be collected first.
+/// Lines that exceed a small body. The service reads a small body completely before parsing it.
 fn more_lines() -> String {
     lines().concat().repeat(8)
 }
 
-/// What is known of a dataset whatever it is called and whenever it was made.
+/// The document of a dataset without its id and creation time.
 fn described(answer: Answer) -> Value {
     let mut dataset = answer.expect(201).json();
     for own in ["id", "created_at"] {
@@ -95,7 +94,7 @@ async fn page(service: &Service, id: &str) -> Value {
 async fn spooled_uploads_are_those_of_memory() {
     let (memory, spooled) = (Service::start().await, Service::with(&SPOOLED).await);
     let body = lines().concat().into_bytes();
-    // Late values that make the data real, and late indices that make them wide.
+    // Late values make the data real, and late indices make the rows wide.
     let real = [body.as_slice(), b"1 3:0.5\n"].concat();
     let wide = [body.as_slice(), b"1 3:1 200:1\n"].concat();
     for body in [body, real, wide] {
@@ -143,7 +142,7 @@ async fn a_fault_in_the_middle_is_named_and_leaves_nothing() {
         assert_eq!((&error["line"], &error["column"]), (&json!(701), &json!(7)));
         assert_eq!(answer.problem(400), "index-order");
     }
-    // The same of a dataset that would be too large.
+    // A dataset over the size limit leaves nothing behind either.
     let service = Service::with(&[&SPOOLED[..], &["--dataset-bytes-max", "5120"]].concat()).await;
     let body = "1 1:1\n".repeat(641);
     let answer = service.post_as("/v1/datasets", LIBSVM, body).await;
@@ -157,7 +156,7 @@ async fn a_fault_in_the_middle_is_named_and_leaves_nothing() {
     assert_eq!(nameless("self", service.directory()).unwrap_or(0), 0);
 }
 
-/// The limit of state does not hold for what is not held, and a dense body takes its permit as well.
+/// The limit of state bytes does not apply to uploads, and dense bodies need a permit too.
 #[tokio::test]
 async fn a_dataset_may_be_larger_than_the_state_of_a_job() {
     let service = Service::with(&[&SPOOLED[..], &["--state-bytes-max", "5000"]].concat()).await;
@@ -167,7 +166,7 @@ async fn a_dataset_may_be_larger_than_the_state_of_a_job() {
     assert_eq!(answer.expect(201).json()["examples"], 1_000);
 }
 
-/// The database is locked, so that the upload waits with its data on disk and its row to come.
+/// The locked database makes the upload wait after its blob is stored and before its row is.
 #[tokio::test]
 async fn an_upload_has_its_permit_until_it_is_stored() {
     use sqlx::{Connection, Executor};
@@ -232,7 +231,7 @@ async fn a_client_that_leaves_in_the_middle_leaves_nothing() {
     assert_eq!(left(directory.path()), [] as [&Path; 0]);
 }
 
-/// A request that its server forgets: its client went away, and then the body seems to end.
+/// The server drops the request. The client disconnects, and the body then seems to end.
 #[tokio::test]
 async fn a_request_that_is_dropped_stores_nothing() {
     let service = Service::with(&SPOOLED).await;
@@ -256,7 +255,7 @@ async fn a_request_that_is_dropped_stores_nothing() {
     assert_eq!(left(service.directory()), [] as [&Path; 0]);
 }
 
-/// Once in the spool, once where the blob is put whole, once where it is put in parts.
+/// The disk is full in the spool, in the write of a whole blob, and in the write of a blob in parts.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_full_disk_is_507_and_leaves_nothing() {
@@ -280,7 +279,7 @@ async fn a_full_disk_is_507_and_leaves_nothing() {
         };
         assert_eq!(store(bytes).await.problem(507), "storage-full");
         assert_eq!(left(directory.path()), [] as [&Path; 0]);
-        // What fits is stored on.
+        // A smaller dataset still fits.
         let stored = store(1 << 20).await.expect(201).json();
         assert_eq!(stored["duplicates"], 1_023);
     }
@@ -302,7 +301,7 @@ async fn memory_does_not_grow_with_the_body() {
     let answer = client.send("POST", path, &headers, &body).await.unwrap();
     assert_eq!(answer.expect(201).json()["examples"], 128 << 10);
     let grown = memory_peak(program.pid()).unwrap() - before;
-    // Two parts of the blob, a spool's worth of rows, a key for each row, buffers, and free memory that the
-    // allocator has not returned yet.
+    // Two parts of the blob, the rows of a spool, a key per row, buffers, and free memory that the allocator
+    // has not returned yet.
     assert!(grown < 56 << 20, "{grown} bytes");
 }

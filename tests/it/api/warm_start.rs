@@ -1,11 +1,11 @@
-//! Trainings that begin from a model: where another left off, what they may still claim, and what
-//! does not fit.
+//! Warm starts: trainings that begin from a model, the claims that such trainings may make, and models that do
+//! not fit.
 
 use serde_json::{Value, json};
 
 use crate::service::{Service, request, train};
 
-/// Labelled examples of six features: whether at least two of the first three are there.
+/// Labelled examples of six features. An example is positive if two of its first three features are set.
 fn sample(from: u32, to: u32) -> Value {
     let examples = (from..to).map(|index| {
         let bits = index * 37 % 64;
@@ -22,7 +22,6 @@ fn sample(from: u32, to: u32) -> Value {
     json!({"labelled": {"examples": examples.collect::<Vec<_>>()}})
 }
 
-/// The sample again, its features written as reals.
 fn real(from: u32, to: u32) -> Value {
     let mut data = sample(from, to);
     for example in data["labelled"]["examples"].as_array_mut().unwrap() {
@@ -33,7 +32,7 @@ fn real(from: u32, to: u32) -> Value {
     data
 }
 
-/// A job that begins from a model, if there is one, with further fields.
+/// A job with further fields, which begins from the model if there is one.
 fn job(learner: &Value, data: Value, model: Option<&Value>, more: &Value) -> Value {
     let mut job = train(learner.clone(), data);
     if let Some(model) = model {
@@ -51,7 +50,6 @@ async fn trained(service: &Service, job: &Value) -> Value {
     job
 }
 
-/// The model of a job.
 async fn model(service: &Service, body: &Value) -> Value {
     trained(service, body).await["result"]["model"].clone()
 }
@@ -105,7 +103,7 @@ async fn a_training_goes_on_where_another_left_off() {
             of(&whole, "hypothesis"),
             "{learner}"
         );
-        // It counts from 0.
+        // The counts of a warm-started run begin at 0.
         for name in ["mistakes", "updates", "examples"] {
             let sum = of(&first, name).as_u64().unwrap() + of(&second, name).as_u64().unwrap();
             assert_eq!(of(&whole, name), sum, "{learner} {name}");
@@ -118,7 +116,7 @@ async fn a_training_goes_on_where_another_left_off() {
 #[tokio::test]
 async fn learners_that_draw_begin_from_the_model_too() {
     let service = Service::start().await;
-    // Each example is consistent with the first hypothesis, so that it stays.
+    // Each example is consistent with the first hypothesis, so the learner keeps that hypothesis.
     let weights = "110100101";
     let consistent = json!({"half_space": {"examples": [weights, "110100111"]}});
     for name in [
@@ -145,7 +143,7 @@ async fn learners_that_draw_begin_from_the_model_too() {
     for learner in [
         json!({"name": "pocket"}),
         json!({"name": "perceptron", "params": {"order": "random"}}),
-        // Whole weights are real ones, too, once the learner's are.
+        // A learner of real weights accepts whole weights.
         json!({"name": "perceptron", "params": {"eta": 0.25}}),
     ] {
         let next = job(&learner, sample(0, 64), Some(model), &json!({}));
@@ -181,7 +179,7 @@ async fn a_bound_from_zero_does_not_judge_another_start() {
         let detail = bound["detail"].as_str().unwrap();
         assert!(detail.starts_with("assumption not met: the weights did not start"));
     }
-    // From zero weights it is the theorem's own run.
+    // From zero weights the run satisfies the assumption of the theorem.
     let zero = json!({"name": "perceptron"});
     let positive = json!({"labelled": {"examples": [{"x": "111111", "y": 1}]}});
     let zero_model = model(&service, &train(zero.clone(), positive)).await;
@@ -208,7 +206,7 @@ async fn confidence_needs_examples_that_are_fresh_to_the_model() {
     let seeded = |seed: u32| json!({"seed": seed});
     let first = json!({"seed": 7, "stop": {"max_mistakes": 1}});
     let first = model(&service, &job(&drift, drawn(Some(1000)), None, &first)).await;
-    // Other examples: the claim is that of any run.
+    // On other examples the run may claim the same confidence as any run.
     let next = job(&drift, drawn(None), Some(&first), &seeded(8));
     let next = trained(&service, &next).await;
     assert_eq!(next["result"]["termination"]["reason"], "confident");
@@ -217,7 +215,7 @@ async fn confidence_needs_examples_that_are_fresh_to_the_model() {
     exact["train"]["stop"] = json!({"confidence": 0.95, "rule": "exact"});
     let exact = trained(&service, &exact).await;
     assert_eq!(exact["result"]["termination"]["confidence"], 0.95);
-    // The same examples again: no claim, and so no end without another.
+    // On the same examples the run claims nothing, so it needs another stopping condition.
     let again = job(&drift, drawn(Some(1000)), Some(&first), &seeded(7));
     let again = trained(&service, &again).await;
     let termination = &again["result"]["termination"];
@@ -230,7 +228,8 @@ async fn confidence_needs_examples_that_are_fresh_to_the_model() {
     let endless = job(&drift, drawn(None), Some(&first), &seeded(7));
     let answer = service.post_json("/v1/jobs", &endless).await;
     assert_eq!(answer.problem(422), "wrong-stop");
-    // The seeds of all ancestors are known: of a third, other examples are fresh, and theirs are not.
+    // The seeds of all ancestors are known. Examples of a third seed are fresh to the model, and those of the
+    // ancestors' seeds are not.
     let second = &next["result"]["model"];
     let path = format!("/v1/models/{}", second.as_str().unwrap());
     let file = service.get(&path).await.expect(200).json();
@@ -241,7 +240,8 @@ async fn confidence_needs_examples_that_are_fresh_to_the_model() {
         let confidence = &third["result"]["termination"]["confidence"];
         assert_eq!(confidence.is_f64(), claims, "{seed}");
     }
-    // A file vouches for nothing: only examples that are drawn for the run itself are fresh to the model.
+    // A file proves nothing about its past, so only examples that are drawn for the run itself are fresh to an
+    // imported model.
     let imported = service.post_json("/v1/models", &file).await.expect(201);
     let imported = imported.json()["id"].clone();
     for (more, claims) in [(seeded(9), false), (json!({}), true)] {
@@ -281,14 +281,14 @@ async fn a_sample_is_never_fresh_to_a_model_whatever_is_declared() {
         assert_eq!(termination["confidence"], Value::Null);
         assert!(termination["confidence_detail"].is_string());
     }
-    // Drawn examples may be those that were sent, unless the service drew them for this run.
+    // Generated examples may equal the declared ones, unless the service drew their seed for this run.
     for (more, claims) in [(json!({"seed": 3}), false), (json!({}), true)] {
         let next = job(&drift, drawn.clone(), Some(&declared), &more);
         let next = trained(&service, &next).await;
         let confidence = &next["result"]["termination"]["confidence"];
         assert_eq!(confidence.is_f64(), claims, "{more}");
     }
-    // A dataset that was drawn has a seed, like a stream.
+    // A generated dataset has a seed, like a stream of generated examples.
     let stored = async |seed: u64| {
         let request = json!({"data": drawn, "seed": seed});
         let answer = service.post_json("/v1/datasets", &request).await;
@@ -332,7 +332,7 @@ async fn given_weights_are_no_ground_for_a_claim() {
         let model = service.get(&path).await.expect(200).json();
         assert_eq!(model["data_seeds"], Value::Null);
     }
-    // A grid that chooses seeds chooses the examples.
+    // A grid that lists seeds determines the examples.
     let exact = json!({"seed": [1, 2]});
     let mut train = job(&learner, drawn, None, &json!({}))["train"].clone();
     train["stop"] = json!({"confidence": 0.9, "rule": "exact"});
@@ -501,7 +501,7 @@ async fn a_model_tells_what_its_training_began_from() {
     let path = format!("/v1/models/{}", next.as_str().unwrap());
     let file = service.get(&path).await.expect(200);
     assert_eq!(file.json()["warm_start"], first);
-    // It goes with the file, and is covered by its digest.
+    // The exported file holds `warm_start`, and the digest of the file covers it.
     let imported = service.post_json("/v1/models", &file.json()).await;
     assert_eq!(imported.expect(201).json()["warm_start"], first);
     let mut altered = file.json();
@@ -522,7 +522,7 @@ async fn a_queued_training_begins_from_the_same_model_unless_it_is_deleted() {
         None,
         &json!({"seed": 3}),
     );
-    // A client that waits has its job computed at once, also where no worker takes any.
+    // The service computes a waited job at once, even where no worker runs.
     let first = trained(&service, &body).await["result"]["model"].clone();
     let next = job(
         &json!({"name": "perceptron"}),

@@ -1,10 +1,10 @@
-//! Winnow and kernel Winnow over the routes: training, exact scores, and what is refused.
+//! Winnow and kernel Winnow through the service: training, exact scores and refusals.
 
 use serde_json::{Value, json};
 
 use crate::service::{Answer, Service, train};
 
-/// x1 or x3, among four features.
+/// The disjunction `x1 or x3` over four features, with the label in the first column.
 const CSV: &str =
     "1,1,0,0,1\n1,0,0,1,0\n-1,0,1,0,1\n-1,0,0,0,0\n1,1,1,1,1\n-1,0,1,0,0\n1,0,1,1,0\n";
 
@@ -21,7 +21,6 @@ fn labelled(examples: &[(&str, i64)]) -> Value {
     json!({"labelled": {"examples": examples}})
 }
 
-/// What `POST /v1/jobs` answers for a learner on a few examples.
 async fn post(service: &Service, name: &str, params: Value, data: Value) -> Answer {
     let body = train(json!({"name": name, "params": params}), data);
     service.post_json("/v1/jobs", &body).await
@@ -56,7 +55,7 @@ async fn winnow_learns_a_disjunction_by_both_routes() {
     assert_eq!(result["termination"]["reason"], "converged");
     assert_eq!(result["training"]["errors"], 0);
     assert_eq!(result["bound"]["respected"], true);
-    // 2/(2-1) * 4/4 + 2 * 3 * (1 + 2)
+    // The bound is 2/(2-1) * 4/4 + 2 * 3 * (1 + 2).
     assert!((result["bound"]["mistakes_at_most"].as_f64().unwrap() - 20.0).abs() < 1e-9);
     let hypothesis = &result["hypothesis"];
     assert_eq!(hypothesis["kind"], "winnow");
@@ -74,7 +73,7 @@ async fn winnow_learns_a_disjunction_by_both_routes() {
 #[tokio::test]
 async fn scores_are_exact_fractions_and_large_integers() {
     let service = Service::start().await;
-    // A false alarm over both features, and no more: 1/3 each.
+    // A false positive with both features set changes each weight to 1/3.
     let given = json!({"alpha": 3, "theta": "0.9"});
     let learner = json!({"name": "winnow", "params": given});
     let job = service.run(&train(learner, labelled(&[("11", -1)]))).await;
@@ -85,7 +84,7 @@ async fn scores_are_exact_fractions_and_large_integers() {
         .json();
     assert_eq!(answer["scores"], json!(["2/3", "1/3", 0]));
     assert_eq!(answer["predictions"], json!([-1, -1, -1]));
-    // Promoted until 2^60 is reached.
+    // The weight is promoted until it reaches 2^60.
     let given = json!({"theta": "1152921504606846976"});
     let learner = json!({"name": "winnow", "params": given});
     let job = service.run(&train(learner, labelled(&[("10", 1)]))).await;
@@ -136,7 +135,7 @@ async fn a_bound_whose_assumption_is_broken_has_no_verdict() {
 #[tokio::test]
 async fn kernel_winnow_learns_a_dnf_and_its_model_predicts_the_same() {
     let service = Service::start().await;
-    // x1 x2 or x3 x4, all sixteen examples.
+    // All sixteen examples of `x1 x2 or x3 x4`.
     let rows = (0..16).map(|x: u32| {
         let label = if x & 3 == 3 || x & 12 == 12 { 1 } else { -1 };
         format!(
@@ -160,7 +159,7 @@ async fn kernel_winnow_learns_a_dnf_and_its_model_predicts_the_same() {
     assert_eq!(hypothesis["kind"], "kernel-winnow");
     assert_eq!(hypothesis["theta"], "10");
     let support = hypothesis["support"].as_array().unwrap();
-    // The exponents, added up by hand from the support.
+    // The score as a sum over all monomials, computed here from the support.
     let score = |x: u32| -> f64 {
         let bits = |x: &str| u32::from_str_radix(x, 2).unwrap();
         let exponent = |t: u32| {
@@ -212,7 +211,7 @@ async fn what_no_bounded_time_suffices_for_is_refused_at_once() {
     let csv = format!("1,{}\n", vec!["1"; 40].join(","));
     let answer = send(&service, "kernel-winnow/train", &csv).await;
     assert_eq!(answer.problem(422), "intractable");
-    // Drawn examples might have as many ones as features.
+    // A generated example may have all features set.
     let generated = |n: u32| {
         json!({"generated": {"n": n, "target": {"binary_weights": {}}, "sampling": "uniform",
             "count": 50}})
@@ -222,7 +221,7 @@ async fn what_no_bounded_time_suffices_for_is_refused_at_once() {
     post(&service, "kernel-winnow", json!({}), generated(9))
         .await
         .expect(202);
-    // No job came of what was refused.
+    // The refused requests have created no job.
     let jobs = service.get("/v1/jobs").await.expect(200).json();
     assert_eq!(jobs["items"].as_array().unwrap().len(), 1);
 }

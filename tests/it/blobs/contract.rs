@@ -1,4 +1,4 @@
-//! What every place for blobs must do.
+//! The contract of every place for blobs, as one suite over a folder and a bucket.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -17,12 +17,11 @@ use tempfile::TempDir;
 
 use crate::service::TestBucket;
 
-/// More than any number of milliseconds since 1970 that this code will see.
+/// A time later than the age of any blob here.
 fn the_end() -> Timestamp {
     Timestamp::from_milliseconds(1 << 50)
 }
 
-/// One place, made for one case.
 struct Place {
     blobs: Blobs,
     place: BlobPlace,
@@ -56,7 +55,7 @@ fn bucket() -> Option<Place> {
     })
 }
 
-/// Bytes of which no two parts are alike.
+/// Bytes whose parts all differ.
 fn bytes(count: usize) -> Bytes {
     (0..count)
         .map(|at| (at % 251 + at / 65_536) as u8)
@@ -125,7 +124,7 @@ async fn parts_of_a_blob_are_read(Place { blobs, .. }: Place) {
     for (range, found) in ranges.iter().zip(found) {
         assert_eq!(found, whole[range.start as usize..range.end as usize]);
     }
-    // Partly and wholly past the end: the blob is truncated, and a retry does not help.
+    // A range that reaches past the end shows that the blob is truncated, and a retry would not help.
     for cut in [
         999_999..1_000_001,
         1_000_000..1_000_001,
@@ -140,7 +139,7 @@ async fn parts_of_a_blob_are_read(Place { blobs, .. }: Place) {
 async fn a_blob_is_opened_and_read_by_position(Place { blobs, .. }: Place) {
     let stop = StopFlag::default();
     assert!(blobs.open(&key(1), &stop).await.unwrap().is_none());
-    // Some parts and a rest, one part, less.
+    // Several parts and a rest, exactly one part, and less than a part.
     for count in [20_000_003, 8 << 20, 17] {
         let whole = bytes(count);
         blobs.put(&key(1), whole.clone()).await.unwrap();
@@ -151,12 +150,12 @@ async fn a_blob_is_opened_and_read_by_position(Place { blobs, .. }: Place) {
         }
         let mut beyond = [0; 8];
         assert!(opened.read_exact_at(&mut beyond, count as u64 - 7).is_err());
-        // Whoever reads it reads on when it is deleted, and nobody else.
+        // A reader of an open blob continues after the deletion.
         blobs.delete(&key(1)).await.unwrap();
         assert_eq!(read(&*opened, 3, 9), whole[3..12]);
         assert!(blobs.open(&key(1), &stop).await.unwrap().is_none());
     }
-    // One key, another blob.
+    // Another blob under the same key.
     for text in ["one", "two"] {
         blobs
             .put(&key(1), Bytes::from_static(text.as_bytes()))
@@ -207,7 +206,7 @@ async fn uploads_of_who_is_gone_are_removed_by_age(Place { blobs, .. }: Place) {
         writer.write_all(&bytes(20_000_003)).unwrap();
         writer
     });
-    // As a process that dies: nothing is finished, nothing is given up.
+    // The upload stays unfinished, as after the death of a process.
     std::mem::forget(written.await.unwrap());
     let long_ago = Timestamp::from_milliseconds(0);
     assert_eq!(blobs.remove_unfinished(long_ago).await.unwrap(), 0);
@@ -231,7 +230,7 @@ async fn a_place_that_will_do_is_found_good_and_left_as_it_was(Place { blobs, pl
     let open =
         async |name: &str| halfspace::storage::sqlite::open(&directory.path().join(name)).await;
     let (one, other) = (open("one").await.unwrap(), open("other").await.unwrap());
-    // Processes that start at the same time, and one that comes later: each brings any name.
+    // Processes that start at the same time, and later ones. Each brings its own name.
     let together = (0..4).map(|number| {
         let name = format!("together {number}");
         let (blobs, place, one) = (&blobs, &place, &one);
@@ -248,7 +247,7 @@ async fn a_place_that_will_do_is_found_good_and_left_as_it_was(Place { blobs, pl
         refused.to_string().contains("another database"),
         "{refused}"
     );
-    // Without its mark it is another place.
+    // A place without its mark counts as another place.
     blobs.delete("store-id").await.unwrap();
     let refused = blobs.belong(&place, &one, "fourth").await.unwrap_err();
     assert!(
@@ -320,7 +319,7 @@ async fn a_sweep_takes_what_nobody_names_and_is_old(
     assert_eq!(blobs.get("store-id").await.unwrap().unwrap(), "mark");
 }
 
-/// Each case over a folder and over a bucket.
+/// Makes a test of each case over a folder and over a bucket.
 macro_rules! over_both {
     ($($case:ident)*) => {
         mod over_a_folder {

@@ -1,5 +1,4 @@
-//! A start with a place for blobs that will not do: it ends with what is wrong, names the setting, and
-//! tells no secret.
+//! A start with an unusable place for blobs ends with an error, which names the setting and shows no secret.
 
 use std::path::Path;
 
@@ -7,7 +6,7 @@ use crate::service::{Program, S3_SECRET, TestBucket, TestDatabase, TinyS3};
 
 const TOKEN: &str = "s3cret-token";
 
-/// Starts a service that must not start; what it says.
+/// Starts a service that must fail, and returns its output.
 fn refused(directory: &Path, settings: &[String], role: &str) -> String {
     let mut settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     settings.extend(["--role", role, "--aws-session-token", TOKEN]);
@@ -20,14 +19,13 @@ fn refused(directory: &Path, settings: &[String], role: &str) -> String {
     said
 }
 
-/// The last line, which is the error.
 fn error(said: &str) -> &str {
     said.lines()
         .find(|line| line.starts_with("error: "))
         .unwrap()
 }
 
-/// The settings with another value of one.
+/// The settings with another value for `name`.
 fn with(settings: &[String], name: &str, value: &str) -> Vec<String> {
     let mut settings = settings.to_vec();
     let at = settings.iter().position(|setting| setting == name).unwrap();
@@ -62,7 +60,7 @@ async fn a_store_without_rights_is_told_by_what_it_refuses() {
             assert!(!error.contains("Headers"), "{error}");
         }
     }
-    // The same store without refusals will do.
+    // The same store without refusals is usable.
     let store = TinyS3::refusing("NOTHING", 403, "").await;
     let settings = TestBucket::at(store.address()).settings();
     let settings: Vec<&str> = settings.iter().map(String::as_str).collect();
@@ -88,7 +86,7 @@ fn a_place_that_is_none_is_told_before_anything_is_made() {
         ),
         ("--aws-access-key-id", "", "AWS_ACCESS_KEY_ID"),
         ("--aws-access-key-id", "s3cret\n", "AWS_ACCESS_KEY_ID holds"),
-        // Port 1 of the loopback is nobody's.
+        // Nothing listens on port 1 of the loopback address, so the listing fails.
         (
             "--aws-region",
             "eu-central-1",
@@ -150,13 +148,13 @@ async fn blobs_in_a_folder_elsewhere_are_kept_there() {
     );
     assert!(!data_dir.join("blobs").exists());
     drop(program);
-    // Without it the database would miss its blobs.
+    // Without the setting the database would miss its blobs.
     let said = refused(&data_dir, &[], "all");
     assert!(
         error(&said).contains("--blob-url folder: the blobs of this database"),
         "{said}"
     );
-    // And a backup would be without them.
+    // A backup would lack the blobs.
     let target = directory.path().join("backup");
     let settings = ["--blob-url", &url, "backup", target.to_str().unwrap()];
     let (status, said) = Program::run(&data_dir, &settings);
@@ -184,7 +182,7 @@ async fn two_processes_over_one_database_take_one_place() {
     let first = Program::start(&one, &settings);
     let _second = Program::start(&other, &settings);
     first.client().get("/readyz").await.expect(200);
-    // The folder of either, another prefix.
+    // The folder of each process, and another prefix in the bucket.
     let folder = ["--database-url".to_owned(), database.url()];
     for settings in [folder.to_vec(), of(&TestBucket::new().unwrap())] {
         for role in ["api", "worker"] {
@@ -195,7 +193,7 @@ async fn two_processes_over_one_database_take_one_place() {
             assert!(error.contains(&bucket.url()), "{said}");
         }
     }
-    // Nor does another database take these blobs, of which it would sweep all that it does not name.
+    // Another database does not take these blobs, because it would sweep every blob that it does not name.
     let said = refused(&directory.path().join("third"), &bucket.settings(), "all");
     assert!(
         error(&said).contains("belong to another database"),
@@ -216,7 +214,7 @@ async fn a_database_of_an_older_program_is_served_with_the_blobs_that_it_has() {
         .await;
     let path = format!("/v1/datasets/{}/examples", stored.unwrap().expect(201).id());
     program.kill();
-    // As if none had recorded anything.
+    // Makes the store look like one of an older program, which recorded no place.
     let database = directory.path().join("halfspace.sqlite");
     let database = sqlx::SqliteConnection::connect(&database.to_string_lossy()).await;
     let mut database = database.unwrap();
@@ -239,7 +237,7 @@ async fn a_database_of_an_older_program_is_served_with_the_blobs_that_it_has() {
     assert!(mark.is_file());
 }
 
-/// The disk of what was fetched: for a file that is longer than it may be, it is full.
+/// The file-size limit of the process makes the disk of the blob cache look full.
 #[cfg(unix)]
 #[tokio::test]
 async fn a_full_disk_under_the_cache_is_told_and_passes() {

@@ -1,11 +1,11 @@
-//! An object store that goes away for a while: what rests on it waits or is refused, the rest goes on,
-//! and nothing is lost.
+//! An object store that becomes unreachable for a while. Operations that need the store wait or are refused,
+//! other operations continue, and no data are lost.
 
 use serde_json::{Value, json};
 
 use crate::service::{Client, Program, Proxy, TestBucket, TestDatabase, Way, short_job, until};
 
-/// Examples that fill some blocks, as CSV.
+/// Examples as CSV that fill several blocks.
 fn rows() -> Vec<u8> {
     let row = |at: u32| {
         let bits = (0..9).map(|bit| if at >> bit & 1 == 1 { ",1" } else { ",0" });
@@ -36,7 +36,7 @@ fn borrowed(settings: &[String]) -> Vec<&str> {
     settings.iter().map(String::as_str).collect()
 }
 
-/// A process that answers, and beside it one that computes, whose way to the bucket is a proxy.
+/// An API process and a worker process. The worker reaches the bucket through a proxy.
 struct Pair {
     api: Program,
     worker: Program,
@@ -79,7 +79,7 @@ async fn jobs_wait_for_a_store_that_is_away() {
     pair.proxy.turn(Way::Refuse);
     let job = submit(client, &on_dataset(&dataset)).await;
     client.until_status(&job, "running").await;
-    // Leases later it is still the first attempt, and the last one.
+    // The job is still in its first and last attempt, after the time of several leases.
     let metrics = async || pair.worker.client().get("/metrics").await;
     until("many tries", async || {
         let metrics = metrics().await;
@@ -114,7 +114,7 @@ async fn a_job_that_waits_for_its_data_is_cancelled_and_given_back() {
     let mut pair = Pair::start(&bucket).await;
     let client = pair.api.client();
     let dataset = upload(client).await.expect(201).id();
-    // Nobody says that the store is away: it just does not answer.
+    // The store gives no error. It just does not answer.
     pair.proxy.turn(Way::Swallow);
     let cancelled = submit(client, &on_dataset(&dataset)).await;
     client.until_status(&cancelled, "running").await;
@@ -123,7 +123,7 @@ async fn a_job_that_waits_for_its_data_is_cancelled_and_given_back() {
         .await;
     cancel.unwrap().expect(202);
     client.until_status(&cancelled, "cancelled").await;
-    // A process that stops does not wait for it either, and charges no attempt.
+    // A process that stops does not wait for the store either, and its jobs are charged no attempt.
     let given_back = submit(client, &on_dataset(&dataset)).await;
     client.until_status(&given_back, "running").await;
     pair.worker.terminate();
@@ -168,10 +168,10 @@ async fn without_the_store_uploads_are_refused_and_the_rest_goes_on() {
     }
     client.get("/readyz").await.expect(200);
     client.get(&path).await.expect(200);
-    // What is computed before it is stored needs no blob.
+    // A job that is computed before it is stored needs no blob.
     let waited = client.post("/v1/jobs", &short_job(), Some("wait=30")).await;
     assert_eq!(waited.unwrap().expect(200).json()["status"], "succeeded");
-    // Nor does what was fetched before.
+    // A cached blob needs no store.
     trained().await;
     let metrics = client.get("/metrics").await;
     for (name, least) in [
@@ -190,11 +190,11 @@ async fn without_the_store_uploads_are_refused_and_the_rest_goes_on() {
             metrics.text()
         );
     }
-    // The row goes; its blob is swept later.
+    // The row is deleted at once, and the blob is swept later.
     let gone = client.send("DELETE", &path, &[], b"").await.unwrap();
     gone.expect(204);
     client.get(&path).await.expect(404);
-    // It does not wait for a store that is silent as long as what needs it does.
+    // The deletion waits for a silent store for less time than an upload does.
     proxy.turn(Way::Swallow);
     let path = format!("/v1/datasets/{another}");
     tokio::select! {
@@ -236,7 +236,7 @@ async fn machines_share_a_database_and_a_bucket_and_nothing_else() {
     for job in &jobs {
         client.until_status(job, "succeeded").await;
     }
-    // The data that came with a job are gone with it.
+    // The data of a job are deleted at its end.
     let path = format!("/v1/datasets/{dataset}/examples?limit=3");
     client.get(&path).await.expect(200);
     let gone = client

@@ -1,4 +1,4 @@
-//! How a bit is flipped, on disk and in a row, past everything that keeps rows in order.
+//! Flips bits in blobs and rows, past the constraints and triggers that protect rows.
 
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, SqliteConnection};
@@ -6,10 +6,9 @@ use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, SqliteConnec
 use super::store::{DamagedStore, Kind, Part, Thing};
 
 pub trait Flips {
-    /// How many bits a part has.
     async fn bits(&self, thing: &Thing) -> usize;
 
-    /// Flips one bit; whether the database took the value.
+    /// Flips one bit. Returns whether the database accepted the value.
     async fn flip(&self, thing: &Thing, bit: usize) -> bool;
 }
 
@@ -17,7 +16,7 @@ impl Flips for DamagedStore {
     async fn bits(&self, thing: &Thing) -> usize {
         match &thing.part {
             Part::Blob(_) => self.blob(thing).await.len() * 8,
-            // Small numbers, and some of the larger ones.
+            // Forty bits cover small numbers and some larger ones.
             Part::Column { kind, .. } if *kind == Kind::Number => 40,
             Part::Column { .. } => Row::of(self).await.read(thing).await.len() * 8,
         }
@@ -37,7 +36,7 @@ impl Flips for DamagedStore {
     }
 }
 
-/// A connection to either database, in which nothing but the statement at hand is done.
+/// A connection to either database without foreign keys, constraints and triggers.
 enum Row {
     Sqlite(SqliteConnection),
     Postgres(PgConnection),
@@ -49,7 +48,7 @@ impl Row {
             None => {
                 let options = SqliteConnectOptions::new().filename(store.database_file());
                 let mut connection = options.foreign_keys(false).connect().await.unwrap();
-                // A disk writes without constraints and triggers.
+                // A damaged disk obeys no constraints and triggers.
                 sqlx::raw_sql(
                     "PRAGMA ignore_check_constraints = ON; DROP TRIGGER IF EXISTS sessions_moved; \
                      DROP TRIGGER IF EXISTS session_snapshots_replaced",
@@ -68,7 +67,7 @@ impl Row {
         }
     }
 
-    /// The bytes of a column, of a number little-endian.
+    /// The bytes of a column. The bytes of a number are little-endian.
     async fn read(&mut self, thing: &Thing) -> Vec<u8> {
         let Part::Column {
             table,
@@ -107,7 +106,7 @@ impl Row {
         }
     }
 
-    /// Writes them; whether the database took them.
+    /// Writes the bytes of a column. Returns whether the database accepted them.
     async fn write(self, thing: &Thing, bytes: Vec<u8>) -> bool {
         let Part::Column {
             table,
@@ -124,7 +123,7 @@ impl Row {
             (false, Kind::Text) => "convert_from($1, 'UTF8')",
             _ => "$1",
         };
-        // Of several rows of one id, the one that was read.
+        // Several rows may have the same id. The update writes the row that was read.
         let rows = if is_sqlite {
             "rowid = (SELECT rowid"
         } else {

@@ -1,4 +1,4 @@
-//! A store with a thing of each kind, and everything that can be asked of them.
+//! A store with a record of each kind, and the requests that read these records.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -18,16 +18,14 @@ use tower::ServiceExt;
 
 use crate::service::{TestBucket, TestDatabase, request, until};
 
-/// Requests and their answers.
 pub type Answers = Vec<(String, (StatusCode, String))>;
 
-/// A part of a thing, whose bits can be flipped.
+/// A part of a record, whose bits a test can flip.
 #[derive(Clone, Debug)]
 pub struct Thing {
     /// The id in the report of a check.
     pub id: String,
     pub part: Part,
-    /// Whether a request reads the part.
     pub is_read: bool,
 }
 
@@ -36,7 +34,7 @@ pub enum Part {
     Blob(String),
     Column {
         table: &'static str,
-        /// The column by whose value, the id, the row is found.
+        /// The column with the record's id, by which the row is found.
         key: &'static str,
         column: &'static str,
         kind: Kind,
@@ -70,7 +68,7 @@ fn key(thing: &Thing) -> &str {
     }
 }
 
-/// A store, the parts to damage, and the requests that read them.
+/// A store, the parts to damage, and the requests that read the parts.
 pub struct DamagedStore {
     pub directory: TempDir,
     pub database: Option<TestDatabase>,
@@ -104,7 +102,6 @@ impl Asked<'_> {
     }
 }
 
-/// Lines of so many labelled examples.
 fn lines(n: usize, rows: usize, real: bool) -> String {
     let mut random = Generator::seed_from_u64(5);
     let mut text = String::new();
@@ -125,7 +122,7 @@ fn lines(n: usize, rows: usize, real: bool) -> String {
 /// Passes of a job that never ends.
 const ENDLESS: u64 = 1 << 50;
 
-/// A training on the exclusive or, which no perceptron learns. Shorter ones go first.
+/// A training on XOR, on which the perceptron never converges. Shorter trainings have a higher priority.
 fn exclusive_or(passes: u64) -> Value {
     let priority = if passes == ENDLESS { 0 } else { 5 };
     json!({"priority": priority, "train": {"learner": {"name": "perceptron"}, "seed": 9,
@@ -205,7 +202,7 @@ impl DamagedStore {
         store
     }
 
-    /// A job of so many passes that was interrupted and has left a checkpoint.
+    /// A job that was interrupted and has left a checkpoint.
     pub async fn interrupted(&self, passes: u64) -> String {
         for _ in 0..5 {
             let id = self.interrupted_once(passes).await;
@@ -395,7 +392,7 @@ impl DamagedStore {
         };
         let of_dataset = |id: &'_ String| (format!("datasets/{id}/data"), id.clone());
         for (key, id) in datasets.iter().map(of_dataset) {
-            // Short as they are, all of their rows are asked for.
+            // The requests read all rows of these short datasets.
             self.things.push(blob((key, &id), true));
         }
         let key = format!("jobs/{waiting}/0/data");
@@ -411,12 +408,12 @@ impl DamagedStore {
         service.jobs().store().close().await;
     }
 
-    /// Everything, of a service that knows nothing yet.
+    /// The answers of a new service, which has nothing in its cache.
     pub async fn ask_all(&self) -> Answers {
         self.try_ask_all().await.expect("a service that starts")
     }
 
-    /// The same; nothing where the service does not start.
+    /// Like [`Self::ask_all`], or `None` if the service does not start.
     pub async fn try_ask_all(&self) -> Option<Answers> {
         let service = app::Service::open(&self.settings).await.ok()?;
         let asked = Asked(&service);
@@ -433,7 +430,6 @@ impl DamagedStore {
         Some(answers)
     }
 
-    /// The checkpoint of a job.
     pub fn checkpoint_of(job: &str) -> Thing {
         Thing {
             id: job.to_owned(),
@@ -447,7 +443,6 @@ impl DamagedStore {
         }
     }
 
-    /// The result of the job, resumed from here.
     pub async fn result_of(&self, job: &str) -> Value {
         let service = self.open().await;
         service.jobs().start();
@@ -467,12 +462,10 @@ impl DamagedStore {
         result
     }
 
-    /// The bytes of a blob.
     pub async fn blob(&self, thing: &Thing) -> Vec<u8> {
         self.blobs.get(key(thing)).await.unwrap().unwrap().to_vec()
     }
 
-    /// Replaces or removes a blob.
     pub async fn replace_blob(&self, thing: &Thing, bytes: Option<Vec<u8>>) {
         match bytes {
             Some(bytes) => self.blobs.put(key(thing), bytes.into()).await,

@@ -1,4 +1,4 @@
-//! API keys, and what becomes of what was stored before there were any.
+//! API keys, and the adoption of records that were stored before the first key.
 
 use halfspace::records::{ApiKey, ApiKeyId, KeyQuotas, SecretDigest};
 use halfspace::storage::KeyLookup;
@@ -99,6 +99,6 @@ pub(super) async fn what_was_nobodys_can_be_adopted(backend: &dyn Backend) {
     let dataset = dataset(3).summary.id;
     assert!(store.dataset(&heir, dataset).await.unwrap().is_some());
     assert_eq!(store.dataset(&owner(), dataset).await.unwrap(), None);
-    // It is still a job like any other.
+    // A worker can still claim the adopted job.
     assert_eq!(claim(&*store, "w", LONG).await.unwrap().job.owner, heir);
 }

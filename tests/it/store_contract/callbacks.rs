@@ -1,4 +1,4 @@
-//! What is owed when a job ends, who delivers it, and that nobody else settles it.
+//! Callbacks: every end of a job owes one, one worker at a time delivers it, and only that worker settles it.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ fn failed() -> String {
     "the answer is 500".to_owned()
 }
 
-/// Checks that this job is owed a callback, once, and settles it.
+/// Asserts that the job owes exactly one callback, and settles it.
 async fn assert_owed(store: &dyn Store, id: JobId, status: Status) {
     let claim = take(store, "d", LONG).await.unwrap();
     assert_eq!((claim.job.id, claim.job.status), (id, status));
@@ -44,7 +44,7 @@ async fn assert_owed(store: &dyn Store, id: JobId, status: Status) {
     assert_eq!(settled, Fenced::Done);
 }
 
-/// Stores a job that has ended and is owed its callback.
+/// Stores an ended job that owes a callback.
 async fn owed(store: &dyn Store, number: i64) {
     let job = calling(ended_job(number));
     store
@@ -61,7 +61,7 @@ async fn begun(store: &dyn Store, number: i64, lease_seconds: u32) -> Lease {
 pub(super) async fn every_end_owes_one_callback(backend: &dyn Backend) {
     let store = open(backend).await;
     let store = &*store;
-    // What its worker ends.
+    // Jobs that their workers end.
     for (number, end) in [(1, success(1)), (2, failure())] {
         let lease = begun(store, number, LONG).await;
         assert_eq!(take(store, "d", LONG).await, None);
@@ -71,14 +71,14 @@ pub(super) async fn every_end_owes_one_callback(backend: &dyn Backend) {
         assert_eq!(store.finish_job(&lease, &end).await.unwrap(), Fenced::Lost);
         assert_owed(store, lease.job, end.status).await;
     }
-    // What ends in the queue.
+    // A job that ends in the queue.
     store.insert_job(&calling(job(3)), None).await.unwrap();
     let id = job(3).id;
     for _ in 0..2 {
         store.cancel_job(&owner(), id, at(200)).await.unwrap();
     }
     assert_owed(store, id, Status::Cancelled).await;
-    // What goes back to the queue only to be cancelled.
+    // A job that is cancelled when it is requeued.
     let lease = begun(store, 4, LONG).await;
     store
         .cancel_job(&owner(), lease.job, at(200))
@@ -100,7 +100,7 @@ pub(super) async fn every_end_owes_one_callback(backend: &dyn Backend) {
         1
     );
     assert_owed(store, lease.job, Status::Cancelled).await;
-    // What ends because its workers vanished: cancelled, and poisoned.
+    // Jobs that end after their workers vanished: one cancelled, one poisoned.
     let lease = begun(store, 6, NONE).await;
     store
         .cancel_job(&owner(), lease.job, at(200))
@@ -111,11 +111,11 @@ pub(super) async fn every_end_owes_one_callback(backend: &dyn Backend) {
     let lease = begun(store, 7, NONE).await;
     while claim(store, "b", NONE).await.is_some() {}
     assert_owed(store, lease.job, Status::Failed).await;
-    // What ended before it was stored, also when it is stored again.
+    // A job that is stored as ended, twice.
     owed(store, 8).await;
     owed(store, 8).await;
     assert_owed(store, job(8).id, Status::Succeeded).await;
-    // What was stored running.
+    // A job that is stored as running.
     let running = calling(running_job(9));
     let lease = store
         .insert_running_job(&running, &worker("a"), LONG, None)
@@ -142,7 +142,7 @@ pub(super) async fn nobody_is_owed_what_was_not_asked_or_not_written(backend: &d
         .await
         .unwrap();
     assert_eq!(take(store, "d", LONG).await, None);
-    // Those that named no place.
+    // Jobs without a callback URL.
     store.insert_job(&job(2), None).await.unwrap();
     store
         .cancel_job(&owner(), job(2).id, at(200))
@@ -191,7 +191,7 @@ pub(super) async fn a_callback_is_settled_by_who_holds_it(backend: &dyn Backend)
     let store = open(backend).await;
     let store = &*store;
     owed(store, 1).await;
-    // The lease is over at once: it is another's to deliver, at no cost.
+    // The lease has expired, so another worker may deliver. That costs no failure.
     let stale = take(store, "d", NONE).await.unwrap().lease;
     let held = take(store, "d", LONG).await.unwrap();
     assert_eq!((held.lease.claim, held.failures), (2, 0));
@@ -222,12 +222,12 @@ pub(super) async fn a_callback_is_settled_by_who_holds_it(backend: &dyn Backend)
     assert_eq!(callback, Callback::new(URL));
     let delivered = settle(store, &held.lease, Settlement::Delivered).await;
     assert_eq!(delivered, Fenced::Done);
-    // And it stays delivered.
+    // A delivered callback stays delivered.
     for settlement in settlements() {
         assert_eq!(settle(store, &held.lease, settlement).await, Fenced::Lost);
     }
     assert_eq!(take(store, "d", LONG).await, None);
-    // A lease that is over and that nobody has taken yet still tells what is known.
+    // The holder of an expired lease may settle the callback until another worker claims it.
     owed(store, 2).await;
     let late = take(store, "d", NONE).await.unwrap().lease;
     let settled = settle(store, &late, Settlement::Delivered).await;
@@ -257,7 +257,7 @@ pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) 
         ..Callback::new(URL)
     };
     assert_eq!(callback, expected);
-    // A process that knows that it is alone makes nothing due that is to wait.
+    // A process that releases all leases does not make a waiting callback due earlier.
     assert_eq!(
         store.release_all_leases(&RELEASE, at(300)).await.unwrap(),
         0
@@ -266,7 +266,7 @@ pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) 
     let page = Page::<JobKind>::new(10, None);
     let listed = store.jobs(&owner(), &JobFilter::default(), &page).await;
     assert_eq!(listed.unwrap().items[0].callback, Some(expected));
-    // One that failed for good, and one that was held by a process that is gone.
+    // A callback that failed for good, and one whose worker vanished.
     owed(store, 2).await;
     let lease = take(store, "d", LONG).await.unwrap().lease;
     let error = failed();
@@ -338,7 +338,7 @@ pub(super) async fn a_claim_passes_over_who_is_busy(backend: &dyn Backend) {
         let taken = store.claim_callback(&worker("d"), LONG, busy).await;
         taken.unwrap().map(|claim| claim.job.id)
     };
-    // Only the whole name is passed over, not a prefix or a suffix.
+    // A claim skips whole names only, and no prefixes or suffixes.
     let alike = busy(&["key_", "key_aa"], &["silent.example.org", "example"]);
     assert_eq!(take(&busy(&["key_a"], &[])).await, None);
     assert_eq!(take(&busy(&[], &["silent.example"])).await, None);

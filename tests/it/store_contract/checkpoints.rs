@@ -1,4 +1,4 @@
-//! What an attempt leaves for the next one.
+//! Checkpoints: the state of a job that an attempt stores for the next attempt.
 
 use super::*;
 
@@ -16,7 +16,7 @@ pub(super) async fn a_checkpoint_is_kept_for_the_next_claim(backend: &dyn Backen
         assert_eq!(saved, Fenced::Done);
         assert_eq!(kept(&*store, first.job).await.as_deref(), Some(body));
     }
-    // Its worker is slow, and another has the job: what the first still writes counts for nothing.
+    // The first worker is slow and has lost the job to another, so its writes are fenced off.
     let second = claim(&*store, "b", LONG).await.unwrap().lease;
     assert_eq!(kept(&*store, first.job).await.as_deref(), Some(&b""[..]));
     let saved = store.save_checkpoint(&second, b"further").await.unwrap();
@@ -24,7 +24,7 @@ pub(super) async fn a_checkpoint_is_kept_for_the_next_claim(backend: &dyn Backen
     let late = store.save_checkpoint(&first, b"late").await.unwrap();
     assert_eq!(late, Fenced::Lost);
     assert_eq!(kept(&*store, first.job).await.unwrap(), b"further");
-    // A requeue keeps it, and so does the end of a process.
+    // The checkpoint survives a requeue and the end of a process.
     store
         .requeue_job(&second, &Requeue::default(), at(101))
         .await
@@ -53,7 +53,7 @@ pub(super) async fn every_end_forgets_the_checkpoint(backend: &dyn Backend) {
     let finished = saved(claimed(&*store, LONG).await).await;
     store.finish_job(&finished, &success(1)).await.unwrap();
     assert_eq!(kept(&*store, finished.job).await, None);
-    // Cancelled while it waits to go on.
+    // The job is cancelled while it is queued with a checkpoint.
     store.insert_job(&job(2), None).await.unwrap();
     let queued = saved(claim(&*store, "a", LONG).await.unwrap().lease).await;
     store
@@ -65,7 +65,7 @@ pub(super) async fn every_end_forgets_the_checkpoint(backend: &dyn Backend) {
     assert!(requested(cancelled.unwrap()));
     let again = store.cancel_job(&owner(), queued.job, at(104)).await;
     assert!(matches!(again.unwrap(), CancelOutcome::AlreadyRequested(_)));
-    // What it has learnt is not lost: a worker ends it.
+    // The cancelled job keeps its learnt state until a worker ends it.
     let claimed = claim(&*store, "a", LONG).await.unwrap();
     assert!(claimed.job.cancel_requested);
     let end = JobEnd {
@@ -74,7 +74,7 @@ pub(super) async fn every_end_forgets_the_checkpoint(backend: &dyn Backend) {
     };
     store.finish_job(&claimed.lease, &end).await.unwrap();
     assert_eq!(kept(&*store, queued.job).await, None);
-    // Poisoned.
+    // The job fails as poisoned.
     store.insert_job(&job(3), None).await.unwrap();
     for _ in 0..5 {
         saved(claim(&*store, "a", NONE).await.unwrap().lease).await;

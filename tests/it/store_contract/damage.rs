@@ -1,4 +1,4 @@
-//! Rows that are not as they were written are not read, and hold up nobody.
+//! Damaged rows are not served, and they delay no other records.
 
 use halfspace::records::session::{LogEntry, SessionAppend};
 
@@ -20,7 +20,7 @@ pub(super) async fn a_damaged_model_is_not_read(backend: &dyn Backend) {
     let filter = ModelFilter::default();
     let listed = async || store.models(&owner(), &filter, &Page::new(5, None)).await;
     assert_eq!(read().await.unwrap(), Some(model(1)));
-    // Damage of a document, which lists do not read, does not affect lists.
+    // Lists do not read documents, so a damaged document does not affect them.
     let damage = "UPDATE models SET document = replace(document, '-2', '-3') \
                   RETURNING CAST(1 AS BIGINT)";
     backend.number(damage).await;
@@ -33,7 +33,6 @@ pub(super) async fn a_damaged_model_is_not_read(backend: &dyn Backend) {
     assert_corrupt(listed().await);
     assert!(store.delete_model(&owner(), id).await.unwrap());
     assert!(listed().await.unwrap().items.is_empty());
-    // The digests are deleted too.
     assert_eq!(
         backend.number("SELECT COUNT(*) FROM model_digests").await,
         0
@@ -59,7 +58,7 @@ pub(super) async fn a_damaged_dataset_is_not_read(backend: &dyn Backend) {
     assert!(matches!(deleted, DatasetDeletion::Deleted { .. }));
 }
 
-/// A row of an older program has no digests, and is read without.
+/// A row of an older program has no digests and is read without them.
 pub(super) async fn rows_without_digests_are_read(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_model(&model(1), None).await.unwrap();
@@ -90,7 +89,7 @@ pub(super) async fn rows_without_digests_are_read(backend: &dyn Backend) {
     assert_eq!(trace.as_deref(), Some(&b"trace"[..]));
 }
 
-/// Every model and dataset has a row of digests. A missing one reveals a damaged id.
+/// Every model and dataset has a row of digests. A missing row reveals a damaged id.
 pub(super) async fn a_missing_digest_is_damage(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_model(&model(1), None).await.unwrap();
@@ -108,7 +107,7 @@ pub(super) async fn a_missing_digest_is_damage(backend: &dyn Backend) {
     assert_corrupt(store.datasets(&owner(), &Page::new(5, None)).await);
 }
 
-/// The digest and the JSON of an answer are one text. A damage of either is found.
+/// The digest and the JSON of an answer are one text. Damage of either part is found.
 pub(super) async fn a_damaged_answer_is_not_repeated(backend: &dyn Backend) {
     let store = open(backend).await;
     let claim = KeyClaim {
@@ -153,7 +152,7 @@ pub(super) async fn a_damaged_result_is_not_told(backend: &dyn Backend) {
             .await,
     );
     assert_corrupt(store.events(None, id, 3, 10).await);
-    // Those before it are told.
+    // The events before the damaged one are served.
     assert_eq!(store.events(None, id, 0, 3).await.unwrap().len(), 3);
     let deleted = store.delete_job(&owner(), id).await.unwrap();
     assert!(matches!(deleted, DeleteOutcome::Deleted { .. }));
@@ -248,7 +247,7 @@ pub(super) async fn a_damaged_session_is_not_read(backend: &dyn Backend) {
     assert!(store.delete_session(&owner(), record.id).await.unwrap());
 }
 
-/// A process of the older program, which knows no digests, writes on beside this one.
+/// A process of the older program, which writes no digests, writes beside this one.
 pub(super) async fn what_an_older_program_writes_is_read(backend: &dyn Backend) {
     let store = open(backend).await;
     let record = super::sessions::session(1);

@@ -1,4 +1,4 @@
-//! What must hold of the database under a store: durability, versions, sharing.
+//! Properties of the database under a store: durability, schema versions, and sharing by several processes.
 
 use super::*;
 
@@ -65,7 +65,7 @@ pub(super) async fn a_newer_schema_is_refused(backend: &dyn Backend) {
 }
 
 pub(super) async fn stores_share_one_database(backend: &dyn Backend) {
-    // All make the schema at once.
+    // All stores create the schema at the same time.
     let stores = futures_util::future::join_all((0..8).map(|_| backend.open())).await;
     let mut stores = stores.into_iter().map(Result::unwrap);
     let (first, second) = (stores.next().unwrap(), stores.next().unwrap());
@@ -74,7 +74,7 @@ pub(super) async fn stores_share_one_database(backend: &dyn Backend) {
     let lease = claim(&*second, "b", LONG).await.unwrap().lease;
     assert_eq!(lease.job, job(1).id);
     assert_eq!(claim(&*first, "a", LONG).await.unwrap().job.id, job(2).id);
-    // A request to cancel reaches the worker beside the other store.
+    // The request of one process reaches the worker in another.
     first.cancel_job(&owner(), lease.job, at(1)).await.unwrap();
     let beat = second
         .heartbeat(&lease, &beating(None), at(2))
@@ -90,8 +90,8 @@ pub(super) async fn stores_share_one_database(backend: &dyn Backend) {
     assert_eq!(get(&*first, lease.job).await.status, Status::Succeeded);
 }
 
-/// A client that hangs up drops the future in the middle. Wherever that is, all of the write is
-/// there or none.
+/// A client that disconnects drops the future at any point. The database then has either the whole write or
+/// nothing of it.
 pub(super) async fn a_caller_that_goes_away_leaves_nothing_half_done(backend: &dyn Backend) {
     let store = open(backend).await;
     let mut done = 0;
@@ -105,7 +105,7 @@ pub(super) async fn a_caller_that_goes_away_leaves_nothing_half_done(backend: &d
             () = yield_often(number * number / 4) => {}
         }
     }
-    // The store still works, and what is there is whole.
+    // The store still works, and every stored record is whole.
     store.insert_job(&job(100), None).await.unwrap();
     let mut whole = 0;
     for number in 0..60 {
@@ -121,7 +121,7 @@ pub(super) async fn a_caller_that_goes_away_leaves_nothing_half_done(backend: &d
             whole += 1;
         }
     }
-    // A commit may have gone through without anybody to hear of it.
+    // A commit may succeed although its caller is gone.
     assert!(whole >= done);
 }
 
@@ -142,7 +142,7 @@ pub(super) async fn writers_of_two_stores_wait_for_each_other(backend: &dyn Back
         tokio::spawn(async move {
             let mut first = 0;
             for number in 0..JOBS {
-                // It reads before it writes, which is where a writer can find its view outdated.
+                // The cancellation reads before it writes, so another writer can make its snapshot outdated.
                 match store
                     .cancel_job(&owner(), job(number).id, at(1))
                     .await
@@ -163,7 +163,7 @@ pub(super) async fn writers_of_two_stores_wait_for_each_other(backend: &dyn Back
 pub(super) async fn a_database_has_one_name_and_one_place_for_blobs(backend: &dyn Backend) {
     let (one, other) = (open(backend).await, open(backend).await);
     assert_eq!(one.blob_place().await.unwrap(), None);
-    // Whoever comes first names it.
+    // The first process names the database.
     let (first, second) = tokio::join!(one.database_name("a"), other.database_name("b"));
     let name = first.unwrap();
     assert_eq!(second.unwrap(), name);

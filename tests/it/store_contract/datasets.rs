@@ -39,7 +39,7 @@ pub(super) async fn datasets_are_kept_listed_and_deleted(backend: &dyn Backend) 
     let all = [dataset(1), bare, dataset(3)];
     for dataset in &all {
         store.insert_dataset(dataset, None).await.unwrap();
-        // Again, as when the first answer was lost.
+        // A retry after a lost answer.
         store.insert_dataset(dataset, None).await.unwrap();
     }
     for dataset in &all {
@@ -56,7 +56,7 @@ pub(super) async fn datasets_are_kept_listed_and_deleted(backend: &dyn Backend) 
     let slice = store.datasets(&owner(), &rest).await.unwrap();
     assert_eq!(slice.items, [all[0].summary.clone()]);
     assert_eq!(slice.next, None);
-    // A stranger sees none of it.
+    // Another owner does not see the datasets.
     let (stranger, id) = (Owner::new("other"), all[0].summary.id);
     assert_eq!(store.dataset(&stranger, id).await.unwrap(), None);
     let listed = store.datasets(&stranger, &first).await.unwrap();
@@ -86,10 +86,10 @@ pub(super) async fn a_job_is_stored_only_with_its_dataset(backend: &dyn Backend)
             .insert_running_job(&running, &worker("a"), LONG, None)
             .await;
         missing(stored.map(|_| ()));
-        // Nothing was left behind, events included.
+        // The refused job has left neither a row nor events.
         assert_eq!(store.job(&owner(), job(1).id).await.unwrap(), None);
         assert_eq!(store.events(None, job(1).id, 0, 10).await.unwrap(), []);
-        // Another's does not do.
+        // A dataset of another owner does not satisfy the job.
         let mut of_a_stranger = dataset(1);
         of_a_stranger.summary.owner = Owner::new("other");
         store.insert_dataset(&of_a_stranger, None).await.unwrap();
@@ -118,21 +118,21 @@ pub(super) async fn a_job_pins_its_dataset_until_it_ends(backend: &dyn Backend) 
         .await
         .unwrap();
     assert_eq!(deletion(&*store, 1).await, pinned_by(1));
-    // The other job, and so the other dataset, do not matter.
+    // Another dataset can be deleted.
     assert_eq!(deletion(&*store, 2).await, deleted(2));
     store.cancel_job(&owner(), job(1).id, at(3)).await.unwrap();
     assert_eq!(deletion(&*store, 1).await, pinned_by(2));
     let lease = claim(&*store, "a", LONG).await.unwrap().lease;
     store.finish_job(&lease, &success(2)).await.unwrap();
     assert_eq!(deletion(&*store, 1).await, deleted(1));
-    // The job still says what it read.
+    // The ended job still names its dataset.
     let ended = get(&*store, job(2).id).await;
     assert_eq!(ended.dataset, Some(dataset(1).summary.id));
     let again = store.insert_job(&reading_job(3, 1), None).await;
     assert!(matches!(again, Err(StoreError::DatasetMissing(_))));
 }
 
-/// It was computed from data that were there, and needs them no more.
+/// The job was computed from data that existed, and no longer needs them.
 pub(super) async fn an_ended_job_needs_no_dataset(backend: &dyn Backend) {
     let store = open(backend).await;
     let ended = Job {
@@ -147,8 +147,7 @@ pub(super) async fn an_ended_job_needs_no_dataset(backend: &dyn Backend) {
     assert_eq!(get(&*store, ended.id).await, ended);
 }
 
-/// Two stores, as two processes have them: one deletes each dataset while the other stores a job
-/// that reads it.
+/// Two stores act as two processes. One deletes each dataset while the other stores a job that reads it.
 pub(super) async fn deleting_a_dataset_and_reading_it_do_not_both_win(backend: &dyn Backend) {
     const DATASETS: i64 = 40;
     let stores = [open(backend).await, open(backend).await];

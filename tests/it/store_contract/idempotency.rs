@@ -1,4 +1,4 @@
-//! Idempotency keys: one thing a key, kept or not at all.
+//! Idempotency keys: one record per key, and the key is stored together with the record or not at all.
 
 use super::sessions::session;
 use super::*;
@@ -17,7 +17,7 @@ async fn kept(store: &dyn Store, key: &str) -> Option<KeyRecord> {
     store.idempotency_key(&owner(), key).await.unwrap()
 }
 
-/// Demands that the key was found to stand for that thing.
+/// Asserts that the key was found to stand for `thing`.
 #[track_caller]
 fn taken<T: std::fmt::Debug>(stored: Result<T, StoreError>, thing: impl ToString) {
     match stored {
@@ -38,9 +38,9 @@ pub(super) async fn a_key_stands_for_one_thing(backend: &dyn Backend) {
         (record.fingerprint, record.answer),
         (key.fingerprint.clone(), key.answer.clone())
     );
-    // Once more, as when the first answer was lost.
+    // A retry after a lost answer.
     store.insert_job(&job(1), some).await.unwrap();
-    // Nothing else is stored under it, of whatever kind.
+    // No other record of any kind is stored under the key.
     let first = job(1).id;
     taken(store.insert_job(&job(2), some).await, first);
     let (running, a) = (running_job(2), worker("a"));
@@ -64,7 +64,7 @@ pub(super) async fn a_key_stands_for_one_thing(backend: &dyn Backend) {
     assert_eq!(store.dataset(&owner(), id).await.unwrap(), None);
     assert_eq!(store.session(&owner(), session(2).id).await.unwrap(), None);
     assert_eq!(events(&*store, first).await.len(), 1);
-    // The key is its owner's: a stranger neither sees it nor is held up by it.
+    // A key belongs to its owner. Another owner neither sees the key nor is blocked by it.
     let stranger = Owner::new("other");
     assert_eq!(store.idempotency_key(&stranger, "a").await.unwrap(), None);
     let other = Job {
@@ -79,7 +79,7 @@ pub(super) async fn every_kind_of_thing_keeps_its_key(backend: &dyn Backend) {
     let keys = ["1", "2", "3", "4", "5"].map(claim_of);
     let (running, a) = (running_job(1), worker("a"));
     let insert = || store.insert_running_job(&running, &a, LONG, Some(&keys[0]));
-    // Its own key is no obstacle when its answer was lost.
+    // A retry with the same key succeeds after a lost answer.
     assert_eq!(insert().await.unwrap(), insert().await.unwrap());
     for _ in 0..2 {
         let (ended, its_model) = (ended_job(2), model(2));
@@ -103,7 +103,7 @@ pub(super) async fn every_kind_of_thing_keeps_its_key(backend: &dyn Backend) {
     for (key, thing) in keys.iter().zip(things) {
         assert_eq!(kept(&*store, &key.key).await.unwrap().thing, thing);
     }
-    // What was deleted keeps its key.
+    // A deleted record keeps its key.
     assert!(store.delete_model(&owner(), model(3).id).await.unwrap());
     taken(
         store.insert_model(&model(4), Some(&keys[2])).await,
@@ -166,7 +166,7 @@ pub(super) async fn old_keys_are_swept_the_oldest_first(backend: &dyn Backend) {
     assert!(kept(&*store, "4").await.is_some());
     assert_eq!(store.sweep_idempotency_keys(at(5), 3).await.unwrap(), 1);
     assert_eq!(store.sweep_idempotency_keys(at(5), 3).await.unwrap(), 0);
-    // What was made under them stays, and they may stand for something else.
+    // The records outlive their keys, and the keys may be used again.
     assert_eq!(store.usage(&owner()).await.unwrap().all.jobs_queued, 5);
     store
         .insert_job(&job(6), Some(&claim_of("1")))

@@ -1,9 +1,8 @@
-//! Who may compute a job, and that nobody else changes it.
+//! Leases: the holder may compute and change a job, and no other worker may.
 
 use super::*;
 
-/// Does everything that a worker can do under a lease that is not its own any more, and checks that
-/// nothing changes.
+/// Tries everything that a worker can do under a lost lease, and asserts that nothing changes.
 async fn assert_lost(store: &dyn Store, lease: &Lease) {
     let before = get(store, lease.job).await;
     let kept = store.checkpoint(lease.job).await.unwrap();
@@ -59,7 +58,7 @@ pub(super) async fn a_stale_lease_writes_nothing(backend: &dyn Backend) {
     let latest = claim(&*store, "b", LONG).await.unwrap().lease;
     assert_eq!(latest.attempt, 3);
     assert_lost(&*store, &held).await;
-    // Neither half of a right lease suffices, nor a right lease of another job.
+    // A lease needs the right worker, attempt and job.
     assert_lost(
         &*store,
         &Lease {
@@ -131,7 +130,7 @@ pub(super) async fn a_worker_that_gets_its_job_back_cannot_use_the_old_lease(
         Fenced::Done
     );
     let new = claim(&*store, "a", LONG).await.unwrap().lease;
-    // Worker and attempt are the same: only the count of claims tells the leases apart.
+    // Worker and attempt are equal. Only the count of claims distinguishes the leases.
     assert_eq!((&new.worker, new.attempt), (&old.worker, old.attempt));
     assert_lost(&*store, &old).await;
     assert_eq!(
@@ -158,7 +157,7 @@ pub(super) async fn a_heartbeat_keeps_the_lease_and_stores_progress(backend: &dy
         .await
         .unwrap();
     assert_eq!(beat, held);
-    // It had run out, and now holds again.
+    // The heartbeat has renewed an expired lease.
     assert_eq!(claim(&*store, "b", LONG).await, None);
     assert_eq!(get(&*store, lease.job).await.progress, progress);
     assert_eq!(
@@ -190,7 +189,7 @@ pub(super) async fn a_lease_that_ran_out_is_taken_and_costs_an_attempt(backend: 
         story(&*store, lease.job).await,
         ["queued", "running", "queued", "running"]
     );
-    // It says when work on it first began.
+    // The job keeps the time at which a worker first started it.
     let later = store
         .claim_job(&worker("c"), &terms(LONG), at(500))
         .await
@@ -199,7 +198,7 @@ pub(super) async fn a_lease_that_ran_out_is_taken_and_costs_an_attempt(backend: 
     assert_eq!(get(&*store, lease.job).await.started_at, Some(at(100)));
 }
 
-/// The second death makes the job a suspect; each of the next is charged, until it is poisoned.
+/// The second death makes the job a suspect. Each further death is charged until the job is poisoned.
 pub(super) async fn deaths_of_a_suspect_are_capped(backend: &dyn Backend) {
     let store = open(backend).await;
     store.insert_job(&job(1), None).await.unwrap();
@@ -224,7 +223,7 @@ pub(super) async fn deaths_of_a_suspect_are_capped(backend: &dyn Backend) {
     assert_lost(&*store, &stale).await;
 }
 
-/// What a worker says of a job that it computes or holds parked.
+/// The heartbeat of a worker that computes the job or holds it parked.
 fn computed(seconds: f64, is_parked: bool) -> Beat<'static> {
     Beat {
         lease_seconds: NONE,
@@ -248,7 +247,7 @@ pub(super) async fn a_suspect_that_comes_further_is_not_charged(backend: &dyn Ba
             .await
             .unwrap();
     }
-    // Computed far enough, it is ordinary again.
+    // A job that has computed long enough is no suspect any more.
     let claimed = claim(&*store, "a", LONG).await.unwrap();
     assert_eq!(claimed.alone.map(|alone| alone.death_seconds), Some(38.0));
     let acquitted = Beat {
@@ -260,7 +259,7 @@ pub(super) async fn a_suspect_that_comes_further_is_not_charged(backend: &dyn Ba
     assert_eq!(claim(&*store, "a", LONG).await.unwrap().alone, None);
 }
 
-/// A job that is prepared has no seconds to report yet.
+/// A worker that still prepares a job has no seconds to report.
 pub(super) async fn a_beat_before_the_computation_keeps_seconds_and_level(backend: &dyn Backend) {
     let store = open(backend).await;
     let lease = claimed(&*store, LONG).await;
@@ -304,7 +303,7 @@ pub(super) async fn a_job_pauses_after_a_death(backend: &dyn Backend) {
     };
     assert_eq!(store.release_expired(&hours, at(101)).await.unwrap(), 1);
     assert_eq!(claim(&*store, "b", LONG).await, None);
-    // Others are not held up.
+    // The pause does not delay other jobs.
     store.insert_job(&job(2), None).await.unwrap();
     assert_eq!(claim(&*store, "b", LONG).await.unwrap().job.id, job(2).id);
     assert_eq!(get(&*store, lease.job).await.status, Status::Queued);

@@ -1,4 +1,4 @@
-//! Jobs that have parts: how these are taken, counted off, cancelled together, and go together.
+//! Jobs that have parts: claiming, counting, cancelling, gathering and deleting the parts.
 
 use halfspace::records::Callback;
 use halfspace::storage::BusyReceivers;
@@ -7,7 +7,7 @@ use super::*;
 
 const PARENT: i64 = 1;
 
-/// The job that waits for so many parts.
+/// The job that waits for `parts` parts.
 fn parent(parts: u32) -> Job {
     Job {
         task: "experiment".into(),
@@ -17,7 +17,7 @@ fn parent(parts: u32) -> Job {
     }
 }
 
-/// Its parts, of the numbers after its own.
+/// The parts of the parent. Their numbers follow the parent's number.
 fn parts(count: u32) -> Vec<Job> {
     let part = |part: u32| Job {
         name: None,
@@ -49,7 +49,7 @@ async fn finish(store: &dyn Store, lease: &Lease, end: JobEnd) {
     assert_eq!(store.finish_job(lease, &end).await.unwrap(), Fenced::Done);
 }
 
-/// The end of a part, which leaves no model.
+/// The end of a part, which stores no model.
 fn counted(result: u64) -> JobEnd {
     JobEnd {
         result: Some(json!(result)),
@@ -186,7 +186,7 @@ pub(super) async fn a_part_that_fails_fails_all(backend: &dyn Backend) {
         let expected = ["queued", "cancelled", "result"];
         assert_eq!(story(&*store, part.id).await, expected);
     }
-    // Whoever computes another is told that nobody wants it.
+    // The worker of another part learns of the cancellation.
     let beat = store
         .heartbeat(&first, &beating(None), at(101))
         .await
@@ -197,7 +197,7 @@ pub(super) async fn a_part_that_fails_fails_all(backend: &dyn Backend) {
     assert_eq!(claim(&*store, "a", LONG).await, None);
     let failed = get(&*store, parent(4).id).await;
     assert_eq!((failed.status, left(&failed)), (Status::Failed, 0));
-    // What ended otherwise is not said to be unwanted.
+    // A part that has already failed is not marked as cancelled.
     let other = get(&*store, parts[1].id).await;
     assert!(!other.cancel_requested && other.status == Status::Failed);
 }
@@ -217,7 +217,7 @@ pub(super) async fn a_poisoned_part_fails_all(backend: &dyn Backend) {
 
 pub(super) async fn parts_that_wait_are_cancelled_at_once(backend: &dyn Backend) {
     let store = open(backend).await;
-    // More than one statement writes.
+    // More parts than one statement writes.
     let parts = stored(&*store, 501).await;
     let id = parent(501).id;
     let stranger = store.cancel_job(&Owner::new("other"), id, at(5)).await;
@@ -261,7 +261,7 @@ pub(super) async fn parts_that_run_are_cancelled_and_the_rest_is_gathered(backen
         .unwrap();
     let cancel_requested = true;
     assert_eq!(beat, Heartbeat::Held { cancel_requested });
-    // One that goes back to the queue ends there.
+    // A cancelled part that is requeued ends at once.
     assert_eq!(
         store
             .requeue_job(&running, &Requeue::default(), at(102))
@@ -270,12 +270,12 @@ pub(super) async fn parts_that_run_are_cancelled_and_the_rest_is_gathered(backen
         Fenced::Done
     );
     assert_eq!(get(&*store, running.job).await.status, Status::Cancelled);
-    // And so does one whose worker vanished; then the rest is gathered.
+    // A part whose worker vanished ends too. Then a worker gathers the results.
     let gathering = claim(&*store, "d", LONG).await.unwrap();
     assert_eq!(gathering.job.id, id);
     assert!(gathering.job.cancel_requested);
     assert_eq!(get(&*store, vanished.job).await.status, Status::Cancelled);
-    // Not even a gathering that is given back ends without a result.
+    // Even a gathering that is requeued does not end without a result.
     assert_eq!(
         store
             .requeue_job(&gathering.lease, &Requeue::default(), at(103))
@@ -349,7 +349,7 @@ pub(super) async fn a_part_ends_and_goes_with_its_parent_alone(backend: &dyn Bac
     let part_of = DeleteOutcome::PartOf { parent: id };
     assert_eq!(delete(parts[0].id).await, part_of);
     assert_eq!(delete(id).await, DeleteOutcome::NotEnded);
-    // A part that still runs when its parent has failed goes, too.
+    // Deleting a failed parent deletes a part that still runs.
     let (first, running) = (
         claimed_as(&*store, "a").await,
         claimed_as(&*store, "b").await,
@@ -391,7 +391,7 @@ pub(super) async fn parts_are_swept_with_their_parent(backend: &dyn Backend) {
         let part = claimed_as(&*store, "a").await;
         finish(&*store, &part, counted(0)).await;
     }
-    // As long as the parent has not ended its parts are needed.
+    // The parts are needed until the parent has ended.
     let sweep = async |limit| store.sweep_jobs(at(1_000), limit).await.unwrap().jobs;
     assert_eq!(sweep(10).await, 0);
     let gathering = claimed_as(&*store, "a").await;
@@ -458,7 +458,7 @@ pub(super) async fn parts_are_stored_with_their_parent_or_not_at_all(backend: &d
     assert!(matches!(missing, Err(StoreError::DatasetMissing(_))));
     assert_eq!(store.job(&owner(), reading.id).await.unwrap(), None);
     assert_eq!(results(&*store).await, []);
-    // Once more is not twice.
+    // Storing the parts again does not duplicate them.
     for _ in 0..2 {
         stored(&*store, 2).await;
     }

@@ -1,4 +1,4 @@
-//! Limits of one owner and of all: exact, whoever stores at the same time, and what they count.
+//! Limits per owner and in total: exact under concurrent writes, and equal to the stored records.
 
 use halfspace::records::session::{LogEntry, SessionAppend, SessionRecord};
 use halfspace::records::{KeyQuotas, SecretDigest};
@@ -69,7 +69,7 @@ pub(super) async fn bytes_have_limits_of_one_and_of_all(backend: &dyn Backend) {
     let over = refused(store.insert_job(&job_of_bytes(1, 449), None).await);
     assert_eq!(over.limit, Limit::StoredBytesPerKey);
     store.insert_job(&job_of_bytes(2, 448), None).await.unwrap();
-    // What was stored is no obstacle when it is stored again.
+    // Storing a record again needs no further space.
     store.insert_job(&job_of_bytes(2, 448), None).await.unwrap();
     store.insert_dataset(&dataset(1), None).await.unwrap();
     let mut others = dataset(3);
@@ -77,7 +77,7 @@ pub(super) async fn bytes_have_limits_of_one_and_of_all(backend: &dyn Backend) {
     let over = refused(store.insert_dataset(&others, None).await);
     let named = (over.limit, over.max, over.used);
     assert_eq!(named, (Limit::StoredBytes, 1_500, 1_000));
-    // What ends gives back its data, and what is deleted all.
+    // An ended job releases its data, and a deleted record releases everything.
     let cancelled = store.cancel_job(&owner(), job(2).id, at(9)).await;
     cancelled.unwrap();
     store.insert_dataset(&others, None).await.unwrap();
@@ -114,9 +114,9 @@ pub(super) async fn a_key_may_have_limits_of_its_own(backend: &dyn Backend) {
     refused(store.insert_job(&job(6), None).await);
 }
 
-/// By two processes at once, near the limit and, over PostgreSQL, coming there from afar.
+/// Two processes store jobs near the limit. Over PostgreSQL the usage also approaches the limit from afar.
 pub(super) async fn of_many_at_once_as_many_are_stored_as_there_is_room_for(backend: &dyn Backend) {
-    // With 300 connections, transactions that leave less room than that go one by one.
+    // The server allows 300 connections. Transactions run one by one when less space than that is left.
     for (room, clients, offset) in [(10, 32, 0), (310, 340, 10_000)] {
         for per_owner in [true, false] {
             let mut quotas = Quotas::UNLIMITED;
@@ -132,7 +132,7 @@ pub(super) async fn of_many_at_once_as_many_are_stored_as_there_is_room_for(back
                 backend.open_limited(quotas).await.unwrap(),
             ];
             let first = offset + if per_owner { 0 } else { 1_000 };
-            // As many at once as a process has connections for, over and over.
+            // As many concurrent inserts as a process has connections, repeatedly.
             let inserts = (0..32).map(|client| {
                 let store = Arc::clone(&stores[client as usize % 2]);
                 tokio::spawn(async move {
@@ -168,7 +168,7 @@ pub(super) async fn what_was_accepted_is_kept_whatever_the_limits_say(backend: &
     store.insert_job(&job_of_bytes(1, 10), None).await.unwrap();
     let lease = claim(&*store, "w", LONG).await.unwrap().lease;
     store.insert_job(&job(2), None).await.unwrap();
-    // Back to a queue that is full, and out of it again.
+    // A job may return to a full queue and leave the queue again.
     assert_eq!(
         store
             .requeue_job(&lease, &Requeue::default(), at(5))
@@ -180,12 +180,12 @@ pub(super) async fn what_was_accepted_is_kept_whatever_the_limits_say(backend: &
     assert_eq!(standing.own.jobs_queued, 2);
     refused(store.insert_job(&job(3), None).await);
     let lease = claim(&*store, "w", LONG).await.unwrap().lease;
-    // A model that is larger than the room.
+    // The model is larger than the free space.
     let finished = store.finish_job(&lease, &success(1)).await.unwrap();
     assert_eq!(finished, Fenced::Done);
     let standing = store.usage(&owner()).await.unwrap();
     assert!(standing.own.stored_bytes > 10, "{standing:?}");
-    // Of a job that nobody was told of nothing is kept.
+    // A job that was not acknowledged stores nothing.
     let (ended, left) = (ended_job(4), model(4));
     refused(
         store
@@ -193,7 +193,7 @@ pub(super) async fn what_was_accepted_is_kept_whatever_the_limits_say(backend: &
             .await,
     );
     assert_eq!(store.job(&owner(), job(4).id).await.unwrap(), None);
-    // Whatever is full, cancels and deletions work.
+    // Cancellations and deletions work at every limit.
     let cancelled = store.cancel_job(&owner(), job(2).id, at(9)).await;
     assert!(matches!(cancelled.unwrap(), CancelOutcome::Cancelled(_)));
     assert!(store.delete_model(&owner(), model(1).id).await.unwrap());
@@ -234,7 +234,7 @@ pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dy
     assert_eq!((over.used, over.asked, over.max), (60, 41, 100));
     let found = store.session(&owner(), session(1).id).await.unwrap();
     assert_eq!(found.unwrap().position, 1);
-    // A snapshot takes the place of the log, and of its bytes.
+    // A snapshot replaces the log and its bytes.
     let snapshot = LogEntry::Snapshot(vec![1; 90]);
     let written = store
         .append_examples(&owner(), &append(1, snapshot))
@@ -248,8 +248,8 @@ pub(super) async fn a_session_learns_no_more_than_there_is_room_for(backend: &dy
     assert_eq!(standing.own, Usage::default());
 }
 
-/// Any things happen to any jobs, models, datasets and sessions of two owners, by two processes: what
-/// is counted is what can be counted.
+/// Random operations of two processes on jobs, models, datasets and sessions of two owners. The counters equal
+/// the counted records.
 pub(super) async fn what_is_counted_is_what_there_is(backend: &dyn Backend) {
     let stores = [open(backend).await, open(backend).await];
     let deeds = proptest::collection::vec((any::<u8>(), 0..12_i64, any::<bool>()), 300);
@@ -285,7 +285,7 @@ pub(super) async fn what_is_counted_is_what_there_is(backend: &dyn Backend) {
     );
 }
 
-/// Whether it can be done or not does not matter here.
+/// The operation may fail.
 async fn do_one(store: &dyn Store, deed: u8, number: i64, owner: &Owner, leases: &mut Vec<Lease>) {
     let job = Job {
         owner: owner.clone(),

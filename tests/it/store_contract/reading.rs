@@ -1,4 +1,4 @@
-//! What is read, listed, deleted and swept.
+//! Reading events, jobs and models, paging and filtering lists, and deleting and sweeping records.
 
 use super::*;
 
@@ -54,7 +54,7 @@ pub(super) async fn pages_neither_repeat_nor_skip(backend: &dyn Backend) {
         seen.extend(slice.items.iter().map(|job| job.id));
         store.insert_job(&job(newcomer), None).await.unwrap();
         assert_eq!(slice.next.is_some(), count == 20);
-        // As it comes back from a client.
+        // The cursor passes through its text form, as in a client's request.
         let after = slice.next.map(|cursor| cursor.to_string().parse().unwrap());
         page = Page::new(20, after);
     }
@@ -245,7 +245,7 @@ pub(super) async fn sweeping_takes_the_oldest_ends_first(backend: &dyn Backend) 
     );
     swept = store.sweep_jobs(at(1_000), 10).await.unwrap();
     assert_eq!((swept.jobs, swept.data_keys.len()), (3, 2));
-    // What waits is never swept, however old.
+    // A queued job is never swept, at any age.
     assert_eq!(get(&*store, job(1).id).await.status, Status::Queued);
     assert!(store.model(&owner(), model(2).id).await.unwrap().is_some());
 }

@@ -1,4 +1,4 @@
-//! Sessions: where they stand, and what brings them back there.
+//! Sessions: their position, their log of examples and the snapshot that replaces the log.
 
 use super::*;
 use halfspace::records::SessionId;
@@ -77,7 +77,7 @@ pub(super) async fn a_session_is_kept_listed_and_deleted(backend: &dyn Backend) 
         appended(&*store, append(1, 1, 1, b"x")).await,
         Appended::NotFound
     );
-    // What it had learnt went with it.
+    // The deletion removed the session's log too.
     store.insert_session(&all[0], None).await.unwrap();
     let again = store.session_state(&owner(), id).await.unwrap().unwrap();
     assert_eq!((again.record.position, again.log.len()), (0, 0));
@@ -98,7 +98,7 @@ pub(super) async fn what_a_session_learnt_is_fenced_by_its_position(backend: &dy
         appended(&*store, append(1, 5, 2, b"second")).await,
         Appended::Done
     );
-    // Another process sees it at once.
+    // Another process sees the position at once.
     let other = open(backend).await;
     let id = session(1).id;
     let state = other.session_state(&owner(), id).await.unwrap().unwrap();

@@ -1,4 +1,4 @@
-//! Shares of owners, levels of jobs, and the order of claims that they make.
+//! Shares of owners, levels of jobs, and the resulting order of claims.
 
 use halfspace::records::schedule::{CREDIT_SECONDS, Weight};
 use halfspace::records::{ApiKey, Rank, SecretDigest};
@@ -19,7 +19,7 @@ pub(super) async fn one_owner_does_not_starve_another(backend: &dyn Backend) {
     for number in 0..1_000 {
         store.insert_job(&job_of("a", number), None).await.unwrap();
     }
-    // Made last, and by the last in the order of names.
+    // This job is the last by creation and by the owner's name.
     store.insert_job(&job_of("b", 1_000), None).await.unwrap();
     let first = claim(&*store, "w", LONG).await.unwrap();
     assert_eq!(first.job.owner, Owner::new("a"));
@@ -27,7 +27,7 @@ pub(super) async fn one_owner_does_not_starve_another(backend: &dyn Backend) {
         .heartbeat(&first.lease, &paying(1.0), at(101))
         .await
         .unwrap();
-    // Another process knows of it, too.
+    // Another process knows of the payment too.
     let other = open(backend).await;
     let next = claim(&*other, "v", LONG).await.unwrap();
     assert_eq!(next.job.owner, Owner::new("b"));
@@ -48,7 +48,7 @@ pub(super) async fn priorities_are_among_the_jobs_of_one_owner(backend: &dyn Bac
     for _ in 0..4 {
         numbers.push(claim(&*store, "w", LONG).await.unwrap().job.id);
     }
-    // The claim of the first one counts, and so the other owner is next.
+    // The claim of the first job is charged, so the other owner is next.
     assert_eq!(numbers, [2, 3, 1, 0].map(|number| job(number).id));
 }
 
@@ -99,7 +99,8 @@ async fn virtual_seconds(store: &dyn Store, name: &str) -> f64 {
     line.virtual_seconds
 }
 
-/// A heartbeat, a requeue and an end pay; the next claim is for the owner who has had the least.
+/// Heartbeats, requeues and ends charge the owner. The next claim is for the owner with the fewest virtual
+/// seconds.
 pub(super) async fn computed_seconds_are_paid_by_weight(backend: &dyn Backend) {
     let store = open(backend).await;
     let heavy = ApiKey {
@@ -147,7 +148,7 @@ pub(super) async fn computed_seconds_are_paid_by_weight(backend: &dyn Backend) {
         Fenced::Done
     );
     assert_eq!(paid().await, 3.5);
-    // A stale lease pays nothing.
+    // A stale lease charges nothing.
     let stale = store.heartbeat(&first.lease, &paying(8.0), at(103)).await;
     assert_eq!(stale.unwrap(), Heartbeat::Lost);
     store.pay(&[(heavy.clone(), 2.0)]).await.unwrap();
@@ -168,7 +169,7 @@ pub(super) async fn a_returning_owner_begins_near_the_least_active_one(backend: 
     store.insert_job(&job_of("b", 2), None).await.unwrap();
     let late = virtual_seconds(&*store, "b").await;
     assert_eq!(late, begun + 1_000.0 - CREDIT_SECONDS);
-    // While nobody is active, the last place counts.
+    // While no owner is active, a new owner enters relative to the last position.
     for _ in 0..2 {
         store.finish_job(&long, &success(1)).await.unwrap();
         let other = claim(&*store, "w", LONG).await;
@@ -182,7 +183,7 @@ pub(super) async fn a_returning_owner_begins_near_the_least_active_one(backend: 
         virtual_seconds(&*store, "c").await,
         begun + 1_000.0 - CREDIT_SECONDS
     );
-    // No value decays.
+    // An owner's virtual seconds do not decay.
     store.insert_job(&job_of("a", 4), None).await.unwrap();
     assert_eq!(virtual_seconds(&*store, "a").await, begun + 1_000.0);
 }
@@ -199,7 +200,7 @@ pub(super) async fn an_owner_without_jobs_is_inactive_and_one_overlooked_is_foun
     store.finish_job(&lease, &success(1)).await.unwrap();
     store.tend_shares().await.unwrap();
     assert_eq!(backend.number(active).await, 0);
-    // A program before the scheduler stores jobs without a word.
+    // An older program stores jobs without activating their owners.
     store.insert_job(&job_of("a", 2), None).await.unwrap();
     let silenced = "UPDATE owner_shares SET active = FALSE RETURNING CAST(claims AS BIGINT)";
     backend.number(silenced).await;
@@ -283,13 +284,13 @@ pub(super) async fn a_job_that_does_not_fit_is_passed_over(backend: &dyn Backend
         .await
         .unwrap();
     assert_eq!(none, None);
-    // Of a schema that this program does not know.
+    // This program does not know the schema of the jobs.
     let newer = "UPDATE jobs SET spec_schema = 3 RETURNING CAST(claims AS BIGINT)";
     backend.number(newer).await;
     assert_eq!(claim(&*store, "w", LONG).await, None);
 }
 
-/// A worker of release 0.1.0 asks for no schema.
+/// A worker of release 0.1.0 does not look at the schema of a job.
 pub(super) async fn an_older_worker_claims_no_job_of_a_newer_schema(backend: &dyn Backend) {
     let store = open(backend).await;
     for number in 1..=3 {
@@ -303,7 +304,7 @@ pub(super) async fn an_older_worker_claims_no_job_of_a_newer_schema(backend: &dy
     let running = "SELECT COUNT(*) FROM jobs WHERE status = 'running'";
     assert_eq!(backend.number(running).await, 1);
     assert_eq!(get(&*store, job(2).id).await.status, Status::Running);
-    // Nor one that a worker of the present release held.
+    // The older worker does not take a job that a current worker held either.
     let held = claim(&*store, "w", LONG).await.unwrap();
     backend.number(taken).await;
     let numbers = "SELECT MAX(claims) FROM jobs WHERE spec_schema > 1";
@@ -338,7 +339,7 @@ pub(super) async fn everybody_is_served_however_many_claim(backend: &dyn Backend
     assert_eq!(different.len(), claimed.len());
 }
 
-/// Over SQLite the plan of the statement says the same; see `storage/sql/tests.rs`.
+/// Over SQLite the plan of the statement shows the same; see `storage/sql/tests.rs`.
 #[tokio::test]
 async fn a_claim_over_postgres_reads_few_of_many() {
     const CLAIMS: i64 = 20;
@@ -365,7 +366,7 @@ async fn a_claim_over_postgres_reads_few_of_many() {
     for _ in 0..CLAIMS {
         assert!(claim(&*claimer, "w", LONG).await.is_some());
     }
-    // What a connection has read is told at the latest when it ends.
+    // A connection reports its reads to the statistics at the latest when it closes.
     claimer.close().await;
     until("the server to tell what was read", async || {
         let scans =
@@ -377,7 +378,7 @@ async fn a_claim_over_postgres_reads_few_of_many() {
     assert!((CLAIMS..20 * CLAIMS).contains(&read), "{read}");
 }
 
-/// Entries that the index of claims has given away.
+/// Entries of the index of claims that were read.
 async fn read_of_index(backend: &dyn Backend) -> i64 {
     let read = "SELECT idx_tup_read FROM pg_stat_user_indexes WHERE indexrelname = 'jobs_to_claim'";
     backend.number(read).await

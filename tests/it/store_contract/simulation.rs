@@ -15,16 +15,15 @@ use self::machine::{Arrival, Kind, Load, Machine, Milliseconds, SECOND, seconds}
 use super::api_keys::key;
 use super::*;
 
-/// The random loads, by their seeds.
 const SEEDS: std::ops::Range<u64> = 0..20;
 
-/// The longest wait of a short job. The policy promises it for 99 of 100.
+/// Longest wait of a short job. The policy promises this wait for 99 of 100 jobs.
 const WAIT_MAX: Milliseconds = 5 * SECOND;
 
-/// The time that changes of workers may take.
+/// Greatest fraction of the time that changes of workers may take.
 const SWITCHING_MAX: f64 = 0.05;
 
-/// The tolerance of a share.
+/// Tolerance of a share.
 const TOLERANCE: f64 = 0.03;
 
 const HOUR: Milliseconds = 3_600 * SECOND;
@@ -33,10 +32,10 @@ const SHORT: Milliseconds = 50;
 
 const SWITCH: Milliseconds = 100;
 
-/// The numbers of the jobs of one load.
+/// Job numbers that each load reserves.
 const JOBS_MAX: i64 = 100_000;
 
-/// Owners with these weights, by keys of their own. A run of a case names its owners by another number.
+/// Creates an API key per owner with these weights. Each run of a case names its owners by another number.
 async fn owners(store: &dyn Store, run: u64, weights: &[f64]) -> Vec<(Owner, f64)> {
     let mut owners = Vec::new();
     for (number, &weight) in weights.iter().enumerate() {
@@ -62,7 +61,7 @@ fn load(run: u64, owners: Vec<(Owner, f64)>, processes: &[usize]) -> Load {
     }
 }
 
-/// A job whose length is known.
+/// A job whose estimate equals its length.
 fn arrival(owner: usize, at: Milliseconds, length: Milliseconds) -> Arrival {
     Arrival {
         owner,
@@ -74,7 +73,7 @@ fn arrival(owner: usize, at: Milliseconds, length: Milliseconds) -> Arrival {
     }
 }
 
-/// The time from the arrival to the end of each short job, in order.
+/// Sorted times from the arrival to the end of each short job.
 fn waits(machine: &Machine<'_>) -> Vec<Milliseconds> {
     let short = machine
         .tasks
@@ -87,7 +86,7 @@ fn waits(machine: &Machine<'_>) -> Vec<Milliseconds> {
     waits
 }
 
-/// The median and the maximum of waits.
+/// The median and the maximum of the waits, as text.
 fn told(waits: &[Milliseconds]) -> String {
     let (median, longest) = (waits[waits.len() / 2], waits[waits.len() - 1]);
     format!("short jobs wait for {median} ms, {longest} ms at most")
@@ -103,7 +102,7 @@ fn loses_little(machine: &Machine<'_>) {
     assert!(lost <= SWITCHING_MAX, "changes of workers take {lost}");
 }
 
-/// Two to five owners, and nineteen jobs from 50 ms to 30 s beside one of an hour. Estimates are wrong by a
+/// Two to five owners, and nineteen jobs from 50 ms to 30 s beside a job of an hour. Estimates are wrong by a
 /// factor of up to thirty.
 fn random_load(seed: u64, owners: Vec<(Owner, f64)>) -> Load {
     let mut random = Generator::seed_from_u64(seed);
@@ -160,14 +159,14 @@ pub(super) async fn no_job_of_a_random_load_starves(backend: &dyn Backend) {
         let last = load.arrivals.last().unwrap().at;
         let all: Milliseconds = load.arrivals.iter().map(|job| job.length + SECOND).sum();
         let mut machine = Machine::new(&*store, load);
-        // One worker computes all within this time, with a twentieth for changes.
+        // One worker computes all jobs within this time, including a twentieth for changes of workers.
         machine.run_until(last + all + all / 10).await;
         for task in &machine.tasks {
             assert!(task.ended.is_some(), "seed {seed}: {task:?}");
             let computed = task.computed;
             assert_eq!(computed, task.arrival.length, "seed {seed}");
         }
-        // The cost of a change is known only after the first one of a job.
+        // The cost of a change is known only after the first change of a job.
         let first = match switch {
             switch if switch <= 0.1 => 0.0,
             switch => machine.tasks.len() as f64 * switch,
@@ -245,7 +244,7 @@ pub(super) async fn owners_share_the_seconds_by_their_weights(backend: &dyn Back
     }
 }
 
-/// The table of the policy: short jobs of the owner of a hundred long ones, and of another owner.
+/// The policy's table of short jobs: of the owner of a hundred long jobs, and of another owner.
 pub(super) async fn short_jobs_do_not_wait_behind_long_ones(backend: &dyn Backend) {
     const LENGTH: Milliseconds = 300 * SECOND;
     let store = open(backend).await;
@@ -275,8 +274,8 @@ pub(super) async fn short_jobs_do_not_wait_behind_long_ones(backend: &dyn Backen
     }
 }
 
-/// The table of the policy: short jobs of owners who have had none before. They come when each of the fifty
-/// has used its own credit, which takes 125 s.
+/// The policy's table of short jobs of new owners. They arrive when each of the fifty owners has used its own
+/// credit, which takes 125 s.
 pub(super) async fn new_owners_do_not_wait_behind_fifty_others(backend: &dyn Backend) {
     const LENGTH: Milliseconds = 240 * SECOND;
     let store = open(backend).await;
@@ -295,7 +294,7 @@ pub(super) async fn new_owners_do_not_wait_behind_fifty_others(backend: &dyn Bac
     loses_little(&machine);
 }
 
-/// A newcomer is before the others for a short time only, and many newcomers for no longer than one.
+/// A newcomer precedes the other owners for a short time only, and many newcomers for no longer than one.
 pub(super) async fn newcomers_do_not_take_the_workers_for_themselves(backend: &dyn Backend) {
     const LENGTH: Milliseconds = 300 * SECOND;
     let store = open(backend).await;
@@ -315,7 +314,7 @@ pub(super) async fn newcomers_do_not_take_the_workers_for_themselves(backend: &d
     loses_little(&machine);
 }
 
-/// A claim costs something, so that the owner of failing jobs has a share like everybody.
+/// A claim has a cost, so the owner of failing jobs has a share like any other owner.
 pub(super) async fn jobs_that_fail_at_once_hold_up_nobody(backend: &dyn Backend) {
     let store = open(backend).await;
     let owners = owners(&*store, 0, &[1.0, 1.0]).await;
@@ -334,7 +333,7 @@ pub(super) async fn jobs_that_fail_at_once_hold_up_nobody(backend: &dyn Backend)
     assert!((10.5..=16.5).contains(&computed), "{computed} of 26 s");
 }
 
-/// A job without a state stays parked, and its process goes on with it all the same.
+/// A job without a storable state stays parked, and its process resumes the job later.
 pub(super) async fn a_parked_job_without_a_state_is_not_forgotten(backend: &dyn Backend) {
     let store = open(backend).await;
     for (run, workers) in [(0, 1), (1, 2)] {
@@ -365,7 +364,7 @@ pub(super) async fn a_parked_job_without_a_state_is_not_forgotten(backend: &dyn 
     }
 }
 
-/// The computed seconds tell that an estimate was too low.
+/// The computed seconds show that the estimate was too low.
 pub(super) async fn a_job_that_was_expected_to_be_short_yields_when_it_is_not(
     backend: &dyn Backend,
 ) {
@@ -384,7 +383,7 @@ pub(super) async fn a_job_that_was_expected_to_be_short_yields_when_it_is_not(
     assert!(machine.tasks[1].ended.is_some());
 }
 
-/// An owner with many jobs among ten thousand with one job each.
+/// An owner with many jobs among ten thousand owners with one job each.
 pub(super) async fn ten_thousand_owners_have_one_job_each_before_any_has_two(
     backend: &dyn Backend,
 ) {
@@ -392,7 +391,7 @@ pub(super) async fn ten_thousand_owners_have_one_job_each_before_any_has_two(
     const CLAIMS: usize = 100;
     let store = open(backend).await;
     store.insert_job(&job(0), None).await.unwrap();
-    // The numbers are decimal, and as such hexadecimal.
+    // The decimal numbers are valid hexadecimal digits of an id.
     let copies = "WITH RECURSIVE counted (i) AS \
          (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 10000) \
          INSERT INTO jobs (id, owner, task, status, seed, attempt, priority, created_at, progress, \
@@ -404,7 +403,7 @@ pub(super) async fn ten_thousand_owners_have_one_job_each_before_any_has_two(
     for number in 1..20 {
         store.insert_job(&job(number), None).await.unwrap();
     }
-    // They were stored without a word: each round finds a thousand.
+    // The SQL statement has activated no owner. Each call of `tend_shares` finds a thousand.
     for _ in 0..OWNERS / 1_000 {
         store.tend_shares().await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! How a job goes from status to status, and what each step leaves.
+//! The statuses of a job, their transitions, and the records that each transition stores.
 
 use super::*;
 
@@ -12,7 +12,7 @@ pub(super) async fn a_queued_job_is_stored_whole(backend: &dyn Backend) {
     assert_eq!(get(&*store, job.id).await, job);
     assert_eq!(story(&*store, job.id).await, ["queued"]);
     assert_eq!(store.usage(&owner()).await.unwrap().all.jobs_queued, 1);
-    // Once more is not twice, and does not overwrite.
+    // Storing the job again neither duplicates nor overwrites it.
     store
         .insert_job(
             &Job {
@@ -214,7 +214,7 @@ pub(super) async fn a_job_is_stored_running(backend: &dyn Backend) {
     assert_eq!(get(&*store, job.id).await, job);
     assert_eq!(story(&*store, job.id).await, ["queued", "running"]);
     assert_eq!(claim(&*store, "b", LONG).await, None);
-    // Asked again by the same worker it is the same lease; anybody else is refused.
+    // The same worker gets the same lease again, and another worker is refused.
     let again = store
         .insert_running_job(&job, &worker("a"), LONG, None)
         .await
@@ -317,7 +317,7 @@ pub(super) async fn a_job_is_stored_only_as_what_it_is(backend: &dyn Backend) {
                 .is_err()
         );
     }
-    // A failure says why, and nothing else has an error.
+    // A failure needs an error, and no other end may have one.
     assert!(
         store
             .finish_job(

@@ -1,4 +1,4 @@
-//! Time: the observed time of service, and the effect of clock jumps on leases.
+//! Time: the observed service time, and the effect of clock jumps on leases.
 
 use halfspace::records::Callback;
 use halfspace::storage::{BusyReceivers, TimeNote};
@@ -24,14 +24,14 @@ pub(super) async fn readings_are_remembered_by_the_hour(backend: &dyn Backend) {
     assert_eq!(one.earliest_reading(0).await.unwrap(), Some(at(5)));
     assert_eq!(one.earliest_reading(1).await.unwrap(), None);
     assert_eq!(one.note_time(&note(30, 40)).await.unwrap(), 30 * HOUR);
-    // Another process that has seen less, and whose clock is behind: the time is that of both.
+    // Another process has seen less time and its clock is behind. The store keeps the greater value.
     assert_eq!(other.note_time(&note(29, 30)).await.unwrap(), 30 * HOUR);
     assert_eq!(one.observed_time().await.unwrap(), 30 * HOUR);
     assert_eq!(one.earliest_reading(0).await.unwrap(), Some(at(30)));
     assert_eq!(one.earliest_reading(DAY).await.unwrap(), Some(at(30)));
     assert_eq!(one.earliest_reading(30 * HOUR).await.unwrap(), Some(at(5)));
     assert_eq!(one.earliest_reading(30 * HOUR + 1).await.unwrap(), None);
-    // A later reading takes nothing back.
+    // A later reading does not replace an earlier one of the same hour.
     one.note_time(&note(30, 50)).await.unwrap();
     assert_eq!(one.earliest_reading(0).await.unwrap(), Some(at(30)));
     // Readings that no sweep needs are deleted.
@@ -41,8 +41,8 @@ pub(super) async fn readings_are_remembered_by_the_hour(backend: &dyn Backend) {
     assert_eq!(backend.number(kept).await, 2);
 }
 
-/// A clock that jumps ahead makes leases look as if they had run out long ago. The job is taken, and
-/// pays nothing for that.
+/// A clock that jumps ahead makes leases look as if they had expired long ago. Another worker takes the job,
+/// and the job is not charged an attempt.
 pub(super) async fn a_clock_that_jumps_ahead_charges_no_attempt(backend: &dyn Backend) {
     let store = open(backend).await;
     let lease = claimed(&*store, LONG).await;
@@ -62,7 +62,7 @@ pub(super) async fn a_clock_that_jumps_ahead_charges_no_attempt(backend: &dyn Ba
     assert_eq!(beat, Heartbeat::Lost);
 }
 
-/// A clock that jumps back leaves leases and callbacks that lie years ahead.
+/// A clock that jumps back leaves leases and callbacks with times that lie years ahead.
 pub(super) async fn what_a_clock_put_years_ahead_is_due_soon(backend: &dyn Backend) {
     let store = open(backend).await;
     let lease = claimed(&*store, LONG).await;

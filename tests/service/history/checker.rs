@@ -1,32 +1,31 @@
-//! Decides whether the recorded operations on one job are those of the sequential model: whether each can
-//! have taken effect at one moment between its call and its answer.
+//! Decides whether the recorded operations on one job are linearizable in the sequential model: whether each
+//! operation can have taken effect at one moment between its call and its answer.
 //!
-//! The search follows Wing and Gong (1993) in the just-in-time form of Lowe (2017): calls and answers are
-//! taken in the order of time, and an operation takes effect no earlier than an answer needs it. It knows
-//! nothing of logs.
+//! The search follows Wing and Gong (1993) in the just-in-time form of Lowe (2017). The search takes calls and
+//! answers in the order of time, and an operation takes effect no earlier than an answer needs it. This module
+//! does not know the form of the logs.
 
 use std::collections::HashSet;
 use std::fmt;
 
 use super::model::{Action, Interval, State};
 
-/// So many possible pasts at one moment are too many to go on with.
+/// Greatest number of possible pasts at one moment. Beyond this number the check fails.
 const PASTS_MAX: usize = 20_000;
 
-/// Operations before a violation that are shown with it.
+/// Number of operations before a violation that its text shows.
 const SHOWN: usize = 24;
 
-/// One operation on the job.
 #[derive(Clone, Debug)]
 pub struct Operation {
     pub action: Action,
     pub at: Interval,
 }
 
-/// Why no sequential history explains the record.
+/// The reason why no sequential history explains the record.
 #[derive(Debug)]
 pub struct Violation {
-    /// The operation whose answer nothing explains.
+    /// The operation whose answer has no explanation.
     pub operation: usize,
     text: String,
 }
@@ -37,7 +36,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// A possible past: the state that it led to, and which of the pending operations it has used up.
+/// A possible past: the state that it led to, and the pending operations that have already taken effect.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Past {
     state: State,
@@ -51,22 +50,21 @@ impl Past {
     }
 }
 
-/// Fails unless the operations are those of one job of the sequential model.
+/// Checks that the sequential model of one job explains the operations.
 ///
-/// # Errors
-/// The first answer that no order of effects explains.
+/// # Errors The first answer that no order of effects explains.
 pub fn check(operations: &[Operation]) -> Result<(), Violation> {
     let mut moments: Vec<(u64, bool, usize)> = Vec::new();
     for (index, operation) in operations.iter().enumerate() {
         let Interval { call_ns, answer_ns } = operation.at;
         if answer_ns.is_none() && operation.action.is_eager() {
-            // Without an answer it binds nothing.
+            // Without an answer the operation proves nothing.
             continue;
         }
         moments.push((call_ns, false, index));
         moments.extend(answer_ns.map(|answer_ns| (answer_ns, true, index)));
     }
-    // Of one time the calls come first: the operations overlap.
+    // Calls come before answers of the same time, because such operations overlap.
     moments.sort_unstable();
     let mut search = Search {
         operations,
@@ -87,7 +85,7 @@ pub fn check(operations: &[Operation]) -> Result<(), Violation> {
 
 struct Search<'a> {
     operations: &'a [Operation],
-    /// Called and not answered.
+    /// Operations that were called and not answered.
     pending: Vec<usize>,
     pasts: Vec<Past>,
 }
@@ -134,7 +132,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Finds all pasts that follow from this one, in which the operation is the last to take effect.
+    /// Finds all pasts that follow from this one, and in which the operation is the last to take effect.
     fn explain(
         &self,
         past: Past,
@@ -193,7 +191,7 @@ impl Search<'_> {
     }
 }
 
-/// Lets a pending operation take effect now; whether it can.
+/// Lets a pending operation take effect now. Returns whether the model allows that.
 fn take_effect(operations: &[Operation], past: &mut Past, operation: usize) -> bool {
     let Err(place) = past.done.binary_search(&operation) else {
         return false;
@@ -207,7 +205,7 @@ fn take_effect(operations: &[Operation], past: &mut Past, operation: usize) -> b
     true
 }
 
-/// An operation with its times in milliseconds since the first.
+/// An operation with its times in milliseconds since the first one.
 fn shown(operation: &Operation, first: u64) -> String {
     let milliseconds = |ns: u64| ns.saturating_sub(first) as f64 / 1e6;
     let answer = match operation.at.answer_ns {

@@ -1,5 +1,5 @@
-//! What a worker does with one lease in its own memory: it may hold the job back and go on, until it has
-//! ended the job or handed it back. These acts happen in one process, so their order is known.
+//! The acts of a worker with one lease in its own memory. The worker may park and resume the job until it has
+//! ended or requeued the job. These acts happen in one process, so their order is known.
 
 use super::model::Interval;
 
@@ -8,14 +8,14 @@ use super::model::Interval;
 pub enum Hold {
     Parked(u64),
     Resumed(u64),
-    /// Asks to end the job, or to queue it for another worker.
+    /// Asks the store to end or requeue the job.
     Asks(u64),
-    /// The store has written that.
+    /// The store has ended or requeued the job.
     Over(u64),
 }
 
 impl Hold {
-    /// The acts that an operation shows of the worker that asks for it.
+    /// The acts of the worker that this operation shows.
     pub fn of(operation: &str, is_written: bool, at: Interval) -> Vec<Self> {
         if !matches!(operation, "finish" | "requeue" | "preempt") {
             return Vec::new();
@@ -31,10 +31,9 @@ impl Hold {
     }
 }
 
-/// Fails unless the acts of one lease's holder fit each other.
+/// Checks that the acts of one lease's holder fit each other.
 ///
-/// # Errors
-/// The act that does not fit those before it.
+/// # Errors The first act that does not fit the acts before it.
 pub fn check(acts: &[Hold]) -> Result<(), String> {
     let mut acts = acts.to_vec();
     acts.sort_by_key(Hold::at_ns);
@@ -43,7 +42,7 @@ pub fn check(acts: &[Hold]) -> Result<(), String> {
         let fits = match act {
             Hold::Parked(_) => !is_parked,
             Hold::Resumed(_) => is_parked,
-            // A worker asks again after an error; the job stays as it is meanwhile.
+            // A worker asks again after an error. The job does not change meanwhile.
             Hold::Asks(_) | Hold::Over(_) => true,
         };
         if !fits || is_over {

@@ -1,9 +1,9 @@
-//! The history of each store under test: what its processes did and what their clients were told, compared
-//! with a sequential model when the last process is gone.
+//! The history of each store under test: the operations of its processes and the answers to its clients. The
+//! history is compared with a sequential model when the last process of the store has ended.
 //!
-//! A process enters the history of its store when it starts and leaves it when it ends, so that no test
-//! can forget the check. Histories are kept in the fault suite only: other tests change stores behind the
-//! backs of processes.
+//! A process enters the history of its store when it starts and leaves the history when it ends, so that no
+//! test can forget the check. Only the fault suite keeps histories, because other tests change stores behind
+//! the backs of processes.
 
 pub mod checker;
 pub mod holds;
@@ -25,20 +25,19 @@ use self::model::{Action, End, Interval};
 use self::record::{Jobs, Line, Sight};
 use super::Answer;
 
-/// What `--log` needs besides, so that a process records.
+/// Log directive with which a process records its operations.
 pub const DIRECTIVE: &str = "halfspace::history=trace";
 
-/// Whether these tests keep histories.
+/// Whether this test binary keeps histories.
 pub const IS_KEPT: bool = matches!(env!("CARGO_CRATE_NAME").as_bytes(), b"faults");
 
 /// The name of a database that every server has.
 const OF_EACH_SERVER: &str = "postgres";
 
-/// The histories by the name of their store, and by the addresses where their processes answer.
+/// The histories by the name of their store, and by the addresses of their processes.
 static STORES: LazyLock<Mutex<HashMap<String, Arc<History>>>> = LazyLock::new(Mutex::default);
 static DOORS: LazyLock<Mutex<HashMap<SocketAddr, Arc<History>>>> = LazyLock::new(Mutex::default);
 
-/// The history of one store.
 #[derive(Default)]
 struct History {
     inner: Mutex<Inner>,
@@ -46,7 +45,7 @@ struct History {
 
 #[derive(Default)]
 struct Inner {
-    /// Processes that ever entered, and those that have not left.
+    /// Number of processes that ever entered. `living` counts those that have not left.
     entered: usize,
     living: usize,
     lines: Vec<Line>,
@@ -55,7 +54,8 @@ struct Inner {
 }
 
 impl Inner {
-    /// Keeps an event. Claims and releases that found no job are most of all operations, and tell nothing.
+    /// Keeps an event. Claims and releases that found no job are dropped: they are the most frequent and prove
+    /// nothing.
     fn keep(&mut self, line: Line) {
         match self
             .lines
@@ -68,7 +68,7 @@ impl Inner {
     }
 }
 
-/// A process in the history of its store, which it leaves when this is dropped.
+/// A process in the history of its store. Dropping the member leaves the history.
 pub struct Member {
     history: Arc<History>,
     process: usize,
@@ -76,7 +76,7 @@ pub struct Member {
 }
 
 impl Member {
-    /// Enters a process that is about to start; none where no history is kept.
+    /// Enters a process that is about to start. Returns `None` if no history is kept.
     pub fn enter(data_dir: &Path, settings: &[&str]) -> Option<Self> {
         if !IS_KEPT {
             return None;
@@ -95,11 +95,11 @@ impl Member {
         })
     }
 
-    /// Keeps the events of the process's log, and hands all other lines on.
+    /// Keeps the events of the process's log, and passes all other lines on.
     pub fn read(&mut self, log: impl Read + Send + 'static, mut rest: Option<File>) {
         let (history, process) = (Arc::clone(&self.history), self.process);
         self.reader = Some(std::thread::spawn(move || {
-            // A killed process leaves half a line at most.
+            // The log of a killed process may end with half a line.
             for line in BufReader::new(log).lines().map_while(Result::ok) {
                 match (Line::parsed(process, &line), &mut rest) {
                     (Some(line), _) => locked(&history.inner).keep(line),
@@ -110,7 +110,7 @@ impl Member {
         }));
     }
 
-    /// Clients reach the process at this address.
+    /// Registers the address at which clients reach the process.
     pub fn answers_at(&self, address: SocketAddr) {
         let history = Arc::clone(&self.history);
         locked(&DOORS).insert(address, history);
@@ -118,7 +118,7 @@ impl Member {
 }
 
 impl Drop for Member {
-    /// Checks the history when no process is left. The process has ended.
+    /// Checks the history if no process is left. The process must have ended.
     fn drop(&mut self) {
         if let Some(reader) = self.reader.take() {
             let _ = reader.join();
@@ -138,7 +138,7 @@ impl Drop for Member {
         );
         match violations.is_empty() {
             true => println!("HISTORY of {told}: as the model"),
-            // The test fails already; a second panic would hide why.
+            // The test has already failed. A second panic would hide its reason.
             false if std::thread::panicking() => eprintln!("{}", violations.join("\n")),
             false => panic!(
                 "a history of {told} has violations:\n{}",
@@ -164,8 +164,8 @@ fn violations(jobs: &Jobs) -> Vec<String> {
     found
 }
 
-/// Processes of one store have one name for it: the database's own, however it is reached, or else the
-/// directory.
+/// The name of a store, which is the same for all of its processes: the database's name for every address of
+/// PostgreSQL, and otherwise the data directory.
 fn store_name(data_dir: &Path, settings: &[&str]) -> String {
     let given = settings.windows(2).find(|pair| pair[0] == "--database-url");
     let url = given.map_or("sqlite", |pair| pair[1]);
@@ -177,7 +177,7 @@ fn store_name(data_dir: &Path, settings: &[&str]) -> String {
     }
 }
 
-/// A request of a client, from before it is sent.
+/// A request of a client, made before the request is sent.
 pub struct Asked {
     history: Arc<History>,
     /// The job that the path names.
@@ -187,7 +187,7 @@ pub struct Asked {
 }
 
 impl Asked {
-    /// A request to an address; none where no history is kept of who answers there.
+    /// A request to an address, or `None` if the process there has no history.
     pub fn of(address: SocketAddr, path: &str, headers: &[(&str, &str)]) -> Option<Self> {
         if !IS_KEPT {
             return None;
@@ -204,7 +204,7 @@ impl Asked {
         })
     }
 
-    /// Records that the test itself has let all leases run out.
+    /// Records that the test itself has made all leases expire.
     pub fn leases_ran_out(&self) {
         locked(&self.history.inner).lapses.push(self.until_now());
     }
@@ -216,7 +216,7 @@ impl Asked {
         }
     }
 
-    /// Records all that the answer tells of jobs.
+    /// Records the views of jobs in the answer.
     pub fn answered(self, answer: &Answer) {
         let at = self.until_now();
         let mut seen = Vec::new();
@@ -238,7 +238,7 @@ impl Asked {
     }
 }
 
-/// A job as an answer shows it; none of other things.
+/// The view of a job in a document, or `None` for other documents.
 fn sight(document: &Value) -> Option<(Arc<str>, Action)> {
     let job = document["id"]
         .as_str()
@@ -257,13 +257,13 @@ fn sight(document: &Value) -> Option<(Arc<str>, Action)> {
     Some((job.into(), action))
 }
 
-/// As the processes digest it.
+/// Digests a result as the processes do.
 fn digest(result: &Value) -> model::Digest {
     let digest = Sha256::digest(result.to_string());
     u64::from_be_bytes(digest[..8].try_into().unwrap())
 }
 
-/// The clock of the processes; 0 where they have none.
+/// The clock of the processes, or 0 where they have none.
 fn monotonic_ns() -> u64 {
     #[cfg(target_os = "linux")]
     {

@@ -1,12 +1,12 @@
-//! One job as the store's contract describes it, in one thread and without SQL: the sequential model that
-//! recorded histories are compared with.
+//! The sequential model that recorded histories are compared with: one job as the store's contract describes
+//! it, in one thread and without SQL.
 
 use std::sync::Arc;
 
 /// The digest of a result or of a checkpoint.
 pub type Digest = u64;
 
-/// What the database's clock and the clock of the record may differ in over one lease, in nanoseconds.
+/// Greatest difference between the database's clock and the clock of the record over one lease, in nanoseconds.
 const CLOCKS_APART_NS: u64 = 20_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -16,7 +16,6 @@ pub struct Lease {
     pub claim: u32,
 }
 
-/// How a job ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct End {
     pub status: Arc<str>,
@@ -24,12 +23,12 @@ pub struct End {
     pub result: Option<Digest>,
 }
 
-/// Where a stored job belongs.
+/// The relation of a stored job to other jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kin {
     Single,
     Parent,
-    /// Wanted as long as its parent is, which is beyond the model of one job.
+    /// A part is wanted as long as its parent is, which is beyond the model of one job.
     Part,
 }
 
@@ -39,9 +38,9 @@ pub enum Action {
     Insert(Kin),
     InsertHeld(Lease, u32),
     InsertEnded(End),
-    /// The length of the lease is in seconds, here and below.
+    /// A claim with a lease of this many seconds. The other lease lengths are in seconds too.
     Claim(Lease, u32),
-    /// With the answer whether a client asked for the end.
+    /// A heartbeat, with the flag of the answer that a client requested the end.
     Heartbeat(Lease, u32, bool),
     Save(Lease, Digest),
     ReadCheckpoint(Option<Digest>),
@@ -49,7 +48,7 @@ pub enum Action {
     Requeue(Lease),
     /// Stores a checkpoint and requeues the job.
     Preempt(Lease, Digest),
-    /// A write under this lease was refused.
+    /// The store refused a write under this lease.
     Lost(Lease),
     CancelQueued(End),
     RequestCancel,
@@ -57,17 +56,17 @@ pub enum Action {
     CancelAfter(End),
     Delete,
     DeleteBeforeEnd,
-    /// Removed with the parent, in whatever state.
+    /// The job was removed with its parent, in any state.
     DeleteWithParent,
-    /// Perhaps removed, if it ended.
+    /// The job may have been removed if it had ended.
     Sweep,
-    /// Queued again, since the lease of this claim ran out.
+    /// The job was requeued because the lease of this claim had expired.
     Expire(u32),
-    /// Queued again from this claim: the caller knows that no other process lives.
+    /// The job was requeued from this claim, because the caller knows that no other process lives.
     Release(u32),
-    /// The lease perhaps runs out in so many seconds already.
+    /// The lease may have been shortened to this many seconds.
     Shorten(u32),
-    /// Perhaps: the store gave the job an end itself.
+    /// The store may have ended the job itself.
     EndByStore(End),
     SeenQueued,
     SeenRunning,
@@ -81,8 +80,8 @@ impl Action {
         matches!(self, Self::Sweep | Self::Shorten(_) | Self::EndByStore(_))
     }
 
-    /// Whether a history loses nothing when the action takes effect as soon as it can: it changes nothing
-    /// that another pending action of a true history needs.
+    /// Whether the action may take effect as early as possible without loss of histories. Such an action
+    /// changes nothing that another pending action of a valid history needs.
     pub fn is_eager(&self) -> bool {
         use Action::{
             CancelAfter, CancelRequestedBefore, DeleteBeforeEnd, Heartbeat, Lost, ReadCheckpoint,
@@ -104,15 +103,14 @@ impl Action {
     }
 }
 
-/// When an operation was asked and answered, in nanoseconds of the clock that all processes share.
+/// The times of the call and of the answer, in nanoseconds of the clock that all processes share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     pub call_ns: u64,
-    /// None where no answer came: the operation took effect at any later time, or never.
+    /// `None` if no answer came. The operation then took effect at any later time, or never.
     pub answer_ns: Option<u64>,
 }
 
-/// A job at a moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub enum State {
     #[default]
@@ -132,7 +130,7 @@ pub struct Job {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Phase {
     Queued,
-    /// The lease runs out at that time at the earliest.
+    /// The lease, and the earliest time at which it may expire.
     Held(Lease, u64),
     Ended(End),
 }
@@ -141,7 +139,7 @@ use Phase::{Ended, Held, Queued};
 use State::{Absent, Stored};
 
 impl State {
-    /// The state after an action with its answer; none where the contract forbids this answer now.
+    /// The state after an action with its answer, or `None` if the contract forbids this answer now.
     pub fn after(&self, action: &Action, at: Interval) -> Option<Self> {
         match self {
             Absent => absent_after(action, at),
@@ -180,7 +178,7 @@ impl Job {
         use Action as A;
         let unchanged = |holds: bool| holds.then(|| Stored(self.clone()));
         match action {
-            // What is stored already is left as it is.
+            // An insert leaves a stored job unchanged.
             A::Insert(_) | A::InsertEnded(_) => unchanged(true),
             A::InsertHeld(lease, _) => unchanged(self.is_held_by(lease)),
             A::Claim(lease, seconds) => self.claimed(lease, *seconds, at),
@@ -215,7 +213,7 @@ impl Job {
                 Queued | Ended(_) => None,
             },
             A::SeenQueued => unchanged(self.phase == Queued),
-            // A parent runs in the eyes of clients while its parts do.
+            // Clients see a parent as running while its parts run.
             A::SeenRunning => unchanged(match self.phase {
                 Queued => self.kin == Kin::Parent,
                 Held(..) => true,
@@ -226,8 +224,8 @@ impl Job {
     }
 
     fn claimed(&self, lease: &Lease, seconds: u32, at: Interval) -> Option<State> {
-        // A cancelled job is handed out if something was learnt, or to gather its parts. The flag of a
-        // part is its parent's.
+        // A cancelled job is claimed if it has a checkpoint, or to gather its parts. A part takes the flag from
+        // its parent.
         let has_products = self.checkpoint.is_some() || self.kin != Kin::Single;
         let is_wanted = !self.cancel_requested || has_products;
         let is_next = lease.claim == self.claims + 1;
@@ -291,7 +289,7 @@ impl Job {
         matches!(&self.phase, Held(holder, _) if holder.claim == claim)
     }
 
-    /// Whether the lease of this claim can have run out by the end of an operation.
+    /// Whether the lease of this claim can have expired by the end of an operation.
     fn has_run_out(&self, claim: u32, at: Interval) -> bool {
         let is_over = |lapse_ns| at.answer_ns.is_none_or(|answer_ns| answer_ns >= lapse_ns);
         matches!(&self.phase, Held(holder, lapse_ns) if holder.claim == claim && is_over(*lapse_ns))
@@ -309,7 +307,7 @@ impl Job {
     }
 }
 
-/// When a lease that this operation gave or renewed runs out at the earliest.
+/// The earliest time at which a lease that this operation gave or renewed can expire.
 fn lapse_ns(at: Interval, seconds: u32) -> u64 {
     (at.call_ns + u64::from(seconds) * 1_000_000_000).saturating_sub(CLOCKS_APART_NS)
 }

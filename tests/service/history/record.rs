@@ -1,4 +1,4 @@
-//! The record of one store: what its processes logged and what clients were answered, sorted by job into
+//! The record of one store: the log of its processes and the answers to its clients, sorted by job into
 //! operations of the model.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -8,13 +8,12 @@ use super::checker::Operation;
 use super::holds::Hold;
 use super::model::{Action, Digest, End, Interval, Kin, Lease};
 
-/// Before the fields of an event in a line of the log.
+/// Text before the fields of an event in a log line.
 const TARGET: &str = " halfspace::history: ";
 
-/// One event that a process logged.
+/// One event in the log of a process.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// The process.
     process: usize,
     stage: Stage,
     at_ns: u64,
@@ -29,7 +28,7 @@ enum Stage {
 }
 
 impl Line {
-    /// The event that a process logged in this line; none in lines of other targets.
+    /// Parses the event in a log line of a process. Returns `None` for lines of other targets.
     pub fn parsed(process: usize, line: &str) -> Option<Self> {
         let (_, event) = line.split_once(TARGET)?;
         let mut words = event.split_whitespace();
@@ -53,7 +52,7 @@ impl Line {
         Some(line)
     }
 
-    /// Whether it answers this call, which changed no job.
+    /// Whether this line answers `call` and the call changed no job.
     pub fn is_nothing_for(&self, call: &Self) -> bool {
         let number = |line: &Self| (line.process, line.number::<u64>("number"));
         let is_nothing = self.is("outcome", "none") || self.is("count", "0");
@@ -96,11 +95,11 @@ impl Line {
 /// The answers by process and number.
 type Answers<'a> = HashMap<(usize, u64), &'a Line>;
 
-/// What a client was told of a job.
+/// The view of a job in an answer to a client.
 #[derive(Clone, Debug)]
 pub struct Sight {
     pub job: Arc<str>,
-    /// Who asked: another owner's job is nowhere.
+    /// The credential of the request. A job of another owner looks like no job.
     pub credential: String,
     pub action: Action,
     pub at: Interval,
@@ -117,7 +116,7 @@ pub struct Jobs {
 }
 
 impl Jobs {
-    /// Sorts a record.
+    /// Sorts a record by jobs.
     pub fn of(lines: &[Line], sights: &[Sight], lapses: &[Interval]) -> Self {
         let mut jobs = Self::default();
         for &at in lapses {
@@ -136,7 +135,7 @@ impl Jobs {
         let mut taken = BTreeSet::new();
         for call in numbered(Stage::Call) {
             let answer = answers.get(&key(call)).copied();
-            // An error leaves open whether the operation took effect, now or later.
+            // After an error the operation may or may not have taken effect, or may do so later.
             let answer = answer.filter(|answer| !answer.is("outcome", "error"));
             if call.is("operation", "claim") {
                 taken
@@ -153,7 +152,6 @@ impl Jobs {
         jobs
     }
 
-    /// How many operations there are.
     pub fn len(&self) -> usize {
         self.operations.values().map(Vec::len).sum()
     }
@@ -173,7 +171,7 @@ impl Jobs {
             self.on_all.push(Operation { action, at });
             return;
         }
-        // A claim tells its job in the answer.
+        // Only the answer of a claim names the job.
         let Some(job) = call.text("job").or_else(|| answer?.text("job")) else {
             return;
         };
@@ -211,7 +209,7 @@ impl Jobs {
         }
         let lease = note.lease().unwrap();
         if &*operation == "taken" {
-            // The answer tells more, where there is one.
+            // The answer of the claim has more information than the note, if there is an answer.
             if !taken.contains(&(Arc::clone(&job), lease.claim)) {
                 let seconds = note.number("seconds").unwrap();
                 self.push(job, Action::Claim(lease, seconds), at);
@@ -226,8 +224,8 @@ impl Jobs {
         self.holds.entry((job, lease.claim)).or_default().push(hold);
     }
 
-    /// Adds the jobs that the store queued again because their processes were gone, each from its note to
-    /// the answer of the operation.
+    /// Adds the jobs that the store requeued because their processes were gone. Each takes effect between its
+    /// note and the answer of the operation.
     fn release(&mut self, lines: &[Line], answers: &Answers<'_>) {
         let number = |line: &Line| (line.process, line.number::<u64>("number").unwrap());
         let calls: Vec<_> = lines
@@ -237,7 +235,7 @@ impl Jobs {
             .collect();
         let mut found = BTreeMap::new();
         for note in lines.iter().filter(|line| line.is("operation", "released")) {
-            // A process releases one after the other.
+            // A process runs one release at a time.
             let earlier = calls
                 .iter()
                 .filter(|(call, _)| call.process == note.process && call.at_ns <= note.at_ns);
@@ -246,7 +244,7 @@ impl Jobs {
             };
             let answer = answers.get(&number(call)).copied();
             if answer.is_some_and(|answer| answer.at_ns < note.at_ns) {
-                // What was noted is rolled back, and the operation released nothing in the end.
+                // The transaction of the note was rolled back, so the operation released nothing.
                 continue;
             }
             let answer = answer.filter(|answer| !answer.is("outcome", "error"));
@@ -255,7 +253,7 @@ impl Jobs {
                 answer_ns: answer.map(|answer| answer.at_ns),
             };
             let (job, claim) = (note.text("job").unwrap(), note.number("claim").unwrap());
-            // The last note of an operation that was tried again is the one that counts.
+            // An operation may be retried, and its last note counts.
             let last = found
                 .entry((number(call), job, claim))
                 .or_insert((action(claim), at));
@@ -266,7 +264,7 @@ impl Jobs {
         }
     }
 
-    /// Adds what clients saw. That a job is nowhere counts if the same client was told of the job before.
+    /// Adds the views of clients. A missing job counts only if the same client has seen the job.
     fn see(&mut self, sights: &[Sight]) {
         let mut known = BTreeSet::new();
         for sight in sights {
@@ -288,7 +286,7 @@ impl Jobs {
     }
 }
 
-/// The action of an operation that names no job; none where it changed none.
+/// The action of an operation that names no job, or `None` if the operation changed no job.
 fn on_all(operation: &str, call: &Line, answer: Option<&Line>) -> Option<Action> {
     if answer.is_some_and(|answer| answer.is("count", "0")) {
         return None;
@@ -300,7 +298,7 @@ fn on_all(operation: &str, call: &Line, answer: Option<&Line>) -> Option<Action>
     }
 }
 
-/// The action of an operation that queues jobs again, by the claim that each was held by.
+/// Maps an operation that requeues jobs to its action on one job, by the number of the claim.
 fn released(call: &Line) -> Option<fn(u32) -> Action> {
     match &*call.text("operation")? {
         "release-expired" => Some(Action::Expire),
@@ -309,7 +307,7 @@ fn released(call: &Line) -> Option<fn(u32) -> Action> {
     }
 }
 
-/// The action on one job; none where the answer tells nothing of it.
+/// The action on one job, or `None` if the answer says nothing about the job.
 fn action(operation: &str, call: &Line, answer: Option<&Line>) -> Option<Action> {
     let outcome = answer.and_then(|answer| answer.text("outcome"));
     let outcome = outcome.as_deref();
@@ -329,16 +327,16 @@ fn action(operation: &str, call: &Line, answer: Option<&Line>) -> Option<Action>
         ("finish", _) => Action::Finish(lease()?, call.end()?),
         ("requeue", _) => Action::Requeue(lease()?),
         ("preempt", _) => Action::Preempt(lease()?, call.digest("state")?),
-        // That the store ended a queued job is a note of its own.
+        // If the store ended a queued job, a separate note says so.
         ("cancel", None | Some("requested")) => Action::RequestCancel,
         ("cancel", Some("cancelled")) => Action::CancelQueued(answer?.end()?),
         ("cancel", Some("already-requested")) => Action::CancelRequestedBefore,
         ("cancel", Some("ended")) => Action::CancelAfter(answer?.end()?),
         ("delete", None | Some("done")) => Action::Delete,
         ("delete", Some("not-ended")) => Action::DeleteBeforeEnd,
-        // Without an answer they bind nothing.
+        // Without an answer these operations prove nothing.
         ("claim" | "heartbeat" | "checkpoint", None) => return None,
-        // The job may be another owner's.
+        // The job may belong to another owner.
         ("cancel" | "delete", Some("not-found" | "part")) | ("claim", Some("none")) => return None,
         other => panic!("an unknown operation {other:?}"),
     })

@@ -1,29 +1,31 @@
-//! The bounds that the policy promises, checked at each claim.
+//! The bounds that the scheduling policy promises, checked at each claim.
 //!
-//! The numbers of the policy are stated here once more: a policy with other numbers breaks the bounds.
+//! This file repeats the numbers of the policy, so a policy with other numbers breaks the bounds.
 //!
-//! **The claims of an owner.** One of eight claims of an owner takes the oldest claimable job. Each of them
-//! gives that job at least [`SLICE_LEAST`] of computing, or its end. A job therefore starts within 8 claims
-//! for itself, and 8 for each such time that the older jobs of the owner still have to compute.
+//! **Claims of an owner.** One of eight claims of an owner takes the oldest claimable job. Each of these claims
+//! gives that job at least [`SLICE_LEAST`] of computing time, or its end. A job therefore starts within 8
+//! claims for itself, and 8 claims per such time that the owner's older jobs still have to compute.
 //!
-//! **The wait for a claim.** While an owner has a claimable job, another owner gets a permit only when it is
-//! not ahead of the waiting one, and keeps a permit until it leads by 4 virtual seconds and the slice is over.
-//! The other owner therefore holds permits for at most its weight times (the virtual seconds of the waiting
-//! owner + 4 - its own virtual seconds at the beginning of the wait). Each of the workers may add two slices
-//! and two beats: one slice of the running job, and one until a parked job is stored. Changes of workers are
-//! not paid; they add a twentieth. Jobs without a state do not leave their process; their lengths are added.
+//! **Wait for a claim.** While an owner has a claimable job, another owner gets a permit only when that owner
+//! is not ahead of the waiting one. The other owner keeps a permit until it leads by 4 virtual seconds and the
+//! slice is over. It therefore holds permits for at most its weight times (the virtual seconds of the waiting
+//! owner + 4 - its own virtual seconds at the beginning of the wait). Each worker may add two slices and two
+//! heartbeats: one slice of the running job, and one until a parked job is stored. Changes of workers are not
+//! paid and add a twentieth. Jobs without a storable state do not leave their process, so their lengths are
+//! added.
 //!
-//! No permit is free for longer than a beat meanwhile: see `Process::idle`. The wait is therefore at most the
-//! sum of these times over the other owners, and the time of the owner's own jobs, over the number of workers.
+//! No permit is free for longer than a heartbeat meanwhile: see `Process::idle`. The wait is therefore at most
+//! the sum of these times over the other owners, plus the time of the owner's own jobs, divided by the number
+//! of workers.
 //!
-//! **The entrance.** An owner enters at most 5 virtual seconds before the least active owner.
+//! **Entrance.** An owner enters at most 5 virtual seconds before the least active owner.
 
 use super::machine::{Kind, Load, Milliseconds, seconds};
 use super::*;
 
 pub const CLAIMS_BETWEEN_OLDEST: u64 = 8;
 
-/// A slice less the change of workers.
+/// A slice minus the change of workers.
 pub const SLICE_LEAST: Milliseconds = 1_900;
 
 const LEAD_SECONDS: f64 = 4.0;
@@ -36,10 +38,10 @@ const SWITCHES_BETWEEN: f64 = 20.0;
 
 const BEAT_SECONDS: f64 = 0.5;
 
-/// The paid seconds of a claim are less than this.
+/// Upper bound of the seconds that a claim costs.
 const CLAIM_SECONDS: f64 = 0.1;
 
-/// A wait of an owner for a claim: what all owners had held and paid when it began.
+/// A wait of an owner for a claim, with the held and paid time of all owners at its beginning.
 struct Wait {
     since: Milliseconds,
     held: Vec<Milliseconds>,
@@ -48,9 +50,9 @@ struct Wait {
 
 struct Share {
     weight: f64,
-    /// As the store has it; none before the first job.
+    /// Virtual seconds in the store, or `None` before the first job.
     virtual_seconds: Option<f64>,
-    /// The time for which jobs of the owner held permits.
+    /// Time for which jobs of the owner held permits.
     held: Milliseconds,
     running: u32,
     queued: usize,
@@ -60,16 +62,15 @@ struct Share {
     wait: Option<Wait>,
 }
 
-/// The shares of all owners.
 pub struct Fairness {
     shares: Vec<Share>,
-    /// The owner of each job, and the claim of the owner by which the job must have started.
+    /// The owner of each job, and the number of the owner's claim by which the job must have started.
     claims_max: Vec<(usize, u64)>,
     has_started: Vec<bool>,
     overshoot_seconds: f64,
-    /// The most that the least active owner ever had.
+    /// Greatest virtual seconds that the least active owner ever had.
     floor: f64,
-    /// The longest wait for a claim of an owner of whom no job ran meanwhile.
+    /// Longest wait for a claim of an owner without running jobs.
     pub longest_wait: Milliseconds,
 }
 
@@ -102,7 +103,6 @@ impl Fairness {
         }
     }
 
-    /// Jobs that wait in the queue.
     pub fn queued(&self) -> usize {
         self.shares.iter().map(|share| share.queued).sum()
     }
@@ -119,7 +119,7 @@ impl Fairness {
             .collect()
     }
 
-    /// A job holds a permit for this time.
+    /// A job has held a permit for this time.
     pub fn held(&mut self, owner: usize, time: Milliseconds) {
         self.shares[owner].held += time;
     }
@@ -130,7 +130,7 @@ impl Fairness {
         share.virtual_seconds = share.virtual_seconds.map(|seconds| seconds + paid);
     }
 
-    /// A job arrives that must have started within so many claims of its owner.
+    /// A job arrives, which must start within `claims_max` claims of its owner.
     pub fn arrives(&mut self, now: Milliseconds, owner: usize, entered: f64, claims_max: u64) {
         let share = &mut self.shares[owner];
         let jump = match share.virtual_seconds {
@@ -148,7 +148,7 @@ impl Fairness {
                 "owner {owner} enters at {entered}, and all were beyond {}",
                 self.floor
             );
-            // The jump is no payment.
+            // The jump is not a payment, so it moves the beginning of each wait.
             for wait in self
                 .shares
                 .iter_mut()
@@ -165,7 +165,6 @@ impl Fairness {
         self.requeues(now, owner);
     }
 
-    /// A job waits in the queue.
     pub fn requeues(&mut self, now: Milliseconds, owner: usize) {
         self.shares[owner].queued += 1;
         if self.shares[owner].wait.is_none() {
@@ -182,7 +181,7 @@ impl Fairness {
         });
     }
 
-    /// A job is claimed, this one for the first time.
+    /// A job is claimed. `first` names the job if the claim is its first.
     pub fn claims(&mut self, now: Milliseconds, owner: usize, stored: f64, first: Option<usize>) {
         let share = &mut self.shares[owner];
         let expected = share.virtual_seconds.expect("a job has arrived");
@@ -223,7 +222,7 @@ impl Fairness {
         self.shares[owner].open -= 1;
     }
 
-    /// All active owners have jobs.
+    /// The store has corrected the shares, so every active owner has jobs.
     pub fn is_tended(&mut self) {
         let active = self.shares.iter().filter(|share| share.open > 0);
         let least = active
@@ -251,7 +250,7 @@ impl Fairness {
         }
     }
 
-    /// Checks the bounds of everything that still waits.
+    /// Checks the bounds of every job and owner that still waits.
     pub fn check_all(&mut self, now: Milliseconds) {
         for owner in 0..self.shares.len() {
             self.check_wait(now, owner);

@@ -1,7 +1,7 @@
 //! Worker processes in simulated time over a real store.
 //!
-//! The machine knows when something happens: arrivals, beats, ends. The order of jobs is the business of the
-//! statements of the store and of `records::schedule`, which the machine calls as `jobs` does.
+//! The machine knows the times of events: arrivals, heartbeats and ends. The statements of the store and
+//! `records::schedule` decide the order of jobs. The machine calls them as `jobs` does.
 
 use std::collections::HashMap;
 
@@ -13,67 +13,62 @@ use halfspace::records::schedule::{
 use super::fairness::{CLAIMS_BETWEEN_OLDEST, Fairness, SLICE_LEAST};
 use super::*;
 
-/// Times are whole milliseconds.
 pub type Milliseconds = i64;
 
 pub const SECOND: Milliseconds = 1_000;
 
-/// The interval of beats, and of an idle scheduler that looks for work of other processes.
+/// Interval of heartbeats, and of the search of an idle scheduler for jobs of other processes.
 const BEAT: Milliseconds = 500;
 
-/// The interval at which shares are corrected.
+/// Interval at which shares are corrected.
 const TEND: Milliseconds = 2 * SECOND;
 
-/// The time from the claim of a job that fails at once to its end.
+/// Time from the claim of a job that fails at once to its end.
 const FAILURE: Milliseconds = 20;
 
-/// What becomes of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Its state can be stored.
+    /// The state of the job can be stored.
     Stateful,
-    /// It stays parked until it resumes.
+    /// The job stays parked until it resumes.
     Stateless,
-    /// It fails at once, without a computed second.
+    /// The job fails at once, without a computed second.
     Failing,
 }
 
-/// A job that arrives.
 #[derive(Clone, Debug)]
 pub struct Arrival {
-    /// The number of the owner in the load.
+    /// Index of the owner in the load.
     pub owner: usize,
     pub at: Milliseconds,
-    /// The time that it computes.
+    /// Time that the job computes.
     pub length: Milliseconds,
-    /// The seconds that it is expected to compute.
+    /// Estimated computing time of the job.
     pub expected_seconds: f64,
     pub priority: i32,
     pub kind: Kind,
 }
 
-/// Jobs that arrive at processes.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// The owners, with their weights.
     pub owners: Vec<(Owner, f64)>,
     /// In the order of their arrival.
     pub arrivals: Vec<Arrival>,
-    /// The workers of each process.
+    /// Number of workers per process.
     pub processes: Vec<usize>,
-    /// The cost of a change of workers.
+    /// Cost of a change of workers.
     pub switch: Milliseconds,
-    /// The number of the first job.
+    /// Number of the first job.
     pub first: i64,
 }
 
-/// A job and its course so far.
+/// A job and its history so far.
 #[derive(Debug)]
 pub struct Task {
     pub arrival: Arrival,
     pub job: Job,
     pub computed: Milliseconds,
-    /// The computed time that is paid.
+    /// The part of the computed time that the owner has paid.
     paid: Milliseconds,
     pub claims: u32,
     pub started: Option<Milliseconds>,
@@ -91,18 +86,17 @@ impl Task {
     }
 }
 
-/// A job with a lease.
 struct Held {
     task: usize,
     lease: Lease,
     slice: Milliseconds,
-    /// The time of the claim, from which beats are counted.
+    /// Time of the claim, from which heartbeats are counted.
     claimed: Milliseconds,
-    /// The time of the claim, of the parking or of the resumption.
+    /// Time of the last claim, parking or resumption.
     since: Milliseconds,
-    /// The time from which the job computes, after the change of workers.
+    /// Time from which the job computes, after the change of workers.
     ready: Milliseconds,
-    /// No beat before this time can have another effect than to pay.
+    /// A heartbeat before this time only pays.
     quiet_until: Milliseconds,
     parked: Option<Rank>,
 }
@@ -117,7 +111,7 @@ impl Held {
 struct Process {
     workers: usize,
     held: Vec<Held>,
-    /// The time for which a permit has been free while a job waited.
+    /// Time for which a permit has been free while a job waited.
     idle: Milliseconds,
 }
 
@@ -131,7 +125,7 @@ impl Process {
     }
 }
 
-/// The processes, and everything that the checks ask for.
+/// The processes, and the state that the checks read.
 pub struct Machine<'a> {
     store: &'a dyn Store,
     pub load: Load,
@@ -171,7 +165,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Runs until nothing is left to do, or until this time.
+    /// Runs until no event is left, or until the time `end`.
     pub async fn run_until(&mut self, end: Milliseconds) {
         while let Some(next) = self.next_event().filter(|next| *next < end) {
             self.advance(next);
@@ -185,7 +179,7 @@ impl<'a> Machine<'a> {
         self.fairness.check_all(self.now);
     }
 
-    /// Ends all jobs of the load, so that another load finds the store without active owners.
+    /// Ends all jobs of the load, so that the next load finds the store without active owners.
     pub async fn run_out(&self) {
         for process in &self.processes {
             for held in &process.held {
@@ -223,7 +217,7 @@ impl<'a> Machine<'a> {
             .map(|next| next.max(self.now))
     }
 
-    /// The end of the computation of a job that is not parked.
+    /// End of the computation of a job that is not parked.
     fn end_of(&self, held: &Held) -> Option<Milliseconds> {
         let task = &self.tasks[held.task];
         let left = task.arrival.length - task.computed;
@@ -232,7 +226,7 @@ impl<'a> Machine<'a> {
             .then(|| self.now.max(held.ready) + left)
     }
 
-    /// The next beat of a job that may do more than pay.
+    /// The next heartbeat of a job that may do more than pay.
     fn beat_of(&self, held: &Held) -> Option<Milliseconds> {
         let is_stateful = self.tasks[held.task].arrival.kind == Kind::Stateful;
         Some(match held.parked {
@@ -306,7 +300,7 @@ impl<'a> Machine<'a> {
             .position(|held| self.end_of(held).is_some_and(|end| end <= self.now))
     }
 
-    /// Everything may have changed: the next beats ask again.
+    /// Lets the next heartbeats decide again, because the state of the queue may have changed.
     fn stir(&mut self) {
         let held = self
             .processes
@@ -315,7 +309,7 @@ impl<'a> Machine<'a> {
         held.for_each(|held| held.quiet_until = self.now + 1);
     }
 
-    /// The beats up to now, as far as they pay.
+    /// Pays for the heartbeats up to now.
     async fn pay(&mut self) {
         for process in 0..self.processes.len() {
             for index in 0..self.processes[process].held.len() {
@@ -382,7 +376,7 @@ impl<'a> Machine<'a> {
         self.fairness
             .arrives(self.now, arrival.owner, entered, bound);
         self.by_id.insert(job.id, self.tasks.len());
-        // Only one process knows at once.
+        // Only one process learns of the arrival at once.
         let process = self.tasks.len() % self.processes.len();
         self.tasks.push(Task {
             arrival,
@@ -421,7 +415,7 @@ impl<'a> Machine<'a> {
         self.schedule(process).await;
     }
 
-    /// A beat beyond its payment; whether the job went back to the queue.
+    /// A heartbeat that may park or requeue the job. Returns whether the job was requeued.
     async fn beat(&mut self, process: usize, index: usize) -> bool {
         if self.processes[process].held[index].parked.is_some() {
             self.requeue(process, index).await;
@@ -447,7 +441,7 @@ impl<'a> Machine<'a> {
             self.schedule(process).await;
             return false;
         }
-        // Nobody else's share falls before something else happens.
+        // No other owner's virtual seconds decrease before the next event.
         let task = &self.tasks[held.task];
         let left = task.arrival.length - task.computed;
         let rate = self.fairness.rate(own);
@@ -521,7 +515,7 @@ impl<'a> Machine<'a> {
         self.stir();
     }
 
-    /// Gives the free permits of a process away.
+    /// Assigns the free permits of a process.
     async fn schedule(&mut self, process: usize) {
         while self.processes[process].has_permit() {
             let parked = self.parked(process, None).await;

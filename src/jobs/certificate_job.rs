@@ -1,6 +1,6 @@
 //! Jobs that answer questions about a sample: separability, maximum margin and version space.
 //!
-//! This module turns a stored question into a computation of [`crate::certificates`], and the answer into
+//! This module turns a stored question into a computation of [`halfspace_core::separability`], and the answer into
 //! documents.
 
 use halfspace_core::learners::examples::Examples;

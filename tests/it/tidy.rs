@@ -3,33 +3,46 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The modules of the library in their order. A module imports only from modules on its left.
-const ROOMS: [&str; 15] = [
-    "memory",
-    "bits",
-    "learners",
-    "theory",
-    "constructions",
-    "certificates",
-    "experiments",
-    "formats",
-    "records",
-    "storage",
-    "callbacks",
-    "jobs",
-    "http",
-    "config",
-    "app",
+/// The folders with code of the packages. Cargo keeps the order of the packages.
+const CODE: [&str; 2] = ["crates", "src"];
+
+/// The modules of each package in order. A module imports only modules before it.
+const PACKAGES: [(&str, &[&str]); 2] = [
+    (
+        "crates/halfspace-core/src/",
+        &[
+            "memory",
+            "bits",
+            "learners",
+            "theory",
+            "constructions",
+            "separability",
+            "experiments",
+        ],
+    ),
+    (
+        "src/",
+        &[
+            "memory",
+            "records",
+            "storage",
+            "callbacks",
+            "jobs",
+            "http",
+            "config",
+            "app",
+        ],
+    ),
 ];
 
-/// Modules at the same level, which may not import each other.
+/// Modules of equal rank, which must not import each other.
 const APART: [(&str, &str); 3] = [
     ("theory", "constructions"),
     ("theory", "separability"),
     ("constructions", "separability"),
 ];
 
-/// Names of runtimes, web libraries, databases and clocks, which no module left of `storage` may use.
+/// Names that no library crate and no record may use: no runtime, no web, no database, no clock.
 const OUTSIDE: [&str; 6] = ["tokio", "axum", "sqlx", "hyper", "SystemTime", "Instant"];
 
 /// The places of unsafe code: the kernels, and the allocator with its one option.
@@ -69,11 +82,15 @@ impl Source {
             .collect()
     }
 
-    /// Index of the module that the file belongs to, or `None` for `main.rs` and `lib.rs`.
-    fn room(&self) -> Option<usize> {
-        let below = self.path.strip_prefix("src/")?;
-        let room = below.split('/').next()?.trim_end_matches(".rs");
-        ROOMS.iter().position(|known| *known == room)
+    /// The modules of the file's package, and the place of the file's module among them. `main.rs`, `lib.rs`
+    /// and the formats have none.
+    fn module(&self) -> Option<(&'static [&'static str], usize)> {
+        PACKAGES.iter().find_map(|(folder, modules)| {
+            let below = self.path.strip_prefix(folder)?;
+            let module = below.split('/').next()?.trim_end_matches(".rs");
+            let place = modules.iter().position(|known| *known == module)?;
+            Some((*modules, place))
+        })
     }
 }
 
@@ -98,6 +115,21 @@ fn without_texts(line: &str) -> String {
     kept
 }
 
+/// The sources of all packages, without their tests and benchmarks.
+fn code() -> Vec<Source> {
+    CODE.iter().flat_map(|folder| sources(folder)).collect()
+}
+
+/// All sources.
+fn all() -> Vec<Source> {
+    let others = ["tests", "benches"].map(sources);
+    code()
+        .into_iter()
+        .chain(others.into_iter().flatten())
+        .collect()
+}
+
+/// The sources below a folder of the repository.
 fn sources(folder: &str) -> Vec<Source> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut waiting: Vec<PathBuf> = vec![root.join(folder)];
@@ -141,7 +173,8 @@ fn has_word(line: &str, word: &str) -> bool {
     })
 }
 
-fn named_rooms(line: &str) -> impl Iterator<Item = &str> {
+/// The modules that a line names.
+fn named_modules(line: &str) -> impl Iterator<Item = &str> {
     line.split("crate::").skip(1).flat_map(|rest| {
         let group = rest
             .strip_prefix('{')

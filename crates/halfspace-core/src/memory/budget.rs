@@ -231,7 +231,11 @@ impl Grant {
     fn settled_upon<T>(&self, held: i64, work: impl FnOnce() -> T) -> T {
         let begun = thread_live() - held;
         let done = self.within_since(begun, work);
-        self.shrink_to(u64::try_from(thread_live() - begun).unwrap_or(0));
+        let left = u64::try_from(thread_live() - begun).unwrap_or(0);
+        self.shrink_to(left);
+        if let Err(refusal) = self.grow_to(left) {
+            *self.0.refused() = Some(refusal);
+        }
         done
     }
 }

@@ -1,6 +1,6 @@
 //! Cancellation and time limit of a computation whose client waits for the answer.
 
-use halfspace_core::learners::run::{Interrupt, StopFlag};
+use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::jobs::raise_after;

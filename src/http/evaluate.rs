@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Request, State};
-use halfspace_core::learners::evaluate;
-use halfspace_core::learners::examples::Examples as ReadExamples;
-use halfspace_core::learners::run::{Interrupt, Run};
+use halfspace_core::learners::engine::evaluate;
+use halfspace_core::learners::engine::run::{Interrupt, Run};
+use halfspace_core::learners::sample::examples::Examples as ReadExamples;
 use halfspace_formats::{self, Parsed, StoredExamples};
 
 use crate::jobs::{LoadedModel, check_labels};

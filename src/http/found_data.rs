@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use halfspace_core::learners::run::StopFlag;
+use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::{DataForm, Parsed, Place, StoredExamples, digest};
 
 use crate::jobs::JobsError;

@@ -3,8 +3,8 @@
 //!
 //! Prediction, evaluation and on-line learning share this module. Their answers are made elsewhere.
 
+use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_core::learners::predict::{Misfit, check_fit};
-use halfspace_core::learners::run::{Interrupt, StopFlag};
 use halfspace_formats::{
     self, DataForm, Format, LabelsColumn, Options, Parsed, Place, StoredExamples, UnlabelledMeans,
 };

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_core::learners::task::TaskError;
+use halfspace_core::learners::engine::task::TaskError;
 use halfspace_formats::{Assume, RowsKind, json};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use halfspace_core::experiments::ExperimentError;
-use halfspace_core::learners::task::TaskError;
+use halfspace_core::learners::engine::task::TaskError;
 use halfspace_formats::Place;
 
 use crate::callbacks::CallbackUrl;

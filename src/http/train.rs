@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use halfspace_core::learners::catalogue::Entry;
-use halfspace_core::learners::parameters::insert_nested;
+use halfspace_core::learners::engine::catalogue::Entry;
+use halfspace_core::learners::engine::parameters::insert_nested;
 use halfspace_formats::{
     self, Assume, BitOrder, Header, LabelsColumn, Options, Place, UnlabelledMeans,
 };

@@ -3,12 +3,12 @@
 //! This module turns a stored question into a computation of [`halfspace_core::separability`], and the answer into
 //! documents.
 
-use halfspace_core::learners::examples::Examples;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Interrupt, Run};
+use halfspace_core::learners::engine::task::{Input, TaskError};
 use halfspace_core::learners::hypothesis::Hypothesis;
-use halfspace_core::learners::linear::{LinearWeights, Reading, RealWeights};
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::{Interrupt, Run};
-use halfspace_core::learners::task::{Input, TaskError};
+use halfspace_core::learners::linear::linear_weights::{LinearWeights, Reading, RealWeights};
+use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::separability::maximum_margin::{self, MaximumMargin, NovikoffBound};
 use halfspace_core::separability::separability::{
     self, Convention, Multiplier, Question, Separator, Verdict,

@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use halfspace_core::learners::run::StopFlag;
+use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::{BlocksError, BlocksHeader, Buffers, StoredExamples};
 use tokio::time::Instant;
 

@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use halfspace_core::learners::catalogue;
-use halfspace_core::learners::checkpoint::STATE_BYTES_MAX;
-use halfspace_core::learners::run::{Checkpoints, Counts, Run, StopFlag};
-use halfspace_core::learners::snapshot::{SnapshotReader, SnapshotWriter};
+use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::engine::checkpoint::STATE_BYTES_MAX;
+use halfspace_core::learners::engine::run::{Checkpoints, Counts, Run, StopFlag};
+use halfspace_core::learners::engine::snapshot::{SnapshotReader, SnapshotWriter};
 use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 

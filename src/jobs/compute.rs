@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use halfspace_core::learners::run::{Interrupt, Run, StopFlag};
+use halfspace_core::learners::engine::run::{Interrupt, Run, StopFlag};
 use halfspace_core::memory::Grant;
 use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use halfspace_core::learners::data::Data;
+use halfspace_core::learners::sample::data::Data;
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
     self, Assume, BlocksError, Gathered, LabelsKind, Layout, Parsed, RowRange, RowsKind, Stored,

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use halfspace_core::learners::run::{Counts, Interrupt};
+use halfspace_core::learners::engine::run::{Counts, Interrupt};
 use halfspace_core::memory;
 use serde::Serialize;
 use serde_json::Value;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use halfspace_core::learners::evaluate::{self, Evaluation, evaluate};
-use halfspace_core::learners::examples::{Examples, LabelKind};
+use halfspace_core::learners::engine::evaluate::{self, Evaluation, evaluate};
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Interrupt, Run};
+use halfspace_core::learners::engine::task::{Input, TaskError};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::{Misfit, check_fit};
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::{Interrupt, Run};
-use halfspace_core::learners::task::{Input, TaskError};
+use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 
 use crate::records::ModelId;
 use crate::records::evaluation::EvaluateResult;

@@ -2,7 +2,7 @@
 
 use halfspace_core::experiments::outcome::Outcome;
 use halfspace_core::experiments::{Experiment, PartTally};
-use halfspace_core::learners::run::{Interrupt, Run};
+use halfspace_core::learners::engine::run::{Interrupt, Run};
 use serde::Deserialize;
 
 use crate::records::experiment::{ExperimentResult, ExperimentSpec};

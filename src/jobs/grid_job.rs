@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::task::{Input, TaskError};
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::task::{Input, TaskError};
 
 use crate::records::grid::{GridError, GridResult, GridSpec};
 use crate::records::job::PARTS_REQUEST_BYTES_MAX;

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use halfspace_core::learners::run::{Interrupt, Run};
+use halfspace_core::learners::engine::run::{Interrupt, Run};
 use tokio::sync::{Notify, broadcast};
 
 use crate::records::{JobId, Lineage};

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use halfspace_core::learners::run::{Counts, Interrupt, Run};
+use halfspace_core::learners::engine::run::{Counts, Interrupt, Run};
 use tokio::time::{Instant, Interval, MissedTickBehavior, sleep_until, timeout_at};
 
 use crate::records::{Job, Lineage, Progress};

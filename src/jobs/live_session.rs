@@ -1,11 +1,11 @@
 //! One session in memory: its restoration from the store, and the log entries and snapshots for the store.
 
 use halfspace_core::bits::BLOCK_ROWS;
-use halfspace_core::learners::data::{Data, Features, RealMatrix};
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::Run;
+use halfspace_core::learners::engine::session::{LearnError, Session, SessionPlan};
 use halfspace_core::learners::predict::spell_out;
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::Run;
-use halfspace_core::learners::session::{LearnError, Session, SessionPlan};
+use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
 use halfspace_core::memory::Grant;
 use halfspace_formats::{Parsed, RowsKind};
 

@@ -10,10 +10,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use halfspace_core::learners::engine::run::{Interrupt, Run, StopFlag};
+use halfspace_core::learners::engine::session::{Session, SessionEnd};
+use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::learners::hypothesis::Hypothesis;
-use halfspace_core::learners::run::{Interrupt, Run, StopFlag};
-use halfspace_core::learners::session::{Session, SessionEnd};
-use halfspace_core::learners::task::TaskError;
 use halfspace_core::memory::{Grant, NoMemory};
 use tokio::sync::{OwnedMutexGuard, Semaphore};
 use tokio::time::Instant;

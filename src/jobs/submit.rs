@@ -6,8 +6,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use halfspace_core::learners::examples::Examples;
-use halfspace_core::learners::run::Interrupt;
+use halfspace_core::learners::engine::run::Interrupt;
+use halfspace_core::learners::sample::examples::Examples;
 use halfspace_core::memory::{Grant, NoMemory};
 use halfspace_formats::BlocksHeader;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};

@@ -13,8 +13,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use halfspace_core::bits::{BitMatrix, BitVector};
-use halfspace_core::learners::data::{Data, Features, Labels};
-use halfspace_core::learners::run::Interrupt;
+use halfspace_core::learners::engine::run::Interrupt;
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use halfspace_core::memory::Budget;
 use rand::SeedableRng;
 use serde_json::{Value, json};

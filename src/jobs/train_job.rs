@@ -4,16 +4,16 @@
 //! examples excludes every claim.
 
 use halfspace_core::bits::words_for;
-use halfspace_core::learners::catalogue::{self, DefaultStop, Entry, Pace};
-use halfspace_core::learners::drift_chain::N_MAX;
-use halfspace_core::learners::evidence::Evidence;
-use halfspace_core::learners::outcome::Outcome;
-use halfspace_core::learners::parameters::Parameters;
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::{Interrupt, Limits, StopFlag};
-use halfspace_core::learners::stopping::{Sampling, StopRule};
-use halfspace_core::learners::task::{self, Input, Task};
-use halfspace_core::learners::train_loop::Reason;
+use halfspace_core::learners::drift::drift_chain::N_MAX;
+use halfspace_core::learners::engine::catalogue::{self, DefaultStop, Entry, Pace};
+use halfspace_core::learners::engine::evidence::Evidence;
+use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::parameters::Parameters;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Interrupt, Limits, StopFlag};
+use halfspace_core::learners::engine::stopping::{Sampling, StopRule};
+use halfspace_core::learners::engine::task::{self, Input, Task};
+use halfspace_core::learners::engine::train_loop::Reason;
 use halfspace_core::theory::directed_drift::expected_examples_log2;
 
 use crate::records::hypothesis::HypothesisDocument;

@@ -6,15 +6,15 @@
 use std::sync::Arc;
 
 use halfspace_core::experiments::{self, PartTally};
-use halfspace_core::learners::data::Data;
-use halfspace_core::learners::evaluate::Evaluation;
-use halfspace_core::learners::generate::Plan;
-use halfspace_core::learners::outcome::Outcome;
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::{Interrupt, Run, StopFlag};
-use halfspace_core::learners::stopping::Sampling;
-use halfspace_core::learners::task::Input;
-use halfspace_core::learners::train::train_from;
+use halfspace_core::learners::engine::evaluate::Evaluation;
+use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Interrupt, Run, StopFlag};
+use halfspace_core::learners::engine::stopping::Sampling;
+use halfspace_core::learners::engine::task::Input;
+use halfspace_core::learners::engine::train::train_from;
+use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::generate::Plan;
 use halfspace_formats::{Assume, StoredExamples};
 
 use crate::records::grid::GridResult;

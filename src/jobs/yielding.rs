@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use halfspace_core::learners::run::{Interrupt, Run};
+use halfspace_core::learners::engine::run::{Interrupt, Run};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 

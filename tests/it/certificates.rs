@@ -4,9 +4,9 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use halfspace_core::learners::data::{Data, Features, Labels};
-use halfspace_core::learners::linear::Reading;
-use halfspace_core::learners::run::Run;
+use halfspace_core::learners::engine::run::Run;
+use halfspace_core::learners::linear::linear_weights::Reading;
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use halfspace_core::separability::maximum_margin::{Outcome, RELATIVE_GAP_MAX, solve};
 use halfspace_core::separability::separability::{
     Convention, Question, Separator, Verdict, decide,

@@ -30,13 +30,13 @@
 //!
 //! ```
 //! use halfspace_core::bits::{BitMatrix, BitVector};
-//! use halfspace_core::learners::catalogue;
-//! use halfspace_core::learners::data::{Data, Features, Labels};
-//! use halfspace_core::learners::random::Seed;
-//! use halfspace_core::learners::run::Run;
-//! use halfspace_core::learners::task::{Input, Task};
-//! use halfspace_core::learners::train::train;
-//! use halfspace_core::learners::train_loop::Reason;
+//! use halfspace_core::learners::engine::catalogue;
+//! use halfspace_core::learners::sample::data::{Data, Features, Labels};
+//! use halfspace_core::learners::engine::random::Seed;
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::train::train;
+//! use halfspace_core::learners::engine::train_loop::Reason;
 //!
 //! let mut matrix = BitMatrix::new(2);
 //! let mut labels = BitVector::zeros(4);
@@ -51,7 +51,7 @@
 //! let outcome = train(&task, Input::Sample { data: &data, assume: None }, &Run::default())?;
 //!
 //! assert_eq!(outcome.termination.reason, Reason::Converged);
-//! # Ok::<(), halfspace_core::learners::run::Interrupt>(())
+//! # Ok::<(), halfspace_core::learners::engine::run::Interrupt>(())
 //! ```
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]

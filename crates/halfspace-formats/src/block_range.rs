@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use halfspace_core::bits::{BLOCK_ROWS, BitVector};
-use halfspace_core::learners::block::row_mask;
-use halfspace_core::learners::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::learners::sample::block::row_mask;
+use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 
 use super::blocks::{BlocksError, LabelsKind, Recorded, end_unit, read_rows};
 use super::layout::Layout;

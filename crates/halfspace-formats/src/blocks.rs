@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
-use halfspace_core::learners::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 
 use super::layout::Layout;
 use super::parts::{Part, for_each_part};

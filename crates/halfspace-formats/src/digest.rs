@@ -16,7 +16,7 @@ use std::convert::Infallible;
 
 use sha2::{Digest, Sha256};
 
-use halfspace_core::learners::data::Data;
+use halfspace_core::learners::sample::data::Data;
 
 use super::blocks::BlocksHeader;
 use super::parts::{Part, for_each_part};

@@ -6,8 +6,8 @@
 
 use std::io::Write;
 
-use halfspace_core::learners::data::Data;
-use halfspace_core::learners::repetitions::{RepetitionCounter, RepetitionCounts};
+use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::repetitions::{RepetitionCounter, RepetitionCounts};
 
 use super::blocks::{BlockWriter, BlocksError, BlocksHeader, LabelsKind};
 use super::digest::RowsDigest;

@@ -42,7 +42,7 @@ pub enum Sampling {
     Uniform,
 }
 
-impl From<Sampling> for halfspace_core::learners::stopping::Sampling {
+impl From<Sampling> for halfspace_core::learners::engine::stopping::Sampling {
     fn from(sampling: Sampling) -> Self {
         match sampling {
             Sampling::UniformPositive => Self::UniformPositive,

@@ -1,7 +1,7 @@
 //! Labels of a body, collected one at a time. All labels are two-valued in one coding.
 
 use halfspace_core::bits::{BitVector, WORD_BITS};
-use halfspace_core::learners::data::Labels;
+use halfspace_core::learners::sample::data::Labels;
 
 use super::blocks::LabelsKind;
 use super::error::{Fault, FormatErrorKind, excerpt};

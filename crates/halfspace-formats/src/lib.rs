@@ -65,7 +65,7 @@ pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
 pub use gathered::{Gathered, Stored};
 pub use generated::{GeneratedSpec, Sampling};
-pub use halfspace_core::learners::repetitions::{EXAMPLES_MAX, RepetitionCounts};
+pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
 pub use json_data::{Assume, DataForm};
 pub use layout::Layout;
 pub use line_steps::{LineStep, LineSteps};
@@ -80,7 +80,7 @@ pub use tensor_datatype::Datatype;
 pub use write_examples::{TextFormat, write_examples};
 
 use error::Fault;
-use halfspace_core::learners::data::Data;
+use halfspace_core::learners::sample::data::Data;
 
 /// Reads a whole body of one format. Examples beyond the memory budget go to the spool, if there is one.
 type Parse = fn(&mut dyn Read, &Options, Option<Spool>) -> Result<Parsed<Gathered>, FormatError>;

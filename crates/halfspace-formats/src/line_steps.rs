@@ -184,7 +184,7 @@ fn after(place: Place, lines: u64) -> Place {
 
 #[cfg(test)]
 mod tests {
-    use halfspace_core::learners::data::Features;
+    use halfspace_core::learners::sample::data::Features;
 
     use super::super::{FormatErrorKind, UnlabelledMeans};
     use super::*;

@@ -3,7 +3,7 @@
 //! All code that stores or digests rows uses this traversal, for data in memory and for data in a spool.
 
 use halfspace_core::bits::{BLOCK_ROWS, BitBlock};
-use halfspace_core::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
 /// One part of the rows: a block or a row.
 pub(super) enum Part<'a> {

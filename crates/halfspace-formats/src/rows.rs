@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, WORD_BITS, words_for};
-use halfspace_core::learners::data::{Features, RealMatrix};
+use halfspace_core::learners::sample::data::{Features, RealMatrix};
 
 /// Finished rows.
 pub(super) enum Held {

@@ -6,7 +6,7 @@
 use std::io;
 
 use halfspace_core::bits::{BLOCK_ROWS, WORD_BITS};
-use halfspace_core::learners::data::Data;
+use halfspace_core::learners::sample::data::Data;
 
 use super::UnlabelledMeans;
 use super::blocks::{BlocksHeader, LabelsKind, RowsKind};

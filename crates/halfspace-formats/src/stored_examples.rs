@@ -17,9 +17,9 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use halfspace_core::bits::BLOCK_ROWS;
-use halfspace_core::learners::data::Data;
-use halfspace_core::learners::examples::{Examples, LabelKind, ReadRows, Rows, Shape};
-use halfspace_core::learners::run::{Interrupt, StopFlag};
+use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
+use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::examples::{Examples, LabelKind, ReadRows, Rows, Shape};
 
 use super::block_range::RowRange;
 use super::blocks::{BlocksError, BlocksHeader, LabelsKind, Recorded, RowsKind, read_rows};

@@ -4,8 +4,8 @@ use serde::de::Deserializer;
 use serde::{Deserialize, Serialize, Serializer};
 
 use halfspace_core::bits::BitVector;
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::target::{Draw, Literals, Target, WEIGHT_MAX};
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::sample::target::{Draw, Literals, Target, WEIGHT_MAX};
 
 use super::error::{Fault, FormatErrorKind};
 use super::json::object;

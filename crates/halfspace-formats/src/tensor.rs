@@ -9,7 +9,7 @@
 use std::fmt;
 use std::io::Read;
 
-use halfspace_core::learners::data::{Data, Features, RealMatrix};
+use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
 use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use serde_json::Number;
 
 use halfspace_core::bits::BitVector;
-use halfspace_core::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
 use super::Format;
 

@@ -12,11 +12,11 @@ use std::f64::consts::TAU;
 use rand::Rng;
 
 use crate::bits::{BitMatrix, BitVector};
-use crate::learners::data::{Data, Features, Labels, RealMatrix};
-use crate::learners::generate::random_vector;
-use crate::learners::linear::Reading;
-use crate::learners::random::{Generator, Purpose, Seed};
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::random::{Generator, Purpose, Seed};
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::linear::linear_weights::Reading;
+use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
+use crate::learners::sample::generate::random_vector;
 use crate::separability::separability::{self, Convention, Verdict, decide};
 use crate::theory::cover::dichotomies;
 

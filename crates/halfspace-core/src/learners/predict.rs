@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use super::block::{Block, BlockFeatures, row_mask};
-use super::data::Data;
-use super::examples::Examples;
-use super::hypothesis::{Decision, Hypothesis};
-use super::run::{Interrupt, StopFlag};
-use super::source::{Presentation, Presented, Stream};
 use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
+use crate::learners::engine::run::{Interrupt, StopFlag};
+use crate::learners::hypothesis::{Decision, Hypothesis};
+use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
+use crate::learners::sample::data::Data;
+use crate::learners::sample::examples::Examples;
+use crate::learners::sample::source::{Presentation, Presented, Stream};
 
 /// Words of work after which the decisions so far are shown, so that the caller can stop early.
 const WORDS_BETWEEN_LOOKS: u64 = 1 << 24;

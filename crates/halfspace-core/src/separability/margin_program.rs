@@ -19,7 +19,7 @@ use std::collections::HashSet;
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::Zero;
 
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run};
 
 use super::alternative::least_products;
 use super::exact_nearest_point::nearest_hull_point;

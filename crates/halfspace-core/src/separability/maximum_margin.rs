@@ -21,9 +21,9 @@
 use num_bigint::{BigInt, BigUint};
 use num_traits::One;
 
-use crate::learners::data::{Data, Labels};
-use crate::learners::linear::Reading;
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::linear::linear_weights::Reading;
+use crate::learners::sample::data::{Data, Labels};
 
 use super::alternative::Multiplier;
 use super::examples::SignedExamples;

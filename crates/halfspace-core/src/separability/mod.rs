@@ -6,7 +6,7 @@
 //!
 //! Floating point proposes here and never decides. An answer that was not proved before a limit is
 //! *undecided* and names the limit. All functions are pure functions of data and a
-//! [`Run`](crate::learners::run::Run).
+//! [`Run`](crate::learners::engine::run::Run).
 
 mod alternative;
 mod attempt;

@@ -25,10 +25,10 @@
 use num_bigint::BigInt;
 use num_traits::{One, Zero};
 
-use crate::learners::data::Data;
-use crate::learners::examples::{Examples, LabelKind};
-use crate::learners::linear::Reading;
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::linear::linear_weights::Reading;
+use crate::learners::sample::data::Data;
+use crate::learners::sample::examples::{Examples, LabelKind};
 
 pub use super::alternative::{Convention, Multiplier};
 use super::alternative::{exclude_separators, wrong_examples};

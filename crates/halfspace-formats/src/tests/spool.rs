@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::properties::{arff, csv, libsvm, ndjson, npy, octets, sparse_arff, with_n};
 use super::*;
-use crate::rows::real_bytes;
+use crate::building::rows::real_bytes;
 use crate::{Gathered, NotReserved, Spool, Stored, gather};
 
 /// Makes a spool in memory for rows beyond `memory_bytes_max` bytes.

@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use clap::CommandFactory;
 use halfspace::config::CommandLine;
-use halfspace_core::learners::catalogue::{CATALOGUE, DataKinds, Entry};
-use halfspace_core::learners::parameters::{Kind, Parameter};
+use halfspace_core::learners::engine::catalogue::{CATALOGUE, DataKinds, Entry};
+use halfspace_core::learners::engine::parameters::{Kind, Parameter};
 use serde_json::Value;
 
 const README: &str = include_str!("../../README.md");

@@ -9,7 +9,7 @@ mod answer_lines;
 mod answering;
 mod attended;
 mod body;
-mod codes;
+pub mod codes;
 mod construct;
 mod constructions;
 mod cut_off;

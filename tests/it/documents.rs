@@ -259,7 +259,8 @@ fn the_table_of_limits_is_the_answer() {
         .get_arguments()
         .filter_map(clap::Arg::get_long)
         .collect();
-    let rows = defaults.as_object().unwrap().iter().map(|(name, default)| {
+    let defaults: BTreeMap<_, _> = defaults.as_object().unwrap().iter().collect();
+    let rows = defaults.into_iter().map(|(name, default)| {
         let flag = name.replace('_', "-");
         let setting = match flags.contains(&*flag) {
             true => format!("`--{flag}`"),

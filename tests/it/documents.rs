@@ -222,7 +222,10 @@ fn the_table_of_learners_is_the_catalogue() {
     assert!(readme.contains(&format!("**{} learners**", CATALOGUE.len())));
     for entry in CATALOGUE {
         let name = format!("`{}`", entry.name);
-        let is_variant = matches!(entry.name, "directed-drift-async" | "amp" | "reinforced-amp");
+        let is_variant = matches!(
+            entry.name,
+            "directed-drift-async" | "amp" | "reinforced-amp"
+        );
         assert!(is_variant || readme.contains(&name), "README.md: {name}");
     }
 }
@@ -321,7 +324,9 @@ fn metrics() -> BTreeMap<String, &'static str> {
 #[test]
 fn the_page_of_metrics_lists_every_metric() {
     let page = page("docs/reference/metrics.md");
-    let rows = page.lines().filter(|line| line.starts_with("| `halfspace_"));
+    let rows = page
+        .lines()
+        .filter(|line| line.starts_with("| `halfspace_"));
     let mut listed = BTreeMap::new();
     for row in rows {
         let cells: Vec<_> = row.split(" | ").collect();

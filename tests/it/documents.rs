@@ -16,7 +16,7 @@ use clap::CommandFactory;
 use halfspace::config::CommandLine;
 use halfspace::http::codes::Code;
 use halfspace::http::limits::Limits;
-use halfspace_core::learners::catalogue::{CATALOGUE, DataKinds, Entry};
+use halfspace_core::learners::catalogue::{CATALOGUE, DataKinds, DefaultStop, Entry};
 use halfspace_core::learners::parameters::{Kind, Parameter};
 use serde_json::Value;
 
@@ -228,6 +228,38 @@ fn the_table_of_learners_is_the_catalogue() {
         );
         assert!(is_variant || readme.contains(&name), "README.md: {name}");
     }
+}
+
+#[test]
+fn the_table_of_default_limits_is_the_catalogue() {
+    let rows = CATALOGUE.iter().map(|entry| {
+        let confidence = "confidence 0.99 under `anytime`";
+        let limits = match entry.default_stop {
+            DefaultStop::Confidence => format!("{confidence} on fresh examples, and one pass"),
+            DefaultStop::Passes(passes) => format!("{passes} passes"),
+            DefaultStop::PassesOrConfidence(passes) => {
+                format!("{passes} passes, or {confidence} on an unlimited stream of fresh examples")
+            }
+            DefaultStop::Mistakes(mistakes) => format!("{mistakes} mistakes"),
+            DefaultStop::Own => "limits of the learner itself".to_owned(),
+        };
+        let rules: Vec<_> = entry
+            .confidence_rules
+            .iter()
+            .map(|rule| format!("`{}`", rule.name()))
+            .collect();
+        let rules = if rules.is_empty() {
+            "none".to_owned()
+        } else {
+            rules.join(", ")
+        };
+        format!("| `{}` | {limits} | {rules} |", entry.name)
+    });
+    expect_table(
+        "docs/reference/learners.md",
+        "| learner | default limits | confidence rules |",
+        rows,
+    );
 }
 
 #[test]

@@ -19,7 +19,7 @@ use std::time::Instant;
 use halfspace::records::figure::Figure;
 use halfspace_core::experiments::Experiment;
 use halfspace_core::experiments::outcome::Outcome;
-use halfspace_core::learners::run::Run;
+use halfspace_core::learners::engine::run::Run;
 
 const FIGURE_1: &str = "fang-venkatesh-figure-1";
 const SEED: u64 = 1;

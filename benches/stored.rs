@@ -9,16 +9,16 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::time::Instant;
 
-use halfspace_core::learners::catalogue;
-use halfspace_core::learners::examples::Examples;
-use halfspace_core::learners::generate::{Generated, Plan};
-use halfspace_core::learners::outcome::Outcome;
-use halfspace_core::learners::parameters::Parameters;
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::{Limits, Run, StopFlag};
-use halfspace_core::learners::stopping::Sampling;
-use halfspace_core::learners::task::{Input, Task};
-use halfspace_core::learners::train::train;
+use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::parameters::Parameters;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Limits, Run, StopFlag};
+use halfspace_core::learners::engine::stopping::Sampling;
+use halfspace_core::learners::engine::task::{Input, Task};
+use halfspace_core::learners::engine::train::train;
+use halfspace_core::learners::sample::examples::Examples;
+use halfspace_core::learners::sample::generate::{Generated, Plan};
 use halfspace_formats::{Buffers, ReadAt, StoredExamples, digest, write_blocks};
 use serde_json::{Value, json};
 

@@ -8,14 +8,14 @@ use std::time::Instant;
 
 use halfspace_core::bits::BitMatrix;
 use halfspace_core::constructions::winnow_counting::{Plan, Question};
-use halfspace_core::learners::catalogue;
-use halfspace_core::learners::data::{Data, Features, Labels};
-use halfspace_core::learners::parameters::Parameters;
+use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::engine::parameters::Parameters;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Limits, Run};
+use halfspace_core::learners::engine::task::{Input, Task, check};
+use halfspace_core::learners::engine::train::train;
 use halfspace_core::learners::predict::for_each_decisions;
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::{Limits, Run};
-use halfspace_core::learners::task::{Input, Task, check};
-use halfspace_core::learners::train::train;
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use serde_json::json;
 
 fn main() {

@@ -7,15 +7,15 @@
 use std::time::Instant;
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BlockBuffer};
-use halfspace_core::learners::catalogue;
-use halfspace_core::learners::data::{Data, Features, Labels};
-use halfspace_core::learners::generate::Plan;
-use halfspace_core::learners::outcome::Outcome;
-use halfspace_core::learners::random::{Purpose, Seed};
-use halfspace_core::learners::run::Run;
-use halfspace_core::learners::stopping::Sampling;
-use halfspace_core::learners::task::{Input, Task};
-use halfspace_core::learners::train::train;
+use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::random::{Purpose, Seed};
+use halfspace_core::learners::engine::run::Run;
+use halfspace_core::learners::engine::stopping::Sampling;
+use halfspace_core::learners::engine::task::{Input, Task};
+use halfspace_core::learners::engine::train::train;
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
+use halfspace_core::learners::sample::generate::Plan;
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).collect();

@@ -3,15 +3,15 @@
 //!
 //! `cargo run --release --example reference_figures`
 
-use halfspace_core::learners::catalogue;
-use halfspace_core::learners::generate::Plan;
-use halfspace_core::learners::outcome::Outcome;
-use halfspace_core::learners::parameters::Parameters;
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::Run;
-use halfspace_core::learners::stopping::{Sampling, StopRule};
-use halfspace_core::learners::task::{Input, Task};
-use halfspace_core::learners::train::train;
+use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::parameters::Parameters;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::Run;
+use halfspace_core::learners::engine::stopping::{Sampling, StopRule};
+use halfspace_core::learners::engine::task::{Input, Task};
+use halfspace_core::learners::engine::train::train;
+use halfspace_core::learners::sample::generate::Plan;
 
 /// Learner, n, seeds, and the mean number of mistakes until w = w*: exact for D (by its Markov
 /// chain), measured to about 0.01 by an independent implementation for the others.

@@ -6,10 +6,10 @@
 //!
 //! `cargo run --release --example version_space_share`
 
-use halfspace_core::learners::generate::{Generated, Plan};
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::Run;
-use halfspace_core::learners::stopping::Sampling;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::Run;
+use halfspace_core::learners::engine::stopping::Sampling;
+use halfspace_core::learners::sample::generate::{Generated, Plan};
 use halfspace_core::separability::version_space::{Enumeration, enumerate};
 
 const SEEDS: u64 = 200;

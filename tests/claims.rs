@@ -9,20 +9,20 @@
 
 use std::sync::Arc;
 
-use halfspace::jobs::{Allowance, Found, JobSample, LoadedModel, resolve};
+use halfspace::jobs::{Allowance, JobSample, LoadedModel, TaskOutput, resolve};
 use halfspace::records::task::{DataSpec, JobSpec, TaskSpec};
 use halfspace::records::train::{TrainSpec, WarmStartSpec};
 use halfspace::records::{ModelId, Timestamp};
 use halfspace_core::bits::{BitMatrix, BitVector};
-use halfspace_core::learners::data::{Data, Features, Labels};
-use halfspace_core::learners::generate::{Generated, Plan};
+use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::Run;
+use halfspace_core::learners::engine::session::{Session, SessionPlan};
+use halfspace_core::learners::engine::stopping::Sampling;
+use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::hypothesis::Hypothesis;
-use halfspace_core::learners::outcome::Outcome;
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::Run;
-use halfspace_core::learners::session::{Session, SessionPlan};
-use halfspace_core::learners::stopping::Sampling;
-use halfspace_core::learners::task::Task;
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
+use halfspace_core::learners::sample::generate::{Generated, Plan};
 use halfspace_formats::{Assume, GeneratedSpec};
 use serde_json::{Value, json};
 
@@ -144,7 +144,7 @@ impl Training {
         let sample = self.sample.map(JobSample::from);
         let work = resolve(&spec, self.seed, sample, self.model, allowance).unwrap();
         match work.run(&Run::default()).unwrap() {
-            Found::Trained(outcome) => *outcome,
+            TaskOutput::Trained(outcome) => *outcome,
             other => panic!("{other:?}"),
         }
     }
@@ -363,9 +363,11 @@ fn session(seed: u64, times: usize, params: Value, assume: Option<Sampling>) -> 
     let train = Training::on("directed-drift", DataSpec::default(), None, seed);
     let entry = halfspace::jobs::learner(train.learner["name"].as_str().unwrap()).unwrap();
     let object = params.as_object().unwrap();
-    let parameters =
-        halfspace_core::learners::parameters::Parameters::from_json(entry.parameters, object)
-            .unwrap();
+    let parameters = halfspace_core::learners::engine::parameters::Parameters::from_json(
+        entry.parameters,
+        object,
+    )
+    .unwrap();
     let mut task = Task {
         parameters,
         confidence: Some(0.9),

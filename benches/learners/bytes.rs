@@ -1,6 +1,6 @@
 //! The baselines: plain programs for the learners, with loops over one byte per coordinate.
 
-use halfspace_core::learners::stopping::{Sampling, StopRule, Watch};
+use halfspace_core::learners::engine::stopping::{Sampling, StopRule, Watch};
 use rand::{Rng, RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

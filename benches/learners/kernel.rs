@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, intersections};
 use halfspace_core::constructions::kernel_perceptron_adversary as adversary;
-use halfspace_core::learners::data::{Data, Features, Labels};
-use halfspace_core::learners::run::{Limits, Run};
-use halfspace_core::learners::task::Input;
+use halfspace_core::learners::engine::run::{Limits, Run};
+use halfspace_core::learners::engine::task::Input;
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
 use serde_json::json;
 
 use super::{Read, boards, compare, run_with};

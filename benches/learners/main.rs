@@ -13,15 +13,15 @@ mod kernel;
 use std::time::Instant;
 
 use halfspace_core::bits::{BitMatrix, BitVector, words_for};
-use halfspace_core::learners::catalogue;
-use halfspace_core::learners::data::{Data, Features, Labels};
-use halfspace_core::learners::generate::Plan;
-use halfspace_core::learners::parameters::Parameters;
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::{Limits, Run};
-use halfspace_core::learners::stopping::Sampling;
-use halfspace_core::learners::task::{Input, Task};
-use halfspace_core::learners::train::train;
+use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::engine::parameters::Parameters;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Limits, Run};
+use halfspace_core::learners::engine::stopping::Sampling;
+use halfspace_core::learners::engine::task::{Input, Task};
+use halfspace_core::learners::engine::train::train;
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
+use halfspace_core::learners::sample::generate::Plan;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

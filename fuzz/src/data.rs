@@ -9,7 +9,7 @@ use halfspace_formats::{
     NdjsonPortions, Options, Parsed, Place, RowsKind, Spool, Supply, TextFormat, digest, gather,
     json as documents, parse, read_blocks, write_blocks, write_examples,
 };
-use halfspace_core::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
 use super::Header;
 use super::input::Input;

@@ -2,7 +2,7 @@
 
 use halfspace_formats::{Datatype, Limits, Parsed};
 use halfspace::http::fuzzing;
-use halfspace_core::learners::data::Features;
+use halfspace_core::learners::sample::data::Features;
 use serde_json::{Value, json};
 
 /// Three bytes, n and the length of the JSON (0 for all of it), and the body.

@@ -13,7 +13,7 @@ use halfspace_core::constructions::kernel_perceptron_adversary::{
 };
 use halfspace_core::constructions::monotone_cnf::{self, CnfError};
 use halfspace_core::constructions::winnow_counting::{Counting, Plan, Question, QuestionError};
-use halfspace_core::learners::kernel_winnow_weights::ACTIVE_MAX;
+use halfspace_core::learners::kernel::kernel_winnow_weights::ACTIVE_MAX;
 use num_bigint::BigUint;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::value::RawValue;

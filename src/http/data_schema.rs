@@ -1,7 +1,7 @@
 //! The JSON Schema of data for the OpenAPI document. A streaming parser reads such data, so no derive macro
 //! can describe them.
 
-use halfspace_core::learners::target::WEIGHT_MAX;
+use halfspace_core::learners::sample::target::WEIGHT_MAX;
 use halfspace_formats::LITERALS_MAX;
 use serde_json::{Value, json};
 use utoipa::openapi::schema::Schema;

@@ -5,9 +5,9 @@ use std::ops::ControlFlow;
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_core::learners::hypothesis::{Decision, Hypothesis, Score};
 use halfspace_core::learners::predict::for_each_decisions_until;
-use halfspace_core::learners::run::StopFlag;
 use halfspace_formats::{Format, Parsed};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -268,7 +268,7 @@ fn score_text(score: &Score) -> String {
 #[cfg(test)]
 mod tests {
     use halfspace_core::bits::{BitMatrix, BitVector};
-    use halfspace_core::learners::data::{Data, Features, Labels};
+    use halfspace_core::learners::sample::data::{Data, Features, Labels};
     use num_bigint::BigInt;
 
     use super::*;

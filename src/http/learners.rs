@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use halfspace_core::learners::catalogue::{self, CATALOGUE, Entry};
-use halfspace_core::learners::parameters;
+use halfspace_core::learners::engine::catalogue::{self, CATALOGUE, Entry};
+use halfspace_core::learners::engine::parameters;
 
 use super::extract::{NoQuery, PathText};
 use super::problem::Problem;

@@ -165,13 +165,13 @@ impl Default for Limits {
             prediction_bytes_max: 16 << 20,
             model_bytes_max: 32 << 20,
             examples_page_bytes_max: 16 << 20,
-            trace_points_max: halfspace_core::learners::trace::TRACE_POINTS_MAX as u64,
+            trace_points_max: halfspace_core::learners::engine::trace::TRACE_POINTS_MAX as u64,
             attempts_max: 5,
-            exact_analysis_n_max: halfspace_core::learners::drift_chain::N_MAX as u64,
+            exact_analysis_n_max: halfspace_core::learners::drift::drift_chain::N_MAX as u64,
             dichotomies_max: halfspace_core::theory::cover::DICHOTOMIES_MAX,
-            theta_digits_max: halfspace_core::learners::decimal::DIGITS_MAX as u64,
+            theta_digits_max: halfspace_core::learners::arithmetic::decimal::DIGITS_MAX as u64,
             version_space_n_max: halfspace_core::separability::version_space::N_MAX as u64,
-            active_max: halfspace_core::learners::kernel_winnow_weights::ACTIVE_MAX,
+            active_max: halfspace_core::learners::kernel::kernel_winnow_weights::ACTIVE_MAX,
         }
     }
 }

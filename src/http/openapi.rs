@@ -5,8 +5,8 @@
 //! security scheme, the header of replayed answers and the error responses.
 
 use axum::Router;
-use halfspace_core::learners::catalogue::CATALOGUE;
-use halfspace_core::learners::parameters;
+use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::parameters;
 use serde_json::{Map, Value, json};
 use utoipa::openapi::{InfoBuilder, OpenApi, OpenApiBuilder};
 use utoipa::{PartialSchema, ToSchema};
@@ -66,7 +66,7 @@ pub fn text(document: OpenApi, limits: &Limits) -> String {
 /// task of a job, the experiments and the problem.
 fn complete_schemas(document: &mut Value, n_max: u64) {
     let schemas = &mut document["components"]["schemas"];
-    let learner = |entry: &&halfspace_core::learners::catalogue::Entry| {
+    let learner = |entry: &&halfspace_core::learners::engine::catalogue::Entry| {
         json!({"type": "object", "title": entry.title, "required": ["name"],
             "additionalProperties": false, "properties": {
                 "name": {"type": "string", "const": entry.name},

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures_util::Stream;
-use halfspace_core::learners::session::Answered;
+use halfspace_core::learners::engine::session::Answered;
 use tokio::sync::Notify;
 
 use crate::jobs::Learnt;

@@ -1,6 +1,6 @@
 //! The documents of sessions: a session, an item of the list, and a model saved from a session.
 
-use halfspace_core::learners::session::{Session, SessionEnd};
+use halfspace_core::learners::engine::session::{Session, SessionEnd};
 use halfspace_formats::{Assume, RowsKind};
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -11,7 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use halfspace_core::learners::session::Answered;
+use halfspace_core::learners::engine::session::Answered;
 use halfspace_formats::{self, DataForm, Format, FormatError, FormatErrorKind, Options, Parsed};
 use serde::Serialize;
 use tokio::time::timeout;

@@ -6,7 +6,7 @@ use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use halfspace_core::learners::task::TaskError;
+use halfspace_core::learners::engine::task::TaskError;
 use halfspace_formats::{Assume, RowsKind, json};
 use serde::Deserialize;
 use utoipa::{IntoParams, ToSchema};
@@ -24,7 +24,7 @@ use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use super::predict::Predictions;
 use super::problem::{Code, FieldError, Problem};
 use super::session_documents::{SavedModel, SessionAnswer, SessionItem, SessionList, answer};
-use super::submission::{Whereabouts, check_name, nested, unresolvable};
+use super::submission::{FieldPaths, check_name, nested, unresolvable};
 
 /// A session to open.
 #[derive(Deserialize, ToSchema)]
@@ -103,7 +103,7 @@ impl From<SessionError> for Problem {
 /// Places in the body of a request that opens a session.
 struct SessionPlace;
 
-impl Whereabouts for SessionPlace {
+impl FieldPaths for SessionPlace {
     fn job(&self, field: &str, detail: String) -> FieldError {
         self.task(field, detail)
     }

@@ -1,9 +1,9 @@
 //! Generated data: the examples and the plan that a request and a seed define.
 
-use halfspace_core::learners::data::Data;
-use halfspace_core::learners::generate::{Generated, Plan};
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::Run;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::Run;
+use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::generate::{Generated, Plan};
 use halfspace_formats::{Assume, GeneratedSpec, Sampling};
 
 /// Draws the examples that a finite plan and a seed define, as a job with this seed would draw them.

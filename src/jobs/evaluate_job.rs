@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use halfspace_core::learners::evaluate::{self, Evaluation, evaluate};
-use halfspace_core::learners::examples::{Examples, LabelKind};
+use halfspace_core::learners::engine::evaluate::{self, Evaluation, evaluate};
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Interrupt, Run};
+use halfspace_core::learners::engine::task::{Input, TaskError};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::predict::{Misfit, check_fit};
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::{Interrupt, Run};
-use halfspace_core::learners::task::{Input, TaskError};
+use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 
 use crate::records::ModelId;
 use crate::records::evaluation::EvaluateResult;
 
-use super::ending::{Ending, json};
+use super::completion::{Completion, json};
 use super::whole_sample::{self, Whole};
 use super::work::ResolveError;
 
@@ -61,8 +61,8 @@ impl EvaluateJob {
     }
 
     /// The result of the evaluation.
-    pub(super) fn ending(&self, evaluation: &Evaluation) -> Ending {
-        Ending {
+    pub(super) fn completion(&self, evaluation: &Evaluation) -> Completion {
+        Completion {
             result: json(&EvaluateResult::new(self.model, evaluation)),
             is_cancelled: evaluation.interrupted == Some(Interrupt::Cancelled),
             counts: Some(evaluate::counts(&evaluation.confusion)),

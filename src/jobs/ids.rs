@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use halfspace_core::learners::random::SEED_MAX;
+use halfspace_core::learners::engine::random::SEED_MAX;
 use rand::Rng;
 use rand::rngs::StdRng;
 

@@ -4,10 +4,10 @@
 
 use std::mem::discriminant;
 
-use halfspace_core::learners::catalogue::Setup;
+use halfspace_core::learners::engine::catalogue::Setup;
+use halfspace_core::learners::engine::parameters::{ParameterError, Parameters};
+use halfspace_core::learners::engine::random::{Purpose, Seed};
 use halfspace_core::learners::hypothesis::Hypothesis;
-use halfspace_core::learners::parameters::{ParameterError, Parameters};
-use halfspace_core::learners::random::{Purpose, Seed};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -18,7 +18,7 @@ use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, Owner};
 use crate::storage::StoreError;
 
-use super::ending::json_text;
+use super::completion::json_text;
 use super::hexadecimal::hex;
 use super::service::{Jobs, JobsError};
 use super::train_job::learner;

@@ -5,9 +5,9 @@
 //! [`halfspace_core::memory::check`].
 
 use halfspace_core::bits::BLOCK_ROWS;
-use halfspace_core::learners::examples::{LabelKind, Shape};
+use halfspace_core::learners::engine::task::{Input, Task, grown_bytes, state_bytes};
 use halfspace_core::learners::hypothesis::Hypothesis;
-use halfspace_core::learners::task::{Input, Task, grown_bytes, state_bytes};
+use halfspace_core::learners::sample::examples::{LabelKind, Shape};
 
 /// Every job: the record, the progress and the buffers of a reader.
 const JOB_BYTES: u64 = 640 << 10;

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use halfspace_core::learners::catalogue;
+use halfspace_core::learners::engine::catalogue;
+use halfspace_core::learners::engine::parameters::Parameters;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::task::Task;
 use halfspace_core::learners::hypothesis::Hypothesis;
-use halfspace_core::learners::parameters::Parameters;
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::task::Task;
 use tokio::time::Instant;
 
 use crate::records::train::ModelDocument;

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use halfspace_core::learners::run::Interrupt;
+use halfspace_core::learners::engine::run::Interrupt;
 use halfspace_core::memory::{Budget, NoMemory};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;

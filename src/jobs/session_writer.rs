@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use halfspace_core::learners::data::Data;
-use halfspace_core::learners::run::Run;
-use halfspace_core::learners::session::{Answered, LearnError};
-use halfspace_core::learners::task::TaskError;
+use halfspace_core::learners::engine::run::Run;
+use halfspace_core::learners::engine::session::{Answered, LearnError};
+use halfspace_core::learners::engine::task::TaskError;
+use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::Parsed;
 use tokio::sync::OwnedMutexGuard;
 

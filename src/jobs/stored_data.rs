@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use halfspace_core::learners::run::StopFlag;
+use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::{BlocksError, Buffers, StoredExamples};
 
 use crate::records::{Dataset, DatasetId, Owner};

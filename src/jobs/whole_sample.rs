@@ -1,11 +1,11 @@
 //! The whole sample, for tasks that need all examples: from the request, from the store, or drawn.
 
-use halfspace_core::learners::data::Data;
-use halfspace_core::learners::examples::Examples;
-use halfspace_core::learners::generate::{Generated, Plan};
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::Run;
-use halfspace_core::learners::task::{Input, TaskError};
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::Run;
+use halfspace_core::learners::engine::task::{Input, TaskError};
+use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::examples::Examples;
+use halfspace_core::learners::sample::generate::{Generated, Plan};
 
 use super::work::ResolveError;
 

@@ -8,7 +8,7 @@ use serde::de::{DeserializeSeed, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
-use halfspace_core::learners::parameters::written_number;
+use halfspace_core::learners::engine::parameters::written_number;
 
 /// The largest number of values: one for each possible feature, and 1,024 more.
 const VALUES_MAX: usize = (1 << 20) + 1024;

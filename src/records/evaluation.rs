@@ -5,9 +5,9 @@ use serde_json::{Number, Value};
 use utoipa::ToSchema;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, SchemaType, Type};
 
-use halfspace_core::learners::evaluate::{Evaluation, WrongExample};
+use halfspace_core::learners::engine::evaluate::{Evaluation, WrongExample};
+use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::learners::hypothesis::Score;
-use halfspace_core::learners::random::SEED_MAX;
 
 use super::id::ModelId;
 use super::train::Seconds;

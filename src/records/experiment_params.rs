@@ -9,11 +9,11 @@ use halfspace_core::experiments::false_stop_rate::{self, FalseStopRate};
 use halfspace_core::experiments::mistake_bound_sweep::{self, Batches, MistakeBoundSweep};
 use halfspace_core::experiments::sample_complexity::{self, Learner, SampleComplexity};
 use halfspace_core::experiments::separable_fraction::{self, Points, SeparableFraction};
-use halfspace_core::learners::catalogue::{self, Entry};
-use halfspace_core::learners::parameters::Parameters;
-use halfspace_core::learners::{
-    amp, auto, directed_drift_async, directed_drift_sync, perceptron, sbpi,
-};
+use halfspace_core::learners::drift::{directed_drift_async, directed_drift_sync};
+use halfspace_core::learners::engine::catalogue::{self, Entry};
+use halfspace_core::learners::engine::parameters::Parameters;
+use halfspace_core::learners::linear::{perceptron, sbpi};
+use halfspace_core::learners::message_passing::{amp, auto};
 
 use super::train::{LearnerSpec, Share, StopRuleName};
 

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use halfspace_core::experiments::ExperimentError;
-use halfspace_core::learners::{directed_drift, directed_drift_async, directed_drift_sync};
+use halfspace_core::learners::drift::{directed_drift, directed_drift_async, directed_drift_sync};
 
 use super::experiment::ExperimentSpec;
 use super::experiment_params::{

@@ -7,17 +7,17 @@ use utoipa::ToSchema;
 use utoipa::openapi::schema::{Object, ObjectBuilder, SchemaType, Type};
 
 use halfspace_core::bits::BitVector;
+use halfspace_core::learners::arithmetic::power_sum::Base;
+use halfspace_core::learners::arithmetic::unit::Unit;
+use halfspace_core::learners::engine::parameters::factor_json;
 use halfspace_core::learners::hypothesis::Hypothesis;
-use halfspace_core::learners::kernel_winnow;
-use halfspace_core::learners::kernel_winnow_weights::{
+use halfspace_core::learners::kernel::kernel_winnow;
+use halfspace_core::learners::kernel::kernel_winnow_weights::{
     ACTIVE_MAX, KernelWinnowWeights, SupportExample,
 };
-use halfspace_core::learners::linear::{LinearWeights, Reading};
-use halfspace_core::learners::parameters::factor_json;
-use halfspace_core::learners::power_sum::Base;
-use halfspace_core::learners::unit::Unit;
+use halfspace_core::learners::linear::linear_weights::{LinearWeights, Reading};
 use halfspace_core::learners::winnow;
-use halfspace_core::learners::winnow_weights::WinnowWeights;
+use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 
 use super::hypothesis_parts::{add_example, bounded, factor, linear, threshold};
 use super::kernel_document::{self, KernelDocument, SupportVector};
@@ -356,11 +356,11 @@ impl From<ReadingName> for Reading {
 
 #[cfg(test)]
 mod tests {
-    use halfspace_core::learners::bounded::BoundedWeights;
-    use halfspace_core::learners::decimal::Decimal;
-    use halfspace_core::learners::kernel::{Conjunctions, Kernel};
-    use halfspace_core::learners::kernel_expansion::KernelExpansion;
-    use halfspace_core::learners::linear::{IntegerWeights, RealWeights};
+    use halfspace_core::learners::arithmetic::decimal::Decimal;
+    use halfspace_core::learners::kernel::conjunction_kernel::{Conjunctions, Kernel};
+    use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
+    use halfspace_core::learners::linear::bounded::BoundedWeights;
+    use halfspace_core::learners::linear::linear_weights::{IntegerWeights, RealWeights};
 
     use super::*;
 

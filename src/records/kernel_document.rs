@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use halfspace_core::bits::BitVector;
-use halfspace_core::learners::kernel::{Conjunctions, Kernel};
-use halfspace_core::learners::kernel_expansion::KernelExpansion;
+use halfspace_core::learners::kernel::conjunction_kernel::{Conjunctions, Kernel};
+use halfspace_core::learners::kernel::kernel_expansion::KernelExpansion;
 
 /// The conjunctions that a kernel counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

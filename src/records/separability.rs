@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 use utoipa::ToSchema;
 
-use halfspace_core::learners::random::SEED_MAX;
+use halfspace_core::learners::engine::random::SEED_MAX;
 use halfspace_core::separability::version_space::LIST_MAX;
 
 use super::hypothesis::{HypothesisDocument, ReadingName};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use halfspace_core::bits::{BitMatrix, BitVector, words_for};
-use halfspace_core::learners::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use halfspace_formats::{Assume, RowsKind};
 
 use super::id::SessionId;

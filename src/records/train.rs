@@ -7,9 +7,9 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
-use halfspace_core::learners::random::SEED_MAX;
-use halfspace_core::learners::stopping::StopRule;
-use halfspace_core::learners::trace::Trace;
+use halfspace_core::learners::engine::random::SEED_MAX;
+use halfspace_core::learners::engine::stopping::StopRule;
+use halfspace_core::learners::engine::trace::Trace;
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;
@@ -292,10 +292,11 @@ pub struct TracePointDocument {
 
 impl From<&Trace> for TraceDocument {
     fn from(trace: &Trace) -> Self {
-        let point = |point: &halfspace_core::learners::trace::TracePoint| TracePointDocument {
-            examples: point.examples,
-            mistakes: point.mistakes,
-        };
+        let point =
+            |point: &halfspace_core::learners::engine::trace::TracePoint| TracePointDocument {
+                examples: point.examples,
+                mistakes: point.mistakes,
+            };
         Self {
             stride: trace.stride(),
             points: trace.points().iter().map(point).collect(),

@@ -4,9 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use halfspace_core::learners::bound::Bound;
-use halfspace_core::learners::outcome::{BestSeen, Outcome, Training};
-use halfspace_core::learners::run::Counts;
+use halfspace_core::learners::engine::bound::Bound;
+use halfspace_core::learners::engine::outcome::{BestSeen, Outcome, Training};
+use halfspace_core::learners::engine::run::Counts;
 
 use super::hypothesis::HypothesisDocument;
 use super::id::ModelId;

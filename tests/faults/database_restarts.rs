@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use halfspace_core::learners::random::Generator;
+use halfspace_core::learners::engine::random::Generator;
 use rand::{RngExt, SeedableRng};
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;

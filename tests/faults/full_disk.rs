@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use futures_util::future::join_all;
-use halfspace_core::learners::random::Generator;
+use halfspace_core::learners::engine::random::Generator;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use sqlx::{ConnectOptions, Row};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use halfspace_core::learners::random::Generator;
+use halfspace_core::learners::engine::random::Generator;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Tests of the checker of histories, on manual and random histories. The checker finds each rule that is
 //! broken once and accepts every history that a correct store can produce.
 
-use halfspace_core::learners::random::Generator;
+use halfspace_core::learners::engine::random::Generator;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use tokio::time::Instant;

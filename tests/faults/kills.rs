@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use halfspace_core::learners::random::Generator;
+use halfspace_core::learners::engine::random::Generator;
 use rand::{RngExt, SeedableRng};
 use tokio::sync::watch;
 use tokio::time::sleep;

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use halfspace_core::learners::random::Generator;
+use halfspace_core::learners::engine::random::Generator;
 use rand::{RngExt, SeedableRng};
 use serde_json::Value;
 use tokio::sync::watch;

@@ -7,22 +7,24 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
-use halfspace_core::learners::block::Block;
-use halfspace_core::learners::bound::Bound;
-use halfspace_core::learners::catalogue::{CATALOGUE, Entry, Setup};
-use halfspace_core::learners::data::{Data, Features, RealMatrix};
-use halfspace_core::learners::generate::{Generated, Plan};
+use halfspace_core::learners::engine::bound::Bound;
+use halfspace_core::learners::engine::catalogue::{CATALOGUE, Entry, Setup};
+use halfspace_core::learners::engine::parameters::{Kind, ParameterError, Parameters};
+use halfspace_core::learners::engine::random::{Generator, Seed};
+use halfspace_core::learners::engine::rule::{Order, Rule, Update};
+use halfspace_core::learners::engine::run::{
+    Checkpoints, Counts, Interrupt, Limits, Run, StopFlag,
+};
+use halfspace_core::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use halfspace_core::learners::engine::stopping::Sampling;
+use halfspace_core::learners::engine::task::{Input, Task, check};
+use halfspace_core::learners::engine::train::{train, train_from};
+use halfspace_core::learners::engine::train_loop::Reason;
 use halfspace_core::learners::hypothesis::Hypothesis;
-use halfspace_core::learners::parameters::{Kind, ParameterError, Parameters};
-use halfspace_core::learners::random::{Generator, Seed};
-use halfspace_core::learners::rule::{Order, Rule, Update};
-use halfspace_core::learners::run::{Checkpoints, Counts, Interrupt, Limits, Run, StopFlag};
-use halfspace_core::learners::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
-use halfspace_core::learners::source::Stream;
-use halfspace_core::learners::stopping::Sampling;
-use halfspace_core::learners::task::{Input, Task, check};
-use halfspace_core::learners::train::{train, train_from};
-use halfspace_core::learners::train_loop::Reason;
+use halfspace_core::learners::sample::block::Block;
+use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
+use halfspace_core::learners::sample::generate::{Generated, Plan};
+use halfspace_core::learners::sample::source::Stream;
 use halfspace_formats::{Buffers, StoredExamples, digest, write_blocks};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -71,12 +73,12 @@ impl Rule for Disturbed {
         called();
         self.0.update(block, row, random)
     }
-    fn awaits(&self) -> u64 {
-        self.0.awaits()
+    fn batch_remaining(&self) -> u64 {
+        self.0.batch_remaining()
     }
-    fn absorb(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update {
+    fn consume(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update {
         called();
-        self.0.absorb(block, rows, random)
+        self.0.consume(block, rows, random)
     }
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         called();
@@ -367,7 +369,7 @@ fn on_real_examples_whatever_is_read_at_once() {
     let mut labels = halfspace_core::bits::BitVector::zeros(rows);
     (0..rows).for_each(|row| labels.set(row, random.random()));
     let features = Features::Real(RealMatrix::from_values(n, values));
-    let labels = halfspace_core::learners::data::Labels::Labelled(labels);
+    let labels = halfspace_core::learners::sample::data::Labels::Labelled(labels);
     let data = Data::new(features, labels);
     let stored = stored(&data);
     let inputs: [Input<'_>; 2] = [

@@ -7,21 +7,21 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use bytes::Bytes;
 use halfspace_core::bits::{BitMatrix, BitVector, words_for};
-use halfspace_core::learners::catalogue::{CATALOGUE, Entry, find};
-use halfspace_core::learners::data::{Data, Features, Labels, RealMatrix};
-use halfspace_core::learners::evaluate::evaluate;
-use halfspace_core::learners::examples::Examples;
-use halfspace_core::learners::generate::{Generated, Plan};
-use halfspace_core::learners::holdout::{Holdout, Part};
-use halfspace_core::learners::outcome::Outcome;
-use halfspace_core::learners::parameters::Parameters;
-use halfspace_core::learners::random::Seed;
-use halfspace_core::learners::run::{Interrupt, Limits, Run, StopFlag};
-use halfspace_core::learners::stopping::Sampling;
-use halfspace_core::learners::target::Target;
-use halfspace_core::learners::task::{Input, Task, TaskError, check};
-use halfspace_core::learners::train::train;
-use halfspace_core::learners::train_loop::Reason;
+use halfspace_core::learners::engine::catalogue::{CATALOGUE, Entry, find};
+use halfspace_core::learners::engine::evaluate::evaluate;
+use halfspace_core::learners::engine::holdout::{Holdout, Part};
+use halfspace_core::learners::engine::outcome::Outcome;
+use halfspace_core::learners::engine::parameters::Parameters;
+use halfspace_core::learners::engine::random::Seed;
+use halfspace_core::learners::engine::run::{Interrupt, Limits, Run, StopFlag};
+use halfspace_core::learners::engine::stopping::Sampling;
+use halfspace_core::learners::engine::task::{Input, Task, TaskError, check};
+use halfspace_core::learners::engine::train::train;
+use halfspace_core::learners::engine::train_loop::Reason;
+use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
+use halfspace_core::learners::sample::examples::Examples;
+use halfspace_core::learners::sample::generate::{Generated, Plan};
+use halfspace_core::learners::sample::target::Target;
 use halfspace_formats::{
     BlocksError, Buffers, Layout, ReadAt, StoredExamples, digest, write_blocks,
 };
@@ -234,12 +234,12 @@ fn a_hold_out_is_a_training_on_the_rest_and_an_evaluation_on_the_part() {
             {
                 // The held-out errors equal those that an evaluation on the held-out part counts.
                 let evaluation = evaluate(&alone.hypothesis, &tested, 0.0, &Run::default());
-                evaluation
-                    .ok()
-                    .map(|found| halfspace_core::learners::outcome::Training {
+                evaluation.ok().map(
+                    |found| halfspace_core::learners::engine::outcome::Training {
                         errors: found.confusion.errors(),
                         examples: found.confusion.examples(),
-                    })
+                    },
+                )
             },
             "{context}"
         );

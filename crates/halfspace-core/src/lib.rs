@@ -11,10 +11,11 @@
 //! per block, word by word, so one instruction compares a weight vector with many examples. Every kernel of
 //! [`bits`] has a scalar twin that specifies the kernel.
 //!
-//! A learner implements one small trait, [`learners::rule::Rule`], that states how one example changes a
-//! hypothesis. One loop, [`learners::train::train`], owns the passes, the order of the examples, the stopping rules, the
-//! mistake curve and the checkpoints of all learners. The [`learners::catalogue`] lists each learner with its
-//! parameters, its guarantee and its source. A new learner takes one file and one line in the catalogue.
+//! A learner implements one small trait, [`Rule`](learners::engine::rule::Rule), that states how one example
+//! changes a hypothesis. One loop, [`train`](learners::engine::train::train), owns the passes, the order of the
+//! examples, the stopping rules, the mistake curve and the checkpoints of all learners. The
+//! [`catalogue`](learners::engine::catalogue) lists each learner with its parameters, its guarantee and its
+//! source. A new learner takes one file and one line in the catalogue.
 //!
 //! A result states its grounds. [`theory`] computes the mistake bounds and the confidence of the stopping
 //! rules. [`separability`] decides whether a hyperplane separates a sample, and returns a hyperplane or a
@@ -30,13 +31,13 @@
 //!
 //! ```
 //! use halfspace_core::bits::{BitMatrix, BitVector};
-//! use halfspace_core::learners::catalogue;
-//! use halfspace_core::learners::data::{Data, Features, Labels};
-//! use halfspace_core::learners::random::Seed;
-//! use halfspace_core::learners::run::Run;
-//! use halfspace_core::learners::task::{Input, Task};
-//! use halfspace_core::learners::train::train;
-//! use halfspace_core::learners::train_loop::Reason;
+//! use halfspace_core::learners::engine::catalogue;
+//! use halfspace_core::learners::sample::data::{Data, Features, Labels};
+//! use halfspace_core::learners::engine::random::Seed;
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::train::train;
+//! use halfspace_core::learners::engine::train_loop::Reason;
 //!
 //! let mut matrix = BitMatrix::new(2);
 //! let mut labels = BitVector::zeros(4);
@@ -51,7 +52,7 @@
 //! let outcome = train(&task, Input::Sample { data: &data, assume: None }, &Run::default())?;
 //!
 //! assert_eq!(outcome.termination.reason, Reason::Converged);
-//! # Ok::<(), halfspace_core::learners::run::Interrupt>(())
+//! # Ok::<(), halfspace_core::learners::engine::run::Interrupt>(())
 //! ```
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]

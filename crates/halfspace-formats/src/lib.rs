@@ -13,87 +13,60 @@
 //! A new format takes one file with a function of the type `Parse`, one variant of [`Format`] and one line in
 //! `FORMATS`.
 
-mod arff;
-mod arff_header;
-mod arff_scanner;
-mod block_range;
-mod blocks;
+mod binary;
+mod building;
 mod content_coding;
-mod csv;
-mod digest;
 mod error;
 mod extent;
-mod gathered;
-mod generated;
 pub mod json;
-mod json_data;
-mod json_depth;
-mod json_examples;
-mod json_scope;
-mod labels;
-mod layout;
-mod libsvm;
-mod line_steps;
-mod lines;
-mod ndjson;
-mod npy;
-mod npy_header;
-mod numbers;
-mod octets;
-mod packed;
-mod parts;
-mod read_at;
-mod row_reader;
-mod rows;
-mod sample_builder;
-mod spool;
-mod store;
-mod stored_examples;
-mod target;
-mod tensor;
-mod tensor_datatype;
-mod words;
-mod write_examples;
+mod stored;
+mod text;
 
 use std::io::Read;
 
-pub use block_range::RowRange;
-pub use blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind, read_blocks, write_blocks};
+pub use binary::packed::BitOrder;
+pub use binary::tensor::{TensorList, read_tensor_octets};
+pub use binary::tensor_datatype::Datatype;
+pub use building::parsed_rows::{ParsedRows, Stored};
 pub use content_coding::{ContentCoding, Decoder, decoder};
-pub use digest::digest;
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
-pub use gathered::{Gathered, Stored};
-pub use generated::{GeneratedSpec, Sampling};
-pub use halfspace_core::learners::repetitions::{EXAMPLES_MAX, RepetitionCounts};
-pub use json_data::{Assume, DataForm};
-pub use layout::Layout;
-pub use line_steps::{LineStep, LineSteps};
-pub use ndjson::{NdjsonPortions, Portion, Supply};
-pub use packed::BitOrder;
-pub use read_at::ReadAt;
-pub use spool::{NotReserved, Spool, SpoolFile};
-pub use stored_examples::{Buffers, StoredExamples};
-pub use target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
-pub use tensor::{TensorList, read_tensor_octets};
-pub use tensor_datatype::Datatype;
-pub use write_examples::{TextFormat, write_examples};
+pub use halfspace_core::learners::sample::repetitions::{EXAMPLES_MAX, RepetitionCounts};
+pub use json::data_forms::{Assume, DataForm};
+pub use json::generated::{GeneratedSpec, Sampling};
+pub use json::target::{BinaryWeightsSpec, LITERALS_MAX, TargetSpec};
+pub use stored::block_range::RowRange;
+pub use stored::blocks::{
+    BlocksError, BlocksHeader, LabelsKind, RowsKind, read_blocks, write_blocks,
+};
+pub use stored::digest::digest;
+pub use stored::layout::Layout;
+pub use stored::read_at::ReadAt;
+pub use stored::spool::{NotReserved, Spool, SpoolFile};
+pub use stored::stored_examples::{Buffers, StoredExamples};
+pub use text::line_steps::{LineStep, LineSteps};
+pub use text::ndjson::{NdjsonPortions, Portion, Supply};
+pub use text::write_examples::{TextFormat, write_examples};
 
 use error::Fault;
-use halfspace_core::learners::data::Data;
+use halfspace_core::learners::sample::data::Data;
 
 /// Reads a whole body of one format. Examples beyond the memory budget go to the spool, if there is one.
-type Parse = fn(&mut dyn Read, &Options, Option<Spool>) -> Result<Parsed<Gathered>, FormatError>;
+type Parse = fn(&mut dyn Read, &Options, Option<Spool>) -> Result<Parsed<ParsedRows>, FormatError>;
 
 /// Every format with its media type and its reader, in the order of [`Format`].
 const FORMATS: &[(Format, &str, Parse)] = &[
-    (Format::Ndjson, "application/x-ndjson", ndjson::parse),
-    (Format::Csv, "text/csv", csv::parse),
-    (Format::Libsvm, "text/x-libsvm", libsvm::parse),
-    (Format::Json, "application/json", json_data::parse),
-    (Format::Arff, "text/x-arff", arff::parse),
-    (Format::Npy, "application/x-npy", npy::parse),
-    (Format::Octets, "application/octet-stream", octets::parse),
+    (Format::Ndjson, "application/x-ndjson", text::ndjson::parse),
+    (Format::Csv, "text/csv", text::csv::parse),
+    (Format::Libsvm, "text/x-libsvm", text::libsvm::parse),
+    (Format::Json, "application/json", json::data_forms::parse),
+    (Format::Arff, "text/x-arff", text::arff::parse),
+    (Format::Npy, "application/x-npy", binary::npy::parse),
+    (
+        Format::Octets,
+        "application/octet-stream",
+        binary::octets::parse,
+    ),
 ];
 
 const _: () = {
@@ -336,19 +309,19 @@ impl Parsed {
     }
 }
 
-impl Parsed<Gathered> {
+impl Parsed<ParsedRows> {
     /// Unwraps data that were read without a spool.
     fn in_memory(self) -> Parsed {
         self.with(|data| match data {
-            Gathered::Memory(data) => data,
-            Gathered::Spooled(_) => unreachable!("rows are spooled where there is a spool"),
+            ParsedRows::Memory(data) => data,
+            ParsedRows::Spooled(_) => unreachable!("rows are spooled where there is a spool"),
         })
     }
 }
 
-impl From<Parsed> for Parsed<Gathered> {
+impl From<Parsed> for Parsed<ParsedRows> {
     fn from(parsed: Parsed) -> Self {
-        parsed.with(Gathered::Memory)
+        parsed.with(ParsedRows::Memory)
     }
 }
 
@@ -375,7 +348,7 @@ pub fn read(
     options: &Options,
 ) -> Result<DataForm, FormatError> {
     if format == Format::Json {
-        return json_data::read(&mut reader, options);
+        return json::data_forms::read(&mut reader, options);
     }
     let parsed = parse(format, reader, options)?;
     let assume = options.assume;
@@ -405,7 +378,7 @@ pub fn gather(
     mut reader: impl Read,
     options: &Options,
     spool: Spool,
-) -> Result<Parsed<Gathered>, FormatError> {
+) -> Result<Parsed<ParsedRows>, FormatError> {
     (format.entry().2)(&mut reader, options, Some(spool))
 }
 

@@ -1,6 +1,6 @@
 //! Datasets on disk after interrupted writes and deletions, and after damage.
 
-use halfspace_core::learners::run::{Interrupt, StopFlag};
+use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use halfspace_formats::Parsed;
 
 use super::*;

@@ -1,9 +1,9 @@
 //! Memory: jobs stay within their bounds, and jobs without enough memory wait, are refused or fail.
 
 use bytes::Bytes;
-use halfspace_core::learners::catalogue::CATALOGUE;
-use halfspace_core::learners::data::RealMatrix;
-use halfspace_core::learners::run::{Run, StopFlag};
+use halfspace_core::learners::engine::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::run::{Run, StopFlag};
+use halfspace_core::learners::sample::data::RealMatrix;
 use halfspace_formats::{Buffers, StoredExamples};
 
 use super::yielding::job_of;
@@ -157,7 +157,7 @@ fn an_evaluation_keeps_to_its_bound() {
         &json!({"train": {"learner": {"name": "kernel-perceptron"}, "stop": {"max_passes": 1}, "trace": false}}),
         boolean(200, 2_000).into(),
     );
-    let Found::Trained(outcome) = trained.run(&Run::default()).unwrap() else {
+    let TaskOutput::Trained(outcome) = trained.run(&Run::default()).unwrap() else {
         panic!("a training");
     };
     let model = crate::jobs::LoadedModel::from(outcome.hypothesis);

@@ -1,6 +1,6 @@
 //! Preemption: running jobs yield to others, and preempted jobs end as if undisturbed.
 
-use halfspace_core::learners::catalogue::CATALOGUE;
+use halfspace_core::learners::engine::catalogue::CATALOGUE;
 use serde_json::Map;
 
 use super::*;

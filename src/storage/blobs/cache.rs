@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt, TryStreamExt, stream};
-use halfspace_core::learners::run::StopFlag;
+use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::ReadAt;
 use object_store::path::Path;
 use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};

@@ -26,7 +26,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::TryStreamExt;
-use halfspace_core::learners::run::StopFlag;
+use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::ReadAt;
 use object_store::local::LocalFileSystem;
 use object_store::prefix::PrefixStore;

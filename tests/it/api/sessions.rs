@@ -7,7 +7,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::future::join_all;
-use halfspace_core::learners::random::Generator;
+use halfspace_core::learners::engine::random::Generator;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;

@@ -9,7 +9,7 @@ use halfspace::config::CommandLine;
 use halfspace::jobs::{Ids, Jobs, JobsConfig};
 use halfspace::records::{ManualClock, Timestamp};
 use halfspace::storage::{BlobPlace, Blobs, DataDir, StoreError};
-use halfspace_core::learners::run::StopFlag;
+use halfspace_core::learners::engine::run::StopFlag;
 use halfspace_formats::ReadAt;
 use rand::SeedableRng;
 use rand::rngs::StdRng;

@@ -9,7 +9,7 @@ use clap::Parser;
 use halfspace::app;
 use halfspace::config::{CommandLine, Settings};
 use halfspace::storage::{BlobPlace, Blobs, Scratch};
-use halfspace_core::learners::random::Generator;
+use halfspace_core::learners::engine::random::Generator;
 use http_body_util::BodyExt;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};

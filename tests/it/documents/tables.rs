@@ -6,8 +6,8 @@ use clap::CommandFactory;
 use halfspace::config::CommandLine;
 use halfspace::http::codes::Code;
 use halfspace::http::limits::Limits;
-use halfspace_core::learners::catalogue::{CATALOGUE, DataKinds, DefaultStop, Entry};
-use halfspace_core::learners::parameters::{Kind, Parameter};
+use halfspace_core::learners::engine::catalogue::{CATALOGUE, DataKinds, DefaultStop, Entry};
+use halfspace_core::learners::engine::parameters::{Kind, Parameter};
 
 use crate::service::contract::DOCUMENT;
 

@@ -8,7 +8,7 @@ mod machine;
 
 use halfspace::records::schedule::Weight;
 use halfspace::records::{ApiKey, Line, Rank, SecretDigest};
-use halfspace_core::learners::random::Generator;
+use halfspace_core::learners::engine::random::Generator;
 use rand::{RngExt, SeedableRng};
 
 use self::machine::{Arrival, Kind, Load, Machine, Milliseconds, SECOND, seconds};

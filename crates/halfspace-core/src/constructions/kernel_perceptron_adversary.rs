@@ -15,9 +15,9 @@
 use rand::RngExt;
 
 use crate::bits::{BLOCK_ROWS, BitMatrix, BitVector, WORD_BITS, intersections, words_for};
-use crate::learners::data::{Data, Features, Labels};
-use crate::learners::random::{Generator, Purpose, Seed};
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::random::{Generator, Purpose, Seed};
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::sample::data::{Data, Features, Labels};
 
 /// Largest number of bits of a sequence.
 pub const BITS_MAX: u64 = 1 << 33;
@@ -164,11 +164,11 @@ fn is_apart(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::catalogue;
-    use crate::learners::parameters::Parameters;
-    use crate::learners::run::Limits;
-    use crate::learners::task::{Input, Task};
-    use crate::learners::train::train;
+    use crate::learners::engine::catalogue;
+    use crate::learners::engine::parameters::Parameters;
+    use crate::learners::engine::run::Limits;
+    use crate::learners::engine::task::{Input, Task};
+    use crate::learners::engine::train::train;
     use serde_json::json;
 
     /// Returns the mistakes of the monotone kernel perceptron in one pass.

@@ -28,8 +28,8 @@
 use num_bigint::BigUint;
 
 use crate::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
-use crate::learners::data::{Data, Features, Labels};
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::sample::data::{Data, Features, Labels};
 
 use super::monotone_cnf;
 
@@ -344,15 +344,15 @@ impl Sequence<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::catalogue;
+    use crate::learners::engine::catalogue;
+    use crate::learners::engine::outcome::Outcome;
+    use crate::learners::engine::parameters::Parameters;
+    use crate::learners::engine::random::Seed;
+    use crate::learners::engine::run::Limits;
+    use crate::learners::engine::task::{Input, Task, check};
+    use crate::learners::engine::train::train;
     use crate::learners::hypothesis::Hypothesis;
-    use crate::learners::outcome::Outcome;
-    use crate::learners::parameters::Parameters;
     use crate::learners::predict::for_each_decisions;
-    use crate::learners::random::Seed;
-    use crate::learners::run::Limits;
-    use crate::learners::task::{Input, Task, check};
-    use crate::learners::train::train;
     use serde_json::json;
     use std::ops::ControlFlow;
 

@@ -7,14 +7,14 @@
 
 use std::sync::OnceLock;
 
-use crate::learners::directed_drift;
-use crate::learners::drift_chain::N_MAX;
-use crate::learners::generate::Plan;
-use crate::learners::random::Seed;
-use crate::learners::run::{Interrupt, Run};
-use crate::learners::stopping::{Sampling, StopRule};
-use crate::learners::task::{Input, Task};
-use crate::learners::train::train_to_end;
+use crate::learners::drift::directed_drift;
+use crate::learners::drift::drift_chain::N_MAX;
+use crate::learners::engine::random::Seed;
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::engine::stopping::{Sampling, StopRule};
+use crate::learners::engine::task::{Input, Task};
+use crate::learners::engine::train::train_to_end;
+use crate::learners::sample::generate::Plan;
 use crate::theory::directed_drift::{expected_examples_log2, false_stop_probability};
 
 use super::error::{

@@ -13,15 +13,15 @@ use std::f64::consts::PI;
 
 use serde_json::{Map, Value};
 
-use crate::learners::catalogue::Entry;
-use crate::learners::drift_chain::N_MAX;
-use crate::learners::generate::Plan;
-use crate::learners::parameters::Parameters;
-use crate::learners::random::Seed;
-use crate::learners::run::{Interrupt, Limits, Run};
-use crate::learners::stopping::{Sampling, StopRule};
-use crate::learners::task::{Input, Task};
-use crate::learners::train::train_to_end;
+use crate::learners::drift::drift_chain::N_MAX;
+use crate::learners::engine::catalogue::Entry;
+use crate::learners::engine::parameters::Parameters;
+use crate::learners::engine::random::Seed;
+use crate::learners::engine::run::{Interrupt, Limits, Run};
+use crate::learners::engine::stopping::{Sampling, StopRule};
+use crate::learners::engine::task::{Input, Task};
+use crate::learners::engine::train::train_to_end;
+use crate::learners::sample::generate::Plan;
 use crate::theory::directed_drift::{expected_mistakes, theorem_1};
 
 use super::error::{

@@ -28,8 +28,8 @@ mod tally;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use crate::learners::random::Seed;
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::random::Seed;
+use crate::learners::engine::run::{Interrupt, Run};
 
 pub use error::ExperimentError;
 use outcome::{Chart, Outcome};

@@ -7,16 +7,16 @@
 //! ratios: uniform examples determine the weights from the first ratio on, and message passing finds the
 //! weights from the second ratio on.
 
-use crate::learners::catalogue::{DefaultStop, Entry};
-use crate::learners::generate::Plan;
+use crate::learners::engine::catalogue::{DefaultStop, Entry};
+use crate::learners::engine::parameters::Parameters;
+use crate::learners::engine::random::Seed;
+use crate::learners::engine::run::{Interrupt, Limits, Run};
+use crate::learners::engine::stopping::Sampling;
+use crate::learners::engine::task::{self, Input, Task, TaskError};
+use crate::learners::engine::train::{train, train_to_end};
 use crate::learners::hypothesis::Hypothesis;
-use crate::learners::parameters::Parameters;
-use crate::learners::planted::{DETERMINED, FOUND};
-use crate::learners::random::Seed;
-use crate::learners::run::{Interrupt, Limits, Run};
-use crate::learners::stopping::Sampling;
-use crate::learners::task::{self, Input, Task, TaskError};
-use crate::learners::train::{train, train_to_end};
+use crate::learners::message_passing::planted::{DETERMINED, FOUND};
+use crate::learners::sample::generate::Plan;
 
 use super::error::{
     check_distinct, check_grid, check_list, check_not_empty, check_number, check_reals,

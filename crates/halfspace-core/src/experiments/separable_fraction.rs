@@ -3,7 +3,7 @@
 //!
 //! Cover's count C(P, N) / 2^P is drawn beside the measured shares. The source is figure 1 of H.
 //! Sompolinsky's lecture on the capacity of the perceptron. Each run draws points and a dichotomy, and
-//! `certificates::separability` decides the dichotomy with a proof. Normal points are in general position, as
+//! `separability::decision` decides the dichotomy with a proof. Normal points are in general position, as
 //! Cover's theorem demands. Points of signs are not always in general position and then allow fewer
 //! dichotomies.
 
@@ -12,12 +12,12 @@ use std::f64::consts::TAU;
 use rand::Rng;
 
 use crate::bits::{BitMatrix, BitVector};
-use crate::learners::data::{Data, Features, Labels, RealMatrix};
-use crate::learners::generate::random_vector;
-use crate::learners::linear::Reading;
-use crate::learners::random::{Generator, Purpose, Seed};
-use crate::learners::run::{Interrupt, Run};
-use crate::separability::separability::{self, Convention, Verdict, decide};
+use crate::learners::engine::random::{Generator, Purpose, Seed};
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::linear::linear_weights::Reading;
+use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
+use crate::learners::sample::generate::random_vector;
+use crate::separability::decision::{self, Convention, Verdict, decide};
 use crate::theory::cover::dichotomies;
 
 use super::error::{check_grid, check_list, check_number, check_reals};
@@ -156,7 +156,7 @@ impl Design for SeparableFraction {
         let (points, dimension) = self.cell(point);
         let mut random = seed.generator(Purpose::Examples);
         let data = draw(points, dimension, self.question.points, &mut random);
-        let question = separability::Question {
+        let question = decision::Question {
             bias: false,
             reading: Reading::Signed,
             convention: Convention::Strict,

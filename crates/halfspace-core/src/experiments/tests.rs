@@ -11,11 +11,11 @@ use super::{
     Design, Experiment, ExperimentError, Observation, PARTS_MAX, POINTS_MAX, PartTally, PointPlan,
     PointTally,
 };
-use crate::learners::catalogue::{Entry, find};
-use crate::learners::parameters::Parameters;
-use crate::learners::random::Seed;
-use crate::learners::run::{Interrupt, Run};
-use crate::learners::stopping::StopRule;
+use crate::learners::engine::catalogue::{Entry, find};
+use crate::learners::engine::parameters::Parameters;
+use crate::learners::engine::random::Seed;
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::engine::stopping::StopRule;
 use crate::theory::cover::dichotomies;
 use crate::theory::directed_drift::{expected_mistakes, false_stop_probability};
 

@@ -10,15 +10,15 @@ use num_bigint::{BigInt, BigUint};
 
 use crate::bits::{self, BitVector};
 
-use super::block::Block;
-use super::bounded::BoundedWeights;
-use super::examples::Examples;
-use super::kernel_expansion::KernelExpansion;
-use super::kernel_winnow;
-use super::kernel_winnow_weights::{KernelWinnowWeights, Scratch};
-use super::linear::LinearWeights;
-use super::run::{Interrupt, StopFlag};
-use super::winnow_weights::WinnowWeights;
+use crate::learners::engine::run::{Interrupt, StopFlag};
+use crate::learners::kernel::kernel_expansion::KernelExpansion;
+use crate::learners::kernel::kernel_winnow;
+use crate::learners::kernel::kernel_winnow_weights::{KernelWinnowWeights, Scratch};
+use crate::learners::linear::bounded::BoundedWeights;
+use crate::learners::linear::linear_weights::LinearWeights;
+use crate::learners::sample::block::Block;
+use crate::learners::sample::examples::Examples;
+use crate::learners::winnow::winnow_weights::WinnowWeights;
 
 /// A hypothesis: the data that a prediction needs.
 #[derive(Clone, Debug, PartialEq)]
@@ -199,7 +199,8 @@ impl Hypothesis {
                 let bits = block.bits();
                 let (limit, ties) = half_space_limits(weights.n(), block.reflected);
                 let wrong_if_positive = bits::rows_over(bits, weights.words(), limit, ties);
-                wrong_if_positive ^ (!block.positives & super::block::row_mask(bits.rows()))
+                wrong_if_positive
+                    ^ (!block.positives & crate::learners::sample::block::row_mask(bits.rows()))
             }
             Self::Linear(weights) => weights.mistakes(block),
             Self::Winnow(weights) => weights.positives(block.bits(), stop) ^ block.positives,

@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use super::block::{Block, BlockFeatures, row_mask};
-use super::data::Data;
-use super::examples::Examples;
-use super::hypothesis::{Decision, Hypothesis};
-use super::run::{Interrupt, StopFlag};
-use super::source::{Presentation, Presented, Stream};
 use crate::bits::{BLOCK_ROWS, BitBlock, WORD_BITS};
+use crate::learners::engine::run::{Interrupt, StopFlag};
+use crate::learners::hypothesis::{Decision, Hypothesis};
+use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
+use crate::learners::sample::data::Data;
+use crate::learners::sample::examples::Examples;
+use crate::learners::sample::source::{Presentation, Presented, Stream};
 
 /// Words of work after which the decisions so far are shown, so that the caller can stop early.
 const WORDS_BETWEEN_LOOKS: u64 = 1 << 24;
@@ -112,7 +112,7 @@ pub fn decide_each(
             match block.features {
                 BlockFeatures::Boolean(bits) if spells_out => {
                     for row in rows {
-                        spell_out(bits, row, shape.n, zero, &mut values);
+                        to_dense(bits, row, shape.n, zero, &mut values);
                         let block = Block {
                             features: BlockFeatures::Real {
                                 n: shape.n,
@@ -136,7 +136,7 @@ pub fn decide_each(
 }
 
 /// Replaces `values` by the `n` values of row `row` of a block: bit 1 becomes 1 and bit 0 becomes `zero`.
-pub fn spell_out(block: BitBlock<'_>, row: usize, n: usize, zero: f64, values: &mut Vec<f64>) {
+pub fn to_dense(block: BitBlock<'_>, row: usize, n: usize, zero: f64, values: &mut Vec<f64>) {
     values.clear();
     values.extend((0..n).map(|j| {
         if block.word(j / WORD_BITS, row) >> (j % WORD_BITS) & 1 == 1 {

@@ -10,7 +10,7 @@
 use num_bigint::{BigInt, Sign};
 use num_traits::{One, Zero};
 
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run};
 
 use super::examples::{SignedExamples, look};
 

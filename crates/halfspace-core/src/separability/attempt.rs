@@ -7,11 +7,13 @@
 
 use num_bigint::BigInt;
 
-use crate::learners::block::Block;
-use crate::learners::data::Features;
-use crate::learners::linear::{IntegerWeights, LinearScore, LinearWeights, RealWeights, Scratch};
-use crate::learners::run::{Interrupt, Run};
-use crate::learners::source::{Presentation, Presented, Stream};
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::linear::linear_weights::{
+    IntegerWeights, LinearScore, LinearWeights, RealWeights, Scratch,
+};
+use crate::learners::sample::block::Block;
+use crate::learners::sample::data::Features;
+use crate::learners::sample::source::{Presentation, Presented, Stream};
 
 use super::alternative::{Convention, Multiplier};
 use super::examples::{SignedExamples, look, whole, whole_shift};

@@ -8,9 +8,9 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 
-use crate::learners::data::Features;
-use crate::learners::linear::Reading;
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::linear::linear_weights::Reading;
+use crate::learners::sample::data::Features;
 
 use super::alternative::{Convention, Multiplier, units};
 use super::examples::{SignedExamples, look};
@@ -135,7 +135,7 @@ fn hash(examples: &SignedExamples<'_>, index: usize) -> u64 {
 mod tests {
     use super::*;
     use crate::bits::{BitMatrix, BitVector};
-    use crate::learners::data::{Data, Labels};
+    use crate::learners::sample::data::{Data, Labels};
 
     /// Returns two copies of twelve distinct rows. The second copy of row `opposite` has the opposite label.
     fn copies(opposite: Option<usize>) -> Data {

@@ -14,7 +14,7 @@
 use num_bigint::BigInt;
 use num_traits::{One, Signed, Zero};
 
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run};
 
 use super::examples::{SignedExamples, look};
 use super::proved_margin::Norm;

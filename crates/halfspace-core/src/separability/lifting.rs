@@ -9,7 +9,7 @@ use num_bigint::BigInt;
 use num_integer::Integer;
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run};
 
 use super::examples::look;
 

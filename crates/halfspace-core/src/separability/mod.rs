@@ -6,10 +6,11 @@
 //!
 //! Floating point proposes here and never decides. An answer that was not proved before a limit is
 //! *undecided* and names the limit. All functions are pure functions of data and a
-//! [`Run`](crate::learners::run::Run).
+//! [`Run`](crate::learners::engine::run::Run).
 
 mod alternative;
 mod attempt;
+pub mod decision;
 mod duplicates;
 mod exact_nearest_point;
 mod examples;
@@ -19,7 +20,6 @@ pub mod maximum_margin;
 mod nearest_point;
 mod proved_margin;
 mod rounding;
-pub mod separability;
 mod simplex;
 mod solver_units;
 pub mod undecided;

@@ -14,7 +14,7 @@ use clarabel::solver::{
     DefaultInfo, DefaultSettings, DefaultSolver, IPSolver, NonnegativeConeT, SolverStatus,
 };
 
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run};
 
 use super::examples::look;
 

@@ -4,8 +4,8 @@
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::{One, ToPrimitive};
 
-use crate::learners::data::Features;
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::sample::data::Features;
 
 use super::alternative::least_products;
 use super::examples::{SignedExamples, whole, whole_shift};

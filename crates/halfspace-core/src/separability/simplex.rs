@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 use num_bigint::{BigInt, Sign};
 use num_traits::{One, ToPrimitive, Zero};
 
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::run::{Interrupt, Run};
 
 use super::alternative::Multiplier;
 use super::examples::{Column, look};

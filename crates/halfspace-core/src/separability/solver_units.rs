@@ -4,7 +4,7 @@
 //! in magnitude. If the norm excludes the bias, the values are also centred at 0. Proofs do not depend on
 //! these units, because all proofs use the sample itself.
 
-use crate::learners::data::Features;
+use crate::learners::sample::data::Features;
 
 use super::examples::SignedExamples;
 use super::nearest_point::Constraint;

@@ -1,6 +1,6 @@
 //! The limits that can prevent an answer.
 
-use crate::learners::run::Interrupt;
+use crate::learners::engine::run::Interrupt;
 
 /// Limit that left a question open. An undecided result claims neither answer.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]

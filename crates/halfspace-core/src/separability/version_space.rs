@@ -10,10 +10,10 @@
 //! on them.
 
 use crate::bits::BitVector;
-use crate::learners::data::{Data, Features, Labels};
-use crate::learners::examples::{Examples, LabelKind};
+use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::hypothesis::half_space_limits;
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::sample::data::{Data, Features, Labels};
+use crate::learners::sample::examples::{Examples, LabelKind};
 
 use super::examples::look;
 use super::undecided::Undecided;

@@ -7,7 +7,7 @@
 
 use num_bigint::BigUint;
 
-use crate::learners::bound::leading;
+use crate::learners::engine::bound::leading;
 
 use super::{OutOfRange, check_whole};
 

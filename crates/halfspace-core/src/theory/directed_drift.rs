@@ -10,8 +10,10 @@
 //! expectation from distance d to the target is h_1 + .. + h_d. The distance of a random start has a binomial
 //! distribution.
 
-use crate::learners::drift_chain::{DriftChain, N_MAX, scaled_binomials};
-use crate::learners::stopping::{Sampling, StopRule, per_hypothesis_run_length, smallest_error};
+use crate::learners::drift::drift_chain::{DriftChain, N_MAX, scaled_binomials};
+use crate::learners::engine::stopping::{
+    Sampling, StopRule, per_hypothesis_run_length, smallest_error,
+};
 
 use super::anytime::{AnytimeRule, anytime};
 use super::{OutOfRange, check_probability, check_whole};

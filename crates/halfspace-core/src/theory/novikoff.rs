@@ -4,7 +4,7 @@
 //! vector u satisfies y <u, x> >= xi for every example. `learners::novikoff` has the formula and applies the
 //! bound to runs.
 
-use crate::learners::novikoff;
+use crate::learners::linear::novikoff;
 
 use super::{MistakeBound, OutOfRange, check_positive};
 

@@ -2,7 +2,7 @@
 //!
 //! `learners::stopping` has the formulas and states the guarantees of the rules.
 
-use crate::learners::stopping::{
+use crate::learners::engine::stopping::{
     Sampling, anytime_run_length, ln_survival, per_hypothesis_run_length, smallest_error,
 };
 
@@ -46,7 +46,7 @@ pub fn thresholds(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::learners::stopping::{StopRule, Watch};
+    use crate::learners::engine::stopping::{StopRule, Watch};
 
     #[test]
     fn the_thresholds_are_those_that_a_run_is_watched_with() {

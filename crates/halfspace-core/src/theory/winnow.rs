@@ -2,9 +2,9 @@
 //!
 //! `learners::winnow_bound` has the formula. This module checks the parameters.
 
-use crate::learners::decimal::Decimal;
-use crate::learners::power_sum::BASE_MAX;
-use crate::learners::winnow_bound;
+use crate::learners::arithmetic::decimal::Decimal;
+use crate::learners::arithmetic::power_sum::BASE_MAX;
+use crate::learners::winnow::winnow_bound;
 
 use super::{MistakeBound, OutOfRange, check_whole};
 

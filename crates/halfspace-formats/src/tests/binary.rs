@@ -14,7 +14,7 @@ fn npy_of(version: [u8; 2], dictionary: &str, values: &[u8]) -> Vec<u8> {
 }
 
 /// Makes a `.npy` file like `numpy.save`.
-pub(super) fn npy(dtype: &str, rows: usize, columns: usize, values: &[u8]) -> Vec<u8> {
+pub(crate) fn npy(dtype: &str, rows: usize, columns: usize, values: &[u8]) -> Vec<u8> {
     let dictionary =
         format!("{{'descr': '{dtype}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
     let padded = (10 + dictionary.len() + 1).next_multiple_of(64) - 11;

@@ -1,8 +1,8 @@
 //! Tests of the stored form and the digest.
 
 use super::*;
-use crate::blocks::BlockWriter;
-use crate::parts::for_each_part;
+use crate::stored::blocks::BlockWriter;
+use crate::stored::parts::for_each_part;
 use crate::{BlocksError, BlocksHeader, Layout, digest, read_blocks, write_blocks};
 
 fn stored(data: &Data) -> Vec<u8> {

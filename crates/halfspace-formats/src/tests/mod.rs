@@ -11,7 +11,7 @@ mod portions;
 mod properties;
 mod spool;
 
-use halfspace_core::learners::data::{Data, Features, Labels};
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
 
 use super::{
     BitOrder, Format, FormatError, FormatErrorKind, Header, LabelsColumn, Limits, Options, Parsed,

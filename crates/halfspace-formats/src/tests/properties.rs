@@ -13,7 +13,7 @@ fn sample(values: &'static [i32]) -> impl Strategy<Value = Vec<(bool, Vec<i32>)>
     (1_usize..150).prop_flat_map(move |n| vec((any::<bool>(), vec(value.clone(), n)), 1..140))
 }
 
-pub(super) fn libsvm(rows: &[(bool, Vec<i32>)]) -> String {
+pub(crate) fn libsvm(rows: &[(bool, Vec<i32>)]) -> String {
     let n = rows[0].1.len();
     let line = |(label, values): &(bool, Vec<i32>)| {
         let pair = |(index, value): (usize, &i32)| match value {
@@ -27,7 +27,7 @@ pub(super) fn libsvm(rows: &[(bool, Vec<i32>)]) -> String {
     format!("# n = {n}\n{lines}")
 }
 
-pub(super) fn csv(rows: &[(bool, Vec<i32>)]) -> String {
+pub(crate) fn csv(rows: &[(bool, Vec<i32>)]) -> String {
     let line = |(label, values): &(bool, Vec<i32>)| {
         let fields: String = values.iter().map(|value| format!(",{value}")).collect();
         format!("{}{fields}\r\n", u8::from(*label))
@@ -35,7 +35,7 @@ pub(super) fn csv(rows: &[(bool, Vec<i32>)]) -> String {
     rows.iter().map(line).collect()
 }
 
-pub(super) fn ndjson(rows: &[(bool, Vec<i32>)]) -> String {
+pub(crate) fn ndjson(rows: &[(bool, Vec<i32>)]) -> String {
     let line = |(label, values): &(bool, Vec<i32>)| {
         format!("{{\"x\":{values:?},\"y\":{}}}\n", u8::from(*label))
     };
@@ -48,7 +48,7 @@ fn json(rows: &[(bool, Vec<i32>)]) -> String {
 }
 
 /// ARFF text with the labels last, as 0 and 1.
-pub(super) fn arff(rows: &[(bool, Vec<i32>)]) -> String {
+pub(crate) fn arff(rows: &[(bool, Vec<i32>)]) -> String {
     let n = rows[0].1.len();
     let attributes: String = (0..n)
         .map(|j| format!("@attribute a{j} numeric\n"))
@@ -62,7 +62,7 @@ pub(super) fn arff(rows: &[(bool, Vec<i32>)]) -> String {
 }
 
 /// The same ARFF data, without the zeros of each row.
-pub(super) fn sparse_arff(rows: &[(bool, Vec<i32>)]) -> String {
+pub(crate) fn sparse_arff(rows: &[(bool, Vec<i32>)]) -> String {
     let dense = arff(rows);
     let (head, _) = dense.split_once("@data\n").expect("a head");
     let row = |(label, values): &(bool, Vec<i32>)| {
@@ -76,7 +76,7 @@ pub(super) fn sparse_arff(rows: &[(bool, Vec<i32>)]) -> String {
 }
 
 /// A `.npy` file of bytes with the labels last, as 0 and 1.
-pub(super) fn npy(rows: &[(bool, Vec<i32>)]) -> Vec<u8> {
+pub(crate) fn npy(rows: &[(bool, Vec<i32>)]) -> Vec<u8> {
     let row = |(label, values): &(bool, Vec<i32>)| {
         let values = values.iter().map(|&value| value as u8);
         values.chain([u8::from(*label)]).collect::<Vec<_>>()
@@ -86,7 +86,7 @@ pub(super) fn npy(rows: &[(bool, Vec<i32>)]) -> Vec<u8> {
 }
 
 /// Packed rows, each with its bits and its label.
-pub(super) fn octets(rows: &[(bool, Vec<i32>)], bit_order: BitOrder) -> Vec<u8> {
+pub(crate) fn octets(rows: &[(bool, Vec<i32>)], bit_order: BitOrder) -> Vec<u8> {
     let mut body = Vec::new();
     for (label, values) in rows {
         let bits: Vec<bool> = values
@@ -107,7 +107,7 @@ pub(super) fn octets(rows: &[(bool, Vec<i32>)], bit_order: BitOrder) -> Vec<u8> 
     body
 }
 
-pub(super) fn with_n(n: usize) -> Options {
+pub(crate) fn with_n(n: usize) -> Options {
     Options {
         n: Some(n),
         ..Options::default()

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicU32;
 use async_trait::async_trait;
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
-use halfspace_core::learners::run::Interrupt;
+use halfspace_core::learners::engine::run::Interrupt;
 use object_store::memory::InMemory;
 use object_store::{
     CopyOptions, GetResult, ListResult, MultipartUpload, PutMultipartOptions, PutOptions,

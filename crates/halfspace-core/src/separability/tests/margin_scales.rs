@@ -4,10 +4,10 @@
 use rand::{RngExt, SeedableRng};
 
 use crate::bits::BitVector;
-use crate::learners::data::{Data, Features, Labels, RealMatrix};
-use crate::learners::linear::Reading;
-use crate::learners::random::Generator;
-use crate::learners::run::Run;
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::run::Run;
+use crate::learners::linear::linear_weights::Reading;
+use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use crate::separability::maximum_margin::{MaximumMargin, Outcome, RELATIVE_GAP_MAX, solve};
 
 use super::samples::real;

@@ -3,14 +3,14 @@
 use rand::{RngExt, SeedableRng};
 
 use crate::bits::{BitMatrix, BitVector};
-use crate::learners::catalogue;
-use crate::learners::data::{Data, Features, Labels, RealMatrix};
-use crate::learners::linear::Reading;
-use crate::learners::parameters::Parameters;
-use crate::learners::random::{Generator, Seed};
-use crate::learners::run::{Interrupt, Limits, Run};
-use crate::learners::task::{Input, Task};
-use crate::learners::train::train;
+use crate::learners::engine::catalogue;
+use crate::learners::engine::parameters::Parameters;
+use crate::learners::engine::random::{Generator, Seed};
+use crate::learners::engine::run::{Interrupt, Limits, Run};
+use crate::learners::engine::task::{Input, Task};
+use crate::learners::engine::train::train;
+use crate::learners::linear::linear_weights::Reading;
+use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use crate::separability::maximum_margin::{MaximumMargin, Outcome, RELATIVE_GAP_MAX, solve};
 use crate::separability::undecided::Undecided;
 

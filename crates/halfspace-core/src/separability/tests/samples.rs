@@ -3,8 +3,8 @@
 use rand::RngExt;
 
 use crate::bits::{BitMatrix, BitVector};
-use crate::learners::data::{Data, Features, Labels, RealMatrix};
-use crate::learners::random::Generator;
+use crate::learners::engine::random::Generator;
+use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
 
 /// Creates labelled Boolean examples from bit strings.
 pub fn labelled(rows: &[(&str, bool)]) -> Data {

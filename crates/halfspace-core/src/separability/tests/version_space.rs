@@ -3,9 +3,9 @@
 use rand::{RngExt, SeedableRng};
 
 use crate::bits::{BitMatrix, BitVector};
-use crate::learners::data::{Data, Features, Labels};
-use crate::learners::random::Generator;
-use crate::learners::run::{Interrupt, Run};
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::sample::data::{Data, Features, Labels};
 use crate::separability::undecided::Undecided;
 use crate::separability::version_space::{
     Enumeration, LIST_MAX, VersionSpace, VersionSpaceError, check, enumerate,

@@ -2,7 +2,7 @@
 //! also compare them with the whole chain over hypotheses and examples.
 
 use super::*;
-use crate::learners::stopping::{anytime_run_length, ln_survival};
+use crate::learners::engine::stopping::{anytime_run_length, ln_survival};
 
 fn near(found: f64, expected: f64, relative: f64) -> bool {
     (found - expected).abs() <= relative * expected.abs()

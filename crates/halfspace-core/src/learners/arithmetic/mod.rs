@@ -1,0 +1,7 @@
+//! Exact arithmetic of the learners: decimals of any size, powers, wide integers and units of weights.
+
+pub mod decimal;
+pub mod power_scale;
+pub mod power_sum;
+pub mod unit;
+pub(crate) mod wide;

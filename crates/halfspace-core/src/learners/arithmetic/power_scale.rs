@@ -1,0 +1,357 @@
+//! Powers in fixed point, rounded down. They decide most comparisons without large integers.
+//!
+//! A power is stored as a whole number of units of 2^-places, less than two units below the exact power. If a
+//! sum of these numbers reaches the threshold, so does the exact sum. If the sum lies below the threshold by
+//! more than the possible rounding error, the exact sum lies below too.
+//! [`crate::learners::arithmetic::power_sum`] decides the remaining cases. All arithmetic is in integers.
+
+use std::cmp::Ordering;
+
+use num_bigint::BigUint;
+
+use crate::learners::arithmetic::decimal::Decimal;
+use crate::learners::arithmetic::power_sum::Base;
+
+/// Bits of a power during its computation.
+const MANTISSA_BITS: u64 = 192;
+
+/// The bits of the rounding error. A power results from at most 2^8 products, and later products may
+/// multiply the rounding error of one product by up to 2^20. The error of a power of [`MANTISSA_BITS`] bits
+/// is therefore below 2 to this number, in units of its last place.
+const MANTISSA_ERROR_BITS: u64 = 40;
+
+/// The scale on which the powers of one base are compared with one threshold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PowerScale {
+    base: Base,
+    /// Binary places of the unit. Negative for a large threshold.
+    places: i64,
+    /// The cap on the units of a single power. A capped power exceeds the threshold.
+    most: i64,
+    /// The threshold in units, rounded down and rounded up.
+    threshold: (i64, i64),
+}
+
+/// A power in units, rounded down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rounded {
+    /// At most the power and less than two units below it, unless the power is capped.
+    pub units: i64,
+    /// Whether the units equal the power.
+    pub is_exact: bool,
+}
+
+impl PowerScale {
+    /// The finest scale on which the sum of any `features` powers stays below 2^63.
+    pub fn new(base: Base, threshold: &Decimal, features: usize) -> Self {
+        let most_bits = 62 - u64::from(features.max(1).ilog2());
+        // threshold < 2^whole_bits, so the threshold is below half of `most` units.
+        let power_of_ten = BigUint::from(10_u32).pow(threshold.places());
+        let whole_bits = threshold.digits().bits() as i64 - power_of_ten.bits() as i64 + 1;
+        let places = most_bits as i64 - 1 - whole_bits;
+        let (scaled, divisor) = if places >= 0 {
+            (threshold.digits() << places, power_of_ten)
+        } else {
+            (threshold.digits().clone(), power_of_ten << -places)
+        };
+        let down = i64::try_from(&scaled / &divisor).expect("below half of most");
+        let is_exact = &divisor * down.unsigned_abs() == scaled;
+        Self {
+            base,
+            places,
+            most: 1 << most_bits,
+            threshold: (down, down + i64::from(!is_exact)),
+        }
+    }
+
+    /// The power `base^exponent` in units.
+    pub fn power(&self, exponent: i32) -> Rounded {
+        let Truncated {
+            mantissa,
+            twos,
+            is_exact,
+        } = Truncated::power(self.base, exponent);
+        let shift = twos + self.places;
+        let bits = mantissa.bits() as i64 + shift;
+        if bits > 63 {
+            return self.capped();
+        }
+        if bits <= 0 {
+            let (units, is_exact) = (0, false);
+            return Rounded { units, is_exact };
+        }
+        let kept = if shift >= 0 {
+            &mantissa << shift
+        } else {
+            &mantissa >> -shift
+        };
+        let nothing_lost = shift >= 0 || mantissa.trailing_zeros() >= Some(shift.unsigned_abs());
+        match i64::try_from(kept) {
+            Ok(units) if units < self.most => Rounded {
+                units,
+                is_exact: is_exact && nothing_lost,
+            },
+            _ => self.capped(),
+        }
+    }
+
+    fn capped(&self) -> Rounded {
+        Rounded {
+            units: self.most,
+            is_exact: false,
+        }
+    }
+
+    /// Whether a sum of powers reaches the threshold. `units` is the sum of their units, and at most
+    /// `inexact` of the powers are rounded. None if the rounding errors leave the answer open.
+    pub fn reaches(&self, units: i64, inexact: usize) -> Option<bool> {
+        let (down, up) = self.threshold;
+        match units.cmp(&up) {
+            Ordering::Equal | Ordering::Greater => Some(true),
+            // A capped power alone would have reached the threshold, so no power is capped here.
+            Ordering::Less if inexact == 0 || units + 2 * inexact as i64 <= down => Some(false),
+            Ordering::Less => None,
+        }
+    }
+}
+
+/// A cache of powers on a scale.
+#[derive(Debug)]
+pub struct PowerTable {
+    scale: PowerScale,
+    /// The exponent of the first entry.
+    lowest: i32,
+    known: Vec<Option<Rounded>>,
+}
+
+impl PowerTable {
+    /// An empty table.
+    pub fn new(scale: PowerScale) -> Self {
+        Self {
+            scale,
+            lowest: -32,
+            known: vec![None; 64],
+        }
+    }
+
+    /// The power `base^exponent` in units of the scale.
+    pub fn power(&mut self, exponent: i32) -> Rounded {
+        if !(self.lowest..self.lowest + self.known.len() as i32).contains(&exponent) {
+            self.make_room(exponent);
+        }
+        let entry = &mut self.known[exponent.abs_diff(self.lowest) as usize];
+        *entry.get_or_insert_with(|| self.scale.power(exponent))
+    }
+
+    /// Extends the table to `exponent`, at least to twice its size.
+    fn make_room(&mut self, exponent: i32) {
+        let room = self.known.len();
+        if exponent < self.lowest {
+            let more = room.max(self.lowest.abs_diff(exponent) as usize);
+            self.known.splice(0..0, std::iter::repeat_n(None, more));
+            self.lowest -= more as i32;
+        } else {
+            let needed = exponent.abs_diff(self.lowest) as usize + 1;
+            self.known.resize(needed.max(2 * room), None);
+        }
+    }
+}
+
+/// `mantissa * 2^twos`, which is at most the represented number.
+struct Truncated {
+    mantissa: BigUint,
+    twos: i64,
+    is_exact: bool,
+}
+
+impl Truncated {
+    fn power(base: Base, exponent: i32) -> Self {
+        let size = exponent.unsigned_abs();
+        let (odd, divisor) = (
+            Self::odd_power(base.odd(), size),
+            Self::odd_power(base.divisor(), size),
+        );
+        let (above, below) = match exponent {
+            0.. => (odd, divisor),
+            _ => (divisor, odd),
+        };
+        let mut power = above.times(&below.reciprocal());
+        power.twos += i64::from(base.twos()) * i64::from(exponent);
+        power
+    }
+
+    fn odd_power(odd: u64, exponent: u32) -> Self {
+        let mut power = Self {
+            mantissa: BigUint::from(1_u32),
+            twos: 0,
+            is_exact: true,
+        };
+        if odd == 1 {
+            return power;
+        }
+        let odd = Self {
+            mantissa: BigUint::from(odd),
+            twos: 0,
+            is_exact: true,
+        };
+        for place in (0..u32::BITS - exponent.leading_zeros()).rev() {
+            power = power.times(&power);
+            if exponent >> place & 1 == 1 {
+                power = power.times(&odd);
+            }
+        }
+        power
+    }
+
+    fn times(&self, other: &Self) -> Self {
+        let mut mantissa = &self.mantissa * &other.mantissa;
+        let dropped = mantissa.bits().saturating_sub(MANTISSA_BITS);
+        let nothing_lost = mantissa.trailing_zeros() >= Some(dropped);
+        mantissa >>= dropped;
+        Self {
+            mantissa,
+            twos: self.twos + other.twos + dropped as i64,
+            is_exact: self.is_exact && other.is_exact && nothing_lost,
+        }
+    }
+
+    fn reciprocal(&self) -> Self {
+        let one = BigUint::from(1_u32);
+        if self.mantissa == one {
+            return Self {
+                mantissa: one,
+                twos: -self.twos,
+                is_exact: self.is_exact,
+            };
+        }
+        let places = 2 * MANTISSA_BITS;
+        // The exact number is at most this divisor.
+        let divisor = if self.is_exact {
+            self.mantissa.clone()
+        } else {
+            &self.mantissa + (one.clone() << MANTISSA_ERROR_BITS)
+        };
+        Self {
+            mantissa: (one << places) / divisor,
+            twos: -self.twos - places as i64,
+            is_exact: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::arithmetic::power_sum::{PowerSum, terms_of};
+    use proptest::prelude::*;
+
+    const ALPHAS: [&str; 9] = [
+        "2",
+        "3",
+        "10",
+        "1.5",
+        "1.1",
+        "1.7",
+        "1.001",
+        "1000000000",
+        "4294967296",
+    ];
+
+    fn base(alpha: &str) -> Base {
+        Base::of_decimal(&Decimal::parse(alpha).expect("plain")).expect("a base")
+    }
+
+    fn scale(alpha: &str, theta: &str, features: usize) -> PowerScale {
+        PowerScale::new(
+            base(alpha),
+            &Decimal::parse(theta).expect("plain"),
+            features,
+        )
+    }
+
+    #[test]
+    fn a_power_is_less_than_two_units_above_its_units() {
+        for alpha in ALPHAS {
+            for theta in ["0.000001", "1", "1000", "123456789012345678901234567890"] {
+                let scale = scale(alpha, theta, 1000);
+                for exponent in -400..400 {
+                    let Rounded { units, is_exact } = scale.power(exponent);
+                    let sum = || PowerSum::new(scale.base, &[(exponent, 1)]);
+                    // Units as a decimal: a whole number divided by 2^places.
+                    let decimal = |units: i64| {
+                        let units = BigUint::from(units.unsigned_abs());
+                        match scale.places {
+                            places if places <= 0 => Decimal::whole(units << -places),
+                            places => {
+                                let places = places as usize;
+                                let digits = units * BigUint::from(5_u32).pow(places as u32);
+                                let digits = format!("{digits:0>width$}", width = places + 1);
+                                let (whole, rest) = digits.split_at(digits.len() - places);
+                                Decimal::parse(&format!("{whole}.{rest}")).expect("plain")
+                            }
+                        }
+                    };
+                    assert!(sum().reaches(&decimal(units)), "{alpha}^{exponent} {theta}");
+                    if units == scale.most {
+                        assert!(units > scale.threshold.1);
+                    } else {
+                        let above = decimal(units + if is_exact { 1 } else { 2 });
+                        assert!(!sum().reaches(&above), "{alpha}^{exponent} {theta}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn small_powers_of_two_are_exact_and_so_is_their_verdict() {
+        let scale = scale("2", "1000", 1000);
+        for exponent in -40..=10 {
+            assert!(scale.power(exponent).is_exact, "{exponent}");
+        }
+        let one = scale.power(0).units;
+        assert_eq!(scale.reaches(1000 * one, 0), Some(true));
+        assert_eq!(scale.reaches(1000 * one - 1, 0), Some(false));
+        assert_eq!(scale.reaches(1000 * one - 1, 1), None);
+    }
+
+    #[test]
+    fn far_exponents_have_a_power_too() {
+        // The largest power of 1.001 is no more than e^9.
+        for alpha in ALPHAS.into_iter().filter(|&alpha| alpha != "1.001") {
+            let scale = scale(alpha, "1", 1);
+            let most = scale.base.exponent_max();
+            assert_eq!(scale.power(most).units, scale.most);
+            assert_eq!(scale.power(-most).units, 0);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_verdict_is_the_exact_one(
+            exponents in prop::collection::vec(-12_i32..12, 1..60),
+            alpha in prop::sample::select(ALPHAS.to_vec()),
+            is_double in any::<bool>(),
+            theta in prop::sample::select(vec!["0.001", "0.1", "1", "3", "60", "1024.5", "count"]),
+        ) {
+            // Half of the bases are the double nearest to the decimal.
+            let base = match is_double {
+                true => Base::new(base(alpha).value()).expect("a base"),
+                false => base(alpha),
+            };
+            // The threshold `count` is the number of terms, which equals the sum if all powers are 1.
+            let count = exponents.len() as u64;
+            let theta = Decimal::parse(theta).unwrap_or_else(|_| Decimal::from(count));
+            let scale = PowerScale::new(base, &theta, exponents.len());
+            let mut table = PowerTable::new(scale.clone());
+            let powers: Vec<_> = exponents.iter().map(|&e| table.power(e)).collect();
+            let units = powers.iter().map(|power| power.units).sum();
+            let inexact = powers.iter().filter(|power| !power.is_exact).count();
+            let sum = PowerSum::new(base, &terms_of(exponents.iter().copied()));
+            let exact = sum.reaches(&theta);
+            if let Some(verdict) = scale.reaches(units, inexact) {
+                prop_assert_eq!(verdict, exact);
+            }
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Units of weights: whole multiples of a learning rate. The weights are learnt as whole numbers and shown
+//! as multiples of the decimal form of the rate.
+//!
+//! The mistakes of a perceptron that starts at weights 0 do not depend on the learning rate. In floating
+//! point they would: three times 0.1 is not 0.3 there, and a score of exactly 0 becomes a small number of
+//! either sign.
+
+use crate::learners::linear::linear_weights::INTEGER_WEIGHT_MAX;
+
+/// A positive number, represented by the shortest decimal form of its double.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Unit {
+    value: f64,
+    /// The number is `digits / 10^places`, with at most 17 significant digits.
+    digits: i128,
+    places: usize,
+}
+
+impl Unit {
+    /// The unit of plain whole numbers.
+    pub const ONE: Self = Self {
+        value: 1.0,
+        digits: 1,
+        places: 0,
+    };
+
+    /// The unit of this value. None unless the value is positive, finite and not far above all weights.
+    pub fn new(value: f64) -> Option<Self> {
+        if !(value > 0.0 && value.is_finite()) {
+            return None;
+        }
+        let text = format!("{value:e}");
+        let (mantissa, exponent) = text.split_once('e')?;
+        let exponent: i32 = exponent.parse().ok()?;
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
+        let places = fraction.len() as i32 - exponent;
+        // A rate with 20 or more trailing zeros is far above the largest weight.
+        let zeros = u32::try_from(-places.min(0))
+            .ok()
+            .filter(|&zeros| zeros < 20)?;
+        Some(Self {
+            value,
+            digits: digits * 10_i128.pow(zeros),
+            places: places.max(0) as usize,
+        })
+    }
+
+    /// The unit as a number.
+    pub fn value(self) -> f64 {
+        self.value
+    }
+
+    /// `count` units, as the double nearest to the exact product.
+    pub fn times(self, count: i64) -> f64 {
+        let (digits, places) = (self.digits * i128::from(count), self.places);
+        // The standard library parses decimals with correct rounding. No product of a unit exceeds the
+        // range of f64, and a product that is too small becomes 0.
+        format!("{digits}e-{places}").parse().unwrap_or(f64::NAN)
+    }
+
+    /// The number of units in a weight. None if the weight is no whole multiple or too large a one.
+    pub fn count(self, weight: f64) -> Option<i64> {
+        let count = (weight / self.value).round();
+        if count.is_nan() || count.abs() > INTEGER_WEIGHT_MAX as f64 {
+            return None;
+        }
+        let count = count as i64;
+        (self.times(count) == weight).then_some(count)
+    }
+
+    /// The numbers of units in some weights. None unless all weights are whole multiples.
+    pub fn counts<'w>(self, weights: impl IntoIterator<Item = &'w f64>) -> Option<Vec<i64>> {
+        weights
+            .into_iter()
+            .map(|&weight| self.count(weight))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn multiples_are_those_of_the_decimal() {
+        let third = Unit::new(0.3).expect("positive");
+        assert_eq!(third.times(3), 0.9);
+        assert_ne!(third.times(3), 3.0 * 0.3);
+        assert_eq!(third.count(0.9), Some(3));
+        assert_eq!(third.count(-0.9), Some(-3));
+        assert_eq!(third.count(0.8999999999999999), None);
+        assert_eq!(third.count(0.5), None);
+        assert_eq!(third.count(f64::NAN), None);
+        assert_eq!(third.counts(&[0.0, -0.3, 1.2]), Some(vec![0, -1, 4]));
+        assert_eq!(third.counts(&[0.0, 0.1]), None);
+        assert_eq!(Unit::new(1.0), Some(Unit::ONE));
+        assert_eq!(Unit::new(1e-7).expect("positive").times(12), 1.2e-6);
+        assert_eq!(Unit::new(1_048_576.0).expect("positive").count(3.0), None);
+        for value in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e300] {
+            assert_eq!(Unit::new(value), None, "{value}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn counts_come_back(value in 1e-9_f64..1e6, count in -(1_i64 << 40)..1 << 40) {
+            let unit = Unit::new(value).expect("positive");
+            prop_assert_eq!(unit.count(unit.times(count)), Some(count));
+        }
+    }
+}

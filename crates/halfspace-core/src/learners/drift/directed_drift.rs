@@ -1,0 +1,195 @@
+//! The learner `directed-drift` (algorithm D): on a mistake, flip one coordinate drawn uniformly from those
+//! in which hypothesis and example differ.
+//!
+//! This file also owns the parts that other learners of binary weights share: the accepted data, the first
+//! hypothesis and the mistake test.
+//!
+//! Shao C. Fang and Santosh S. Venkatesh, "Learning finite binary sequences from half-space data"; S. S.
+//! Venkatesh, "Directed Drift: a new linear threshold algorithm for learning binary weights on-line", J.
+//! Comp. Sys. Sciences 46 (1993) 198-217.
+//!
+//! A positive example on which the hypothesis is wrong differs from the hypothesis in more than n/2
+//! coordinates. The same example differs from the target in at most n/2 coordinates. A flip therefore goes
+//! towards the target with positive probability. With fresh examples the hypothesis becomes the target with
+//! probability one. However, the expected number of mistakes is exponential in n: between about e^(0.139 n)
+//! and (n/2)^n.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `initial` | random | the first hypothesis as a bit string |
+//!
+//! ```
+//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::sample::generate::Plan;
+//! use halfspace_core::learners::engine::random::Seed;
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::stopping::Sampling;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::train::train;
+//!
+//! let target = Plan::random_target(11, Seed(1));
+//! let plan = Plan::endless(target, Sampling::UniformPositive);
+//! let task = Task::of(find("directed-drift").expect("listed"), Seed(1));
+//! let outcome = train(&task, Input::Generated(&plan), &Run::default()).expect("an end");
+//! assert!(outcome.target.expect("a hidden target").recovered);
+//! assert_eq!(outcome.termination.confidence, Some(0.99));
+//! ```
+
+use std::ops::Range;
+
+use rand::Rng;
+
+use crate::bits::{self, BitVector};
+
+use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
+use crate::learners::engine::parameters::{Kind, Parameter, ParameterError};
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::rule::{Rule, Update};
+use crate::learners::engine::run::StopFlag;
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::stopping::StopRule;
+use crate::learners::hypothesis::{Hypothesis, half_space_limits};
+use crate::learners::sample::block::Block;
+use crate::learners::sample::generate::random_vector;
+use crate::learners::sample::source::Presentation;
+
+/// Source of all three variants of Directed Drift.
+pub const SOURCE: &str = "S. C. Fang and S. S. Venkatesh, Learning finite binary sequences from \
+                          half-space data; S. S. Venkatesh, J. Comp. Sys. Sciences 46 (1993)";
+
+/// Accepted data of the learners of binary weights.
+pub const DATA: DataKinds = DataKinds {
+    half_space: true,
+    labelled: true,
+    real: false,
+};
+
+/// Parameter for the first hypothesis of all three variants.
+pub const INITIAL: Parameter = Parameter {
+    name: "initial",
+    kind: Kind::Bits,
+    description: "The first hypothesis, a bit string as long as an example.",
+};
+
+/// Catalogue entry of this learner.
+pub static ENTRY: Entry = Entry {
+    name: "directed-drift",
+    title: "Directed Drift (D)",
+    learns: "Binary weights of a majority function, one flipped bit a mistake, in 2n bits of \
+             memory.",
+    data: DATA,
+    reading: "signed",
+    presentation: Presentation::HalfSpace,
+    on_line: true,
+    pace: Pace::Steady,
+    // The rule `exact` applies because its Markov chain describes this algorithm.
+    confidence_rules: &[StopRule::Anytime, StopRule::PerHypothesis, StopRule::Exact],
+    default_stop: DefaultStop::Confidence,
+    parameters: &[INITIAL],
+    guarantee: Guarantee {
+        theorem: "Fang and Venkatesh, Theorem 1",
+        bound: "With fresh examples the hypothesis becomes the target with probability 1; the \
+                expected number of mistakes is exponential in n.",
+    },
+    source: SOURCE,
+    check: None,
+    state_format: 0,
+    build: |setup| {
+        let weights = first_hypothesis(setup)?;
+        Ok(Box::new(DirectedDrift { weights }))
+    },
+};
+
+/// Returns the first hypothesis of the parameters, or a random one if the parameter is missing.
+///
+/// # Errors
+/// Returns an error if the length of the given hypothesis differs from n.
+pub fn first_hypothesis(setup: &mut Setup<'_>) -> Result<BitVector, ParameterError> {
+    let n = setup.n;
+    match setup.parameters.bits("initial") {
+        None => Ok(random_vector(n, setup.random)),
+        Some(bits) if bits.n() == n => Ok(bits.clone()),
+        Some(bits) => Err(ParameterError {
+            name: "initial".to_owned(),
+            detail: format!("{} bits, but an example has {n}", bits.n()),
+            unknown: false,
+        }),
+    }
+}
+
+/// Reads a hypothesis of `n` bits.
+///
+/// # Errors
+/// Returns an error if the snapshot ends early or a bit past the last coordinate is set.
+pub fn read_weights(
+    n: usize,
+    snapshot: &mut SnapshotReader<'_>,
+) -> Result<BitVector, SnapshotError> {
+    let words = snapshot.numbers(bits::words_for(n))?;
+    let stray = words
+        .last()
+        .is_some_and(|last| last & !bits::last_word_mask(n) != 0);
+    if stray {
+        return Err(SnapshotError);
+    }
+    Ok(BitVector::from_words(n, words))
+}
+
+/// Returns the first of `rows` on which the binary weights make a mistake.
+pub fn first_half_space_mistake(
+    weights: &BitVector,
+    block: &Block<'_>,
+    rows: Range<usize>,
+) -> Option<usize> {
+    let (limit, ties) = half_space_limits(weights.n(), block.reflected);
+    bits::first_over(block.bits(), rows, weights.words(), limit, ties)
+}
+
+/// Returns the binary weights of a hypothesis to start from.
+///
+/// # Errors
+/// Returns a message if the hypothesis has weights of another kind.
+pub fn binary_weights(hypothesis: &Hypothesis) -> Result<BitVector, String> {
+    match hypothesis {
+        Hypothesis::BinaryWeights(weights) => Ok(weights.clone()),
+        _ => Err("this learner begins from binary weights, and the model has others".to_owned()),
+    }
+}
+
+struct DirectedDrift {
+    weights: BitVector,
+}
+
+impl Rule for DirectedDrift {
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        self.weights = binary_weights(hypothesis)?;
+        Ok(())
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
+        first_half_space_mistake(&self.weights, block, rows)
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
+        while !bits::flip_difference(&mut self.weights, block.bits(), row, random.next_u64()) {}
+        Update::Changed
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::BinaryWeights(self.weights.clone())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.numbers(self.weights.words().iter().copied());
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.weights = read_weights(self.weights.n(), snapshot)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,72 @@
+//! A theorem's bound on the number of mistakes of a run.
+//!
+//! [`Bound`] holds the number of the theorem and the verdict for one run. Two functions convert large
+//! integers to `f64` for such numbers. The learners compute the bounds themselves.
+
+use num_bigint::BigUint;
+
+/// A bound on the number of mistakes, and whether the run respected the bound.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// Authors of the theorem.
+    pub theorem: &'static str,
+    /// The bound. `None` if the run does not determine a number or the number exceeds the range of `f64`.
+    pub mistakes_at_most: Option<f64>,
+    /// Binary logarithm of a bound that exceeds the range of `f64`.
+    pub log2_mistakes_at_most: Option<f64>,
+    /// Whether the run respected the bound. `None` if an assumption of the theorem is not met.
+    pub respected: Option<bool>,
+    /// Why the number or the verdict is missing, or which assumptions the verdict needs.
+    pub detail: Option<String>,
+}
+
+impl Bound {
+    /// Removes the verdict for a run whose weights did not start at 0, because the theorem assumes that
+    /// start.
+    pub fn without_verdict(self) -> Self {
+        Self {
+            respected: None,
+            detail: Some("assumption not met: the weights did not start at 0".to_owned()),
+            ..self
+        }
+    }
+}
+
+/// Divides two whole numbers. Returns the quotient and no logarithm, or only the binary logarithm if the
+/// quotient exceeds the range of `f64`.
+pub fn ratio(numerator: &BigUint, denominator: &BigUint) -> (Option<f64>, Option<f64>) {
+    let (above, above_exponent) = leading(numerator);
+    let (below, below_exponent) = leading(denominator);
+    let (quotient, exponent) = (above / below, above_exponent - below_exponent);
+    match i32::try_from(exponent).map(|exponent| libm::ldexp(quotient, exponent)) {
+        Ok(value) if value.is_finite() => (Some(value), None),
+        _ => (None, Some(libm::log2(quotient) + exponent as f64)),
+    }
+}
+
+/// Splits a whole number into its leading 64 bits and an exponent of two.
+pub fn leading(number: &BigUint) -> (f64, i64) {
+    let shift = number.bits().saturating_sub(64);
+    let first = (number >> shift).iter_u64_digits().next().unwrap_or(0);
+    (first as f64, shift as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quotient_is_a_number_or_else_its_logarithm() {
+        let power = |exponent: u32| BigUint::from(2_u32).pow(exponent);
+        let one = BigUint::from(1_u32);
+        assert_eq!(ratio(&(power(70) * 3_u32), &power(71)), (Some(1.5), None));
+        assert_eq!(ratio(&BigUint::ZERO, &one), (Some(0.0), None));
+        assert_eq!(ratio(&power(1023), &one).0, Some(2_f64.powi(1023)));
+        assert_eq!(ratio(&power(1024), &one), (None, Some(1024.0)));
+        assert_eq!(
+            ratio(&power(5000), &power(4000)),
+            (Some(2_f64.powi(1000)), None)
+        );
+        assert_eq!(ratio(&power(5000), &one), (None, Some(5000.0)));
+    }
+}

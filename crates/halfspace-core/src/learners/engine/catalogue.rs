@@ -1,0 +1,166 @@
+//! The catalogue of learners, and the facts that the service knows about each of them.
+//!
+//! [`CATALOGUE`] lists one [`Entry`] per learner. An entry contains the name, the accepted data, the
+//! parameters, the guarantee and the constructor of the rule. To add a learner, add one file and one line of
+//! [`CATALOGUE`]. No other code depends on the name of a learner.
+
+use crate::learners::drift::{directed_drift, directed_drift_async, directed_drift_sync};
+use crate::learners::engine::parameters::{Parameter, ParameterError, Parameters};
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::rule::Rule;
+use crate::learners::engine::stopping::StopRule;
+use crate::learners::engine::task::{Input, TaskError};
+use crate::learners::kernel::{kernel_perceptron, kernel_winnow};
+use crate::learners::linear::{bounded_perceptron, clipped_perceptron, perceptron, pocket, sbpi};
+use crate::learners::message_passing::{amp, auto, reinforced_amp};
+use crate::learners::sample::source::Presentation;
+use crate::learners::winnow;
+
+/// All learners in the order of the public list.
+pub static CATALOGUE: &[&Entry] = &[
+    &directed_drift::ENTRY,
+    &directed_drift_async::ENTRY,
+    &directed_drift_sync::ENTRY,
+    &perceptron::ENTRY,
+    &pocket::ENTRY,
+    &winnow::ENTRY,
+    &kernel_perceptron::ENTRY,
+    &kernel_winnow::ENTRY,
+    &bounded_perceptron::ENTRY,
+    &sbpi::ENTRY,
+    &clipped_perceptron::ENTRY,
+    &amp::ENTRY,
+    &reinforced_amp::ENTRY,
+    &auto::ENTRY,
+];
+
+/// Finds the learner with the given name.
+pub fn find(name: &str) -> Option<&'static Entry> {
+    CATALOGUE.iter().copied().find(|entry| entry.name == name)
+}
+
+/// Description and constructor of one learner.
+#[derive(Debug)]
+pub struct Entry {
+    /// Name in requests.
+    pub name: &'static str,
+    /// Display name.
+    pub title: &'static str,
+    /// The learnt concept in one sentence.
+    pub learns: &'static str,
+    /// Kinds of examples that the learner accepts.
+    pub data: DataKinds,
+    /// The reading of a bit in one or two words, such as "signed".
+    pub reading: &'static str,
+    /// Form in which the learner reads examples.
+    pub presentation: Presentation,
+    /// Whether the learner can learn from single examples without the rest of the sample.
+    pub on_line: bool,
+    /// Growth of the time per example.
+    pub pace: Pace,
+    /// Rules that let the learner stop with a confidence. The default comes first. The list is empty if no
+    /// rule is proved for this learner.
+    pub confidence_rules: &'static [StopRule],
+    /// Default stop condition. A request that sets the same limit replaces the default.
+    pub default_stop: DefaultStop,
+    /// Parameters that a request can set.
+    pub parameters: &'static [Parameter],
+    /// Proved statement about the learner.
+    pub guarantee: Guarantee,
+    /// Publication of the algorithm.
+    pub source: &'static str,
+    /// Additional check of the data, beyond their kind.
+    pub check: Option<DataCheck>,
+    /// Format version of the rule's state. Increase this number whenever the meaning of the bytes changes.
+    pub state_format: u16,
+    /// Constructor of the rule.
+    pub build: fn(&mut Setup<'_>) -> Result<Box<dyn Rule>, ParameterError>,
+}
+
+/// Checks data of the right kind and returns an error if the learner cannot process them.
+pub type DataCheck = fn(&Parameters, Input<'_>) -> Result<(), TaskError>;
+
+/// The kinds of examples that a learner accepts.
+#[derive(Clone, Copy, Debug)]
+pub struct DataKinds {
+    /// Examples that are positive by definition.
+    pub half_space: bool,
+    /// Examples with labels.
+    pub labelled: bool,
+    /// Real-valued features in addition to Boolean ones.
+    pub real: bool,
+}
+
+/// Growth of the time that a learner needs per example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pace {
+    /// The time is constant: some words of work per word of the example.
+    Steady,
+    /// The time grows with the number of earlier mistakes.
+    Slowing,
+    /// The time depends on the hypothesis and cannot be estimated in advance.
+    Unforeseen,
+}
+
+/// Default stop condition of a learner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultStop {
+    /// Confidence 0.99 under `anytime` for fresh examples, and one pass.
+    Confidence,
+    /// The given number of passes.
+    Passes(u64),
+    /// The given number of passes. An unlimited stream of fresh examples ends at confidence 0.99 under
+    /// `anytime`.
+    PassesOrConfidence(u64),
+    /// The given number of mistakes.
+    Mistakes(u64),
+    /// Limits of the learner itself. They are parameters or stand in the learner's description.
+    Own,
+}
+
+/// Proved statement about a learner.
+#[derive(Clone, Copy, Debug)]
+pub struct Guarantee {
+    /// Authors of the theorem.
+    pub theorem: &'static str,
+    /// Content of the theorem.
+    pub bound: &'static str,
+}
+
+/// Input of the constructor of a rule.
+pub struct Setup<'a> {
+    /// The checked parameters.
+    pub parameters: &'a Parameters,
+    /// Number of features per example.
+    pub n: usize,
+    /// Whether the features are real.
+    pub real: bool,
+    /// See [`Task::in_units`](crate::learners::engine::task::Task::in_units).
+    pub in_units: bool,
+    /// Generator of the learner's own random choices.
+    pub random: &'a mut Generator,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_found() {
+        for entry in CATALOGUE {
+            let found = find(entry.name).expect("listed");
+            assert!(std::ptr::eq(*entry, found));
+        }
+        assert!(find("perceptrom").is_none());
+    }
+
+    #[test]
+    fn who_stops_by_confidence_unasked_has_a_rule_for_it() {
+        for entry in CATALOGUE {
+            let by_confidence = entry.default_stop == DefaultStop::Confidence;
+            assert!(!by_confidence || !entry.confidence_rules.is_empty());
+            let default = entry.confidence_rules.first();
+            assert!(default.is_none_or(|rule| *rule == StopRule::Anytime));
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! Checkpoints of a training: the state of the train loop as bytes. A run that resumes from these bytes ends
+//! with exactly the same result as the run that wrote them.
+//!
+//! The bytes contain the counts, the state of the rule, the best hypothesis so far, the random generators and
+//! the position in the examples. They are written between two calls of `RunState::turn`, or between two blocks
+//! under one hypothesis. The bytes are valid for the same task on the same examples in the same program
+//! version. The owner of the bytes must ensure these conditions.
+//!
+//! A run between two passes has no state to write. A suspension does not interrupt a shuffle, so the next
+//! state belongs to the new pass.
+
+use crate::learners::engine::run::{Counts, Interrupt};
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::trace::Trace;
+use crate::learners::engine::train_loop::{Best, Reason, TrainLoop};
+use crate::learners::sample::source::Stream;
+
+/// Limits that may end a run whose final state is written for the report. A run that ended by a limit of its
+/// rule resumes from a state before the end.
+const LIMITS: [&str; 4] = ["max_passes", "max_mistakes", "max_examples", "max_seconds"];
+
+/// Largest state in bytes. A run with a larger state is not checkpointed and restarts from the beginning.
+pub const STATE_BYTES_MAX: usize = 64 << 20;
+
+/// Position of a run in its passes.
+#[derive(Clone, Debug, Default)]
+pub enum Phase {
+    /// Before the first pass or between two passes.
+    #[default]
+    Between,
+    /// In a pass that learns from each example.
+    Learning {
+        /// Counts before this pass.
+        before: Counts,
+        /// Finished rows of the current block.
+        rows: usize,
+    },
+    /// In a pass that evaluates one hypothesis.
+    Evaluating {
+        /// Mistakes of the hypothesis so far.
+        wrong: Wrong,
+        /// Finished rows of the current block.
+        rows: usize,
+    },
+    /// After a pass, during the evaluation of the last hypothesis of that pass. A resumed run repeats this
+    /// evaluation from the first example.
+    Judging,
+    /// After the last pass.
+    Ended(Reason),
+}
+
+impl Phase {
+    /// Number of finished rows of the current block.
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Learning { rows, .. } | Self::Evaluating { rows, .. } => *rows,
+            Self::Between | Self::Judging | Self::Ended(_) => 0,
+        }
+    }
+
+    /// Records the number of finished rows of the current block.
+    pub fn set_rows(&mut self, done: usize) {
+        if let Self::Learning { rows, .. } | Self::Evaluating { rows, .. } = self {
+            *rows = done;
+        }
+    }
+}
+
+/// The places of a pass on which the hypothesis is wrong. The bits are contiguous for any block sizes.
+#[derive(Clone, Debug, Default)]
+pub struct Wrong {
+    /// One bit per place. A set bit marks a mistake.
+    pub masks: Vec<u64>,
+    /// Number of set bits.
+    pub errors: u64,
+    places: usize,
+}
+
+impl Wrong {
+    /// Appends the mask of the next `rows` places.
+    pub fn push(&mut self, mask: u64, rows: usize) {
+        let bits = u64::BITS as usize;
+        self.errors += u64::from(mask.count_ones());
+        let offset = self.places % bits;
+        match self.masks.last_mut() {
+            Some(last) if offset > 0 => {
+                *last |= mask << offset;
+                if offset + rows > bits {
+                    self.masks.push(mask >> (bits - offset));
+                }
+            }
+            _ => self.masks.push(mask),
+        }
+        self.places += rows;
+    }
+
+    fn write(&self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.places as u64);
+        snapshot.numbers(self.masks.iter().copied());
+    }
+
+    fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
+        let places = usize::try_from(snapshot.number()?).map_err(|_| SnapshotError)?;
+        let masks = snapshot.numbers(places.div_ceil(u64::BITS as usize))?;
+        let errors = masks.iter().map(|mask| u64::from(mask.count_ones())).sum();
+        Ok(Self {
+            masks,
+            errors,
+            places,
+        })
+    }
+}
+
+impl TrainLoop<'_> {
+    /// Hands over the state if the owner of the run wants a checkpoint now.
+    pub(crate) fn offer(&mut self, stream: &dyn Stream) {
+        let checkpoints = self.run.checkpoints.as_ref();
+        if checkpoints.is_some_and(|checkpoints| checkpoints.is_wanted()) {
+            self.hand_over(Some(stream));
+        }
+    }
+
+    /// Records the end of the run and returns the result. A suspended run hands over the state to resume
+    /// from. A run with an earlier checkpoint also hands over its final state, so that only the report has to
+    /// be repeated.
+    pub(crate) fn leave(
+        &mut self,
+        stop: Result<Reason, Interrupt>,
+        stream: &dyn Stream,
+    ) -> Result<Reason, Interrupt> {
+        match stop {
+            Ok(reason) => {
+                self.phase = Phase::Ended(reason);
+                if self.was_handed_over {
+                    self.hand_over(None);
+                }
+            }
+            Err(Interrupt::Suspended) => self.hand_over(Some(stream)),
+            Err(_) => {}
+        }
+        stop
+    }
+
+    /// Hands over the state if the run has a state and a receiver. `stream` provides the position in the
+    /// examples and is not needed after the end.
+    pub(crate) fn hand_over(&mut self, stream: Option<&dyn Stream>) {
+        let is_state = match self.phase {
+            Phase::Between => false,
+            Phase::Learning { .. } | Phase::Evaluating { .. } | Phase::Judging => stream.is_some(),
+            Phase::Ended(reason) => number(reason).is_some(),
+        };
+        let run = self.run;
+        if let Some(checkpoints) = run.checkpoints.as_ref().filter(|_| is_state) {
+            let counts = self.course.counts;
+            checkpoints.take(&counts, &mut || self.written(stream));
+            self.was_handed_over = true;
+        }
+    }
+
+    fn written(&mut self, stream: Option<&dyn Stream>) -> Option<Vec<u8>> {
+        let mut snapshot = SnapshotWriter::of_at_most(STATE_BYTES_MAX);
+        snapshot.generator(&self.order);
+        self.course.write_counts(&mut snapshot);
+        snapshot.number(self.course.watch.is_some().into());
+        self.course.write_watch(&mut snapshot);
+        if let Some(trace) = &self.course.trace {
+            trace.write(&mut snapshot);
+        }
+        match &self.phase {
+            Phase::Between => unreachable!("no state is written there"),
+            Phase::Learning { before, rows } => {
+                snapshot.numbers([1, *rows as u64]);
+                before.write(&mut snapshot);
+            }
+            Phase::Evaluating { wrong, rows } => {
+                snapshot.numbers([2, *rows as u64]);
+                wrong.write(&mut snapshot);
+            }
+            Phase::Ended(reason) => {
+                let reason = number(*reason).expect("asked for before");
+                snapshot.numbers([3, reason]);
+            }
+            Phase::Judging => snapshot.numbers([4, 0]),
+        }
+        if let (Some(stream), false) = (stream, matches!(self.phase, Phase::Ended(_))) {
+            stream.mark(&mut snapshot);
+        }
+        self.rule.snapshot(&mut snapshot);
+        snapshot.number(self.best.is_some().into());
+        if let Some(best) = &self.best {
+            snapshot.numbers([best.pass, best.errors, best.examples]);
+            snapshot.bytes(&best.state);
+        }
+        snapshot.finish_within()
+    }
+
+    /// Restores a state so that the run resumes from there.
+    ///
+    /// # Errors
+    /// Returns an error if the bytes are not a state of this run. Rule, run state and order are then
+    /// unusable.
+    pub(crate) fn go_on(
+        &mut self,
+        state: &[u8],
+        stream: &mut dyn Stream,
+    ) -> Result<(), SnapshotError> {
+        let mut snapshot = SnapshotReader::new(state);
+        self.order = snapshot.generator()?;
+        self.course.read_counts(&mut snapshot)?;
+        if snapshot.number()? == 0 {
+            self.course.watch = None;
+        }
+        self.course.read_watch(&mut snapshot)?;
+        if let Some(trace) = &mut self.course.trace {
+            *trace = Trace::read(&mut snapshot)?;
+        }
+        let (phase, number) = (snapshot.number()?, snapshot.number()?);
+        let rows = usize::try_from(number).map_err(|_| SnapshotError)?;
+        self.phase = match phase {
+            1 => Phase::Learning {
+                before: Counts::read(&mut snapshot)?,
+                rows,
+            },
+            2 => Phase::Evaluating {
+                wrong: Wrong::read(&mut snapshot)?,
+                rows,
+            },
+            3 => Phase::Ended(reason(number).ok_or(SnapshotError)?),
+            4 => Phase::Judging,
+            _ => return Err(SnapshotError),
+        };
+        if phase != 3 {
+            stream.seek(&mut snapshot)?;
+        }
+        self.rule.restore(&mut snapshot)?;
+        self.best = match snapshot.number()? {
+            0 => None,
+            _ => Some(Best {
+                pass: snapshot.number()?,
+                errors: snapshot.number()?,
+                examples: snapshot.number()?,
+                state: snapshot.bytes()?.to_vec(),
+            }),
+        };
+        snapshot.end()?;
+        self.was_handed_over = true;
+        self.run.progress.show(&self.course.counts);
+        Ok(())
+    }
+}
+
+/// Returns the number that encodes a reason, or `None` for a limit of the rule itself.
+fn number(reason: Reason) -> Option<u64> {
+    Some(match reason {
+        Reason::Confident => 0,
+        Reason::Converged => 1,
+        Reason::Consistent => 2,
+        Reason::Exhausted => 3,
+        Reason::Cancelled => 4,
+        Reason::Limit(name) => 5 + LIMITS.iter().position(|limit| *limit == name)? as u64,
+    })
+}
+
+fn reason(number: u64) -> Option<Reason> {
+    Some(match number {
+        0 => Reason::Confident,
+        1 => Reason::Converged,
+        2 => Reason::Consistent,
+        3 => Reason::Exhausted,
+        4 => Reason::Cancelled,
+        _ => Reason::Limit(LIMITS.get(usize::try_from(number - 5).ok()?)?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_but_a_rules_own_limit_has_a_number_of_its_own() {
+        let all: Vec<_> = (0..9).map(|n| reason(n).expect("a reason")).collect();
+        for (at, &one) in all.iter().enumerate() {
+            assert_eq!(number(one), Some(at as u64));
+        }
+        assert_eq!(reason(9), None);
+        assert_eq!(number(Reason::Limit("restarts")), None);
+    }
+
+    #[test]
+    fn places_go_on_whatever_the_sizes_of_the_blocks() {
+        let mut wrong = Wrong::default();
+        for (mask, rows) in [(0b101, 3), (u64::MAX, 64), (0, 1), (0b11, 60)] {
+            wrong.push(mask, rows);
+        }
+        assert_eq!(
+            (wrong.errors, wrong.places, wrong.masks.len()),
+            (68, 128, 2)
+        );
+        let mut snapshot = SnapshotWriter::default();
+        wrong.write(&mut snapshot);
+        let bytes = snapshot.finish();
+        let read = Wrong::read(&mut SnapshotReader::new(&bytes)).expect("what was written");
+        assert_eq!((read.masks, read.errors), (wrong.masks, wrong.errors));
+    }
+}

@@ -1,0 +1,243 @@
+//! Selection of the examples that are held out: a uniformly random subset of fixed size, drawn from the seed.
+//!
+//! The selection visits the examples in their order. Each example is held out with probability (examples
+//! still needed) / (examples still to come). Every subset of that size is then equally likely, and memory
+//! does not grow with the sample. C. T. Fan, M. E. Muller and I. Rezucha, Development of sampling plans by
+//! using sequential (item by item) selection techniques and digital computers (1962).
+//!
+//! The subset depends only on the seed and on the number of examples. Stored and generated examples therefore
+//! give the same subset. If the examples are independent draws of one distribution, the remaining examples
+//! are so too. The assumption of the confidence rules therefore still holds.
+
+use rand::RngExt;
+
+use crate::bits::BlockBuffer;
+
+use crate::learners::engine::random::{Generator, Purpose, Seed};
+use crate::learners::engine::run::Interrupt;
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
+use crate::learners::sample::generate::{Generated, Place};
+use crate::learners::sample::source::Stream;
+
+/// A division of a sample into two parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Holdout {
+    examples: u64,
+    held_out: u64,
+    seed: Seed,
+}
+
+/// A part of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// The part that the learner sees.
+    Shown,
+    /// The part that is held out from the learner.
+    HeldOut,
+}
+
+impl Holdout {
+    /// Holds out the fraction `share` of the examples, rounded to a whole number of examples. Returns `None`
+    /// if one of the parts would be empty.
+    pub fn new(share: f64, examples: u64, seed: Seed) -> Option<Self> {
+        let held_out = (share * examples as f64).round() as u64;
+        (1..examples).contains(&held_out).then_some(Self {
+            examples,
+            held_out,
+            seed,
+        })
+    }
+
+    /// Number of examples of a part.
+    pub fn count(&self, part: Part) -> u64 {
+        match part {
+            Part::Shown => self.examples - self.held_out,
+            Part::HeldOut => self.held_out,
+        }
+    }
+
+    /// Row numbers of a part in ascending order.
+    ///
+    /// # Panics
+    /// Panics if there are 2^32 examples or more.
+    pub fn rows(&self, part: Part) -> Vec<u32> {
+        let mut choice = self.choice();
+        let mut rows = Vec::with_capacity(self.count(part) as usize);
+        let examples = u32::try_from(self.examples).expect("a checked task: see `task::check`");
+        rows.extend((0..examples).filter(|_| choice.next() == part));
+        rows
+    }
+
+    /// Creates the stream of a part of a finite generated stream.
+    pub fn of_drawn(self, part: Part, drawn: Generated) -> PartOfDrawn {
+        PartOfDrawn {
+            bits: BlockBuffer::new(drawn.n()),
+            mark: (drawn.place().clone(), self.choice()),
+            choice: self.choice(),
+            holdout: self,
+            part,
+            drawn,
+        }
+    }
+
+    fn choice(&self) -> Choice {
+        Choice {
+            to_come: self.examples,
+            wanted: self.held_out,
+            random: self.seed.generator(Purpose::Holdout),
+        }
+    }
+}
+
+/// Assigns one example after another to a part.
+#[derive(Clone)]
+struct Choice {
+    to_come: u64,
+    wanted: u64,
+    random: Generator,
+}
+
+impl Choice {
+    fn next(&mut self) -> Part {
+        let drawn = self.random.random_range(0..self.to_come);
+        self.to_come -= 1;
+        if drawn < self.wanted {
+            self.wanted -= 1;
+            Part::HeldOut
+        } else {
+            Part::Shown
+        }
+    }
+}
+
+/// Stream of a part of a generated stream.
+pub struct PartOfDrawn {
+    drawn: Generated,
+    holdout: Holdout,
+    part: Part,
+    choice: Choice,
+    /// State of `drawn` and `choice` before the block last requested.
+    mark: (Place, Choice),
+    bits: BlockBuffer,
+}
+
+impl Stream for PartOfDrawn {
+    fn n(&self) -> usize {
+        self.drawn.n()
+    }
+
+    fn examples(&self) -> Option<u64> {
+        Some(self.holdout.count(self.part))
+    }
+
+    fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt> {
+        let (mut positives, mut reflected) = (0, 0);
+        self.mark = (self.drawn.place().clone(), self.choice.clone());
+        self.bits.clear();
+        while self.bits.rows() == 0 {
+            let Some(block) = self.drawn.next_block()? else {
+                return Ok(None);
+            };
+            let mut kept = 0;
+            for row in 0..block.rows() {
+                if self.choice.next() == self.part {
+                    kept |= 1 << row;
+                }
+            }
+            positives = together(block.positives, kept);
+            reflected = together(block.reflected, kept);
+            self.bits.copy_block(block.bits());
+            self.bits.retain_rows(kept);
+        }
+        Ok(Some(Block {
+            features: BlockFeatures::Boolean(self.bits.as_block()),
+            positives,
+            reflected,
+        }))
+    }
+
+    fn rewind(&mut self) {
+        self.drawn.rewind();
+        self.choice = self.holdout.choice();
+        self.mark = (self.drawn.place().clone(), self.choice.clone());
+    }
+
+    fn mark(&self, snapshot: &mut SnapshotWriter) {
+        let (drawn, choice) = &self.mark;
+        drawn.write(snapshot);
+        snapshot.numbers([choice.to_come, choice.wanted]);
+        snapshot.generator(&choice.random);
+    }
+
+    fn seek(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.drawn.seek(snapshot)?;
+        self.choice = Choice {
+            to_come: snapshot.number()?,
+            wanted: snapshot.number()?,
+            random: snapshot.generator()?,
+        };
+        self.mark = (self.drawn.place().clone(), self.choice.clone());
+        Ok(())
+    }
+}
+
+/// Moves the bits of `word` at the ones of `kept` to the lowest places.
+fn together(word: u64, kept: u64) -> u64 {
+    let (mut gathered, mut count) = (0, 0);
+    let mut left = kept;
+    while left != 0 {
+        gathered |= (word >> left.trailing_zeros() & 1) << count;
+        count += 1;
+        left &= left - 1;
+    }
+    gathered & row_mask(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_rounded_and_no_part_is_empty() {
+        let sizes = |share, examples| {
+            let holdout = Holdout::new(share, examples, Seed(1))?;
+            Some((holdout.count(Part::Shown), holdout.count(Part::HeldOut)))
+        };
+        assert_eq!(sizes(0.2, 10), Some((8, 2)));
+        assert_eq!(sizes(0.25, 10), Some((7, 3)));
+        assert_eq!(sizes(0.5, 2), Some((1, 1)));
+        assert_eq!(sizes(0.04, 10), None);
+        assert_eq!(sizes(0.96, 10), None);
+        assert_eq!(sizes(0.5, 1), None);
+    }
+
+    #[test]
+    fn the_parts_are_the_sample_and_each_subset_is_as_likely() {
+        let mut counts = std::collections::HashMap::new();
+        let runs = 20_000;
+        for seed in 0..runs {
+            let holdout = Holdout::new(0.4, 5, Seed(seed)).expect("two of five");
+            let (shown, held_out) = (holdout.rows(Part::Shown), holdout.rows(Part::HeldOut));
+            assert_eq!((shown.len(), held_out.len()), (3, 2));
+            let mut all = [shown, held_out.clone()].concat();
+            all.sort_unstable();
+            assert_eq!(all, [0, 1, 2, 3, 4]);
+            *counts.entry(held_out).or_insert(0_u64) += 1;
+        }
+        // There are ten subsets, so Pearson's statistic has nine degrees of freedom. The seeds are fixed.
+        let expected = runs as f64 / 10.0;
+        let terms = counts
+            .values()
+            .map(|&count| (count as f64 - expected).powi(2) / expected);
+        let statistic: f64 = terms.sum();
+        assert!(counts.len() == 10 && statistic < 27.9, "{statistic}");
+    }
+
+    #[test]
+    fn bits_are_moved_together() {
+        assert_eq!(together(0b1011_0110, 0b1100_0101), 0b1010);
+        assert_eq!(together(u64::MAX, 0), 0);
+        assert_eq!(together(u64::MAX, u64::MAX), u64::MAX);
+    }
+}

@@ -1,0 +1,29 @@
+//! The engine that all learners share: the trait of a rule, the catalogue, the train loop and the reports.
+//!
+//! A rule states how one example changes a hypothesis. The engine owns the passes, the order of the examples,
+//! the stop conditions, the checkpoints, the mistake curve and the sessions. The engine does not know any
+//! learner except through the catalogue.
+
+pub mod bound;
+pub mod catalogue;
+pub mod checkpoint;
+pub mod evaluate;
+pub mod evidence;
+pub mod holdout;
+pub mod outcome;
+pub(crate) mod parameter_kind;
+pub mod parameters;
+pub mod random;
+pub mod recurrences;
+pub(crate) mod report;
+pub mod rule;
+pub mod run;
+pub mod run_state;
+pub mod session;
+pub mod snapshot;
+pub(crate) mod stop_conditions;
+pub mod stopping;
+pub mod task;
+pub mod trace;
+pub mod train;
+pub mod train_loop;

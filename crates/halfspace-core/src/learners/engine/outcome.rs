@@ -1,0 +1,88 @@
+//! The outcome of a run: hypothesis, counts, errors, mistake bound and confidence claims.
+
+use crate::learners::engine::bound::Bound;
+use crate::learners::engine::run::Counts;
+use crate::learners::engine::stopping::StopRule;
+use crate::learners::engine::trace::Trace;
+use crate::learners::engine::train_loop::Reason;
+use crate::learners::hypothesis::Hypothesis;
+
+/// The end of a run and the confidence that the run may claim.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Termination {
+    /// The reason of the end.
+    pub reason: Reason,
+    /// The confidence rule that was watched, if any.
+    pub rule: Option<StopRule>,
+    /// The confidence of the run as a whole. None if the run may not claim any.
+    pub confidence: Option<f64>,
+    /// The paper's claim about one hypothesis, under the rule `per-hypothesis` only.
+    pub per_hypothesis_confidence: Option<f64>,
+    /// Consistent examples since the last mistake, while confidence was watched.
+    pub run_length: Option<u64>,
+    /// The run length at which the rule would accept the hypothesis.
+    pub threshold: Option<u64>,
+    /// The limit that ended the run and further notes, separated by semicolons.
+    pub detail: Option<String>,
+    /// The reason why a learner with a confidence rule claims no confidence, or the weakness of its rule.
+    pub confidence_detail: Option<String>,
+}
+
+/// The errors of a hypothesis on some examples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Training {
+    /// Examples that the hypothesis classifies wrongly.
+    pub errors: u64,
+    /// All examples.
+    pub examples: u64,
+}
+
+/// The comparison of the final hypothesis with the hidden target of generated data. Of a linear hypothesis,
+/// the signs of the weights are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Recovery {
+    /// Whether they are the same.
+    pub recovered: bool,
+    /// The number of coordinates in which they differ.
+    pub distance: u64,
+}
+
+/// The hypothesis at the end of an earlier pass.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BestSeen {
+    /// The hypothesis.
+    pub hypothesis: Hypothesis,
+    /// The pass that ended with this hypothesis, counted from 1.
+    pub pass: u64,
+    /// The errors of the hypothesis on the training examples.
+    pub training: Training,
+}
+
+/// The outcome of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Outcome {
+    /// The hypothesis that the learner answers with.
+    pub hypothesis: Hypothesis,
+    /// Whether the hypothesis is the best that the learner saw, rather than the last.
+    pub is_best: bool,
+    /// The best evaluated hypothesis at the end of a pass, if it makes fewer errors than
+    /// [`Self::hypothesis`].
+    pub best: Option<BestSeen>,
+    /// The counts of the run.
+    pub counts: Counts,
+    /// The end of the run.
+    pub termination: Termination,
+    /// Errors on the training examples. None if the run had to end before the count.
+    pub training: Option<Training>,
+    /// Errors on the held-out examples. None if no examples are held out or the run had to end before the
+    /// count.
+    pub holdout: Option<Training>,
+    /// The bound of the learner's theorem, if there is one for this end.
+    pub bound: Option<Bound>,
+    /// The reason why there is no bound.
+    pub no_bound: Option<&'static str>,
+    /// The distance from the hidden target. None if the target is unknown.
+    pub target: Option<Recovery>,
+    /// The mistake curve, if the task asked for it.
+    pub trace: Option<Trace>,
+}

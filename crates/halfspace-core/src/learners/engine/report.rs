@@ -1,0 +1,305 @@
+//! The report on a run that has ended: training errors, hold-out errors, mistake bound, confidence claims,
+//! target recovery and notes.
+
+use crate::bits::BLOCK_ROWS;
+
+use crate::learners::engine::holdout::Part;
+use crate::learners::engine::outcome::{BestSeen, Outcome, Recovery, Termination, Training};
+use crate::learners::engine::run::{Interrupt, Run, StopFlag};
+use crate::learners::engine::run_state::RunState;
+use crate::learners::engine::snapshot::SnapshotReader;
+use crate::learners::engine::stop_conditions;
+use crate::learners::engine::stopping::{StopRule, Watch, confidence_detail};
+use crate::learners::engine::task::{self, Input, Task};
+use crate::learners::engine::train::Source;
+use crate::learners::engine::train_loop::{Reason, TrainLoop};
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::linear::linear_weights::Reading;
+use crate::learners::sample::block::{BlockFeatures, row_mask};
+use crate::learners::sample::source::Stream;
+
+/// Words of work per example up to which a block of 64 examples takes at most 2^24 words.
+const EXAMPLE_WORDS_MAX: u64 = 1 << 18;
+
+/// The share of ones below which the report advises against reading a bit as -1 or +1.
+const SPARSE: f64 = 0.05;
+
+/// Errors among some examples. `ones` is the number of 1 bits in these examples, if it was counted.
+struct Counted {
+    training: Training,
+    ones: Option<u64>,
+}
+
+/// The outcome of a run that ended for `reason`.
+///
+/// # Errors
+/// [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the report was
+/// abandoned.
+pub(crate) fn report(
+    task: &Task,
+    input: Input<'_>,
+    reason: Reason,
+    train_loop: &mut TrainLoop<'_>,
+    source: &Source<'_>,
+) -> Result<Outcome, Interrupt> {
+    let end = train_loop.course.point();
+    if let Some(trace) = &mut train_loop.course.trace {
+        trace.end(end);
+    }
+    let counts = train_loop.course.counts;
+    let run = train_loop.run;
+    let hypothesis = train_loop.rule.hypothesis();
+    let target = recovery(&hypothesis, input);
+    let (mut counted, mut holdout) = (None, None);
+    if reason != Reason::Cancelled {
+        counted = training_errors(&hypothesis, input, target, counts.examples, source, run)?;
+        if source.holdout.is_some() {
+            let mut held_out = source.stream(Part::HeldOut);
+            let all = held_out.examples().unwrap_or(0);
+            holdout = errors_among(&hypothesis, &mut *held_out, all, source.is_slow(), run)?;
+        }
+    }
+    let mut stream = source.stream(Part::Shown);
+    let (bound, no_bound) = match train_loop.rule.bound(&mut *stream, &counts, reason, run) {
+        Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
+            return Err(why);
+        }
+        Err(_) => (None, "the run was to end before the bound was computed"),
+        Ok(bound) => (bound, train_loop.rule.why_no_bound()),
+    };
+    let training = counted.as_ref().map(|counted| counted.training);
+    let mut notes = Vec::new();
+    let shown = stream.examples();
+    notes.extend(shown.and_then(|shown| train_loop.rule.remark(reason, shown)));
+    notes.extend(batch_note(train_loop));
+    notes.extend(counted.and_then(|counted| sparse_note(&counted, stream.n())));
+    if let (Reason::Converged, Some(errors @ 1..)) = (reason, training.map(|it| it.errors)) {
+        notes.push(format!(
+            "eta rounds the weights that it scales: {errors} examples on the hyperplane are \
+             counted as errors"
+        ));
+    }
+    Ok(Outcome {
+        hypothesis,
+        counts,
+        termination: termination(task, input, &train_loop.course, reason, notes),
+        training,
+        is_best: train_loop.rule.keeps_best(),
+        best: best(task, input, train_loop, training),
+        holdout: holdout.map(|counted| counted.training),
+        no_bound: bound.is_none().then_some(no_bound),
+        bound,
+        target,
+        trace: train_loop.course.trace.clone(),
+    })
+}
+
+/// The best hypothesis at the end of a pass, if it makes fewer errors than the last one.
+fn best(
+    task: &Task,
+    input: Input<'_>,
+    train_loop: &TrainLoop<'_>,
+    last: Option<Training>,
+) -> Option<BestSeen> {
+    let best = train_loop.best.as_ref()?;
+    if last.is_some_and(|last| last.errors <= best.errors) {
+        return None;
+    }
+    let (mut rule, _) = task::build(task, input).ok()?;
+    // A rule of the same task wrote this state.
+    rule.restore(&mut SnapshotReader::new(&best.state)).ok()?;
+    Some(BestSeen {
+        hypothesis: rule.hypothesis(),
+        pass: best.pass,
+        training: Training {
+            errors: best.errors,
+            examples: best.examples,
+        },
+    })
+}
+
+fn termination(
+    task: &Task,
+    input: Input<'_>,
+    course: &RunState,
+    reason: Reason,
+    mut notes: Vec<String>,
+) -> Termination {
+    let watch = course.watch.as_ref();
+    let has_rules = !task.entry.confidence_rules.is_empty();
+    let sampling = stop_conditions::fresh_sampling(task, input);
+    if let (Err(doubt), Some(_)) = (&sampling, &task.evidence) {
+        notes.insert(0, doubt.to_string());
+    }
+    let unclaimed = confidence_detail(watch, sampling, course.counts.passes);
+    let unclaimed = unclaimed.filter(|_| has_rules);
+    let is_accepted = reason == Reason::Confident;
+    notes.extend(watch.filter(|_| is_accepted).and_then(short_note));
+    let notes = (!notes.is_empty()).then(|| notes.join("; "));
+    Termination {
+        reason,
+        rule: watch.map(Watch::rule),
+        confidence: watch.map(|watch| watch.claim(is_accepted)),
+        per_hypothesis_confidence: watch.and_then(Watch::own_claim),
+        run_length: watch.map(Watch::run_length),
+        threshold: watch.map(Watch::threshold),
+        detail: match (reason, notes) {
+            (Reason::Limit(name), Some(notes)) => Some(format!("{name}: {notes}")),
+            (Reason::Limit(name), None) => Some(name.to_owned()),
+            (_, notes) => notes,
+        },
+        confidence_detail: unclaimed.map(String::from),
+    }
+}
+
+/// The note that the rule of the paper accepts a hypothesis with less confidence than the request asked
+/// for.
+pub(crate) fn short_note(watch: &Watch) -> Option<String> {
+    let (own, asked) = (watch.own_claim()?, watch.confidence_asked());
+    let is_short = watch.rule() == StopRule::PerHypothesis && own < asked;
+    is_short.then(|| {
+        format!(
+            "per_hypothesis_confidence is {own:.4}, below the {asked} asked for: the run length of \
+             the paper falls short of it"
+        )
+    })
+}
+
+/// The note that the run ended inside a batch.
+fn batch_note(train_loop: &TrainLoop<'_>) -> Option<String> {
+    let course = &train_loop.course;
+    let lacking = train_loop.rule.batch_remaining();
+    (course.is_awaiting && lacking > 0).then(|| {
+        let first = match course.counts.updates {
+            0 => ", and the hypothesis is the first one",
+            _ => "",
+        };
+        format!(
+            "the run ended inside a batch, which lacked {lacking} examples: its mistake changed \
+             nothing{first}"
+        )
+    })
+}
+
+/// The note that the data are sparse although bits were read as -1 and +1.
+fn sparse_note(counted: &Counted, n: usize) -> Option<String> {
+    let bits = counted.training.examples as f64 * n as f64;
+    let density = counted.ones? as f64 / bits;
+    (density < SPARSE).then(|| {
+        let percent = 100.0 * density;
+        format!(
+            "{percent:.2} % of the bits are 1: on sparse data reading = signed learns slowly or not \
+             at all, and reading = unsigned is the better choice"
+        )
+    })
+}
+
+/// Whether the weights read a bit as -1 or +1.
+fn reads_signed(hypothesis: &Hypothesis) -> bool {
+    match hypothesis {
+        Hypothesis::Linear(weights) => weights.reading() == Some(Reading::Signed),
+        _ => false,
+    }
+}
+
+/// Compares the hypothesis or the signs of its weights with the hidden target.
+pub(crate) fn recovery(hypothesis: &Hypothesis, input: Input<'_>) -> Option<Recovery> {
+    let Input::Generated(plan) = input else {
+        return None;
+    };
+    let target = plan.target.binary_weights()?;
+    let distance = match hypothesis {
+        Hypothesis::BinaryWeights(weights) => weights.hamming_distance(target),
+        Hypothesis::Linear(weights) => weights.signs().hamming_distance(target),
+        // These have no sign per feature, or read the features differently from the target.
+        Hypothesis::Winnow(_)
+        | Hypothesis::KernelWinnow(_)
+        | Hypothesis::Kernel(_)
+        | Hypothesis::Bounded(_) => return None,
+    };
+    Some(Recovery {
+        recovered: distance == 0,
+        distance: distance as u64,
+    })
+}
+
+/// Counts the errors of the hypothesis on the examples that the learner was shown: the sample, or the part
+/// of a drawn stream that was read. Also counts the ones of these examples if the weights read bits as
+/// signs.
+fn training_errors(
+    hypothesis: &Hypothesis,
+    input: Input<'_>,
+    target: Option<Recovery>,
+    read: u64,
+    source: &Source<'_>,
+    run: &Run,
+) -> Result<Option<Counted>, Interrupt> {
+    let mut stream = source.stream(Part::Shown);
+    let (examples, is_clean) = match input {
+        Input::Sample { .. } => (stream.examples().unwrap_or(read), false),
+        Input::Generated(plan) => {
+            let all = stream.examples().unwrap_or(read);
+            (all.min(read), plan.noise == 0.0)
+        }
+    };
+    let is_binary = matches!(hypothesis, Hypothesis::BinaryWeights(_));
+    if is_clean && is_binary && target.is_some_and(|target| target.recovered) {
+        // The target itself classifies every clean example correctly, so no count is necessary.
+        let errors = 0;
+        return Ok(Some(Counted {
+            training: Training { errors, examples },
+            ones: None,
+        }));
+    }
+    let is_drawn = matches!(input, Input::Generated(_));
+    let is_slow = is_drawn || source.is_slow();
+    errors_among(hypothesis, &mut *stream, examples, is_slow, run)
+}
+
+/// Counts the errors of the hypothesis among the first `examples` of a stream. Returns none if the run must
+/// end before the count is complete. After the time limit the count continues, unless the examples are slow
+/// to read or slow to classify.
+fn errors_among(
+    hypothesis: &Hypothesis,
+    stream: &mut dyn Stream,
+    examples: u64,
+    is_slow: bool,
+    run: &Run,
+) -> Result<Option<Counted>, Interrupt> {
+    let is_long = is_slow || hypothesis.words_of_work() > EXAMPLE_WORDS_MAX;
+    // The loop below polls the stop flag between blocks, so blocks of short examples need no flag of their
+    // own.
+    let unheeded = StopFlag::default();
+    let stop = if is_long { &run.stop } else { &unheeded };
+    let (mut errors, mut ones) = (0, reads_signed(hypothesis).then_some(0));
+    let counted = |errors, ones| {
+        let training = Training { errors, examples };
+        Some(Counted { training, ones })
+    };
+    let mut left = examples;
+    loop {
+        match run.stop.raised() {
+            Some(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
+                return Err(why);
+            }
+            Some(Interrupt::Cancelled) => return Ok(None),
+            Some(Interrupt::TimeLimit) if is_long => return Ok(None),
+            Some(Interrupt::TimeLimit) | None => {}
+        }
+        if left == 0 {
+            return Ok(counted(errors, ones));
+        }
+        let Some(block) = stream.next_block()? else {
+            return Ok(counted(errors, ones));
+        };
+        let mask = row_mask(left.min(64) as usize);
+        errors += u64::from((hypothesis.mistakes(&block, stop) & mask).count_ones());
+        if let (Some(ones), BlockFeatures::Boolean(bits)) = (&mut ones, block.features) {
+            let rows = mask.count_ones().min(bits.rows() as u32) as usize;
+            let columns = bits.words().chunks(BLOCK_ROWS);
+            let words = columns.flat_map(|column| &column[..rows]);
+            *ones += words.map(|word| u64::from(word.count_ones())).sum::<u64>();
+        }
+        left = left.saturating_sub(block.rows() as u64);
+    }
+}

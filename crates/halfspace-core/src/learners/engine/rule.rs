@@ -1,0 +1,171 @@
+//! A learner is a rule: the change that one example makes to a hypothesis.
+//!
+//! The train loop ([`crate::learners::engine::train_loop`]) owns passes, order, stopping, tracing, progress and
+//! cancellation. A rule knows nothing about them, so the same rule serves batch jobs and on-line sessions.
+
+use std::ops::Range;
+
+use crate::learners::engine::bound::Bound;
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::train_loop::Reason;
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::sample::block::Block;
+use crate::learners::sample::source::Stream;
+
+/// The order in which a rule reads the examples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The order of the data in every pass.
+    Cyclic,
+    /// A new random order for each pass. Examples that come only once keep their own order.
+    Shuffled,
+    /// One example drawn uniformly from all examples that the hypothesis classifies wrongly. Each
+    /// evaluation of the whole sample counts as a pass and each drawn example as a mistake.
+    RandomMistake,
+    /// The whole sample under one hypothesis, in a fixed order. [`Rule::mistakes`] reads the sample and
+    /// [`Rule::search`] makes the next hypothesis. Each pass with an error counts as a mistake.
+    Search,
+}
+
+/// The effect of a mistake or of a batch on the hypothesis.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// The hypothesis changed.
+    Changed,
+    /// The hypothesis did not change.
+    Unchanged,
+    /// The rule needs more examples first: see [`Rule::batch_remaining`].
+    Awaiting,
+    /// The update cannot be applied. The text names the limit of the rule that was reached.
+    Refused(&'static str),
+}
+
+/// The change that one example makes to a hypothesis.
+pub trait Rule: Send {
+    /// The order in which the rule reads the examples. The train loop asks before each pass.
+    fn order(&self) -> Order {
+        Order::Cyclic
+    }
+
+    /// Replaces the rule's own first hypothesis by `hypothesis`, which has the same number of features.
+    /// Called only before the first example.
+    ///
+    /// # Errors
+    /// The reason why the hypothesis does not fit the rule, with the kind of hypothesis that would fit.
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String>;
+
+    /// The first of `rows` that the present hypothesis classifies wrongly.
+    ///
+    /// The loop shows each example once per pass and in order. A rule may take notes about correctly
+    /// classified examples if the hypothesis stays the same.
+    ///
+    /// If one example can take more than 2^24 words of work, the rule must poll `stop` meanwhile and return
+    /// true from [`Self::may_break_off`]. After the flag is raised, any answer is allowed, because the loop
+    /// checks the flag before it uses the answer.
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize>;
+
+    /// Whether the rule polls the stop flag that it receives. If so, a look at examples must not change
+    /// anything that [`Self::snapshot`] writes, so that the state after an interrupted look equals the
+    /// state before. The answers of other rules are right at any time.
+    fn may_break_off(&self) -> bool {
+        false
+    }
+
+    /// Learns from row `row`, which the hypothesis classified wrongly.
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
+
+    /// The number of further examples that the rule consumes untested before the next test.
+    fn batch_remaining(&self) -> u64 {
+        0
+    }
+
+    /// Consumes `rows`, at most [`Self::batch_remaining`] of them.
+    fn consume(&mut self, _: &Block<'_>, _: Range<usize>, _: &mut Generator) -> Update {
+        unreachable!("a rule that never batch_remaining examples was given some")
+    }
+
+    /// The mask of all rows that the present hypothesis classifies wrongly. Called only for the orders
+    /// [`Order::RandomMistake`] and [`Order::Search`]. For `stop`, see [`Self::first_mistake`].
+    fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
+        self.hypothesis().mistakes(block, stop)
+    }
+
+    /// Receives the number of errors of the present hypothesis after an evaluation of the whole sample.
+    fn evaluated(&mut self, _errors: u64) {}
+
+    /// Makes the next hypothesis after a pass with errors. Called only for the order [`Order::Search`].
+    fn search(&mut self, _: &mut Generator) -> Update {
+        unreachable!("a rule that does not search was asked to")
+    }
+
+    /// Called after a pass with mistakes when another pass follows, except for the orders
+    /// [`Order::RandomMistake`] and [`Order::Search`].
+    fn next_pass(&mut self, _: &mut Generator) {}
+
+    /// Called after a pass without a mistake, which ends the run. Returns the reason that the run reports.
+    fn clean_pass(&mut self) -> Reason {
+        Reason::Converged
+    }
+
+    /// A note about a run that ended for this reason on a sample of `_examples` examples.
+    fn remark(&self, _: Reason, _examples: u64) -> Option<String> {
+        None
+    }
+
+    /// Bytes that the rule keeps per example of a sample.
+    fn bytes_an_example(&self) -> u64 {
+        0
+    }
+
+    /// Bytes that the state may grow to after `_mistakes` mistakes.
+    fn grown_bytes(&self, _mistakes: u64) -> u64 {
+        0
+    }
+
+    /// The hypothesis that the learner answers with.
+    fn hypothesis(&self) -> Hypothesis;
+
+    /// Writes the state of a session, or of a training that resumes elsewhere. The state leaves out
+    /// everything that follows from the parameters and the initial hypothesis. Called between two examples,
+    /// or between two blocks while the whole sample is read under one hypothesis.
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter);
+
+    /// Restores the state that [`Self::snapshot`] wrote. The rule must have been built from the same
+    /// parameters. The restored rule then behaves exactly like the rule that wrote the state.
+    ///
+    /// # Errors
+    /// An error if the bytes are not such a state. The rule is unusable then.
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError>;
+
+    /// Whether [`Self::hypothesis`] is the best hypothesis of the run rather than the last.
+    fn keeps_best(&self) -> bool {
+        false
+    }
+
+    /// The reason why [`Self::bound`] finds no bound.
+    fn why_no_bound(&self) -> &'static str {
+        "no bound on the number of mistakes is known for this learner"
+    }
+
+    /// The bound of the learner's theorem after the run has ended on `_stream` with `_counts` for
+    /// `_reason`.
+    ///
+    /// # Errors
+    /// The interrupt that stopped the computation.
+    fn bound(
+        &self,
+        _stream: &mut dyn Stream,
+        _counts: &Counts,
+        _reason: Reason,
+        _run: &Run,
+    ) -> Result<Option<Bound>, Interrupt> {
+        Ok(None)
+    }
+}

@@ -1,0 +1,292 @@
+//! The interface between a run and its owner: limits, stop flag, counts, progress cells and checkpoints.
+//!
+//! A run has no clock. The owner of the clock raises the flag when the time is over.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::memory;
+
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+
+/// A reason to end a run from outside. A greater value is more urgent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Interrupt {
+    /// The time limit of the request is reached. The run keeps everything learnt so far.
+    TimeLimit = 2,
+    /// A client cancelled the run. The run keeps everything learnt so far.
+    Cancelled = 3,
+    /// The process must stop the run. The run is resumed later or starts again from the beginning.
+    Suspended = 4,
+    /// The examples could not be read to their end, so every result of the run is useless.
+    Unreadable = 5,
+    /// The next allocation of the run does not fit into its memory grant.
+    Memory = 6,
+}
+
+/// The flag that stops or pauses a run. A run polls its flag at least once per 2^24 words of work.
+///
+/// A paused run waits at its next look at the flag. A pause is less urgent than any interrupt.
+///
+/// Clones share one flag. A clone serves a solver that must own the flag which it polls between iterations.
+#[derive(Clone, Debug, Default)]
+pub struct StopFlag(Arc<Flag>);
+
+#[derive(Debug, Default)]
+struct Flag {
+    /// One of [`RUNS`], [`PAUSED`] and the values of [`Interrupt`].
+    state: AtomicU8,
+    /// Whether a run waits for the end of the pause.
+    is_parked: Mutex<bool>,
+    resumed: Condvar,
+}
+
+const RUNS: u8 = 0;
+const PAUSED: u8 = 1;
+
+impl StopFlag {
+    /// Asks the run to stop. A more urgent reason replaces a less urgent one.
+    pub fn raise(&self, interrupt: Interrupt) {
+        self.0.state.fetch_max(interrupt as u8, Ordering::Relaxed);
+        self.0.wake();
+    }
+
+    /// Asks the run to wait at its next look at the flag.
+    pub fn pause(&self) {
+        let _ = self.swap(RUNS, PAUSED);
+    }
+
+    /// Ends a pause.
+    pub fn resume(&self) {
+        let _ = self.swap(PAUSED, RUNS);
+        self.0.wake();
+    }
+
+    /// Whether the run waits for the end of a pause.
+    pub fn is_parked(&self) -> bool {
+        *self.0.lock()
+    }
+
+    /// The reason to stop, if there is one. Waits while the run is paused. This call also compares the
+    /// memory of the run with its grant.
+    pub fn raised(&self) -> Option<Interrupt> {
+        if self.0.state.load(Ordering::Relaxed) == PAUSED {
+            self.0.park();
+        }
+        if memory::check().is_err() {
+            self.raise(Interrupt::Memory);
+        }
+        self.look()
+    }
+
+    /// The reason to stop, if there is one. Unlike [`Self::raised`], this call never waits: it serves
+    /// observers of the run.
+    pub fn look(&self) -> Option<Interrupt> {
+        match self.0.state.load(Ordering::Relaxed) {
+            RUNS | PAUSED => None,
+            2 => Some(Interrupt::TimeLimit),
+            3 => Some(Interrupt::Cancelled),
+            4 => Some(Interrupt::Suspended),
+            5 => Some(Interrupt::Unreadable),
+            _ => Some(Interrupt::Memory),
+        }
+    }
+
+    fn swap(&self, from: u8, to: u8) -> Result<u8, u8> {
+        let state = &self.0.state;
+        state.compare_exchange(from, to, Ordering::Relaxed, Ordering::Relaxed)
+    }
+}
+
+/// Cancels a run when dropped. The caller that waits for the run holds this guard.
+#[derive(Debug, Default)]
+pub struct CancelOnDrop(StopFlag);
+
+impl CancelOnDrop {
+    /// Guards the run with this stop flag.
+    pub fn new(flag: StopFlag) -> Self {
+        Self(flag)
+    }
+
+    /// The stop flag of the run.
+    pub fn flag(&self) -> StopFlag {
+        self.0.clone()
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.raise(Interrupt::Cancelled);
+    }
+}
+
+impl Flag {
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.is_parked
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn park(&self) {
+        let mut is_parked = self.lock();
+        *is_parked = true;
+        while self.state.load(Ordering::Relaxed) == PAUSED {
+            let woken = self.resumed.wait(is_parked);
+            is_parked = woken.unwrap_or_else(PoisonError::into_inner);
+        }
+        *is_parked = false;
+    }
+
+    /// Wakes a parked run, which then reads the state again. The lock ensures that the run is not between
+    /// its look at the state and its wait.
+    fn wake(&self) {
+        let _is_parked = self.lock();
+        self.resumed.notify_all();
+    }
+}
+
+/// The counts of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Examples read: tested, or consumed by a batch.
+    pub examples: u64,
+    /// Failed tests of the current hypothesis.
+    pub mistakes: u64,
+    /// Mistakes that changed the hypothesis.
+    pub updates: u64,
+    /// Passes that have begun, including the last one without a mistake.
+    pub passes: u64,
+}
+
+impl Counts {
+    /// Writes the four counts.
+    pub fn write(&self, snapshot: &mut SnapshotWriter) {
+        snapshot.numbers([self.examples, self.mistakes, self.updates, self.passes]);
+    }
+
+    /// Reads the counts that [`Self::write`] wrote.
+    ///
+    /// # Errors
+    /// An error if the bytes end too early.
+    pub fn read(snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
+        Ok(Self {
+            examples: snapshot.number()?,
+            mistakes: snapshot.number()?,
+            updates: snapshot.number()?,
+            passes: snapshot.number()?,
+        })
+    }
+}
+
+/// Receives the states of a run so that another run can resume from them. The implementor owns the clock
+/// and knows the cost of a state.
+pub trait Checkpoints: fmt::Debug + Send + Sync {
+    /// Whether a state is wanted now. The run asks often.
+    fn is_wanted(&self) -> bool;
+
+    /// Receives a state and the counts in that state. `write` returns the bytes of the state, or none if
+    /// they are too many. The implementor may call `write` at most once, and the run waits meanwhile.
+    fn take(&self, counts: &Counts, write: &mut dyn FnMut() -> Option<Vec<u8>>);
+
+    /// Called if the initial state does not belong to this run. The run then starts from the beginning.
+    fn refused(&self);
+}
+
+/// The progress of a run, readable from other threads while the run is under way.
+#[derive(Debug, Default)]
+pub struct ProgressCells {
+    examples: AtomicU64,
+    mistakes: AtomicU64,
+    updates: AtomicU64,
+    passes: AtomicU64,
+}
+
+impl ProgressCells {
+    /// Publishes new counts.
+    pub fn show(&self, counts: &Counts) {
+        self.examples.store(counts.examples, Ordering::Relaxed);
+        self.mistakes.store(counts.mistakes, Ordering::Relaxed);
+        self.updates.store(counts.updates, Ordering::Relaxed);
+        self.passes.store(counts.passes, Ordering::Relaxed);
+    }
+
+    /// The counts that were published last.
+    pub fn counts(&self) -> Counts {
+        Counts {
+            examples: self.examples.load(Ordering::Relaxed),
+            mistakes: self.mistakes.load(Ordering::Relaxed),
+            updates: self.updates.load(Ordering::Relaxed),
+            passes: self.passes.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// The controls by which the owner stops and observes a run.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// Stops or pauses the run.
+    pub stop: StopFlag,
+    /// Publishes the progress of the run.
+    pub progress: ProgressCells,
+    /// Receives checkpoints of the run, if the run is worth resuming.
+    pub checkpoints: Option<Arc<dyn Checkpoints>>,
+}
+
+/// Limits that end a run. Each limit acts after the update that reaches it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// Passes over the data.
+    pub max_passes: Option<u64>,
+    /// Mistakes.
+    pub max_mistakes: Option<u64>,
+    /// Examples read.
+    pub max_examples: Option<u64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_more_urgent_reason_to_stop_replaces_a_less_urgent_one() {
+        let flag = StopFlag::default();
+        assert_eq!(flag.raised(), None);
+        flag.raise(Interrupt::Cancelled);
+        flag.raise(Interrupt::TimeLimit);
+        assert_eq!(flag.raised(), Some(Interrupt::Cancelled));
+        flag.raise(Interrupt::Suspended);
+        assert_eq!(flag.raised(), Some(Interrupt::Suspended));
+    }
+    #[test]
+    fn a_paused_run_waits_until_it_is_resumed_or_stopped() {
+        for interrupt in [None, Some(Interrupt::Cancelled)] {
+            let flag = StopFlag::default();
+            flag.pause();
+            assert_eq!(flag.look(), None);
+            let run = std::thread::spawn({
+                let flag = flag.clone();
+                move || flag.raised()
+            });
+            while !flag.is_parked() {
+                std::thread::yield_now();
+            }
+            match interrupt {
+                None => flag.resume(),
+                Some(interrupt) => flag.raise(interrupt),
+            }
+            assert_eq!(run.join().unwrap(), interrupt);
+            assert!(!flag.is_parked());
+        }
+    }
+
+    #[test]
+    fn a_pause_replaces_no_reason_to_stop() {
+        let flag = StopFlag::default();
+        flag.raise(Interrupt::TimeLimit);
+        flag.pause();
+        assert_eq!(flag.raised(), Some(Interrupt::TimeLimit));
+        flag.resume();
+        assert_eq!(flag.raised(), Some(Interrupt::TimeLimit));
+    }
+}

@@ -1,0 +1,553 @@
+//! On-line learning: a session answers examples one after another, with any interruption between them.
+//!
+//! A session is a [`RunState`], the run state of the train loop, without passes. The rule, the watch and the
+//! counts are the same, but the client sends the examples. A session can write and restore its state at any
+//! position, including a batch under way and the random generator. An interrupted session therefore gives
+//! the same answers as an uninterrupted one.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+
+use crate::learners::engine::recurrences::Recurrences;
+use crate::learners::engine::report;
+use crate::learners::engine::rule::Rule;
+use crate::learners::engine::run::{Counts, Limits, Run};
+use crate::learners::engine::run_state::{RunState, Shown, Stop};
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::stop_conditions;
+use crate::learners::engine::stopping::{Sampling, Watch, confidence_detail};
+use crate::learners::engine::task::{self, Input, Task, TaskError};
+use crate::learners::engine::train_loop::Reason;
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::sample::data::{Data, Features, Labels};
+use crate::learners::sample::source::{Presented, Stream};
+
+/// The first number of a snapshot: the version of its format.
+const VERSION: u64 = 2;
+
+/// The snapshot version of the first releases, whose sessions believed every declared sampling.
+const CREDULOUS_VERSION: u64 = 1;
+
+/// The reason for a missing confidence claim if the client declares no sampling.
+const UNDECLARED: &str = "the examples are not declared fresh and independent (assume)";
+
+/// The learner of a session and the kind of its examples.
+#[derive(Clone, Debug)]
+pub struct SessionPlan {
+    /// Learner, parameters, seed and stop conditions.
+    pub task: Task,
+    /// Features per example.
+    pub n: usize,
+    /// Whether the features are real.
+    pub real: bool,
+    /// The declared distribution of the examples.
+    pub assume: Option<Sampling>,
+}
+
+/// The answer to one example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The prediction before the example was learnt. None if a batch consumed the example untested.
+    pub prediction: Option<bool>,
+    /// Whether the prediction was wrong.
+    pub is_mistake: bool,
+    /// Consistent examples since the last mistake.
+    pub run_length: u64,
+    /// Whether the session ended with this example.
+    pub is_last: bool,
+}
+
+/// The end of a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionEnd {
+    /// The confidence rule accepted the hypothesis.
+    Confident,
+    /// A limit was reached: a field of `stop`, or a limit of the rule itself.
+    Limit(String),
+}
+
+impl fmt::Display for SessionEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Confident => f.write_str("it is confident"),
+            Self::Limit(limit) => write!(f, "limit, {limit}"),
+        }
+    }
+}
+
+/// The reason why examples were not learnt.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum LearnError {
+    /// An example does not fit the session.
+    #[error("{error}")]
+    Unfit {
+        /// The first such example, counted from 0.
+        example: usize,
+        /// The reason.
+        error: TaskError,
+    },
+    /// The run was told to stop. The session is unusable afterwards.
+    #[error("the computation was told to stop")]
+    Interrupted,
+}
+
+/// A session under way.
+pub struct Session {
+    plan: SessionPlan,
+    rule: Box<dyn Rule>,
+    course: RunState,
+    run_length: u64,
+    end: Option<SessionEnd>,
+    /// Evidence against the declared sampling, collected while confidence is watched.
+    recurrences: Recurrences,
+    /// The reason why the examples refute the declared sampling.
+    refuted: Option<String>,
+}
+
+impl Session {
+    /// The session before its first example.
+    ///
+    /// # Errors
+    /// An error if the learner needs the whole sample, or a stop condition has no meaning for a session.
+    pub fn new(plan: SessionPlan) -> Result<Self, TaskError> {
+        check(&plan)?;
+        let (rule, random) = built(&plan)?;
+        if !task::takes_stream(&plan.task, rule.order()) {
+            let detail = "a session learns examples as they come: only the order cyclic fits";
+            return Err(TaskError::NotOnLine(detail.to_owned()));
+        }
+        let limits = Limits {
+            max_passes: None,
+            ..plan.task.limits
+        };
+        let watch = watch(&plan).filter(|_| plan.task.start_doubt.is_none());
+        let counts = Counts {
+            passes: 1,
+            ..Counts::default()
+        };
+        Ok(Self {
+            rule,
+            course: RunState {
+                limits,
+                watch,
+                trace: None,
+                random,
+                counts,
+                is_awaiting: false,
+            },
+            run_length: 0,
+            end: None,
+            recurrences: Recurrences::default(),
+            refuted: None,
+            plan,
+        })
+    }
+
+    /// Restores the session that wrote a snapshot.
+    ///
+    /// # Errors
+    /// An error if the bytes are not a snapshot of a session with this plan.
+    pub fn restore(plan: SessionPlan, snapshot: &[u8]) -> Result<Self, SnapshotError> {
+        let mut session = Self::new(plan).map_err(|_| SnapshotError)?;
+        let mut reader = SnapshotReader::new(snapshot);
+        let version = reader.number()?;
+        if ![VERSION, CREDULOUS_VERSION].contains(&version) {
+            return Err(SnapshotError);
+        }
+        let course = &mut session.course;
+        course.read_counts(&mut reader)?;
+        session.run_length = reader.number()?;
+        session.end = match reader.number()? {
+            0 => None,
+            1 => Some(SessionEnd::Confident),
+            _ => {
+                let text = str::from_utf8(reader.bytes()?).map_err(|_| SnapshotError)?;
+                Some(SessionEnd::Limit(text.to_owned()))
+            }
+        };
+        let first = course.watch.take();
+        let is_watched = match version {
+            CREDULOUS_VERSION => watch(&session.plan).is_some(),
+            _ => reader.number()? == 1,
+        };
+        course.watch = watch(&session.plan).filter(|_| is_watched);
+        course.read_watch(&mut reader)?;
+        if first.is_none() {
+            course.watch = None;
+        }
+        if version != CREDULOUS_VERSION {
+            session.recurrences = Recurrences::read(&mut reader)?;
+            if reader.number()? == 1 {
+                let text = str::from_utf8(reader.bytes()?).map_err(|_| SnapshotError)?;
+                session.refuted = Some(text.to_owned());
+            }
+        }
+        session.rule.restore(&mut reader)?;
+        reader.end()?;
+        Ok(session)
+    }
+
+    /// The state that [`Self::restore`] needs besides the plan.
+    pub fn snapshot(&mut self) -> Vec<u8> {
+        let mut writer = SnapshotWriter::default();
+        writer.number(VERSION);
+        self.course.write_counts(&mut writer);
+        writer.number(self.run_length);
+        match &self.end {
+            None => writer.number(0),
+            Some(SessionEnd::Confident) => writer.number(1),
+            Some(SessionEnd::Limit(text)) => {
+                writer.number(2);
+                writer.bytes(text.as_bytes());
+            }
+        }
+        writer.number(self.course.watch.is_some().into());
+        self.course.write_watch(&mut writer);
+        self.recurrences.write(&mut writer);
+        writer.number(self.refuted.is_some().into());
+        if let Some(text) = &self.refuted {
+            writer.bytes(text.as_bytes());
+        }
+        self.rule.snapshot(&mut writer);
+        writer.finish()
+    }
+
+    /// Learns until the examples or the session end. Returns an answer for each learnt example.
+    ///
+    /// # Errors
+    /// If an example does not fit, no example is learnt. If `run` was told to stop, the session is
+    /// unusable.
+    pub fn learn(&mut self, data: &Data, run: &Run) -> Result<Vec<Answered>, LearnError> {
+        if let Err(error) = self.check_examples(data) {
+            return Err(self.first_unfit(data, error));
+        }
+        let mut sample = Presented::new(data, self.plan.task.entry.presentation);
+        let mut learnt = 0;
+        let mut answers = Vec::with_capacity(data.examples());
+        while let Some(block) = sample.next_block().map_err(|_| LearnError::Interrupted)? {
+            let mut row = 0;
+            while row < block.rows() && self.end.is_none() {
+                let rows = row..block.rows();
+                let turn = self.course.turn(self.rule.as_mut(), run, &block, rows);
+                if run.stop.raised().is_some() {
+                    return Err(LearnError::Interrupted);
+                }
+                self.compare(data, learnt..learnt + turn.rows);
+                learnt += turn.rows;
+                self.end = match turn.step {
+                    Err(Stop::End(Reason::Confident)) if self.course.watch.is_none() => None,
+                    Ok(()) => None,
+                    Err(Stop::End(Reason::Confident)) => Some(SessionEnd::Confident),
+                    Err(Stop::End(Reason::Limit(name))) => Some(SessionEnd::Limit(name.to_owned())),
+                    Err(_) => return Err(LearnError::Interrupted),
+                };
+                for at in row..row + turn.rows {
+                    let is_final = at + 1 == row + turn.rows;
+                    let is_mistake = turn.shown == Shown::MistakenLast && is_final;
+                    // The label before any reflection.
+                    let label = block.is_positive(at) != (block.reflected >> at & 1 == 1);
+                    let is_tested = turn.shown != Shown::Absorbed;
+                    match (is_tested, is_mistake) {
+                        (false, _) => {}
+                        (true, true) => self.run_length = 0,
+                        (true, false) => self.run_length += 1,
+                    }
+                    answers.push(Answered {
+                        prediction: is_tested.then_some(label != is_mistake),
+                        is_mistake,
+                        run_length: self.run_length,
+                        is_last: is_final && self.end.is_some(),
+                    });
+                }
+                row += turn.rows;
+            }
+        }
+        Ok(answers)
+    }
+
+    /// Compares newly learnt examples with earlier ones while a confidence claim rests on their sampling.
+    fn compare(&mut self, data: &Data, rows: Range<usize>) {
+        let Some(sampling) = self.plan.assume.filter(|_| self.course.watch.is_some()) else {
+            return;
+        };
+        let Features::Boolean(matrix) = data.features() else {
+            return;
+        };
+        for row in rows {
+            let label = match data.labels() {
+                Labels::Labelled(labels) => labels.get(row),
+                Labels::HalfSpace | Labels::Unlabelled => true,
+            };
+            self.recurrences.note(matrix.row(row).words(), label);
+        }
+        self.refuted = self.recurrences.against(sampling, self.plan.n);
+        if self.refuted.is_some() {
+            self.course.watch = None;
+        }
+    }
+
+    /// The first example that does not fit, if `error` is the reason of one of them.
+    fn first_unfit(&self, data: &Data, error: TaskError) -> LearnError {
+        let each = (0..data.examples()).map(|row| self.check_examples(&data.rows(row..row + 1)));
+        let first = each
+            .enumerate()
+            .find_map(|(row, checked)| Some((row, checked.err()?)));
+        let (example, error) = first.unwrap_or((0, error));
+        LearnError::Unfit { example, error }
+    }
+
+    /// Checks that the examples fit this session.
+    ///
+    /// # Errors
+    /// The first condition that does not hold.
+    pub fn check_examples(&self, data: &Data) -> Result<(), TaskError> {
+        let Self { plan, .. } = self;
+        if data.n() != plan.n {
+            let (n, own) = (data.n(), plan.n);
+            let detail = format!("the examples have {n} features, but the session has n = {own}");
+            return Err(TaskError::WrongData(detail));
+        }
+        let assume = plan.assume;
+        let input = Input::Sample { data, assume };
+        let is_real = matches!(data.features(), Features::Real(_));
+        if is_real && !plan.real {
+            let detail = "the session is over Boolean examples: values all 0/1 or all -1/1";
+            return Err(TaskError::WrongData(detail.to_owned()));
+        }
+        assert_eq!(
+            is_real, plan.real,
+            "whoever reads spells Boolean values out"
+        );
+        task::check_data(plan.task.entry, input)?;
+        let is_labelled = matches!(data.labels(), Labels::Labelled(_));
+        if assume.is_some_and(|sampling| (sampling == Sampling::Uniform) != is_labelled) {
+            let detail = "the session assumes half-space examples (uniform-positive, reflected) \
+                          or labelled ones (uniform), and these are the others";
+            return Err(TaskError::WrongData(detail.to_owned()));
+        }
+        match plan.task.entry.check {
+            Some(check) => check(&plan.task.parameters, input),
+            None => Ok(()),
+        }
+    }
+
+    /// The plan of the session.
+    pub fn plan(&self) -> &SessionPlan {
+        &self.plan
+    }
+
+    /// The present hypothesis.
+    pub fn hypothesis(&self) -> Hypothesis {
+        self.rule.hypothesis()
+    }
+
+    /// The counts of the session. The number of examples is the position of the session.
+    pub fn counts(&self) -> Counts {
+        self.course.counts
+    }
+
+    /// Consistent examples since the last mistake.
+    pub fn run_length(&self) -> u64 {
+        self.run_length
+    }
+
+    /// The end of the session, if it has ended.
+    pub fn end(&self) -> Option<&SessionEnd> {
+        self.end.as_ref()
+    }
+
+    /// The watch for confidence, if the session may claim any.
+    pub fn watch(&self) -> Option<&Watch> {
+        self.course.watch.as_ref()
+    }
+
+    /// The paper's claim about one hypothesis, under the rule `per-hypothesis` only.
+    pub fn per_hypothesis_confidence(&self) -> Option<f64> {
+        self.watch()?.own_claim()
+    }
+
+    /// A note about an end by the confidence rule, if there is one.
+    pub fn end_note(&self) -> Option<String> {
+        report::short_note(self.watch()?)
+    }
+
+    /// The reason why a learner with a confidence rule claims no confidence, or the weakness of its rule.
+    pub fn confidence_detail(&self) -> Option<Cow<'static, str>> {
+        let has_rules = !self.plan.task.entry.confidence_rules.is_empty();
+        let sampling = match (&self.refuted, self.plan.task.start_doubt) {
+            (Some(refuted), _) => Err(refuted.clone().into()),
+            (None, Some(doubt)) if self.plan.assume.is_some() => Err(doubt.into()),
+            _ => self.plan.assume.ok_or(UNDECLARED.into()),
+        };
+        confidence_detail(self.watch(), sampling, self.counts().passes).filter(|_| has_rules)
+    }
+
+    /// The confidence of the session as a whole. None if the session may not claim any.
+    pub fn confidence(&self) -> Option<f64> {
+        let is_accepted = self.end == Some(SessionEnd::Confident);
+        Some(self.watch()?.claim(is_accepted))
+    }
+}
+
+/// The watch that the declaration allows, regardless of the first hypothesis.
+fn watch(plan: &SessionPlan) -> Option<Watch> {
+    stop_conditions::watch_for(&plan.task, plan.n, plan.assume?, true)
+}
+
+fn built(plan: &SessionPlan) -> Result<task::Built, TaskError> {
+    task::build_for(&plan.task, plan.n, plan.real)
+}
+
+/// Checks everything about a plan that does not need its rule.
+fn check(plan: &SessionPlan) -> Result<(), TaskError> {
+    let entry = plan.task.entry;
+    let name = entry.name;
+    if !entry.on_line {
+        let detail = format!("{name} needs the whole sample; train it as a job");
+        return Err(TaskError::NotOnLine(detail));
+    }
+    if plan.real && !entry.data.real {
+        let detail = format!("{name} takes Boolean examples only");
+        return Err(TaskError::WrongData(detail));
+    }
+    let wrong_stop = |field, detail: &str| {
+        let detail = detail.to_owned();
+        Err(TaskError::WrongStop { field, detail })
+    };
+    if plan.task.limits.max_passes.is_some() {
+        return wrong_stop("max_passes", "a session has no passes; leave it out");
+    }
+    if plan.task.ends_by_time {
+        return wrong_stop("max_seconds", "a session has no end in time; leave it out");
+    }
+    let fits = match plan.assume {
+        None => true,
+        Some(Sampling::Uniform) => entry.data.labelled && !plan.real,
+        Some(_) => entry.data.half_space,
+    };
+    if !fits {
+        let detail = format!("{name} does not take such examples in this session");
+        return wrong_stop("assume", &detail);
+    }
+    let sampling = plan.assume.ok_or(UNDECLARED.into());
+    stop_conditions::check_confidence(&plan.task, plan.n, sampling)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::learners::engine::catalogue;
+    use crate::learners::engine::parameters::Parameters;
+    use crate::learners::engine::random::Seed;
+    use crate::learners::sample::generate::{Generated, Plan};
+
+    fn plan(learner: &str, params: &serde_json::Value, assume: Option<Sampling>) -> SessionPlan {
+        let entry = catalogue::find(learner).expect("a learner");
+        let object = params.as_object().expect("an object");
+        let mut task = Task {
+            parameters: Parameters::from_json(entry.parameters, object).expect("parameters"),
+            confidence: assume.map(|_| 0.99),
+            ..Task::of(entry, Seed(3))
+        };
+        task.start_doubt = task.has_initial().then_some("it was given");
+        SessionPlan {
+            task,
+            n: 9,
+            real: false,
+            assume,
+        }
+    }
+
+    fn examples(sampling: Sampling, count: u64) -> Data {
+        let plan = Plan {
+            count: Some(count),
+            ..Plan::endless(Plan::random_target(9, Seed(3)), sampling)
+        };
+        Generated::materialise(plan, Seed(3), &Run::default())
+    }
+
+    impl Session {
+        /// A snapshot in the format of the first releases.
+        fn credulous_snapshot(&mut self, watch: Option<&Watch>) -> Vec<u8> {
+            let mut writer = SnapshotWriter::default();
+            writer.number(CREDULOUS_VERSION);
+            self.course.write_counts(&mut writer);
+            writer.number(self.run_length);
+            writer.number(0);
+            if let Some(watch) = watch {
+                writer.numbers(watch.state());
+            }
+            writer.generator(&self.course.random);
+            self.rule.snapshot(&mut writer);
+            writer.finish()
+        }
+    }
+
+    #[test]
+    fn sessions_of_the_first_releases_go_on() {
+        let sampling = Sampling::UniformPositive;
+        let data = examples(sampling, 40);
+        let (first, second) = (data.rows(0..20), data.rows(20..40));
+        for (learner, params, assume) in [
+            ("directed-drift", json!({}), Some(sampling)),
+            ("directed-drift", json!({}), None),
+            ("sbpi", json!({"order": "cyclic"}), Some(sampling)),
+        ] {
+            let plan = plan(learner, &params, assume);
+            let run = Run::default();
+            let mut session = Session::new(plan.clone()).expect("a session");
+            session.learn(&first, &run).expect("examples");
+            let watch = session.watch().cloned();
+            assert_eq!(watch.is_some(), assume.is_some());
+            let old = session.credulous_snapshot(watch.as_ref());
+            let mut restored = Session::restore(plan.clone(), &old).expect("an old snapshot");
+            assert_eq!(
+                session.learn(&second, &run),
+                restored.learn(&second, &run),
+                "{learner}"
+            );
+            assert_eq!(restored.hypothesis(), session.hypothesis());
+            assert_eq!(restored.confidence(), session.confidence());
+            let new = session.snapshot();
+            let mut again = Session::restore(plan, &new).expect("a snapshot");
+            assert_eq!(again.snapshot(), new);
+        }
+        // The first releases watched a session whose client gave the weights. This release claims nothing
+        // for such a session.
+        let plan = plan(
+            "directed-drift",
+            &json!({"initial": "111111111"}),
+            Some(sampling),
+        );
+        let mut session = Session::new(plan.clone()).expect("a session");
+        session.learn(&first, &Run::default()).expect("examples");
+        assert!(session.watch().is_none());
+        let was = watch(&plan).expect("watched before");
+        let old = session.credulous_snapshot(Some(&was));
+        let restored = Session::restore(plan, &old).expect("an old snapshot");
+        assert_eq!(restored.confidence(), None);
+        assert_eq!(restored.confidence_detail(), Some("it was given".into()));
+        assert_eq!(restored.hypothesis(), session.hypothesis());
+    }
+
+    #[test]
+    fn an_old_perceptron_goes_on_in_floating_point() {
+        let data = examples(Sampling::Uniform, 300);
+        let of = |in_units: bool| {
+            let mut plan = plan("perceptron", &json!({"eta": 0.3}), None);
+            plan.task.in_units = in_units;
+            let mut session = Session::new(plan).expect("a session");
+            session.learn(&data, &Run::default()).expect("examples");
+            let Hypothesis::Linear(weights) = session.hypothesis() else {
+                panic!("linear weights");
+            };
+            weights
+        };
+        use crate::learners::linear::linear_weights::LinearWeights;
+        assert!(matches!(of(false), LinearWeights::Real(_)));
+        assert!(matches!(of(true), LinearWeights::Integer(_)));
+    }
+}

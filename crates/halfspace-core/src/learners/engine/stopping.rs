@@ -1,0 +1,443 @@
+//! Confidence rules: the run length at which a half-space learner may stop, and the confidence that it may
+//! claim.
+//!
+//! The run length is the number of consistent examples since the last mistake. A wrong hypothesis survives
+//! `r` fresh examples with probability at most `(1 - e)^r`, where `e` is the smallest error of any wrong
+//! hypothesis. A run tests many hypotheses, one after each mistake. The rules divide the allowed error
+//! `delta` differently:
+//!
+//! - `anytime` gives the k-th hypothesis the share `delta / (k (k + 1))`. The shares add up to `delta`.
+//! - `per-hypothesis` is the rule of Fang and Venkatesh. It gives `delta` to each hypothesis and therefore
+//!   promises nothing for a whole run.
+//! - `exact` uses the Markov chain that Directed Drift forms on fresh uniform-positive examples. The chain
+//!   yields one constant run length that keeps the error of a whole run.
+//!
+//! One software logarithm (`libm`) decides every threshold, so a threshold is the same on every machine.
+
+use std::borrow::Cow;
+use std::f64::consts::PI;
+
+use crate::learners::drift::drift_chain::DriftChain;
+
+/// The distribution of fresh and independent examples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// Uniform on the positive half-space {u : <w*, u> >= 0}.
+    UniformPositive,
+    /// Uniform on the cube and negated when <w*, u> < 0.
+    Reflected,
+    /// Uniform on the cube, with labels.
+    Uniform,
+}
+
+impl Sampling {
+    /// The name in requests and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::UniformPositive => "uniform-positive",
+            Self::Reflected => "reflected",
+            Self::Uniform => "uniform",
+        }
+    }
+}
+
+/// The smallest error of a hypothesis that differs from the target, reached at Hamming distance 1. Requires
+/// `n >= 1`.
+///
+/// The central binomial `C(2k, k) / 4^k` is a product of `k` factors below 1. Therefore nothing overflows
+/// for any n, and the relative error stays below `k` units in the last place.
+pub fn smallest_error(n: usize, sampling: Sampling) -> f64 {
+    let k = n / 2;
+    let central = (1..=k)
+        .map(|i| (2 * i - 1) as f64 / (2 * i) as f64)
+        .product::<f64>();
+    if !n.is_multiple_of(2) {
+        return central;
+    }
+    match sampling {
+        Sampling::UniformPositive => central / (1.0 + central),
+        Sampling::Reflected => central / 2.0,
+        Sampling::Uniform => central,
+    }
+}
+
+/// The rule that lets a run end before its data do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopRule {
+    /// Holds for the run as a whole, regardless of the hypotheses tried.
+    Anytime,
+    /// The rule of the paper. Holds for one hypothesis fixed in advance.
+    PerHypothesis,
+    /// Holds for the run as a whole: for Directed Drift on fresh uniform-positive examples and n up to
+    /// [`N_MAX`](crate::learners::drift::drift_chain::N_MAX) of the chain.
+    Exact,
+}
+
+impl StopRule {
+    /// The name in requests and answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Anytime => "anytime",
+            Self::PerHypothesis => "per-hypothesis",
+            Self::Exact => "exact",
+        }
+    }
+}
+
+/// Counts the consistent examples of one run and decides when the run may stop.
+#[derive(Clone, Debug)]
+pub struct Watch {
+    rule: StopRule,
+    confidence: f64,
+    /// ln(delta), where delta = 1 - confidence.
+    ln_delta: f64,
+    /// ln(1 - e): one consistent example adds this number to the logarithm of the survival probability.
+    ln_survival: f64,
+    /// The number of the tested hypothesis, from 1. Each mistake adds 1.
+    run: u64,
+    run_length: u64,
+    /// The run length that `rule` required when it was last computed. The present requirement is never
+    /// smaller, because it grows with `run`.
+    threshold: u64,
+}
+
+impl Watch {
+    /// A watch over `n`-bit examples drawn as `sampling` says, for a confidence in (0, 1).
+    ///
+    /// # Panics
+    /// Panics under `exact` if n is too large for the chain.
+    pub fn new(rule: StopRule, confidence: f64, n: usize, sampling: Sampling) -> Self {
+        assert!(confidence > 0.0 && confidence < 1.0);
+        let mut watch = Self {
+            rule,
+            confidence,
+            ln_delta: libm::log(1.0 - confidence),
+            ln_survival: ln_survival(n, sampling),
+            run: 1,
+            run_length: 0,
+            threshold: 0,
+        };
+        watch.threshold = watch.threshold_now(n);
+        watch
+    }
+
+    /// The number of further consistent examples before the rule could end the run. At least 1.
+    pub fn headroom(&self) -> u64 {
+        self.threshold - self.run_length
+    }
+
+    /// Counts `count <= headroom()` consistent examples. Returns whether the run may end here.
+    pub fn consistent(&mut self, count: u64) -> bool {
+        self.run_length += count;
+        debug_assert!(self.run_length <= self.threshold);
+        if self.run_length < self.threshold {
+            return false;
+        }
+        if self.rule == StopRule::Anytime {
+            self.threshold = self.anytime_threshold();
+        }
+        self.run_length >= self.threshold
+    }
+
+    /// Counts a mistake. The next hypothesis starts with run length 0.
+    pub fn mistake(&mut self) {
+        self.run += 1;
+        self.run_length = 0;
+    }
+
+    /// Consistent examples since the last mistake.
+    pub fn run_length(&self) -> u64 {
+        self.run_length
+    }
+
+    /// The run length at which the rule accepts the present hypothesis.
+    pub fn threshold(&self) -> u64 {
+        match self.rule {
+            StopRule::Anytime => self.anytime_threshold(),
+            StopRule::PerHypothesis | StopRule::Exact => self.threshold,
+        }
+    }
+
+    /// The state that changes after [`Self::new`]: hypothesis number, run length and last computed
+    /// threshold.
+    pub fn state(&self) -> [u64; 3] {
+        [self.run, self.run_length, self.threshold]
+    }
+
+    /// Restores an earlier [`Self::state`]. Returns none if the numbers cannot be such a state.
+    pub fn with_state(self, [run, run_length, threshold]: [u64; 3]) -> Option<Self> {
+        (run > 0 && run_length <= threshold).then_some(Self {
+            run,
+            run_length,
+            threshold,
+            ..self
+        })
+    }
+
+    /// The requested confidence.
+    pub fn confidence_asked(&self) -> f64 {
+        self.confidence
+    }
+
+    /// The watched rule.
+    pub fn rule(&self) -> StopRule {
+        self.rule
+    }
+
+    /// The confidence in the present hypothesis. Over whole runs, a claim of c is wrong in at most a share
+    /// 1 - c of the runs.
+    pub fn confidence(&self) -> f64 {
+        let run = self.run as f64;
+        (1.0 - libm::exp(libm::log(run) + libm::log(run + 1.0) + self.ln_doubt())).max(0.0)
+    }
+
+    /// The confidence of the run as a whole. If `anytime` or `exact` accepted the hypothesis, this is the
+    /// requested confidence. Otherwise this is [`Self::confidence()`].
+    pub fn claim(&self, is_accepted: bool) -> f64 {
+        match self.rule {
+            StopRule::Anytime | StopRule::Exact if is_accepted => self.confidence,
+            _ => self.confidence(),
+        }
+    }
+
+    /// The claim of the paper, under the rule `per-hypothesis` only.
+    pub fn own_claim(&self) -> Option<f64> {
+        let is_its_own = self.rule == StopRule::PerHypothesis;
+        is_its_own.then(|| self.per_hypothesis_confidence())
+    }
+
+    /// The claim of the paper, which holds for one hypothesis fixed before the data were seen.
+    pub fn per_hypothesis_confidence(&self) -> f64 {
+        1.0 - libm::exp(self.ln_doubt())
+    }
+
+    /// The logarithm of the probability that a wrong hypothesis survived the present run length.
+    fn ln_doubt(&self) -> f64 {
+        if self.run_length == 0 {
+            0.0
+        } else {
+            self.run_length as f64 * self.ln_survival
+        }
+    }
+
+    fn threshold_now(&self, n: usize) -> u64 {
+        match self.rule {
+            StopRule::Anytime => self.anytime_threshold(),
+            StopRule::PerHypothesis => per_hypothesis_run_length(n, self.ln_delta),
+            StopRule::Exact => DriftChain::new(n).exact_run_length(1.0 - self.confidence),
+        }
+    }
+
+    fn anytime_threshold(&self) -> u64 {
+        anytime_run_length(self.ln_delta, self.ln_survival, self.run)
+    }
+}
+
+/// The reason why a run claims no confidence, or the weakness of its claim. None if there is nothing to
+/// say. `sampling` is the distribution of the examples, or the reason why they are not known to be fresh.
+/// `passes` is the number of passes over them.
+pub fn confidence_detail(
+    watch: Option<&Watch>,
+    sampling: Result<Sampling, Cow<'static, str>>,
+    passes: u64,
+) -> Option<Cow<'static, str>> {
+    match watch {
+        None => Some(match sampling {
+            Err(why) => why,
+            Ok(_) if passes > 1 => "the data were read more than once".into(),
+            Ok(_) => "none was asked for".into(),
+        }),
+        Some(watch) if watch.rule == StopRule::PerHypothesis => Some(
+            "the rule per-hypothesis holds for one hypothesis fixed in advance, and promises \
+             nothing of a run that tried several: see per_hypothesis_confidence"
+                .into(),
+        ),
+        Some(_) => None,
+    }
+}
+
+/// ln(1 - e) for the smallest error e. One consistent example adds this number to the logarithm of the
+/// probability that a wrong hypothesis survives.
+pub fn ln_survival(n: usize, sampling: Sampling) -> f64 {
+    libm::log1p(-smallest_error(n, sampling))
+}
+
+/// The run length that `anytime` requires: the smallest T >= 1 with (1 - e)^T <= delta / (k (k + 1)) for
+/// the hypothesis k >= 1.
+pub fn anytime_run_length(ln_delta: f64, ln_survival: f64, hypothesis: u64) -> u64 {
+    let k = hypothesis as f64;
+    let ln_allowed = ln_delta - libm::log(k) - libm::log(k + 1.0);
+    smallest_run_length(ln_allowed, ln_survival)
+}
+
+/// The smallest T >= 1 with `T * ln_survival <= ln_allowed`.
+fn smallest_run_length(ln_allowed: f64, ln_survival: f64) -> u64 {
+    if ln_survival == f64::NEG_INFINITY {
+        return 1;
+    }
+    let estimate = libm::floor(ln_allowed / ln_survival) as u64;
+    // The quotient is rounded; the definition decides.
+    (estimate.saturating_sub(1).max(1)..)
+        .find(|&length| length as f64 * ln_survival <= ln_allowed)
+        .unwrap_or(u64::MAX)
+}
+
+/// floor(sqrt(pi n / 2) ln(1 / delta)) + 1, the paper's run length.
+pub fn per_hypothesis_run_length(n: usize, ln_delta: f64) -> u64 {
+    libm::floor(libm::sqrt(PI * n as f64 / 2.0) * -ln_delta) as u64 + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn smallest_errors_are_those_enumerated() {
+        let positive = |n| smallest_error(n, Sampling::UniformPositive);
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-8;
+        assert!(near(positive(1), 1.0));
+        assert!(near(positive(2), 1.0 / 3.0));
+        assert!(near(positive(3), 0.5));
+        assert!(near(positive(4), 3.0 / 11.0));
+        assert!(near(positive(5), 0.375));
+        assert!(near(positive(20), 0.149_802_32));
+        assert!(near(positive(25), 0.161_180_26));
+        assert!(near(smallest_error(4, Sampling::Reflected), 3.0 / 16.0));
+        assert!(near(smallest_error(4, Sampling::Uniform), 3.0 / 8.0));
+        assert!(near(smallest_error(5, Sampling::Reflected), 0.375));
+        let large = positive(1_048_575) * libm::sqrt(PI * 1_048_575.0 / 2.0);
+        assert!((large - 1.0).abs() < 1e-6, "{large}");
+    }
+
+    /// Enumerates the cube: the smallest error over all wrong hypotheses, by definition.
+    #[test]
+    fn smallest_errors_agree_with_the_cube() {
+        for n in 1..=8_usize {
+            let right = |hypothesis: u32, u: u32| {
+                2 * (hypothesis ^ u).count_ones() <= n as u32 // sgn(0) = +1
+            };
+            let target = (1 << n) - 1;
+            let cube = 0..1_u32 << n;
+            let mut smallest = [f64::INFINITY; 3];
+            for hypothesis in 0..target {
+                let positive = cube.clone().filter(|&u| right(target, u));
+                let wrong = positive.clone().filter(|&u| !right(hypothesis, u)).count();
+                let differing = cube
+                    .clone()
+                    .filter(|&u| right(target, u) != right(hypothesis, u));
+                // A negated example is wrong when the hypothesis gives it a negative product.
+                let reflected = cube.clone().filter(|&u| {
+                    let shown = if right(target, u) { u } else { !u & target };
+                    !right(hypothesis, shown)
+                });
+                let total = cube.len() as f64;
+                let errors = [
+                    wrong as f64 / positive.count() as f64,
+                    reflected.count() as f64 / total,
+                    differing.count() as f64 / total,
+                ];
+                for (smallest, error) in smallest.iter_mut().zip(errors) {
+                    *smallest = smallest.min(error);
+                }
+            }
+            let samplings = [
+                Sampling::UniformPositive,
+                Sampling::Reflected,
+                Sampling::Uniform,
+            ];
+            for (sampling, expected) in samplings.into_iter().zip(smallest) {
+                let computed = smallest_error(n, sampling);
+                assert!((computed - expected).abs() < 1e-12, "{n} {sampling:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_anytime_threshold_is_the_smallest_that_keeps_its_share() {
+        for n in [2, 5, 20, 101] {
+            let survival = 1.0 - smallest_error(n, Sampling::UniformPositive);
+            let mut watch = Watch::new(StopRule::Anytime, 0.95, n, Sampling::UniformPositive);
+            for run in 1..200_u64 {
+                let share = 0.05 / (run * (run + 1)) as f64;
+                let length = watch.threshold() as i32;
+                assert!(survival.powi(length) <= share * (1.0 + 1e-9));
+                assert!(survival.powi(length - 1) > share * (1.0 - 1e-9) || length == 1);
+                watch.mistake();
+            }
+        }
+    }
+
+    #[test]
+    fn a_run_ends_exactly_at_its_threshold() {
+        let mut watch = Watch::new(StopRule::Anytime, 0.99, 21, Sampling::Reflected);
+        for _ in 0..1000 {
+            assert!(!watch.consistent(1));
+            watch.mistake();
+        }
+        let threshold = watch.threshold();
+        let mut read = 0;
+        while !watch.consistent(watch.headroom().min(7)) {
+            read = watch.run_length();
+        }
+        assert!(read < threshold);
+        assert_eq!(watch.run_length(), threshold);
+        assert!(watch.confidence() >= 0.99);
+    }
+
+    #[test]
+    fn the_papers_run_length_is_its_formula() {
+        let watch = Watch::new(StopRule::PerHypothesis, 0.95, 20, Sampling::UniformPositive);
+        // sqrt(10 pi) * ln 20 = 16.79
+        assert_eq!(watch.threshold(), 17);
+    }
+
+    #[test]
+    fn the_exact_run_length_is_that_of_the_chain_whatever_was_tried() {
+        let mut watch = Watch::new(StopRule::Exact, 0.95, 20, Sampling::UniformPositive);
+        for _ in 0..100 {
+            assert_eq!(watch.threshold(), 46);
+            watch.mistake();
+        }
+        assert!(!watch.consistent(45));
+        assert!(watch.consistent(1));
+    }
+
+    #[test]
+    fn one_bit_is_known_after_one_example() {
+        let mut watch = Watch::new(StopRule::Anytime, 0.99, 1, Sampling::UniformPositive);
+        assert_eq!(watch.confidence(), 0.0);
+        assert!(watch.consistent(1));
+        assert_eq!(watch.confidence(), 1.0);
+    }
+
+    #[test]
+    fn nothing_is_claimed_of_a_hypothesis_that_nothing_tested() {
+        let mut watch = Watch::new(StopRule::PerHypothesis, 0.9, 20, Sampling::UniformPositive);
+        for _ in 0..50 {
+            watch.mistake();
+        }
+        assert_eq!(watch.confidence(), 0.0);
+        watch.consistent(watch.headroom());
+        assert!(watch.per_hypothesis_confidence() > 0.8);
+        assert_eq!(watch.confidence(), 0.0, "2,550 * 0.15 is more than 1");
+    }
+
+    #[test]
+    fn what_keeps_a_run_from_a_claim_is_said() {
+        let fresh = Ok(Sampling::Uniform);
+        let unwatched = |sampling, passes| confidence_detail(None, sampling, passes);
+        assert_eq!(unwatched(Err("noisy".into()), 2), Some("noisy".into()));
+        let again = unwatched(fresh.clone(), 2);
+        assert_eq!(again, Some("the data were read more than once".into()));
+        assert_eq!(
+            unwatched(fresh.clone(), 1),
+            Some("none was asked for".into())
+        );
+        let said = |rule| {
+            let watch = Watch::new(rule, 0.9, 9, Sampling::Uniform);
+            confidence_detail(Some(&watch), fresh.clone(), 1)
+        };
+        assert_eq!(said(StopRule::Anytime), None);
+        assert!(said(StopRule::PerHypothesis).is_some());
+    }
+}

@@ -1,0 +1,352 @@
+//! A training task and its input, with all checks and memory estimates that are possible before the run.
+
+use std::sync::Arc;
+
+use crate::learners::engine::catalogue::{Entry, Setup};
+use crate::learners::engine::evidence::Evidence;
+use crate::learners::engine::holdout::Holdout;
+use crate::learners::engine::parameters::{ParameterError, Parameters};
+use crate::learners::engine::random::{Generator, Purpose, Seed};
+use crate::learners::engine::rule::{Order, Rule};
+use crate::learners::engine::run::{Interrupt, Limits};
+use crate::learners::engine::stop_conditions;
+use crate::learners::engine::stopping::{Sampling, StopRule};
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::sample::examples::{Examples, LabelKind};
+use crate::learners::sample::generate;
+
+/// The name of the parameter that sets the first hypothesis of a learner.
+const INITIAL: &str = "initial";
+
+/// A learner and the conditions of its training.
+#[derive(Clone, Debug)]
+pub struct Task {
+    /// The learner.
+    pub entry: &'static Entry,
+    /// The parameters of the learner.
+    pub parameters: Parameters,
+    /// The seed of every random choice.
+    pub seed: Seed,
+    /// The requested confidence in (0, 1), if any.
+    pub confidence: Option<f64>,
+    /// The requested confidence rule. None stands for `anytime`.
+    pub rule: Option<StopRule>,
+    /// The requested limits.
+    pub limits: Limits,
+    /// Whether the run ends in any case because the client set a time limit.
+    pub ends_by_time: bool,
+    /// Whether the mistake curve is wanted.
+    pub trace: bool,
+    /// The share of held-out examples in (0, 1). The learner is not shown these examples.
+    pub holdout: Option<f64>,
+    /// The initial hypothesis, in place of the learner's own first one.
+    pub start: Option<Arc<Hypothesis>>,
+    /// The reason why the first hypothesis may depend on the examples. If there is a reason, the run claims
+    /// no confidence.
+    pub start_doubt: Option<&'static str>,
+    /// Evidence about the declared sampling of a sample: see [`crate::learners::engine::evidence`]. None if no
+    /// claim rests on the sampling.
+    pub evidence: Option<Evidence>,
+    /// Whether a perceptron learns in whole multiples of its learning rate where possible. Jobs and
+    /// sessions of the first releases keep their old arithmetic.
+    pub in_units: bool,
+}
+
+impl Task {
+    /// A task with the defaults of the learner and no requested limits.
+    pub fn of(entry: &'static Entry, seed: Seed) -> Self {
+        Self {
+            entry,
+            parameters: Parameters::defaults(entry.parameters),
+            seed,
+            confidence: None,
+            rule: None,
+            limits: Limits::default(),
+            ends_by_time: false,
+            trace: false,
+            holdout: None,
+            start: None,
+            start_doubt: None,
+            evidence: None,
+            in_units: true,
+        }
+    }
+
+    /// The declared sampling of a sample, if a confidence claim of this run would rest on the declaration.
+    pub fn claims_by(&self, input: Input<'_>) -> Option<Sampling> {
+        stop_conditions::watch(self, input)?;
+        match input {
+            Input::Sample { assume, .. } => assume,
+            Input::Generated(_) => None,
+        }
+    }
+
+    /// Whether the client set the first hypothesis by a parameter and chose another one than the default.
+    pub fn has_initial(&self) -> bool {
+        let table = self.entry.parameters;
+        let has = table.iter().any(|parameter| parameter.name == INITIAL);
+        has && self.parameters.is_own(table, INITIAL)
+    }
+}
+
+/// The examples of a training.
+#[derive(Clone, Copy, Debug)]
+pub enum Input<'a> {
+    /// A sample. `assume` declares that its examples are fresh and independent and names their
+    /// distribution.
+    Sample {
+        data: &'a dyn Examples,
+        assume: Option<Sampling>,
+    },
+    /// A stream drawn from a plan.
+    Generated(&'a generate::Plan),
+}
+
+impl Input<'_> {
+    /// Features per example.
+    pub fn n(&self) -> usize {
+        match self {
+            Self::Sample { data, .. } => data.shape().n,
+            Self::Generated(plan) => plan.target.n(),
+        }
+    }
+
+    /// The number of examples, if they have an end.
+    pub fn examples(&self) -> Option<u64> {
+        match self {
+            Self::Sample { data, .. } => Some(data.shape().examples as u64),
+            Self::Generated(plan) => plan.count,
+        }
+    }
+}
+
+/// The reason why a task cannot run on its input.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TaskError {
+    /// The learner does not accept this kind of data.
+    #[error("{0}")]
+    WrongData(String),
+    /// The learner's time on these data would have no reasonable bound.
+    #[error("{0}")]
+    Intractable(String),
+    /// The stop conditions do not fit the learner or the data.
+    #[error("{detail}")]
+    WrongStop { field: &'static str, detail: String },
+    /// The examples cannot be split into the requested parts.
+    #[error("{0}")]
+    Holdout(String),
+    /// The learner cannot learn one example at a time.
+    #[error("{0}")]
+    NotOnLine(String),
+    /// The run cannot start from the given hypothesis.
+    #[error("{0}")]
+    WrongStart(String),
+    /// A parameter does not fit the data.
+    #[error("parameter {}: {}", .0.name, .0.detail)]
+    Parameter(ParameterError),
+    /// The state would exceed the limit in bytes.
+    #[error("this needs {needed} bytes of state, more than state_bytes_max: {limit}")]
+    TooLarge { needed: u64, limit: u64 },
+    /// The check could not read the examples.
+    #[error("the examples could not be read")]
+    Unread(Interrupt),
+}
+
+impl From<Interrupt> for TaskError {
+    fn from(why: Interrupt) -> Self {
+        Self::Unread(why)
+    }
+}
+
+/// Checks everything that can be known before the run starts.
+///
+/// # Errors
+/// The first condition that does not hold, with a text about the allowed choices.
+pub fn check(task: &Task, input: Input<'_>, state_bytes_max: u64) -> Result<(), TaskError> {
+    check_data(task.entry, input)?;
+    stop_conditions::check(task, input)?;
+    check_accepted(task, input, state_bytes_max)
+}
+
+/// Checks a task that was accepted before, perhaps by an earlier release. The stop conditions are not
+/// checked again. An earlier release may have accepted a confidence that this release does not claim, and
+/// the time limit ends such a run.
+///
+/// # Errors
+/// As for [`check`].
+pub fn check_accepted(
+    task: &Task,
+    input: Input<'_>,
+    state_bytes_max: u64,
+) -> Result<(), TaskError> {
+    check_data(task.entry, input)?;
+    check_parts(task, input)?;
+    let needed = state_bytes(task, input);
+    if needed > state_bytes_max {
+        let limit = state_bytes_max;
+        return Err(TaskError::TooLarge { needed, limit });
+    }
+    build(task, input)?;
+    // The learner's own check comes last, because it may read all examples.
+    match task.entry.check {
+        Some(check) => check(&task.parameters, input),
+        None => Ok(()),
+    }
+}
+
+/// Checks that both parts of a hold-out have examples and that rows read out of order can be numbered.
+fn check_parts(task: &Task, input: Input<'_>) -> Result<(), TaskError> {
+    if let Some(share) = task.holdout {
+        let Some(examples) = input.examples() else {
+            let detail = "nothing can be held out of data without end: give them a count";
+            return Err(TaskError::Holdout(detail.to_owned()));
+        };
+        if holdout(task, input).is_none() {
+            return Err(TaskError::Holdout(format!(
+                "{share} of {examples} examples, rounded, leaves none on one of the sides"
+            )));
+        }
+    }
+    if task.holdout.is_some() || task_order(task, input) == Some(Order::Shuffled) {
+        return check_numbered(input);
+    }
+    Ok(())
+}
+
+/// Checks that every row has a 32-bit number, as rows read out of order need.
+pub(crate) fn check_numbered(input: Input<'_>) -> Result<(), TaskError> {
+    let rows_max = u64::from(u32::MAX);
+    match input {
+        Input::Sample { data, .. } if data.shape().examples as u64 > rows_max => {
+            Err(TaskError::WrongData(format!(
+                "more than {rows_max} examples can be neither shuffled nor held out"
+            )))
+        }
+        Input::Sample { .. } | Input::Generated(_) => Ok(()),
+    }
+}
+
+/// The split of the examples, if some are held out.
+pub(crate) fn holdout(task: &Task, input: Input<'_>) -> Option<Holdout> {
+    Holdout::new(task.holdout?, input.examples()?, task.seed)
+}
+
+pub(crate) fn check_data(entry: &Entry, input: Input<'_>) -> Result<(), TaskError> {
+    let (labelled, real) = match input {
+        Input::Generated(plan) => (plan.sampling == Sampling::Uniform, false),
+        Input::Sample { data, .. } => match data.shape().labels {
+            LabelKind::Unlabelled => {
+                let detail = "unlabelled examples are for predict; training needs labels or \
+                              half-space examples";
+                return Err(TaskError::WrongData(detail.to_owned()));
+            }
+            labels => (labels == LabelKind::Labelled, data.shape().is_real),
+        },
+    };
+    let name = entry.name;
+    if real && !entry.data.real {
+        let detail = format!("{name} takes Boolean examples only: values all 0/1 or all -1/1");
+        return Err(TaskError::WrongData(detail));
+    }
+    if labelled && !entry.data.labelled {
+        let detail = format!("{name} takes half-space examples only");
+        return Err(TaskError::WrongData(detail));
+    }
+    if !labelled && !entry.data.half_space {
+        let detail = format!(
+            "{name} needs labelled examples; half-space examples are all positive, so there is \
+             nothing to separate"
+        );
+        return Err(TaskError::WrongData(detail));
+    }
+    Ok(())
+}
+
+/// Whether a rule of this order learns from examples that come only once. The shuffled order qualifies
+/// unless the client asked for an order.
+pub(crate) fn takes_stream(task: &Task, order: Order) -> bool {
+    match order {
+        Order::Cyclic => true,
+        Order::Shuffled => !task.parameters.is_given("order"),
+        Order::RandomMistake | Order::Search => false,
+    }
+}
+
+/// The order of the task's rule before the first pass, if the rule can be built.
+pub(crate) fn task_order(task: &Task, input: Input<'_>) -> Option<Order> {
+    build(task, input).ok().map(|(rule, _)| rule.order())
+}
+
+/// Estimates the memory in bytes that a run needs beyond its input.
+pub fn state_bytes(task: &Task, input: Input<'_>) -> u64 {
+    let n = input.n() as u64;
+    let rule = build(task, input).ok().map(|(rule, _)| rule);
+    let order = rule.as_ref().map(|rule| rule.order());
+    let examples = input.examples().unwrap_or(0);
+    let is_drawn = matches!(input, Input::Generated(_));
+    let is_drawn_first = is_drawn && order != Some(Order::Cyclic);
+    let drawn = match is_drawn_first {
+        true => examples.saturating_mul(n.div_ceil(64) * 8),
+        false => 0,
+    };
+    // A row read out of order takes 4 bytes for its number. A mark for a wrong row takes one bit.
+    let is_parted = task.holdout.is_some() && (is_drawn_first || !is_drawn);
+    let rows = match order {
+        Some(Order::Shuffled) => examples.saturating_mul(4),
+        _ if is_parted => examples.saturating_mul(4),
+        Some(Order::RandomMistake) => examples / 8,
+        Some(Order::Cyclic | Order::Search) | None => 0,
+    };
+    let an_example = rule.map_or(0, |rule| rule.bytes_an_example());
+    let noted = examples.saturating_mul(an_example);
+    let all = drawn.saturating_add(rows).saturating_add(noted);
+    all.saturating_add(64 * n)
+}
+
+/// Bytes that the state may grow to after `mistakes` mistakes.
+pub fn grown_bytes(task: &Task, input: Input<'_>, mistakes: u64) -> u64 {
+    build(task, input).map_or(0, |(rule, _)| rule.grown_bytes(mistakes))
+}
+
+pub(crate) type Built = (Box<dyn Rule>, Generator);
+
+pub(crate) fn build(task: &Task, input: Input<'_>) -> Result<Built, TaskError> {
+    let real = matches!(input, Input::Sample { data, .. } if data.shape().is_real);
+    build_for(task, input.n(), real)
+}
+
+/// The rule of a task for `n` Boolean or real features.
+pub(crate) fn build_for(task: &Task, n: usize, real: bool) -> Result<Built, TaskError> {
+    let mut random = task.seed.generator(Purpose::Learner);
+    let rule = (task.entry.build)(&mut Setup {
+        parameters: &task.parameters,
+        n,
+        real,
+        in_units: task.in_units,
+        random: &mut random,
+    });
+    let mut rule = rule.map_err(TaskError::Parameter)?;
+    if let Some(start) = &task.start {
+        start_from(rule.as_mut(), task, n, start).map_err(TaskError::WrongStart)?;
+    }
+    Ok((rule, random))
+}
+
+fn start_from(
+    rule: &mut dyn Rule,
+    task: &Task,
+    n: usize,
+    hypothesis: &Hypothesis,
+) -> Result<(), String> {
+    let mut parameters = task.entry.parameters.iter();
+    if parameters.any(|one| one.name == INITIAL) && task.parameters.is_given(INITIAL) {
+        return Err(format!(
+            "a run begins from the model or from the parameter {INITIAL}: leave one of them out"
+        ));
+    }
+    let own = hypothesis.n();
+    if own != n {
+        return Err(format!("the model has n = {own}, but the examples {n}"));
+    }
+    rule.start_from(hypothesis)
+}

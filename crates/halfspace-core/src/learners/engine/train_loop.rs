@@ -1,0 +1,379 @@
+//! The one train loop: passes, order, progress and the best hypothesis of every learner.
+//! [`crate::learners::engine::run_state`] decides the effect of one block of examples on the run.
+
+use crate::learners::engine::checkpoint::{Phase, Wrong};
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::rule::{Order, Rule};
+use crate::learners::engine::run::{Counts, Interrupt, Run};
+use crate::learners::engine::run_state::{RunState, Step, Stop};
+use crate::learners::engine::snapshot::SnapshotWriter;
+use crate::learners::sample::block::Block;
+use crate::learners::sample::source::{Sample, Stream};
+
+/// The reason why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A confidence rule accepted the hypothesis.
+    Confident,
+    /// A pass without a mistake.
+    Converged,
+    /// A search found a hypothesis and a pass without a mistake confirmed it.
+    Consistent,
+    /// The data ended.
+    Exhausted,
+    /// A limit was reached. The text is the name of the `stop` field or describes a limit of the rule
+    /// itself.
+    Limit(&'static str),
+    /// A client cancelled the run.
+    Cancelled,
+}
+
+impl Reason {
+    /// The name in answers.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Confident => "confident",
+            Self::Converged => "converged",
+            Self::Consistent => "consistent",
+            Self::Exhausted => "exhausted",
+            Self::Limit(_) => "limit",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// A run under way.
+pub struct TrainLoop<'r> {
+    /// The rule of the learner.
+    pub rule: &'r mut dyn Rule,
+    /// The controls of the run's owner.
+    pub run: &'r Run,
+    /// The counts of the run and the conditions that end it.
+    pub course: RunState,
+    /// The generator for random orders.
+    pub(crate) order: Generator,
+    /// The position in the pass.
+    pub(crate) phase: Phase,
+    /// Whether a state of the run was handed over as a checkpoint, or the run resumed from one.
+    pub(crate) was_handed_over: bool,
+    /// Whether the loop keeps the best hypothesis beside the last.
+    pub keeps_best: bool,
+    pub(crate) best: Option<Best>,
+}
+
+/// The best hypothesis at the end of a pass so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Best {
+    /// The pass that ended with this hypothesis.
+    pub pass: u64,
+    /// Errors of the hypothesis.
+    pub errors: u64,
+    /// Examples on which the errors were counted.
+    pub examples: u64,
+    /// The state of the rule that has this hypothesis.
+    pub state: Vec<u8>,
+}
+
+/// Bits or values per pass up to which every pass ends with an evaluation of the hypothesis.
+const EVERY_PASS_MAX: u64 = 1 << 20;
+
+/// Longer passes are evaluated once per this many passes, so evaluation adds at most a sixteenth to their
+/// cost.
+const PASSES_BETWEEN: u64 = 16;
+
+impl<'r> TrainLoop<'r> {
+    /// A run before its first example.
+    pub fn new(rule: &'r mut dyn Rule, run: &'r Run, course: RunState, order: Generator) -> Self {
+        Self {
+            rule,
+            run,
+            course,
+            order,
+            phase: Phase::Between,
+            was_handed_over: false,
+            keeps_best: true,
+            best: None,
+        }
+    }
+
+    /// Runs over a stream in the order of the stream.
+    ///
+    /// # Errors
+    /// [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was
+    /// abandoned.
+    pub fn run_stream(&mut self, stream: &mut dyn Stream) -> Result<Reason, Interrupt> {
+        if let Phase::Ended(reason) = self.phase {
+            return Ok(reason);
+        }
+        let stop = loop {
+            if let Phase::Between = self.phase {
+                stream.rewind();
+            }
+            if let Err(stop) = self.whole_pass(stream) {
+                break stop.into_reason();
+            }
+        };
+        self.leave(stop, stream)
+    }
+
+    /// Runs over a sample in the order that the rule asks for.
+    ///
+    /// # Errors
+    /// [`Interrupt::Suspended`], [`Interrupt::Unreadable`] or [`Interrupt::Memory`] if the run was
+    /// abandoned.
+    pub fn run_sample(&mut self, sample: &mut dyn Sample) -> Result<Reason, Interrupt> {
+        if let Phase::Ended(reason) = self.phase {
+            return Ok(reason);
+        }
+        let stop = loop {
+            let step = match self.rule.order() {
+                Order::Cyclic => {
+                    if let Phase::Between = self.phase {
+                        sample.rewind();
+                    }
+                    self.whole_pass(sample.as_stream())
+                }
+                Order::Shuffled => self.shuffled_pass(sample),
+                Order::RandomMistake => self.evaluate_and_update(sample),
+                Order::Search => self.evaluate_and_search(sample),
+            };
+            if let Err(stop) = step {
+                break stop.into_reason();
+            }
+        };
+        self.leave(stop, sample.as_stream())
+    }
+
+    fn shuffled_pass(&mut self, sample: &mut dyn Sample) -> Step {
+        if let Phase::Between = self.phase {
+            sample.shuffle(&mut self.order, self.run)?;
+        }
+        self.whole_pass(sample.as_stream())
+    }
+
+    /// Reads one pass or the rest of a resumed pass, then does the work between this pass and the next.
+    fn whole_pass(&mut self, stream: &mut dyn Stream) -> Step {
+        if !matches!(self.phase, Phase::Judging) {
+            self.pass(stream)?;
+        }
+        self.after_pass(stream)
+    }
+
+    fn pass(&mut self, stream: &mut dyn Stream) -> Step {
+        let before = self.begin_learning();
+        let examples = stream.examples();
+        let mut limited = Ok(());
+        // The number of finished rows among the next blocks. A resumed run may read these rows again.
+        let mut done = self.phase.rows();
+        loop {
+            self.offer(stream);
+            self.phase.set_rows(done);
+            let Some(block) = stream.next_block()? else {
+                break;
+            };
+            self.course.look_outside(self.run)?;
+            let first = done.min(block.rows());
+            match self.block(&block, first) {
+                // The result of a complete pass takes precedence over a limit that its last example
+                // reached.
+                Err(Stop::End(reason @ Reason::Limit(_)))
+                    if examples == Some(self.course.counts.examples - before.examples) =>
+                {
+                    limited = Err(Stop::End(reason));
+                    break;
+                }
+                step => step?,
+            }
+            done -= first;
+        }
+        self.phase = Phase::Between;
+        if self.course.is_awaiting {
+            return Err(Stop::End(Reason::Exhausted));
+        }
+        if self.course.counts.mistakes == before.mistakes {
+            return Err(Stop::End(self.rule.clean_pass()));
+        }
+        if self.course.limits.max_passes == Some(1) {
+            return Err(Stop::End(Reason::Exhausted));
+        }
+        limited
+    }
+
+    /// Ends the run at the limit on passes, or prepares the next pass. The confidence rules need fresh
+    /// examples, so the watch ends with the first pass.
+    fn after_pass(&mut self, stream: &mut dyn Stream) -> Step {
+        match self.course.limits.max_passes {
+            Some(max) if self.course.counts.passes >= max => {
+                Err(Stop::End(Reason::Limit("max_passes")))
+            }
+            _ => {
+                self.course.watch = None;
+                self.phase = Phase::Judging;
+                self.evaluate_at_end(stream)?;
+                self.phase = Phase::Between;
+                self.rule.next_pass(&mut self.course.random);
+                Ok(())
+            }
+        }
+    }
+
+    /// Counts the errors of the hypothesis at the end of a pass and keeps the best hypothesis. The count
+    /// must not take longer than learning. Therefore long passes are evaluated only now and then, and
+    /// hypotheses whose size grows with their mistakes are not evaluated.
+    fn evaluate_at_end(&mut self, stream: &mut dyn Stream) -> Step {
+        let pass = self.course.counts.passes;
+        let n = stream.n() as u64;
+        let Some(examples) = stream.examples().filter(|_| self.keeps_best) else {
+            return Ok(());
+        };
+        let is_short = examples.saturating_mul(n) <= EVERY_PASS_MAX;
+        if self.rule.keeps_best() || !(is_short || pass.is_multiple_of(PASSES_BETWEEN)) {
+            return Ok(());
+        }
+        let hypothesis = self.rule.hypothesis();
+        if hypothesis.words_of_work() > 2 * n {
+            return Ok(());
+        }
+        let mut errors = 0;
+        stream.rewind();
+        while let Some(block) = stream.next_block()? {
+            self.course.look_outside(self.run)?;
+            let wrong = hypothesis.mistakes(&block, &self.run.stop);
+            errors += u64::from(wrong.count_ones());
+        }
+        // The last masks are valid only if no interrupt was raised meanwhile.
+        self.course.look_outside(self.run)?;
+        self.keep_best(pass, errors, examples);
+        Ok(())
+    }
+
+    fn keep_best(&mut self, pass: u64, errors: u64, examples: u64) {
+        if self.best.as_ref().is_some_and(|best| best.errors <= errors) {
+            return;
+        }
+        let mut snapshot = SnapshotWriter::default();
+        self.rule.snapshot(&mut snapshot);
+        self.best = Some(Best {
+            pass,
+            errors,
+            examples,
+            state: snapshot.finish(),
+        });
+    }
+
+    /// The counts before the current pass. Begins a pass unless one is under way.
+    fn begin_learning(&mut self) -> Counts {
+        if let Phase::Learning { before, .. } = self.phase {
+            return before;
+        }
+        let before = self.course.counts;
+        self.begin_pass();
+        self.phase = Phase::Learning { before, rows: 0 };
+        before
+    }
+
+    fn begin_pass(&mut self) {
+        self.course.counts.passes += 1;
+        self.run.progress.show(&self.course.counts);
+    }
+
+    fn block(&mut self, block: &Block<'_>, first: usize) -> Step {
+        let rows = block.rows();
+        let mut row = first;
+        while row < rows {
+            if let Some(interrupt) = self.run.stop.raised() {
+                return Err(interrupt.into());
+            }
+            let turn = self.course.turn(self.rule, self.run, block, row..rows);
+            row += turn.rows;
+            self.phase.set_rows(row);
+            turn.step?;
+        }
+        Ok(())
+    }
+
+    /// One pass in the order [`Order::RandomMistake`]: evaluates the whole sample, then learns from one
+    /// mistake drawn uniformly.
+    fn evaluate_and_update(&mut self, sample: &mut dyn Sample) -> Step {
+        let wrong = self.evaluate(sample)?;
+        let mut order = self.order.clone();
+        let chosen = rand::RngExt::random_range(&mut order, 0..wrong.errors);
+        let place = crate::bits::select_bit(&wrong.masks, chosen);
+        // The draw is committed only after the example is read. A run suspended by the read resumes from
+        // here.
+        let read = sample.example(place as u64);
+        if read.is_err() {
+            self.phase = Phase::Evaluating { wrong, rows: 0 };
+        }
+        let block = read?;
+        self.order = order;
+        self.course.mistake(self.rule, &block, 0)?;
+        self.course.check_limits()
+    }
+
+    /// One pass in the order [`Order::Search`]: reads the whole sample, then makes the next hypothesis.
+    fn evaluate_and_search(&mut self, sample: &mut dyn Sample) -> Step {
+        self.evaluate(sample)?;
+        self.course.search(self.rule)?;
+        self.course.check_limits()
+    }
+
+    /// One pass or the rest of a resumed pass under one hypothesis. Returns the mistakes, of which there is
+    /// at least one, because a pass without a mistake ends the run.
+    fn evaluate(&mut self, sample: &mut dyn Sample) -> Result<Wrong, Stop> {
+        self.begin_evaluating(sample)?;
+        let mut done = self.phase.rows();
+        loop {
+            self.offer(sample.as_stream());
+            self.phase.set_rows(done);
+            let Some(block) = sample.next_block()? else {
+                break;
+            };
+            self.course.look_outside(self.run)?;
+            let (rows, first) = (block.rows(), done.min(block.rows()));
+            if first < rows {
+                let mask = self.rule.mistakes(&block, &self.run.stop);
+                let raised = self.run.stop.raised();
+                if raised == Some(Interrupt::Suspended) && self.rule.may_break_off() {
+                    return Err(Interrupt::Suspended.into());
+                }
+                if let Phase::Evaluating { wrong, .. } = &mut self.phase {
+                    wrong.push(mask >> first, rows - first);
+                }
+                self.course.counts.examples += (rows - first) as u64;
+                self.phase.set_rows(rows);
+            }
+            done -= first;
+        }
+        // The last masks are valid only if no interrupt was raised meanwhile.
+        self.course.look_outside(self.run)?;
+        let Phase::Evaluating { wrong, .. } = std::mem::take(&mut self.phase) else {
+            unreachable!("that is what began");
+        };
+        self.rule.evaluated(wrong.errors);
+        if wrong.errors == 0 {
+            return Err(Stop::End(self.rule.clean_pass()));
+        }
+        let examples = sample.as_stream().examples().unwrap_or(0);
+        let is_drawn = self.rule.order() == Order::RandomMistake;
+        if is_drawn && self.keeps_best && !self.rule.keeps_best() {
+            self.keep_best(self.course.counts.passes, wrong.errors, examples);
+        }
+        Ok(wrong)
+    }
+
+    fn begin_evaluating(&mut self, sample: &mut dyn Sample) -> Step {
+        if let Phase::Evaluating { .. } = self.phase {
+            return Ok(());
+        }
+        let max_passes = self.course.limits.max_passes;
+        if max_passes.is_some_and(|max| self.course.counts.passes >= max) {
+            return Err(Stop::End(Reason::Limit("max_passes")));
+        }
+        self.begin_pass();
+        sample.rewind();
+        let wrong = Wrong::default();
+        self.phase = Phase::Evaluating { wrong, rows: 0 };
+        Ok(())
+    }
+}

@@ -1,0 +1,160 @@
+//! Novikoff's bound in the space of all conjunctions: R^2 |u|^2 / xi^2 with R^2 = max K(x, x), |u|^2 the
+//! sum of L(v) score(v) over the support vectors v of u, and xi = min y score(x). All numbers are exact
+//! integers.
+//!
+//! Any strict separator bounds the mistakes of any run. If a positive example lies on the final hyperplane,
+//! xi = 0. In that case a copy of the hypothesis learns for a few more passes and also learns from scores
+//! of 0, as for linear weights. The counts of the run do not include these passes.
+
+use num_bigint::{BigInt, BigUint};
+
+use crate::learners::engine::bound::{Bound, ratio};
+use crate::learners::engine::run::{Counts, Interrupt, Run};
+use crate::learners::kernel::kernel_expansion::KernelExpansion;
+use crate::learners::kernel::kernel_scores::KernelScores;
+use crate::learners::sample::block::{Block, BlockFeatures};
+use crate::learners::sample::source::Stream;
+
+const THEOREM: &str = "Novikoff";
+
+/// The bound for the mistakes in `counts` on the examples of `stream`, which `expansion` classifies
+/// correctly.
+///
+/// # Errors
+/// The interrupt that stopped the passes over the examples.
+pub fn bound(
+    expansion: &KernelExpansion,
+    stream: &mut dyn Stream,
+    counts: &Counts,
+    run: &Run,
+) -> Result<Bound, Interrupt> {
+    let mut separator = Separator {
+        scores: KernelScores::new(expansion),
+        expansion: expansion.clone(),
+        run,
+    };
+    let passes_max = 2 * counts.passes + 10;
+    for passes in 0..=passes_max {
+        let extremes = match separator.pass(stream)? {
+            Pass::Strict(extremes) => extremes,
+            Pass::Taught => continue,
+            Pass::Full => break,
+        };
+        let numerator = separator.norm_squared()? * extremes.radius_squared;
+        let denominator = extremes.margin.magnitude().pow(2);
+        let (mistakes_at_most, log2_mistakes_at_most) = ratio(&numerator, &denominator);
+        let detail = format!(
+            "an example lies on the final hyperplane (xi = 0); the bound is that of a strict \
+             separator, found from there in {passes} further passes"
+        );
+        return Ok(Bound {
+            theorem: THEOREM,
+            mistakes_at_most,
+            log2_mistakes_at_most,
+            respected: Some(denominator * counts.mistakes <= numerator),
+            detail: (passes > 0).then_some(detail),
+        });
+    }
+    let detail = format!(
+        "an example lies on the hyperplane (xi = 0), and no strict separator was found in \
+         {passes_max} further passes"
+    );
+    Ok(Bound {
+        theorem: THEOREM,
+        mistakes_at_most: None,
+        log2_mistakes_at_most: None,
+        respected: None,
+        detail: Some(detail),
+    })
+}
+
+/// The result of a pass over the sample.
+enum Pass {
+    /// Every example lies strictly on its side.
+    Strict(Extremes),
+    /// Some examples did not, and the separator learnt them.
+    Taught,
+    /// Some examples did not, and the support is full.
+    Full,
+}
+
+/// The largest norm and the smallest margin of a sample under a separator.
+struct Extremes {
+    /// R^2.
+    radius_squared: BigUint,
+    /// xi.
+    margin: BigInt,
+}
+
+/// A hypothesis that learns until it separates strictly.
+struct Separator<'a> {
+    expansion: KernelExpansion,
+    scores: KernelScores,
+    run: &'a Run,
+}
+
+impl Separator<'_> {
+    fn pass(&mut self, stream: &mut dyn Stream) -> Result<Pass, Interrupt> {
+        let mut example = vec![0; self.expansion.support().words_per_row()];
+        let (mut radius_squared, mut least) = (BigUint::ZERO, None);
+        let mut is_clean = true;
+        stream.rewind();
+        while let Some(block) = stream.next_block()? {
+            for row in 0..block.rows() {
+                let margin = self.margin(&block, row)?;
+                block.bits().copy_row(row, &mut example);
+                if margin <= BigInt::ZERO {
+                    is_clean = false;
+                    let pushed = self.expansion.push(&example, block.is_positive(row));
+                    if pushed.is_err() {
+                        return Ok(Pass::Full);
+                    }
+                }
+                radius_squared = radius_squared.max(self.expansion.kernel().of_itself(&example));
+                least = Some(least.map_or(margin.clone(), |least: BigInt| least.min(margin)));
+            }
+        }
+        Ok(match least {
+            Some(margin) if is_clean => Pass::Strict(Extremes {
+                radius_squared,
+                margin,
+            }),
+            _ => Pass::Taught,
+        })
+    }
+
+    /// |u|^2.
+    fn norm_squared(&mut self) -> Result<BigUint, Interrupt> {
+        let support = self.expansion.support().clone();
+        let mut sum = BigInt::ZERO;
+        for (index, bits) in support.blocks().enumerate() {
+            let block = Block {
+                features: BlockFeatures::Boolean(bits),
+                positives: self.expansion.labels(index),
+                reflected: 0,
+            };
+            for row in 0..bits.rows() {
+                sum += self.margin(&block, row)?;
+            }
+        }
+        // The sum is a squared norm, so the magnitude is the sum itself.
+        Ok(sum.into_parts().1)
+    }
+
+    /// y score(x) of a row.
+    fn margin(&mut self, block: &Block<'_>, row: usize) -> Result<BigInt, Interrupt> {
+        let stop = &self.run.stop;
+        let score = self.scores.score(&self.expansion, block, row, stop);
+        match (score, stop.raised()) {
+            (Some(score), None) => {
+                let score = score.to_big();
+                Ok(if block.is_positive(row) {
+                    score
+                } else {
+                    -score
+                })
+            }
+            (_, interrupt) => Err(interrupt.unwrap_or(Interrupt::Suspended)),
+        }
+    }
+}

@@ -1,0 +1,413 @@
+//! The kernel perceptron over all conjunctions: on a mistake, the example joins the support vectors.
+//!
+//! R. Khardon, D. Roth and R. A. Servedio, "Efficiency versus convergence of Boolean kernels for on-line
+//! learning algorithms" (2005), section 2. The algorithm equals the perceptron from w = 0 in the space with
+//! one coordinate per conjunction: 3^n coordinates, or 2^n for monotone conjunctions. The kernel replaces
+//! the coordinates. The score of an example x is the sum of L(v) K(v, x) over the mistaken examples v with
+//! labels L(v). K(v, x) is the number of conjunctions that v and x both satisfy. The prediction is +1 if
+//! and only if the score is >= 0. The scores are integers of any size, because f64 loses the sign from
+//! n = 54 on and the score itself from n = 1024 on.
+//!
+//! The price of the expressive power is a larger number of mistakes. Theorem 4 of the paper has a target of
+//! a single conjunction, and examples on which the algorithm makes exponentially many mistakes in n. The
+//! module `constructions` builds these examples.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `kernel.conjunctions` | all | all conjunctions, or those without negated literals (monotone) |
+//! | `kernel.max_literals` | any number | the largest number of literals in a conjunction |
+//! | `order` | cyclic | the order of the data, a new order per pass, or a random mistake |
+//!
+//! XOR of two bits, which no hyperplane separates:
+//!
+//! ```
+//! use halfspace_core::bits::{BitMatrix, BitVector};
+//! use halfspace_core::learners::sample::data::{Data, Features, Labels};
+//! use halfspace_core::learners::engine::random::Seed;
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::{catalogue, train};
+//!
+//! let mut examples = BitMatrix::new(2);
+//! for row in [0b00, 0b01, 0b10, 0b11] {
+//!     examples.push_row(&[row]);
+//! }
+//! let labels = Labels::Labelled(BitVector::from_words(4, vec![0b0110]));
+//! let data = Data::new(Features::Boolean(examples), labels);
+//! let task = Task::of(catalogue::find("kernel-perceptron").unwrap(), Seed(1));
+//! let input = Input::Sample { data: &data, assume: None };
+//! let outcome = train::train(&task, input, &Run::default()).unwrap();
+//! assert_eq!(outcome.training.unwrap().errors, 0);
+//! assert_eq!(outcome.bound.unwrap().respected, Some(true));
+//! ```
+
+use std::ops::Range;
+
+use crate::learners::drift::directed_drift::read_weights;
+use crate::learners::engine::bound::Bound;
+use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
+use crate::learners::engine::parameters::{Kind, Parameter, ParameterError};
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::train_loop::Reason;
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::kernel::conjunction_kernel::{Conjunctions, Kernel};
+use crate::learners::kernel::kernel_bound;
+use crate::learners::kernel::kernel_expansion::KernelExpansion;
+use crate::learners::kernel::kernel_scores::KernelScores;
+use crate::learners::linear::novikoff::NOT_CONVERGED;
+use crate::learners::linear::perceptron::{ORDER, order};
+use crate::learners::sample::block::Block;
+use crate::learners::sample::source::{Presentation, Stream};
+
+const MAX_LITERALS: &str = "kernel.max_literals";
+
+/// The entry of the kernel perceptron in the catalogue.
+pub static ENTRY: Entry = Entry {
+    name: "kernel-perceptron",
+    title: "Kernel perceptron",
+    learns: "Any Boolean function, as a threshold over all conjunctions, in exact integers.",
+    data: DataKinds {
+        half_space: false,
+        labelled: true,
+        real: false,
+    },
+    reading: "unsigned",
+    presentation: Presentation::Labelled,
+    on_line: true,
+    pace: Pace::Slowing,
+    confidence_rules: &[],
+    default_stop: DefaultStop::Passes(1000),
+    parameters: &[
+        Parameter {
+            name: "kernel.conjunctions",
+            kind: Kind::Choice {
+                options: &["all", "monotone"],
+                default: "all",
+            },
+            description: "Which conjunctions are features: all, or those without negated \
+                          literals (monotone).",
+        },
+        Parameter {
+            name: MAX_LITERALS,
+            kind: Kind::Count {
+                minimum: 1,
+                maximum: 1 << 20,
+                default: "any number",
+            },
+            description: "The most literals of a conjunction.",
+        },
+        ORDER,
+    ],
+    guarantee: Guarantee {
+        theorem: "Novikoff, over conjunctions",
+        bound: "At most R^2 |u|^2 / xi^2 mistakes, norms and margin taken in the space of \
+                conjunctions; by Theorem 4 that can be exponential in n.",
+    },
+    source: "R. Khardon, D. Roth and R. A. Servedio, Efficiency versus convergence of Boolean \
+             kernels for on-line learning algorithms (2005), section 2",
+    check: None,
+    state_format: 0,
+    build: |setup| Ok(Box::new(KernelPerceptron::new(setup)?)),
+};
+
+/// The state: the mistakes so far and the cached scores.
+struct KernelPerceptron {
+    expansion: KernelExpansion,
+    scores: KernelScores,
+    starts_at_zero: bool,
+    order: Order,
+    example: Vec<u64>,
+}
+
+impl KernelPerceptron {
+    fn new(setup: &Setup<'_>) -> Result<Self, ParameterError> {
+        let conjunctions = match setup.parameters.choice("kernel.conjunctions") {
+            "monotone" => Conjunctions::Monotone,
+            _ => Conjunctions::All,
+        };
+        let max_literals = setup.parameters.count(MAX_LITERALS);
+        let kernel =
+            Kernel::new(setup.n, conjunctions, max_literals).map_err(|error| ParameterError {
+                name: MAX_LITERALS.to_owned(),
+                detail: error.to_string(),
+                unknown: false,
+            })?;
+        let expansion = KernelExpansion::new(kernel);
+        Ok(Self {
+            scores: KernelScores::new(&expansion),
+            starts_at_zero: true,
+            example: vec![0; expansion.support().words_per_row()],
+            expansion,
+            order: order(setup.parameters),
+        })
+    }
+
+    /// Whether the hypothesis classifies a row wrongly. False if the computation was told to stop.
+    fn is_mistake(&mut self, block: &Block<'_>, row: usize, stop: &StopFlag) -> bool {
+        let score = self.scores.score(&self.expansion, block, row, stop);
+        score.is_some_and(|score| score.is_negative() == block.is_positive(row))
+    }
+}
+
+impl Rule for KernelPerceptron {
+    fn grown_bytes(&self, mistakes: u64) -> u64 {
+        self.expansion.grown_bytes(mistakes)
+    }
+
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        let Hypothesis::Kernel(expansion) = hypothesis else {
+            return Err("this learner begins from a kernel model, and the model is another".into());
+        };
+        if expansion.kernel() != self.expansion.kernel() {
+            return Err("the model has another kernel: give its kernel.* parameters".into());
+        }
+        self.starts_at_zero = expansion.is_empty();
+        self.scores = KernelScores::new(expansion);
+        self.expansion = expansion.clone();
+        Ok(())
+    }
+
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        rows.find(|&row| stop.raised().is_some() || self.is_mistake(block, row, stop))
+    }
+
+    fn may_break_off(&self) -> bool {
+        true
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        block.bits().copy_row(row, &mut self.example);
+        match self.expansion.push(&self.example, block.is_positive(row)) {
+            Ok(()) => Update::Changed,
+            Err(limit) => Update::Refused(limit.text()),
+        }
+    }
+
+    fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
+        (0..block.rows()).fold(0, |mask, row| {
+            let is_asked = stop.raised().is_none();
+            mask | u64::from(is_asked && self.is_mistake(block, row, stop)) << row
+        })
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::Kernel(self.expansion.clone())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.expansion.len() as u64);
+        for index in 0..self.expansion.len() {
+            snapshot.number(self.expansion.is_positive(index).into());
+            snapshot.numbers(self.expansion.support().row(index).words().iter().copied());
+        }
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let mut expansion = KernelExpansion::new(self.expansion.kernel().clone());
+        let n = expansion.kernel().n();
+        for _ in 0..snapshot.count()? {
+            let is_positive = snapshot.number()? == 1;
+            let example = read_weights(n, snapshot)?;
+            let added = expansion.push(example.words(), is_positive);
+            added.map_err(|_| SnapshotError)?;
+        }
+        // The cache of scores only saves work, so the state does not contain it.
+        self.scores = KernelScores::new(&expansion);
+        self.expansion = expansion;
+        Ok(())
+    }
+
+    fn why_no_bound(&self) -> &'static str {
+        NOT_CONVERGED
+    }
+
+    fn bound(
+        &self,
+        stream: &mut dyn Stream,
+        counts: &Counts,
+        reason: Reason,
+        run: &Run,
+    ) -> Result<Option<Bound>, Interrupt> {
+        if reason != Reason::Converged {
+            return Ok(None);
+        }
+        let bound = kernel_bound::bound(&self.expansion, stream, counts, run)?;
+        Ok(Some(match self.starts_at_zero {
+            true => bound,
+            false => bound.without_verdict(),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::{BitMatrix, BitVector, Kernels, Lanes, SWITCH, use_kernels, words_for};
+    use crate::learners::engine::outcome::Outcome;
+    use crate::learners::engine::parameters::Parameters;
+    use crate::learners::engine::random::{Purpose, Seed};
+    use crate::learners::engine::run::Limits;
+    use crate::learners::engine::task::{Input, Task};
+    use crate::learners::engine::train::train;
+    use crate::learners::sample::block::BlockFeatures;
+    use crate::learners::sample::data::{Data, Features, Labels};
+    use serde_json::{Value, json};
+
+    fn parameters(params: &Value) -> Parameters {
+        let object = params.as_object().expect("an object");
+        Parameters::from_json(ENTRY.parameters, object).expect("parameters")
+    }
+
+    fn run(data: &Data, params: &Value, max_passes: u64) -> Outcome {
+        let task = Task {
+            parameters: parameters(params),
+            limits: Limits {
+                max_passes: Some(max_passes),
+                ..Limits::default()
+            },
+            ..Task::of(&ENTRY, Seed(5))
+        };
+        let input = Input::Sample { data, assume: None };
+        train(&task, input, &Run::default()).expect("nobody suspends it")
+    }
+
+    fn data(examples: &[(&str, bool)]) -> Data {
+        let n = examples[0].0.len();
+        let (mut matrix, mut labels) = (BitMatrix::new(n), BitVector::zeros(examples.len()));
+        for (row, (x, is_positive)) in examples.iter().enumerate() {
+            let bits = BitVector::from_bit_string(x.as_bytes()).expect("bits");
+            matrix.push_row(bits.words());
+            labels.set(row, *is_positive);
+        }
+        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    }
+
+    /// `rows` random examples with random labels.
+    fn noise(n: usize, rows: usize) -> Data {
+        let (mut matrix, mut lanes) = (BitMatrix::new(n), Lanes::from_seed(3));
+        let mut words = vec![0; words_for(n).next_multiple_of(8)];
+        for _ in 0..rows {
+            lanes.fill(&mut words);
+            let row = BitVector::from_words(n, words[..words_for(n)].to_vec());
+            matrix.push_row(row.words());
+        }
+        let mut labels = vec![0; words_for(rows).next_multiple_of(8)];
+        lanes.fill(&mut labels);
+        labels.truncate(words_for(rows));
+        let labels = BitVector::from_words(rows, labels);
+        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    }
+
+    fn support(outcome: &Outcome) -> Vec<(String, bool)> {
+        let Hypothesis::Kernel(expansion) = &outcome.hypothesis else {
+            unreachable!("{outcome:?}")
+        };
+        (0..expansion.len())
+            .map(|at| {
+                (
+                    expansion.support().row(at).to_bit_string(),
+                    expansion.is_positive(at),
+                )
+            })
+            .collect()
+    }
+
+    /// With the monotone kernel, 00 scores 0 (mistake), 11 scores -1 (mistake) and 10 scores -1 + 2 = 1
+    /// (mistake). The second pass is clean: 00 scores -1 + 1 - 1 = -1. 11 scores -1 + 4 - 2 = 1. 10 scores
+    /// -1 + 2 - 2 = -1. Then
+    /// |u|^2 = 1 + 1 + 1 and R^2 = 4 and xi = 1.
+    #[test]
+    fn a_run_by_hand() {
+        let data = data(&[("00", false), ("11", true), ("10", false)]);
+        let outcome = run(&data, &json!({"kernel": {"conjunctions": "monotone"}}), 9);
+        assert_eq!((outcome.counts.mistakes, outcome.counts.passes), (3, 2));
+        let expected = [("00", false), ("11", true), ("10", false)];
+        assert_eq!(support(&outcome), expected.map(|(x, y)| (x.to_owned(), y)));
+        let bound = outcome.bound.expect("converged");
+        assert_eq!(
+            (bound.mistakes_at_most, bound.respected, bound.detail),
+            (Some(12.0), Some(true), None)
+        );
+    }
+
+    /// The run makes no mistake, but the example lies on the hyperplane. After the copy learns it once,
+    /// R^2 = 2, |u|^2 = 2 and xi = 2.
+    #[test]
+    fn an_example_on_the_hyperplane_is_taught_to_a_copy() {
+        let outcome = run(&data(&[("1", true)]), &json!({}), 9);
+        assert_eq!((outcome.counts.mistakes, outcome.counts.passes), (0, 1));
+        assert!(support(&outcome).is_empty());
+        let bound = outcome.bound.expect("converged");
+        assert_eq!(
+            (bound.mistakes_at_most, bound.respected),
+            (Some(1.0), Some(true))
+        );
+        assert!(bound.detail.expect("how").contains("1 further passes"));
+    }
+
+    #[test]
+    fn contradictions_are_never_learnt() {
+        let outcome = run(&data(&[("10", true), ("10", false)]), &json!({}), 50);
+        assert_eq!(outcome.termination.reason, Reason::Limit("max_passes"));
+        assert_eq!(outcome.training.expect("counted").errors, 1);
+        assert!(outcome.bound.is_none());
+    }
+
+    #[test]
+    fn any_labels_of_distinct_examples_are_learnt_in_any_order_on_both_builds() {
+        let _switch = SWITCH.lock();
+        for order in ["cyclic", "shuffled", "random"] {
+            for conjunctions in ["all", "monotone"] {
+                let params = json!({"order": order, "kernel": {"conjunctions": conjunctions}});
+                let [scalar, detected] = [Kernels::Scalar, Kernels::Detected].map(|kernels| {
+                    use_kernels(kernels);
+                    run(&noise(20, 90), &params, 2000)
+                });
+                assert_eq!(scalar, detected);
+                assert_eq!(scalar.termination.reason, Reason::Converged, "{params}");
+                assert_eq!(scalar.training.expect("counted").errors, 0);
+                assert_eq!(scalar.bound.expect("converged").respected, Some(true));
+            }
+        }
+    }
+
+    #[test]
+    fn a_full_list_refuses_the_update() {
+        let n = 1 << 20;
+        let row = BitVector::from_words(n, vec![u64::MAX; words_for(n)]);
+        let mut matrix = BitMatrix::new(n);
+        matrix.push_row(row.words());
+        let block = Block {
+            features: BlockFeatures::Boolean(matrix.block(0)),
+            positives: 0,
+            reflected: 0,
+        };
+        let mut random = Seed(1).generator(Purpose::Learner);
+        let mut rule = KernelPerceptron::new(&Setup {
+            parameters: &parameters(&json!({})),
+            n,
+            real: false,
+            in_units: true,
+            random: &mut random.clone(),
+        })
+        .expect("a rule");
+        let most = (1 << 28) / (n + 20);
+        for _ in 0..most {
+            assert_eq!(rule.update(&block, 0, &mut random), Update::Changed);
+        }
+        let refused = rule.update(&block, 0, &mut random);
+        assert!(matches!(refused, Update::Refused(limit) if limit.contains("2^28")));
+    }
+}

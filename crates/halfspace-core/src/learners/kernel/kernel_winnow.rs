@@ -1,0 +1,469 @@
+//! Winnow over all nonempty monotone monomials of the features, which learns DNF formulae as disjunctions
+//! of monomials.
+//!
+//! R. Khardon, D. Roth and R. Servedio, "Efficiency versus convergence of Boolean kernels for on-line
+//! learning algorithms", section 4. Over N = 2^n - 1 monomials, Theorem 2 bounds the mistakes on a monotone
+//! DNF polynomially. Theorem 5 shows that no algorithm can simulate such a run in polynomial time, unless
+//! all of #P has polynomial algorithms. The simulation is still feasible for small examples. An example
+//! with `a` active features has `2^a - 1` true monomials, and this module decides such an example exactly
+//! in about `a 2^a` steps. Data with more than `max_active` active features in an example are refused
+//! before the run.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `alpha` | 2 | the factor of a promotion, a whole number from 2 to 2^32 |
+//! | `theta` | 2^n | the threshold, a plain decimal above 0, as a string if a number is not exact |
+//! | `max_active` | 20 | the largest number of active features in an example, at most 24 |
+//!
+//! ```
+//! use halfspace_core::learners::arithmetic::decimal::Decimal;
+//! use halfspace_core::learners::hypothesis::Score;
+//! use halfspace_core::learners::kernel::kernel_winnow_weights::{KernelWinnowWeights, Scratch};
+//! use halfspace_core::learners::arithmetic::power_sum::Base;
+//!
+//! let alpha = Base::new(2.0).expect("above 1");
+//! let mut weights = KernelWinnowWeights::new(alpha, Decimal::from(8), 3, 20);
+//! // The promotion of the example x1 x2 doubles the weights of x1, x2 and x1 x2.
+//! weights.add(&[0, 1], 1).expect("room");
+//! let decision = weights.decide(&[0b011], &mut Scratch::default());
+//! assert_eq!((decision.score, decision.is_positive), (Score::Integer(6), false));
+//! ```
+
+use std::ops::{ControlFlow, Range};
+
+use num_bigint::BigUint;
+
+use crate::bits::words_for;
+
+use crate::learners::arithmetic::decimal::{DIGITS_MAX, Decimal};
+use crate::learners::arithmetic::power_sum::{BASE_MAX, Base};
+use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
+use crate::learners::engine::parameters::{Kind, Parameter, ParameterError, Parameters};
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::rule::{Rule, Update};
+use crate::learners::engine::run::{Interrupt, StopFlag};
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::task::{Input, TaskError};
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::kernel::kernel_winnow_weights::{
+    ACTIVE_MAX, KernelWinnowWeights, Scratch, SupportFull,
+};
+use crate::learners::sample::block::{Block, BlockFeatures};
+use crate::learners::sample::examples::{Examples, for_each_rows};
+use crate::learners::sample::source::Presentation;
+use crate::learners::winnow::check_powers;
+use crate::learners::winnow::winnow_weights::active;
+
+/// The largest number of features for which 2^n has at most [`DIGITS_MAX`] digits.
+const DEFAULT_THETA_N_MAX: usize = 33_219;
+
+/// The largest number of steps for the predictions of one request: about a minute.
+const STEPS_MAX: u64 = 1 << 36;
+
+/// The kind of the hypothesis in model documents.
+pub const KIND: &str = "kernel-winnow";
+
+/// The entry of kernel Winnow in the catalogue.
+pub static ENTRY: Entry = Entry {
+    name: KIND,
+    title: "Kernel Winnow",
+    learns: "Winnow over all 2^n - 1 monotone conjunctions, exact where examples have few active \
+             features.",
+    data: DataKinds {
+        half_space: false,
+        labelled: true,
+        real: false,
+    },
+    reading: "unsigned",
+    presentation: Presentation::Labelled,
+    on_line: true,
+    pace: Pace::Unforeseen,
+    confidence_rules: &[],
+    default_stop: DefaultStop::Passes(1000),
+    parameters: &[
+        Parameter {
+            name: "alpha",
+            kind: Kind::Count {
+                minimum: 2,
+                maximum: BASE_MAX as u64,
+                default: "2",
+            },
+            description: "The factor by which a promotion multiplies and a demotion divides.",
+        },
+        Parameter {
+            name: "theta",
+            kind: Kind::Decimal { default: "2^n" },
+            description: "The threshold that the weights of the true conjunctions must reach.",
+        },
+        Parameter {
+            name: "max_active",
+            kind: Kind::Count {
+                minimum: 1,
+                maximum: ACTIVE_MAX,
+                default: "20",
+            },
+            description: "How many features of an example may be active; each more doubles time \
+                          and memory.",
+        },
+    ],
+    guarantee: Guarantee {
+        theorem: "Theorems 2 and 5 (Khardon, Roth, Servedio)",
+        bound: "Polynomially many mistakes on a monotone DNF, but no polynomial time unless #P \
+                has it: hence the limit on active features.",
+    },
+    source: "R. Khardon, D. Roth, R. Servedio, Efficiency versus convergence of Boolean kernels \
+             for on-line learning algorithms (2001)",
+    check: Some(check_active),
+    state_format: 0,
+    build: |setup| Ok(Box::new(KernelWinnow::new(setup)?)),
+};
+
+/// Refuses data in which an example has, or could have, more active features than `max_active`.
+fn check_active(parameters: &Parameters, input: Input<'_>) -> Result<(), TaskError> {
+    let most = active_max(parameters);
+    let refused = match input {
+        Input::Generated(plan) => {
+            let n = plan.target.n();
+            (n as u64 > most).then(|| {
+                format!(
+                    "generated examples of {n} features may have all of them active, more than \
+                     max_active = {most}"
+                )
+            })
+        }
+        Input::Sample { data, .. } => too_active(data, most)?,
+    };
+    refused.map_or(Ok(()), |detail| {
+        Err(TaskError::Intractable(intractable(&detail)))
+    })
+}
+
+/// The message about examples whose cubes are too large.
+fn intractable(detail: &str) -> String {
+    format!(
+        "{detail}: by Theorem 5 (Khardon, Roth, Servedio) nothing simulates Winnow over all \
+         conjunctions in polynomial time, unless #P has it; it takes about 2^a steps for a active \
+         features"
+    )
+}
+
+/// A description of the first example with more than `most` active features.
+fn too_active(examples: &dyn Examples, most: u64) -> Result<Option<String>, Interrupt> {
+    let mut found = None;
+    for_each_active_count(examples, |example, count| {
+        if count <= most {
+            return ControlFlow::Continue(());
+        }
+        found = Some(format!(
+            "example {example} (from 0) has {count} active features, more than max_active = {most}"
+        ));
+        ControlFlow::Break(())
+    })?;
+    Ok(found)
+}
+
+/// Shows the number of active features of each Boolean example in order.
+fn for_each_active_count(
+    examples: &dyn Examples,
+    mut see: impl FnMut(usize, u64) -> ControlFlow<()>,
+) -> Result<(), Interrupt> {
+    for_each_rows(examples, |first, rows| {
+        let BlockFeatures::Boolean(block) = rows.features else {
+            return ControlFlow::Break(());
+        };
+        for row in 0..block.rows() {
+            let words = 0..block.words_per_row();
+            let ones = words.map(|word| u64::from(block.word(word, row).count_ones()));
+            see(first + row, ones.sum())?;
+        }
+        ControlFlow::Continue(())
+    })
+}
+
+fn active_max(parameters: &Parameters) -> u64 {
+    parameters.count("max_active").unwrap_or(20)
+}
+
+/// Checks that a model can decide these examples within the steps of one request. The inner error names the
+/// example that is too large, or the number of steps of all examples.
+///
+/// # Errors
+/// The interrupt that kept the examples from being read.
+pub fn check_examples(
+    weights: &KernelWinnowWeights,
+    examples: &dyn Examples,
+) -> Result<Result<(), String>, Interrupt> {
+    if let Some(detail) = too_active(examples, weights.active_max())? {
+        return Ok(Err(intractable(&detail)));
+    }
+    let mut steps = 0_u64;
+    for_each_active_count(examples, |_, active| {
+        steps = steps.saturating_add((active + 1) << active);
+        ControlFlow::Continue(())
+    })?;
+    Ok(if steps > STEPS_MAX {
+        let detail =
+            format!("these examples take {steps} steps, at most {STEPS_MAX} are done at once");
+        Err(intractable(&detail))
+    } else {
+        Ok(())
+    })
+}
+
+/// The state of Winnow over monomials.
+struct KernelWinnow {
+    weights: KernelWinnowWeights,
+    scratch: Scratch,
+    /// The packed words of the present row.
+    row: Vec<u64>,
+}
+
+impl KernelWinnow {
+    /// Makes the rule from its parameters.
+    ///
+    /// # Errors
+    /// An error if theta is absent and 2^n has more digits than a threshold may have.
+    fn new(setup: &Setup<'_>) -> Result<Self, ParameterError> {
+        let (parameters, n) = (setup.parameters, setup.n);
+        let theta = match parameters.decimal("theta") {
+            Some(theta) => theta.clone(),
+            None if n <= DEFAULT_THETA_N_MAX => Decimal::whole(BigUint::from(1_u32) << n),
+            None => {
+                return Err(ParameterError {
+                    name: "theta".to_owned(),
+                    detail: format!(
+                        "the default, 2^{n}, has more than {DIGITS_MAX} digits: give another"
+                    ),
+                    unknown: false,
+                });
+            }
+        };
+        let alpha = parameters.count("alpha").unwrap_or(2);
+        let base = Base::new(alpha as f64).expect("checked by its kind");
+        Ok(Self {
+            weights: KernelWinnowWeights::new(base, theta, n, active_max(parameters)),
+            scratch: Scratch::default(),
+            row: vec![0; words_for(n)],
+        })
+    }
+}
+
+impl Rule for KernelWinnow {
+    fn grown_bytes(&self, mistakes: u64) -> u64 {
+        self.weights.grown_bytes(mistakes)
+    }
+
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        let Hypothesis::KernelWinnow(weights) = hypothesis else {
+            let detail = "this learner begins from weights of kernel Winnow, and the model has \
+                          others";
+            return Err(detail.to_owned());
+        };
+        let own = &self.weights;
+        check_powers((weights.base(), weights.theta()), (own.base(), own.theta()))?;
+        self.weights = weights.with_active_max(own.active_max());
+        Ok(())
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        let Self {
+            weights,
+            scratch,
+            row: words,
+        } = self;
+        rows.find(|&row| {
+            block.bits().copy_row(row, words);
+            stop.raised().is_some()
+                || weights.is_positive(words, scratch, stop) != block.is_positive(row)
+        })
+    }
+
+    fn may_break_off(&self) -> bool {
+        true
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        block.bits().copy_row(row, &mut self.row);
+        let features = active(&self.row, self.weights.n(), false);
+        let features: Vec<_> = features.map(|feature| feature as u32).collect();
+        if features.is_empty() {
+            // Only the empty conjunction is true for this example, and the empty conjunction has no weight.
+            return Update::Unchanged;
+        }
+        let by = if block.is_positive(row) { 1 } else { -1 };
+        match self.weights.add(&features, by) {
+            Ok(()) => Update::Changed,
+            Err(SupportFull::Exponents) => {
+                Update::Refused("exact weights end at integers of 2^20 bits")
+            }
+            Err(SupportFull::Examples) => {
+                Update::Refused("a support ends at 1,000,000 examples or 2^28 bits")
+            }
+        }
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::KernelWinnow(self.weights.without_cancelled())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.weights.support().len() as u64);
+        for example in self.weights.support() {
+            snapshot.number(i64::from(example.net).cast_unsigned());
+            snapshot.number(example.active.len() as u64);
+            snapshot.numbers(example.active.iter().map(|&feature| feature.into()));
+        }
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let (base, theta) = (self.weights.base(), self.weights.theta().clone());
+        let (n, most) = (self.weights.n(), self.weights.active_max());
+        let mut weights = KernelWinnowWeights::new(base, theta, n, most);
+        for _ in 0..snapshot.count()? {
+            let net = i32::try_from(snapshot.number()?.cast_signed()).map_err(|_| SnapshotError)?;
+            let count = snapshot.count()?;
+            let features = snapshot.numbers(count)?.into_iter().map(|feature| {
+                let feature = u32::try_from(feature).ok();
+                let feature = feature.filter(|&feature| (feature as usize) < n);
+                feature.ok_or(SnapshotError)
+            });
+            let features = features.collect::<Result<Vec<_>, _>>()?;
+            weights.add(&features, net).map_err(|_| SnapshotError)?;
+        }
+        self.weights = weights;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::engine::outcome::Outcome;
+    use crate::learners::engine::random::Seed;
+    use crate::learners::engine::run::Run;
+    use crate::learners::engine::stopping::Sampling;
+    use crate::learners::engine::task::{Task, check};
+    use crate::learners::engine::train::train;
+    use crate::learners::engine::train_loop::Reason;
+    use crate::learners::sample::data::{Data, Features, Labels};
+    use crate::learners::sample::generate::Plan;
+    use serde_json::{Value, json};
+
+    fn data(rows: &[(&str, bool)]) -> Data {
+        let mut matrix = BitMatrix::new(rows[0].0.len());
+        let mut labels = BitVector::zeros(rows.len());
+        for (at, (row, label)) in rows.iter().enumerate() {
+            let row = BitVector::from_bit_string(row.as_bytes()).expect("bits");
+            matrix.push_row(row.words());
+            labels.set(at, *label);
+        }
+        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    }
+
+    fn task(params: &Value) -> Task {
+        let object = params.as_object().expect("an object");
+        Task {
+            parameters: Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
+            ..Task::of(&ENTRY, Seed(1))
+        }
+    }
+
+    fn learn(params: &Value, data: &Data) -> Outcome {
+        let (task, assume) = (task(params), None);
+        let input = Input::Sample { data, assume };
+        check(&task, input, u64::MAX).expect("a valid task");
+        train(&task, input, &Run::default()).expect("nobody suspends it")
+    }
+
+    #[test]
+    fn a_run_worked_out_by_hand() {
+        // theta = 8, with monomials 1, 2, 12 and so on. 110 sums to 3 and after a promotion to 6. Both are
+        // mistakes, and a second promotion gives 12. 101 sums to 6, because monomial 1 now has the weight
+        // 4. A promotion raises the sum to 8 + 2 + 2. Then 100 alone sums to 8.
+        let sample = data(&[("110", true), ("110", true), ("101", true), ("100", false)]);
+        let outcome = learn(&json!({}), &sample);
+        assert_eq!(outcome.termination.reason, Reason::Converged);
+        let Hypothesis::KernelWinnow(weights) = &outcome.hypothesis else {
+            unreachable!()
+        };
+        let counts: Vec<_> = weights
+            .support()
+            .iter()
+            .map(|s| (s.active.as_slice(), s.net))
+            .collect();
+        assert_eq!(counts, [(&[0, 1][..], 2), (&[0, 2], 1), (&[0], -1)]);
+        assert_eq!(outcome.counts.mistakes, 4);
+    }
+
+    #[test]
+    fn a_dnf_that_no_disjunction_of_features_is_learnt() {
+        // x1 x2 or x3 x4, over all 16 examples.
+        let rows: Vec<_> = (0..16_u32)
+            .map(|x| (format!("{x:04b}"), x & 3 == 3 || x & 12 == 12))
+            .collect();
+        let rows: Vec<_> = rows.iter().map(|(x, y)| (x.as_str(), *y)).collect();
+        let outcome = learn(&json!({"theta": 10}), &data(&rows));
+        assert_eq!(outcome.termination.reason, Reason::Converged);
+        assert_eq!(outcome.training.expect("counted").errors, 0);
+    }
+
+    #[test]
+    fn too_many_active_features_are_refused_at_once() {
+        let (few, many) = ("110000", "111110");
+        let sample = data(&[(few, true), (many, false)]);
+        let input = Input::Sample {
+            data: &sample,
+            assume: None,
+        };
+        let refused = check(&task(&json!({"max_active": 4})), input, u64::MAX);
+        let Err(TaskError::Intractable(detail)) = refused else {
+            panic!("{refused:?}");
+        };
+        assert!(
+            detail.starts_with("example 1 (from 0) has 5 active features"),
+            "{detail}"
+        );
+        assert!(detail.contains("Theorem 5"), "{detail}");
+        assert_eq!(
+            check(&task(&json!({"max_active": 5})), input, u64::MAX),
+            Ok(())
+        );
+    }
+
+    #[test]
+    fn generated_data_must_be_narrow() {
+        let plan = |n| Plan {
+            target: Plan::random_target(n, Seed(1)),
+            sampling: Sampling::Uniform,
+            count: Some(100),
+            noise: 0.0,
+            density: 0.5,
+        };
+        let check = |n| check(&task(&json!({})), Input::Generated(&plan(n)), u64::MAX);
+        assert_eq!(check(20), Ok(()));
+        assert!(matches!(check(21), Err(TaskError::Intractable(_))));
+    }
+
+    #[test]
+    fn the_default_threshold_must_be_a_decimal_that_is_read() {
+        let digits = |n: usize| (BigUint::from(1_u32) << n).to_string().len();
+        assert_eq!(digits(DEFAULT_THETA_N_MAX), DIGITS_MAX);
+        assert_eq!(digits(DEFAULT_THETA_N_MAX + 1), DIGITS_MAX + 1);
+        let long = "1".to_owned() + &"0".repeat(DEFAULT_THETA_N_MAX);
+        let sample = data(&[(&long, true)]);
+        let assume = None;
+        let input = Input::Sample {
+            data: &sample,
+            assume,
+        };
+        let refused = check(&task(&json!({})), input, u64::MAX);
+        assert!(matches!(refused, Err(TaskError::Parameter(_))));
+        assert_eq!(check(&task(&json!({"theta": 5})), input, u64::MAX), Ok(()));
+    }
+}

@@ -1,0 +1,9 @@
+//! Kernels over conjunctions: the kernel perceptron and kernel Winnow, with exact integer scores.
+
+pub mod conjunction_kernel;
+pub(crate) mod kernel_bound;
+pub mod kernel_expansion;
+pub(crate) mod kernel_perceptron;
+pub(crate) mod kernel_scores;
+pub mod kernel_winnow;
+pub mod kernel_winnow_weights;

@@ -1,0 +1,441 @@
+//! Linear threshold weights: the state and the hypothesis of the perceptron and related learners.
+//!
+//! Integer weights over Boolean examples decide in integers. Real weights decide in f64. They occur with
+//! real examples and with first weights that are no whole multiples of the learning rate. A real sum adds
+//! the coordinates in their order and the bias last.
+
+use crate::bits::{self, BitVector};
+
+use crate::learners::arithmetic::unit::Unit;
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::hypothesis::Decision;
+use crate::learners::hypothesis::Score;
+use crate::learners::sample::block::{Block, BlockFeatures};
+
+pub use crate::learners::linear::reading::Reading;
+
+/// The largest magnitude of an integer weight. With n <= 2^20 features every score fits into an i64, and
+/// every JSON reader represents the weight exactly.
+pub const INTEGER_WEIGHT_MAX: i64 = 1 << 40;
+
+/// Weights and an optional bias.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LinearWeights {
+    /// Exact weights over Boolean examples.
+    Integer(IntegerWeights),
+    /// Weights over real examples (`reading` is none) or over Boolean ones.
+    Real(RealWeights),
+}
+
+/// Integer weights over Boolean examples.
+#[derive(Clone, Debug, PartialEq)]
+pub struct IntegerWeights {
+    reading: Reading,
+    weights: Vec<i64>,
+    bias: Option<i64>,
+    /// The unit of the weights, which does not influence decisions.
+    unit: Unit,
+    /// The sum of all weights. A signed score is twice the selected sum minus this total.
+    total: i64,
+}
+
+/// Real weights.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RealWeights {
+    reading: Option<Reading>,
+    weights: Vec<f64>,
+    bias: Option<f64>,
+}
+
+/// The sum that decides a prediction: the prediction is +1 if and only if the sum is >= 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LinearScore {
+    /// An exact sum.
+    Integer(i64),
+    /// A sum of real weights.
+    Real(f64),
+}
+
+/// Memory for one example while it is scored.
+#[derive(Clone, Debug)]
+pub enum Scratch {
+    /// The packed words of a row.
+    Words(Vec<u64>),
+    /// The values of a row.
+    Values(Vec<f64>),
+}
+
+impl IntegerWeights {
+    /// Weights for a reading, with a bias unless `bias` is none.
+    ///
+    /// # Panics
+    /// Panics if a weight exceeds [`INTEGER_WEIGHT_MAX`] in magnitude.
+    pub fn new(reading: Reading, weights: Vec<i64>, bias: Option<i64>) -> Self {
+        let magnitudes = weights.iter().chain(&bias);
+        assert!(magnitudes.clone().all(|w| w.abs() <= INTEGER_WEIGHT_MAX));
+        let total = weights.iter().sum();
+        Self {
+            reading,
+            weights,
+            bias,
+            unit: Unit::ONE,
+            total,
+        }
+    }
+
+    /// The same counts in another unit.
+    #[must_use]
+    pub fn of_unit(self, unit: Unit) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// The unit of the weights.
+    pub fn unit(&self) -> Unit {
+        self.unit
+    }
+
+    /// The reading of Boolean examples.
+    pub fn reading(&self) -> Reading {
+        self.reading
+    }
+
+    /// One weight per feature, counted in units.
+    pub fn weights(&self) -> &[i64] {
+        &self.weights
+    }
+
+    /// The bias, if there is one.
+    pub fn bias(&self) -> Option<i64> {
+        self.bias
+    }
+
+    /// The exact score of packed row words.
+    pub fn score(&self, row: &[u64]) -> i64 {
+        let selected = bits::selected_sum(&self.weights, row);
+        let sum = match self.reading {
+            Reading::Signed => 2 * selected - self.total,
+            Reading::Unsigned => selected,
+        };
+        sum + self.bias.unwrap_or(0)
+    }
+
+    /// w += amount * x, including the bias coordinate.
+    pub fn add(&mut self, row: &[u64], amount: i64) {
+        let ones: i64 = row.iter().map(|word| i64::from(word.count_ones())).sum();
+        match self.reading {
+            Reading::Signed => {
+                bits::add_signed(&mut self.weights, row, amount);
+                self.total += amount * (2 * ones - self.weights.len() as i64);
+            }
+            Reading::Unsigned => {
+                bits::add_selected(&mut self.weights, row, amount);
+                self.total += amount * ones;
+            }
+        }
+        if let Some(bias) = &mut self.bias {
+            *bias += amount;
+        }
+    }
+}
+
+impl RealWeights {
+    /// Real weights. `reading` is none for real examples.
+    pub fn new(reading: Option<Reading>, weights: Vec<f64>, bias: Option<f64>) -> Self {
+        Self {
+            reading,
+            weights,
+            bias,
+        }
+    }
+
+    /// The reading of Boolean examples. None for real examples.
+    pub fn reading(&self) -> Option<Reading> {
+        self.reading
+    }
+
+    /// One weight per feature.
+    pub fn weights(&self) -> &[f64] {
+        &self.weights
+    }
+
+    /// The bias, if there is one.
+    pub fn bias(&self) -> Option<f64> {
+        self.bias
+    }
+
+    /// The weights times a factor.
+    #[must_use]
+    pub fn times(mut self, factor: f64) -> Self {
+        let all = self.weights.iter_mut().chain(&mut self.bias);
+        all.for_each(|weight| *weight *= factor);
+        self
+    }
+
+    fn score(&self, values: &[f64]) -> f64 {
+        let products = self.weights.iter().zip(values).map(|(w, x)| w * x);
+        products.sum::<f64>() + self.bias.unwrap_or(0.0)
+    }
+
+    /// Adds `amount * values`. Returns false and adds nothing if a sum, or a sum times `factor`, would not
+    /// be finite.
+    fn add(&mut self, values: &[f64], amount: f64, factor: f64) -> bool {
+        let mut sums = self.weights.iter().zip(values).map(|(w, x)| w + amount * x);
+        if !sums.all(|sum| sum.is_finite() && (sum * factor).is_finite()) {
+            return false;
+        }
+        for (weight, value) in self.weights.iter_mut().zip(values) {
+            *weight += amount * value;
+        }
+        if let Some(bias) = &mut self.bias {
+            *bias += amount;
+        }
+        true
+    }
+}
+
+/// A row as values: the values of a real row, or the bits in the reading.
+fn row_values<'a>(
+    reading: Option<Reading>,
+    block: &Block<'a>,
+    row: usize,
+    scratch: &'a mut Vec<f64>,
+) -> &'a [f64] {
+    match block.features {
+        BlockFeatures::Real { n, values } => &values[row * n..(row + 1) * n],
+        BlockFeatures::Boolean(bits) => {
+            let reading = reading.unwrap_or(Reading::Signed);
+            scratch.clear();
+            for word in 0..bits.words_per_row() {
+                let word = bits.word(word, row);
+                scratch.extend((0..bits::WORD_BITS).map(|j| reading.value(word >> j & 1 == 1)));
+            }
+            scratch
+        }
+    }
+}
+
+impl LinearWeights {
+    /// Features per example.
+    pub fn n(&self) -> usize {
+        match self {
+            Self::Integer(weights) => weights.weights.len(),
+            Self::Real(weights) => weights.weights.len(),
+        }
+    }
+
+    /// Writes the weights and the bias, if any, as the bits of their numbers.
+    pub fn snapshot(&self, snapshot: &mut SnapshotWriter) {
+        match self {
+            Self::Integer(own) => {
+                let numbers = own.weights.iter().chain(&own.bias);
+                snapshot.numbers(numbers.map(|weight| weight.cast_unsigned()));
+            }
+            Self::Real(own) => {
+                let numbers = own.weights.iter().chain(&own.bias);
+                snapshot.numbers(numbers.map(|weight| weight.to_bits()));
+            }
+        }
+    }
+
+    /// Reads weights of the same kind and number from a snapshot.
+    ///
+    /// # Errors
+    /// An error if the snapshot ends too early or a weight is out of range.
+    pub fn restored(&self, snapshot: &mut SnapshotReader<'_>) -> Result<Self, SnapshotError> {
+        match self {
+            Self::Integer(own) => {
+                let count = own.weights.len() + usize::from(own.bias.is_some());
+                let numbers = snapshot.numbers(count)?.into_iter().map(u64::cast_signed);
+                let mut weights: Vec<i64> = numbers.collect();
+                let is_in_range = |weight: &i64| weight.unsigned_abs() <= INTEGER_WEIGHT_MAX as u64;
+                if !weights.iter().all(is_in_range) {
+                    return Err(SnapshotError);
+                }
+                let bias = if own.bias.is_some() {
+                    weights.pop()
+                } else {
+                    None
+                };
+                let weights = IntegerWeights::new(own.reading, weights, bias);
+                Ok(Self::Integer(weights))
+            }
+            Self::Real(own) => {
+                let count = own.weights.len() + usize::from(own.bias.is_some());
+                let numbers = snapshot.numbers(count)?.into_iter().map(f64::from_bits);
+                let mut weights: Vec<f64> = numbers.collect();
+                if !weights.iter().all(|weight| weight.is_finite()) {
+                    return Err(SnapshotError);
+                }
+                let bias = if own.bias.is_some() {
+                    weights.pop()
+                } else {
+                    None
+                };
+                Ok(Self::Real(RealWeights::new(own.reading, weights, bias)))
+            }
+        }
+    }
+
+    /// Checks that a learner whose own first weights are `own` can start from these weights.
+    ///
+    /// # Errors
+    /// The first difference in reading, data type or bias.
+    pub fn check_like(&self, own: &Self) -> Result<(), String> {
+        match (self.reading(), own.reading()) {
+            (given, expected) if given == expected => {}
+            (Some(given), Some(_)) => {
+                let given = given.name();
+                return Err(format!("the model has reading = {given}: give the same"));
+            }
+            (None, _) => {
+                let detail = "the model is over real-valued examples, and these are Boolean";
+                return Err(detail.to_owned());
+            }
+            (Some(_), None) => {
+                let detail = "the model is over Boolean examples, and these are real-valued";
+                return Err(detail.to_owned());
+            }
+        }
+        if self.has_bias() != own.has_bias() {
+            let given = self.has_bias();
+            return Err(format!("the model has bias = {given}: give the same"));
+        }
+        Ok(())
+    }
+
+    /// The weights and the bias as numbers.
+    pub fn numbers(&self) -> (Vec<f64>, Option<f64>) {
+        match self {
+            Self::Integer(own) => {
+                let number = |&count: &i64| own.unit.times(count);
+                let weights = own.weights.iter().map(number).collect();
+                (weights, own.bias.as_ref().map(number))
+            }
+            Self::Real(own) => (own.weights.clone(), own.bias),
+        }
+    }
+
+    /// The reading of Boolean examples. None for real examples.
+    pub fn reading(&self) -> Option<Reading> {
+        match self {
+            Self::Integer(weights) => Some(weights.reading),
+            Self::Real(weights) => weights.reading,
+        }
+    }
+
+    fn has_bias(&self) -> bool {
+        match self {
+            Self::Integer(weights) => weights.bias.is_some(),
+            Self::Real(weights) => weights.bias.is_some(),
+        }
+    }
+
+    /// The signs of the weights without the bias. A weight of 0 counts as positive.
+    pub fn signs(&self) -> BitVector {
+        let mut signs = BitVector::zeros(self.n());
+        for j in 0..self.n() {
+            signs.set(
+                j,
+                match self {
+                    Self::Integer(weights) => weights.weights[j] >= 0,
+                    Self::Real(weights) => weights.weights[j] >= 0.0,
+                },
+            );
+        }
+        signs
+    }
+
+    /// The weights times a unit. Integer weights store the unit separately.
+    #[must_use]
+    pub fn of_unit(self, unit: Unit) -> Self {
+        match self {
+            Self::Integer(own) => Self::Integer(own.of_unit(unit)),
+            Self::Real(own) => Self::Real(own.times(unit.value())),
+        }
+    }
+
+    /// Whether the weights are over real examples rather than Boolean ones.
+    pub fn takes_real(&self) -> bool {
+        matches!(self, Self::Real(weights) if weights.reading.is_none())
+    }
+
+    /// Memory for scoring one example.
+    pub fn scratch(&self) -> Scratch {
+        match self {
+            Self::Integer(weights) => {
+                Scratch::Words(vec![0; bits::words_for(weights.weights.len())])
+            }
+            Self::Real(weights) => Scratch::Values(Vec::with_capacity(weights.weights.len())),
+        }
+    }
+
+    /// The score of one row.
+    pub fn score(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> LinearScore {
+        match (self, scratch) {
+            (Self::Integer(weights), Scratch::Words(words)) => {
+                block.bits().copy_row(row, words);
+                LinearScore::Integer(weights.score(words))
+            }
+            (Self::Real(weights), Scratch::Values(values)) => {
+                LinearScore::Real(weights.score(row_values(weights.reading, block, row, values)))
+            }
+            _ => unreachable!("scratch of other weights"),
+        }
+    }
+
+    /// The prediction for one row with its score.
+    pub fn decide(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> Decision {
+        match self.score(block, row, scratch) {
+            LinearScore::Integer(score) => match self {
+                Self::Integer(own) if own.unit != Unit::ONE => Decision {
+                    score: Score::Real(own.unit.times(score)),
+                    is_positive: score >= 0,
+                },
+                _ => score.into(),
+            },
+            LinearScore::Real(score) => score.into(),
+        }
+    }
+
+    /// The prediction for one row.
+    pub fn is_positive(&self, block: &Block<'_>, row: usize, scratch: &mut Scratch) -> bool {
+        match self.score(block, row, scratch) {
+            LinearScore::Integer(score) => score >= 0,
+            LinearScore::Real(score) => score >= 0.0,
+        }
+    }
+
+    /// w += amount * x for one row, including the bias coordinate. Integer weights take the amount as an
+    /// integer. Returns false and adds nothing if a real weight, or a real weight times `factor`, would
+    /// leave the range of f64.
+    #[must_use]
+    pub fn add(
+        &mut self,
+        block: &Block<'_>,
+        row: usize,
+        (amount, factor): (f64, f64),
+        scratch: &mut Scratch,
+    ) -> bool {
+        match (self, scratch) {
+            (Self::Integer(weights), Scratch::Words(words)) => {
+                block.bits().copy_row(row, words);
+                weights.add(words, amount as i64);
+                true
+            }
+            (Self::Real(weights), Scratch::Values(values)) => {
+                let values = row_values(weights.reading, block, row, values);
+                weights.add(values, amount, factor)
+            }
+            _ => unreachable!("scratch of other weights"),
+        }
+    }
+
+    /// The mask of the rows of a block that the weights classify wrongly.
+    pub fn mistakes(&self, block: &Block<'_>) -> u64 {
+        let mut scratch = self.scratch();
+        (0..block.rows()).fold(0, |mask, row| {
+            let predicted = self.is_positive(block, row, &mut scratch);
+            mask | u64::from(predicted != block.is_positive(row)) << row
+        })
+    }
+}

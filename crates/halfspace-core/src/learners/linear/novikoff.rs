@@ -1,0 +1,242 @@
+//! Novikoff's bound, computed from a separator: R^2 |u|^2 / xi^2 with R = max |x| and xi = min y <u, x>,
+//! including the bias coordinate. Integer weights are compared in integers.
+//!
+//! Any strict separator u bounds the mistakes of any run from w = 0. The final weights classify a score of
+//! 0 as positive, so a positive example may lie on their hyperplane. Then xi = 0 and the weights give no
+//! bound. In that case a copy of the weights learns for a few more passes and also learns from products of
+//! 0. The counts of the run do not include these passes.
+
+use num_bigint::BigUint;
+
+use crate::learners::engine::bound::{Bound, ratio};
+use crate::learners::engine::run::{Counts, Interrupt, Run};
+use crate::learners::linear::linear_weights::{LinearScore, LinearWeights, Reading, Scratch};
+use crate::learners::sample::block::{Block, BlockFeatures};
+use crate::learners::sample::source::Stream;
+
+const THEOREM: &str = "Novikoff";
+
+/// The reason why a run that did not converge has no bound.
+pub const NOT_CONVERGED: &str =
+    "Novikoff's bound is that of a separator, and the run ended without one";
+
+/// R^2 |u|^2 / xi^2 from R^2, |u|^2 and xi.
+pub fn mistakes(radius_squared: f64, norm_squared: f64, margin: f64) -> f64 {
+    radius_squared * norm_squared / (margin * margin)
+}
+
+/// The largest norm and the smallest margin of a sample under a separator.
+struct Extremes {
+    radius_squared: f64,
+    /// xi, exact for integer weights.
+    margin: LinearScore,
+}
+
+/// The bound for the mistakes in `counts`, which the run made from w = 0 on the examples of `stream`.
+///
+/// # Errors
+/// The interrupt that stopped the passes over the examples.
+pub fn bound(
+    weights: &LinearWeights,
+    stream: &mut dyn Stream,
+    counts: &Counts,
+    run: &Run,
+) -> Result<Bound, Interrupt> {
+    let Some(extremes) = extremes(weights, stream, run)? else {
+        return Ok(unknown("there are no examples"));
+    };
+    if extremes.is_strict() {
+        return Ok(of_separator(weights, &extremes, counts.mistakes, None));
+    }
+    let mut strict = weights.clone();
+    let passes_max = 2 * counts.passes + 10;
+    let Some(passes) = separate_strictly(&mut strict, stream, passes_max, run)? else {
+        return Ok(unknown(&format!(
+            "an example lies on the hyperplane (xi = 0), and no strict separator was found in \
+             {passes_max} further passes"
+        )));
+    };
+    let Some(extremes) = self::extremes(&strict, stream, run)? else {
+        return Ok(unknown("there are no examples"));
+    };
+    let detail = format!(
+        "an example lies on the final hyperplane (xi = 0); the bound is that of a strict \
+         separator, found from there in {passes} further passes"
+    );
+    Ok(of_separator(
+        &strict,
+        &extremes,
+        counts.mistakes,
+        Some(detail),
+    ))
+}
+
+impl Extremes {
+    /// Whether every example lies strictly on its side.
+    fn is_strict(&self) -> bool {
+        is_positive(self.margin)
+    }
+}
+
+/// The bound that a strict separator gives.
+fn of_separator(
+    weights: &LinearWeights,
+    extremes: &Extremes,
+    mistakes: u64,
+    detail: Option<String>,
+) -> Bound {
+    let (mistakes_at_most, respected) = match (weights, extremes.margin) {
+        (LinearWeights::Integer(weights), LinearScore::Integer(margin)) => {
+            let components = weights.weights().iter().copied().chain(weights.bias());
+            let norm_squared = components
+                .map(|w| BigUint::from(w.unsigned_abs()).pow(2))
+                .sum::<BigUint>();
+            // The squared norm of a Boolean example is a count of bits, so it is a whole number.
+            let numerator = norm_squared * (extremes.radius_squared as u64);
+            let denominator = BigUint::from(margin.unsigned_abs()).pow(2);
+            let respected = BigUint::from(mistakes) * &denominator <= numerator;
+            // Integer weights are at most 2^40, so the ratio is far within the range of f64.
+            (ratio(&numerator, &denominator).0, respected)
+        }
+        (LinearWeights::Real(weights), LinearScore::Real(margin)) => {
+            let components = weights.weights().iter().copied().chain(weights.bias());
+            let norm_squared: f64 = components.map(|w| w * w).sum();
+            let value = self::mistakes(extremes.radius_squared, norm_squared, margin);
+            if !value.is_finite() {
+                return unknown("the bound leaves the range of f64");
+            }
+            (Some(value), mistakes as f64 <= value)
+        }
+        _ => unreachable!("scores of integer weights are integers"),
+    };
+    Bound {
+        theorem: THEOREM,
+        mistakes_at_most,
+        log2_mistakes_at_most: None,
+        respected: Some(respected),
+        detail,
+    }
+}
+
+/// Makes perceptron passes that also learn from products of 0. Returns the number of passes until strict
+/// separation.
+fn separate_strictly(
+    weights: &mut LinearWeights,
+    stream: &mut dyn Stream,
+    passes_max: u64,
+    run: &Run,
+) -> Result<Option<u64>, Interrupt> {
+    let mut scratch = weights.scratch();
+    for pass in 1..=passes_max {
+        let mut is_clean = true;
+        stream.rewind();
+        while let Some(block) = stream.next_block()? {
+            if let Some(interrupt) = run.stop.raised() {
+                return Err(interrupt);
+            }
+            for row in 0..block.rows() {
+                if !is_positive(signed_margin(weights, &block, row, &mut scratch)) {
+                    let amount = if block.is_positive(row) { 1.0 } else { -1.0 };
+                    is_clean = false;
+                    if !weights.add(&block, row, (amount, 1.0), &mut scratch) {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+        if is_clean {
+            return Ok(Some(pass));
+        }
+    }
+    Ok(None)
+}
+
+fn is_positive(margin: LinearScore) -> bool {
+    match margin {
+        LinearScore::Integer(margin) => margin > 0,
+        LinearScore::Real(margin) => margin > 0.0,
+    }
+}
+
+fn unknown(why: &str) -> Bound {
+    Bound {
+        theorem: THEOREM,
+        mistakes_at_most: None,
+        log2_mistakes_at_most: None,
+        respected: None,
+        detail: Some(why.to_owned()),
+    }
+}
+
+fn extremes(
+    weights: &LinearWeights,
+    stream: &mut dyn Stream,
+    run: &Run,
+) -> Result<Option<Extremes>, Interrupt> {
+    let mut scratch = weights.scratch();
+    let mut found: Option<Extremes> = None;
+    stream.rewind();
+    while let Some(block) = stream.next_block()? {
+        if let Some(interrupt) = run.stop.raised() {
+            return Err(interrupt);
+        }
+        for row in 0..block.rows() {
+            let margin = signed_margin(weights, &block, row, &mut scratch);
+            let radius_squared = norm_squared(weights, &block, row);
+            found = Some(match found {
+                None => Extremes {
+                    radius_squared,
+                    margin,
+                },
+                Some(so_far) => Extremes {
+                    radius_squared: so_far.radius_squared.max(radius_squared),
+                    margin: smaller(so_far.margin, margin),
+                },
+            });
+        }
+    }
+    Ok(found)
+}
+
+/// y <u, x>.
+fn signed_margin(
+    weights: &LinearWeights,
+    block: &Block<'_>,
+    row: usize,
+    scratch: &mut Scratch,
+) -> LinearScore {
+    let score = weights.score(block, row, scratch);
+    match (score, block.is_positive(row)) {
+        (score, true) => score,
+        (LinearScore::Integer(score), false) => LinearScore::Integer(-score),
+        (LinearScore::Real(score), false) => LinearScore::Real(-score),
+    }
+}
+
+fn smaller(a: LinearScore, b: LinearScore) -> LinearScore {
+    match (a, b) {
+        (LinearScore::Integer(a), LinearScore::Integer(b)) => LinearScore::Integer(a.min(b)),
+        (LinearScore::Real(a), LinearScore::Real(b)) => LinearScore::Real(a.min(b)),
+        _ => unreachable!("scores of one hypothesis are of one kind"),
+    }
+}
+
+/// |x|^2, including the bias coordinate.
+fn norm_squared(weights: &LinearWeights, block: &Block<'_>, row: usize) -> f64 {
+    let (reading, has_bias) = match weights {
+        LinearWeights::Integer(weights) => (Some(weights.reading()), weights.bias().is_some()),
+        LinearWeights::Real(weights) => (weights.reading(), weights.bias().is_some()),
+    };
+    let features = match (block.features, reading) {
+        (BlockFeatures::Real { n, values }, _) => {
+            let row = &values[row * n..(row + 1) * n];
+            row.iter().map(|x| x * x).sum()
+        }
+        (BlockFeatures::Boolean(bits), Some(Reading::Unsigned)) => {
+            let ones = (0..bits.words_per_row()).map(|word| bits.word(word, row).count_ones());
+            f64::from(ones.sum::<u32>())
+        }
+        (BlockFeatures::Boolean(_), _) => weights.n() as f64,
+    };
+    features + f64::from(u8::from(has_bias))
+}

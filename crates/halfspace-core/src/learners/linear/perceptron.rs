@@ -1,0 +1,379 @@
+//! The perceptron: on a mistake, w += eta y x.
+//!
+//! F. Rosenblatt (1958); A. B. J. Novikoff, "On convergence proofs on perceptrons" (1962). If the data are
+//! separable with margin gamma > 0 and lie within radius R, a run from w = 0 makes at most (R / gamma)^2
+//! mistakes. A converged run computes this bound from its own separator and compares it with its mistakes.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `reading` | signed | how a bit is read: {-1, +1} or {0, 1} |
+//! | `bias` | true | whether a constant coordinate x0 = 1 is learnt too |
+//! | `eta` | 1 | the learning rate; from weights 0 it only scales the weights |
+//! | `order` | cyclic | the order of the data, a new order per pass, or a random mistake |
+//! | `initial` | 0 | the first weights: one number, or one per weight with the bias last |
+//!
+//! ```
+//! use halfspace_core::bits::{BitMatrix, BitVector};
+//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::sample::data::{Data, Features, Labels};
+//! use halfspace_core::learners::engine::random::Seed;
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::train::train;
+//!
+//! let mut examples = BitMatrix::new(2);
+//! for row in [0b00, 0b01, 0b10, 0b11] {
+//!     examples.push_row(&[row]);
+//! }
+//! let labels = BitVector::from_bit_string(b"0001").expect("bits");
+//! let data = Data::new(Features::Boolean(examples), Labels::Labelled(labels));
+//! let input = Input::Sample { data: &data, assume: None };
+//! let task = Task::of(find("perceptron").expect("listed"), Seed(1));
+//! let outcome = train(&task, input, &Run::default()).expect("an end");
+//! assert_eq!(outcome.training.expect("counted").errors, 0);
+//! assert_eq!(outcome.bound.expect("Novikoff's").respected, Some(true));
+//! ```
+
+use std::ops::Range;
+
+use crate::learners::arithmetic::unit::Unit;
+use crate::learners::engine::bound::Bound;
+use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
+use crate::learners::engine::parameters::{
+    Kind, Minimum, Parameter, ParameterError, Parameters, Weights,
+};
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::train_loop::Reason;
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::linear::linear_weights::{
+    INTEGER_WEIGHT_MAX, IntegerWeights, LinearWeights, Reading, RealWeights, Scratch,
+};
+use crate::learners::linear::novikoff;
+use crate::learners::sample::block::Block;
+use crate::learners::sample::source::{Presentation, Stream};
+
+/// The parameter for the reading of a bit.
+pub const READING: Parameter = Parameter {
+    name: "reading",
+    kind: Kind::Choice {
+        options: &["signed", "unsigned"],
+        default: "signed",
+    },
+    description: "How a bit of Boolean data is read: as -1 or +1 (signed), as 0 or 1 (unsigned).",
+};
+
+/// The parameter for the bias.
+pub const BIAS: Parameter = Parameter {
+    name: "bias",
+    kind: Kind::Flag { default: true },
+    description: "Whether the weight of a constant coordinate 1 is learnt too.",
+};
+
+/// The parameter for the learning rate.
+pub const ETA: Parameter = Parameter {
+    name: "eta",
+    kind: Kind::Number {
+        minimum: Minimum::Above(0.0),
+        at_most: 1_048_576.0,
+        default: 1.0,
+    },
+    description: "The learning rate. From first weights that are whole multiples of it, as 0 is, it \
+                  scales the weights and decides nothing.",
+};
+
+/// The parameter for the first weights.
+pub const INITIAL: Parameter = Parameter {
+    name: "initial",
+    kind: Kind::Weights {
+        at_least: -1e9,
+        at_most: 1e9,
+        default: 0.0,
+    },
+    description: "The first weights: one number for all, or one a weight with the bias last.",
+};
+
+/// The parameter for the order of examples.
+pub const ORDER: Parameter = Parameter {
+    name: "order",
+    kind: Kind::Choice {
+        options: &["cyclic", "shuffled", "random"],
+        default: "cyclic",
+    },
+    description: "The order of examples: the data's own, a new random one each pass, or a mistake \
+                  drawn uniformly after each evaluation of all examples.",
+};
+
+/// The order that [`ORDER`] asks for.
+pub fn order(parameters: &Parameters) -> Order {
+    match parameters.choice(ORDER.name) {
+        "shuffled" => Order::Shuffled,
+        "random" => Order::RandomMistake,
+        _ => Order::Cyclic,
+    }
+}
+
+/// The entry of the perceptron in the catalogue.
+pub static ENTRY: Entry = Entry {
+    name: "perceptron",
+    title: "Perceptron",
+    learns: "A separating hyperplane, in exact integers on Boolean data.",
+    data: DataKinds {
+        half_space: false,
+        labelled: true,
+        real: true,
+    },
+    reading: "signed or unsigned",
+    presentation: Presentation::Labelled,
+    on_line: true,
+    pace: Pace::Steady,
+    confidence_rules: &[],
+    default_stop: DefaultStop::Passes(1000),
+    parameters: &[READING, BIAS, ETA, ORDER, INITIAL],
+    guarantee: Guarantee {
+        theorem: "Novikoff",
+        bound: "At most R^2 |u|^2 / xi^2 mistakes from w = 0, for any separator u with smallest \
+                product xi over examples of norm at most R.",
+    },
+    source: "F. Rosenblatt (1958); A. B. J. Novikoff, On convergence proofs on perceptrons (1962)",
+    check: None,
+    state_format: 0,
+    build: |setup| {
+        let order = order(setup.parameters);
+        Ok(Box::new(Perceptron::new(setup, order)?))
+    },
+};
+
+/// The state of a perceptron, which the pocket algorithm uses too.
+///
+/// If the first weights are whole multiples of `eta`, the perceptron learns with rate 1 and counts its
+/// weights in units of `eta`. The rate then influences no decision and causes no rounding.
+pub struct Perceptron {
+    weights: LinearWeights,
+    /// The unit of the answered weights.
+    unit: Unit,
+    /// The factor of the example in an update.
+    step: f64,
+    scratch: Scratch,
+    eta: f64,
+    order: Order,
+    in_units: bool,
+    starts_at_zero: bool,
+    /// The number of updates before an integer weight could exceed the range of exact scores.
+    updates_left: u64,
+}
+
+impl Perceptron {
+    /// Makes the rule from its parameters.
+    ///
+    /// # Errors
+    /// An error if the first weights do not fit the data, or a reading is given for real data.
+    pub fn new(setup: &Setup<'_>, order: Order) -> Result<Self, ParameterError> {
+        let parameters = setup.parameters;
+        let reading = match parameters.choice("reading") {
+            "unsigned" => Reading::Unsigned,
+            _ => Reading::Signed,
+        };
+        if setup.real && parameters.is_given("reading") {
+            return Err(refused(
+                "reading",
+                "concerns Boolean data; these examples are real-valued: leave it out".to_owned(),
+            ));
+        }
+        let has_bias = parameters.flag("bias");
+        let first = first_weights(parameters.weights("initial"), setup.n, has_bias)?;
+        let reading = (!setup.real).then_some(reading);
+        let eta = parameters.number("eta");
+        Ok(Self::begin(reading, first, eta, setup.in_units, order))
+    }
+
+    /// The rule before its first example. `reading` is none for real examples.
+    fn begin(
+        reading: Option<Reading>,
+        (first, bias): (Vec<f64>, Option<f64>),
+        eta: f64,
+        in_units: bool,
+        order: Order,
+    ) -> Self {
+        let all = || first.iter().chain(&bias);
+        let starts_at_zero = all().all(|&weight| weight == 0.0);
+        let is_whole =
+            |weight: &f64| weight.fract() == 0.0 && weight.abs() <= INTEGER_WEIGHT_MAX as f64;
+        let integral = reading.filter(|_| eta.fract() == 0.0 && all().all(is_whole));
+        // Whole first weights with a whole rate are exact without a unit.
+        let unit = match (integral, in_units) {
+            (Some(_), _) => Some(Unit::ONE),
+            (None, true) => Unit::new(eta),
+            (None, false) => None,
+        };
+        let counts = unit.and_then(|unit| unit.counts(all()));
+        let real = |weights, bias| LinearWeights::Real(RealWeights::new(reading, weights, bias));
+        let (weights, unit) = match (counts.zip(unit), reading) {
+            (None, _) => (real(first, bias), None),
+            (Some((mut counts, unit)), Some(reading)) => {
+                let bias = bias.and_then(|_| counts.pop());
+                let weights = IntegerWeights::new(reading, counts, bias);
+                (LinearWeights::Integer(weights), Some(unit))
+            }
+            (Some((counts, unit)), None) => {
+                let mut counts: Vec<f64> = counts.iter().map(|&count| count as f64).collect();
+                let bias = bias.and_then(|_| counts.pop());
+                (real(counts, bias), Some(unit))
+            }
+        };
+        let step = match (integral, unit) {
+            (None, Some(_)) => 1.0,
+            _ => eta,
+        };
+        Self {
+            scratch: weights.scratch(),
+            updates_left: updates_left(&weights, step),
+            weights,
+            unit: unit.unwrap_or(Unit::ONE),
+            step,
+            eta,
+            order,
+            in_units,
+            starts_at_zero,
+        }
+    }
+
+    /// The present weights in units.
+    pub fn weights(&self) -> &LinearWeights {
+        &self.weights
+    }
+
+    /// The hypothesis for weights in units.
+    pub fn shown(&self, weights: &LinearWeights) -> Hypothesis {
+        Hypothesis::Linear(weights.clone().of_unit(self.unit))
+    }
+}
+
+/// The number of times that a weight can grow by `step` within the range of exact scores.
+fn updates_left(weights: &LinearWeights, step: f64) -> u64 {
+    match weights {
+        LinearWeights::Integer(weights) => {
+            let all = weights.weights().iter().copied().chain(weights.bias());
+            let largest = all.map(i64::abs).max().unwrap_or(0);
+            (INTEGER_WEIGHT_MAX - largest) as u64 / step as u64
+        }
+        LinearWeights::Real(_) => u64::MAX,
+    }
+}
+
+fn refused(name: &str, detail: String) -> ParameterError {
+    ParameterError {
+        name: name.to_owned(),
+        detail,
+        unknown: false,
+    }
+}
+
+/// One first weight per feature, and the bias if there is one.
+fn first_weights(
+    given: &Weights,
+    n: usize,
+    has_bias: bool,
+) -> Result<(Vec<f64>, Option<f64>), ParameterError> {
+    let expected = n + usize::from(has_bias);
+    let mut all = match given {
+        Weights::Each(value) => vec![*value; expected],
+        Weights::List(list) if list.len() == expected => list.clone(),
+        Weights::List(list) => {
+            let last = if has_bias { ", the bias last" } else { "" };
+            let given = list.len();
+            let detail = format!("{given} numbers, but there are {expected} weights{last}");
+            return Err(refused("initial", detail));
+        }
+    };
+    let bias = if has_bias { all.pop() } else { None };
+    Ok((all, bias))
+}
+
+impl Rule for Perceptron {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        let Hypothesis::Linear(weights) = hypothesis else {
+            return Err("this learner begins from linear weights, and the model has others".into());
+        };
+        weights.check_like(&self.weights)?;
+        let (reading, first) = (self.weights.reading(), weights.numbers());
+        *self = Self::begin(reading, first, self.eta, self.in_units, self.order);
+        Ok(())
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
+        rows.find(|&row| {
+            let predicted = self.weights.is_positive(block, row, &mut self.scratch);
+            predicted != block.is_positive(row)
+        })
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        if self.updates_left == 0 {
+            return Update::Refused("exact integer weights end at 2^40");
+        }
+        self.updates_left -= 1;
+        let amount = if block.is_positive(row) {
+            self.step
+        } else {
+            -self.step
+        };
+        let amount = (amount, self.unit.value());
+        if self.weights.add(block, row, amount, &mut self.scratch) {
+            Update::Changed
+        } else {
+            Update::Refused("real weights end at the range of f64")
+        }
+    }
+
+    fn mistakes(&mut self, block: &Block<'_>, _: &StopFlag) -> u64 {
+        self.weights.mistakes(block)
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        self.shown(&self.weights)
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        snapshot.number(self.updates_left);
+        self.weights.snapshot(snapshot);
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.updates_left = snapshot.number()?;
+        self.weights = self.weights.restored(snapshot)?;
+        Ok(())
+    }
+
+    fn why_no_bound(&self) -> &'static str {
+        novikoff::NOT_CONVERGED
+    }
+
+    fn bound(
+        &self,
+        stream: &mut dyn Stream,
+        counts: &Counts,
+        reason: Reason,
+        run: &Run,
+    ) -> Result<Option<Bound>, Interrupt> {
+        if reason != Reason::Converged {
+            return Ok(None);
+        }
+        let bound = novikoff::bound(&self.weights, stream, counts, run)?;
+        Ok(Some(match self.starts_at_zero {
+            true => bound,
+            false => bound.without_verdict(),
+        }))
+    }
+}

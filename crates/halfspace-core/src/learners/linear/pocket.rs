@@ -1,0 +1,153 @@
+//! The pocket algorithm: perceptron updates on random mistakes. The answer is the weights with the fewest
+//! training errors seen.
+//!
+//! S. I. Gallant, "Perceptron-based learning algorithms", IEEE Trans. Neural Networks 1 (1990) 179-191.
+//! This is the variant that evaluates every new hypothesis on the whole sample. The algorithm is useful for
+//! data that no hyperplane separates.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `reading` | signed | how a bit is read: {-1, +1} or {0, 1} |
+//! | `bias` | true | whether a constant coordinate x0 = 1 is learnt too |
+//! | `eta` | 1 | the learning rate |
+//! | `initial` | 0 | the first weights: one number, or one per weight with the bias last |
+//!
+//! ```
+//! use halfspace_core::bits::{BitMatrix, BitVector};
+//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::sample::data::{Data, Features, Labels};
+//! use halfspace_core::learners::engine::random::Seed;
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::train::train;
+//!
+//! let mut examples = BitMatrix::new(2);
+//! for row in [0b00, 0b01, 0b10, 0b11] {
+//!     examples.push_row(&[row]);
+//! }
+//! let labels = BitVector::from_bit_string(b"0110").expect("bits");
+//! let data = Data::new(Features::Boolean(examples), Labels::Labelled(labels));
+//! let input = Input::Sample { data: &data, assume: None };
+//! let task = Task::of(find("pocket").expect("listed"), Seed(1));
+//! let outcome = train(&task, input, &Run::default()).expect("an end");
+//! // No hyperplane classifies XOR correctly. The best one makes one error.
+//! assert_eq!(outcome.training.expect("counted").errors, 1);
+//! ```
+
+use std::ops::Range;
+
+use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace};
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::run::StopFlag;
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::linear::linear_weights::LinearWeights;
+use crate::learners::linear::perceptron::{BIAS, ETA, INITIAL, Perceptron, READING};
+use crate::learners::sample::block::Block;
+use crate::learners::sample::source::Presentation;
+
+/// The entry of the pocket algorithm in the catalogue.
+pub static ENTRY: Entry = Entry {
+    name: "pocket",
+    title: "Pocket",
+    learns: "A hyperplane with few training errors, also where none separates the data.",
+    data: DataKinds {
+        half_space: false,
+        labelled: true,
+        real: true,
+    },
+    reading: "signed or unsigned",
+    presentation: Presentation::Labelled,
+    on_line: false,
+    pace: Pace::Steady,
+    confidence_rules: &[],
+    default_stop: DefaultStop::Mistakes(10_000),
+    parameters: &[READING, BIAS, ETA, INITIAL],
+    guarantee: Guarantee {
+        theorem: "Gallant, pocket convergence",
+        bound: "The pocket is an optimal hyperplane with probability tending to 1 as updates go \
+                on; no rate is claimed.",
+    },
+    source: "S. I. Gallant, Perceptron-based learning algorithms (1990)",
+    check: None,
+    state_format: 0,
+    build: |setup| {
+        Ok(Box::new(Pocket {
+            perceptron: Perceptron::new(setup, Order::RandomMistake)?,
+            kept: None,
+        }))
+    },
+};
+
+struct Pocket {
+    perceptron: Perceptron,
+    /// The best weights so far and their errors.
+    kept: Option<(u64, LinearWeights)>,
+}
+
+impl Rule for Pocket {
+    fn order(&self) -> Order {
+        Order::RandomMistake
+    }
+
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        self.perceptron.start_from(hypothesis)
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        self.perceptron.first_mistake(block, rows, stop)
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update {
+        self.perceptron.update(block, row, random)
+    }
+
+    fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
+        self.perceptron.mistakes(block, stop)
+    }
+
+    fn evaluated(&mut self, errors: u64) {
+        let fewest = self.kept.as_ref().map_or(u64::MAX, |(errors, _)| *errors);
+        if errors < fewest {
+            self.kept = Some((errors, self.perceptron.weights().clone()));
+        }
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        match &self.kept {
+            Some((_, weights)) => self.perceptron.shown(weights),
+            None => self.perceptron.hypothesis(),
+        }
+    }
+
+    fn keeps_best(&self) -> bool {
+        true
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        self.perceptron.snapshot(snapshot);
+        snapshot.number(self.kept.is_some().into());
+        if let Some((errors, weights)) = &self.kept {
+            snapshot.number(*errors);
+            weights.snapshot(snapshot);
+        }
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.perceptron.restore(snapshot)?;
+        self.kept = match snapshot.number()? {
+            0 => None,
+            _ => {
+                let errors = snapshot.number()?;
+                Some((errors, self.perceptron.weights().restored(snapshot)?))
+            }
+        };
+        Ok(())
+    }
+}

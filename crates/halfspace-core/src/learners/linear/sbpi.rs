@@ -1,0 +1,268 @@
+//! SBPI, a perceptron inspired by belief propagation. A wrong example moves all hidden states. A barely
+//! right example moves some states away from zero.
+//!
+//! C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, "Efficient supervised learning in networks with
+//! binary synapses", PNAS 104 (2007) 11079-11084. Each binary weight is the sign of a hidden odd number. D
+//! is the product of the weights and the half-space example u. D is odd, because an even number of features
+//! gets a further feature 1 with the weight 1.
+//!
+//! - If D < 0, the example is a mistake and states += 2u.
+//! - If D = 1, then with probability `reinforcement` the states whose weights agree with the example move
+//!   by 2 away from zero. This step changes no weight. Therefore the hypothesis is constant between two
+//!   mistakes and the rule `anytime` applies.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `reinforcement` | 0.3 | the share of barely right examples that are learnt from |
+//! | `order` | shuffled | the order of the data, or a new order per pass |
+//!
+//! ```
+//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::sample::generate::Plan;
+//! use halfspace_core::learners::engine::random::Seed;
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::stopping::Sampling;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::train::train;
+//!
+//! let target = Plan::random_target(101, Seed(1));
+//! let plan = Plan::endless(target, Sampling::UniformPositive);
+//! let task = Task::of(find("sbpi").expect("listed"), Seed(1));
+//! let outcome = train(&task, Input::Generated(&plan), &Run::default()).expect("an end");
+//! assert!(outcome.target.expect("a hidden target").recovered);
+//! assert_eq!(outcome.termination.confidence, Some(0.99));
+//! assert!(outcome.counts.mistakes < 300);
+//! ```
+
+use std::ops::Range;
+
+use rand::{RngExt, SeedableRng};
+
+use crate::bits::{self, BLOCK_ROWS};
+
+use crate::learners::drift::directed_drift::{DATA, binary_weights};
+use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace};
+use crate::learners::engine::parameters::{Kind, Minimum, Parameter, Parameters};
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::rule::{Order, Rule, Update};
+use crate::learners::engine::run::StopFlag;
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::stopping::StopRule;
+use crate::learners::engine::train_loop::Reason;
+use crate::learners::hypothesis::{Hypothesis, half_space_limits};
+use crate::learners::linear::hidden_states::HiddenStates;
+use crate::learners::message_passing::planted;
+use crate::learners::sample::block::Block;
+use crate::learners::sample::source::Presentation;
+
+/// The default share of barely right examples that are learnt from.
+pub const REINFORCEMENT_DEFAULT: f64 = 0.3;
+
+const REINFORCEMENT: Parameter = Parameter {
+    name: "reinforcement",
+    kind: Kind::Number {
+        minimum: Minimum::AtLeast(0.0),
+        at_most: 1.0,
+        default: REINFORCEMENT_DEFAULT,
+    },
+    description: "How often an example that is barely right is learnt from, from 0 to 1.",
+};
+
+/// The parameter for the order of examples.
+pub const ORDER: Parameter = Parameter {
+    name: "order",
+    kind: Kind::Choice {
+        options: &["cyclic", "shuffled"],
+        default: "shuffled",
+    },
+    description: "The order of examples: the data's own, or a new random one each pass. Where \
+                  examples come but once, in a session or a stream without end, it is their own.",
+};
+
+/// The order that [`ORDER`] asks for.
+pub fn order(parameters: &Parameters) -> Order {
+    match parameters.choice(ORDER.name) {
+        "shuffled" => Order::Shuffled,
+        _ => Order::Cyclic,
+    }
+}
+
+/// The entry of SBPI in the catalogue.
+pub static ENTRY: Entry = Entry {
+    name: "sbpi",
+    title: "SBPI (belief-propagation-inspired perceptron)",
+    learns: "Binary weights of a majority function from about two examples a weight, also random \
+             labels; on-line.",
+    data: DATA,
+    reading: "signed",
+    presentation: Presentation::HalfSpace,
+    on_line: true,
+    pace: Pace::Steady,
+    confidence_rules: &[StopRule::Anytime],
+    default_stop: DefaultStop::PassesOrConfidence(1000),
+    parameters: &[REINFORCEMENT, ORDER],
+    guarantee: Guarantee {
+        theorem: "none is proved",
+        bound: "Measured at n = 1001: two examples a weight are learnt in about 30 passes, fresh \
+                examples with about 1.6 n mistakes; random labels up to 0.6 examples a weight.",
+    },
+    source: "C. Baldassi, A. Braunstein, N. Brunel, R. Zecchina, Efficient supervised learning in \
+             networks with binary synapses, PNAS 104 (2007)",
+    check: None,
+    state_format: 0,
+    build: |setup| {
+        let order = order(setup.parameters);
+        let reinforcement = setup.parameters.number(REINFORCEMENT.name);
+        Ok(Box::new(Sbpi::new(
+            setup.n,
+            reinforcement,
+            order,
+            setup.random,
+        )))
+    },
+};
+
+/// The SBPI rule.
+pub struct Sbpi {
+    states: HiddenStates,
+    reinforcement: f64,
+    order: Order,
+    /// Selects the barely right examples that are learnt from.
+    random: Generator,
+}
+
+impl Sbpi {
+    /// The rule with random weights.
+    pub fn new(n: usize, reinforcement: f64, order: Order, random: &mut Generator) -> Self {
+        Self {
+            states: HiddenStates::random(n, random),
+            reinforcement,
+            order,
+            random: Generator::from_rng(random),
+        }
+    }
+}
+
+impl Rule for Sbpi {
+    fn order(&self) -> Order {
+        self.order
+    }
+
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        self.states = HiddenStates::of(binary_weights(hypothesis)?);
+        Ok(())
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        rows: Range<usize>,
+        _: &StopFlag,
+    ) -> Option<usize> {
+        let (limit, ties) = half_space_limits(self.states.n(), block.reflected);
+        let mut distances = [0; BLOCK_ROWS];
+        bits::disagreements(block.bits(), self.states.weights().words(), &mut distances);
+        for row in rows {
+            // D = 2 (limit - doubts) + 1.
+            let doubts = distances[row] + (ties >> row & 1) as u32;
+            if doubts > limit {
+                return Some(row);
+            }
+            if doubts == limit && self.random.random_bool(self.reinforcement) {
+                self.states.hold_agreeing(block, row);
+            }
+        }
+        None
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        self.states.follow(block, row)
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::BinaryWeights(self.states.weights().clone())
+    }
+
+    fn remark(&self, reason: Reason, examples: u64) -> Option<String> {
+        planted::remark(self.states.n(), reason, examples)
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        self.states.snapshot(snapshot);
+        snapshot.generator(&self.random);
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        self.states.restore(snapshot)?;
+        self.random = snapshot.generator()?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::engine::random::Seed;
+    use crate::learners::engine::stopping::Sampling;
+    use crate::learners::engine::task::{Input, Task, TaskError, check};
+    use crate::learners::message_passing::planted::samples::{hidden, recovered, stored};
+    use crate::learners::sample::generate::Plan;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn fresh_examples_are_learnt_with_1_6_mistakes_a_weight() {
+        for seed in 1..=4 {
+            let outcome = hidden(&ENTRY, &json!({}), (1001, None), seed);
+            assert!(outcome.target.expect("hidden").recovered);
+            assert_eq!(outcome.termination.reason, Reason::Confident);
+            let mistakes = outcome.counts.mistakes as f64 / 1001.0;
+            assert!((mistakes - 1.6).abs() < 0.2, "{mistakes}");
+            let points = outcome.trace.expect("wanted").points().to_vec();
+            // The last point is the end of the run.
+            let last = points[points.len() - 2].examples as f64 / 1001.0;
+            assert!((7.0..11.0).contains(&last), "{last}");
+        }
+    }
+
+    #[test]
+    fn two_examples_a_weight_give_hidden_weights_away() {
+        assert_eq!(recovered(&ENTRY, &json!({}), (1001, 2002), 2), 2);
+        // A small and even number of features.
+        assert!(recovered(&ENTRY, &json!({}), (100, 300), 10) >= 9);
+    }
+
+    #[test]
+    fn random_labels_are_learnt() {
+        assert!((1..=2).all(|seed| stored(&ENTRY, &json!({}), 1001, 601, seed)));
+    }
+
+    /// An unlimited stream accepts the default order. A requested shuffled order needs a sample.
+    #[test]
+    fn examples_without_end_come_in_their_own_order() {
+        let plan = Plan::endless(Plan::random_target(9, Seed(1)), Sampling::UniformPositive);
+        let check_with = |params: Value| {
+            let object = params.as_object().expect("an object");
+            let task = Task {
+                parameters: Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
+                ..Task::of(&ENTRY, Seed(1))
+            };
+            check(&task, Input::Generated(&plan), u64::MAX)
+        };
+        assert_eq!(check_with(json!({})), Ok(()));
+        assert_eq!(check_with(json!({"order": "cyclic"})), Ok(()));
+        let refused = check_with(json!({"order": "shuffled"}));
+        assert!(
+            matches!(refused, Err(TaskError::WrongStop { .. })),
+            "{refused:?}"
+        );
+    }
+
+    #[test]
+    fn without_reinforcement_a_stream_takes_longer() {
+        let mistakes = |reinforcement: f64| {
+            let params = json!({"reinforcement": reinforcement});
+            hidden(&ENTRY, &params, (101, None), 1).counts.mistakes
+        };
+        assert!(mistakes(0.0) > mistakes(0.3));
+    }
+}

@@ -1,0 +1,104 @@
+//! Reinforced AMP: message passing that amplifies its present tendency. The learner serves samples with
+//! many consistent binary weights and samples with random labels. The algorithm is in `message_passing.rs`.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `max_iterations` | 1000 | passes over the sample from one start |
+//! | `restarts` | 10 | further random starts |
+//! | `reinforcement` | 0.003 | rho: the strength of the amplification, from 0 to 1 |
+//!
+//! ```
+//! use halfspace_core::bits::BitMatrix;
+//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::sample::data::{Data, Features, Labels};
+//! use halfspace_core::learners::engine::random::{Purpose, Seed};
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::train::train;
+//! use rand::RngExt;
+//!
+//! // Half as many random examples as weights.
+//! let (mut examples, mut random) = (BitMatrix::new(256), Seed(1).generator(Purpose::Examples));
+//! for _ in 0..128 {
+//!     examples.push_row(&[0; 4].map(|_: u64| random.random()));
+//! }
+//! let data = Data::new(Features::Boolean(examples), Labels::HalfSpace);
+//! let task = Task::of(find("reinforced-amp").expect("listed"), Seed(1));
+//! let input = Input::Sample { data: &data, assume: None };
+//! let outcome = train(&task, input, &Run::default()).expect("an end");
+//! assert_eq!(outcome.termination.reason.name(), "consistent");
+//! assert_eq!(outcome.training.expect("counted").errors, 0);
+//! ```
+
+use crate::learners::drift::directed_drift::DATA;
+use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace};
+use crate::learners::engine::parameters::{Kind, Minimum, Parameter};
+use crate::learners::message_passing::amp::{MAX_ITERATIONS, RESTARTS, budget};
+use crate::learners::message_passing::search::MessagePassing;
+use crate::learners::sample::source::Presentation;
+
+/// The default of rho.
+pub const RHO: f64 = 0.003;
+
+/// The entry of reinforced AMP in the catalogue.
+pub static ENTRY: Entry = Entry {
+    name: "reinforced-amp",
+    title: "Reinforced AMP",
+    learns: "Some binary weights that are consistent with random labels, up to about 0.7 examples a \
+             weight.",
+    data: DATA,
+    reading: "signed",
+    presentation: Presentation::HalfSpace,
+    on_line: false,
+    pace: Pace::Steady,
+    confidence_rules: &[],
+    default_stop: DefaultStop::Own,
+    parameters: &[
+        MAX_ITERATIONS,
+        RESTARTS,
+        Parameter {
+            name: "reinforcement",
+            kind: Kind::Number {
+                minimum: Minimum::AtLeast(0.0),
+                at_most: 1.0,
+                default: RHO,
+            },
+            description: "How fast the search is drawn to what it leans to already, from 0 to 1.",
+        },
+    ],
+    guarantee: Guarantee {
+        theorem: "none is proved",
+        bound: "Measured at n = 1001: random labels of 0.7 examples a weight are learnt. \
+                Consistent weights exist up to 0.833 (Ding, Sun), and none from 0.847 on (arXiv \
+                2401.15092).",
+    },
+    source: "A. Braunstein, R. Zecchina, Learning by message passing in networks of discrete \
+             synapses, Phys. Rev. Lett. 96 (2006)",
+    check: None,
+    state_format: 0,
+    build: |setup| {
+        let rho = setup.parameters.number("reinforcement");
+        let budget = budget(setup.parameters);
+        Ok(Box::new(MessagePassing::new(
+            setup.n,
+            Some(rho),
+            budget,
+            setup.random,
+        )))
+    },
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::message_passing::planted::samples::stored;
+    use serde_json::json;
+
+    #[test]
+    fn random_labels_are_learnt_and_by_reinforcement_alone() {
+        assert!(stored(&ENTRY, &json!({}), 1001, 601, 1));
+        assert!(stored(&ENTRY, &json!({}), 301, 181, 2));
+        let without = json!({"reinforcement": 0, "restarts": 0, "max_iterations": 200});
+        assert!(!stored(&ENTRY, &without, 301, 181, 2));
+    }
+}

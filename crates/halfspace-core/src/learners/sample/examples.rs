@@ -1,0 +1,203 @@
+//! The interface to a finite sample at rest, and how its rows are read.
+//!
+//! Samples in memory implement [`Examples`] here. Samples outside memory implement the same trait elsewhere,
+//! in `formats`. Such a sample may become unreadable in the middle, so every read can fail.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use crate::bits::{BLOCK_ROWS, words_for};
+
+use crate::learners::engine::run::Interrupt;
+use crate::learners::sample::block::{BlockFeatures, row_mask};
+use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
+
+/// A finite sample, in memory or outside.
+pub trait Examples: fmt::Debug + Send + Sync {
+    /// Describes the sample without its rows.
+    fn shape(&self) -> Shape;
+
+    /// Creates a reader of the rows. Several readers may exist at the same time.
+    fn reader(&self) -> Box<dyn ReadRows + '_>;
+
+    /// Returns the whole sample if it is in memory.
+    fn in_memory(&self) -> Option<&Data>;
+}
+
+/// Description of a sample before any row is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Number of features per example, at least one.
+    pub n: usize,
+    /// Number of examples, at least one.
+    pub examples: usize,
+    /// Whether the features are real instead of Boolean.
+    pub is_real: bool,
+    /// Kind of labels.
+    pub labels: LabelKind,
+}
+
+impl Shape {
+    /// Approximate number of bytes that the examples need in memory.
+    pub fn memory_bytes(&self) -> u64 {
+        let words = match self.is_real {
+            true => (self.n as u64).saturating_mul(self.examples as u64),
+            false => {
+                let rows = self.examples.next_multiple_of(BLOCK_ROWS) as u64;
+                (words_for(self.n) as u64).saturating_mul(rows)
+            }
+        };
+        let labels = match self.labels {
+            LabelKind::Labelled => words_for(self.examples) as u64,
+            LabelKind::HalfSpace | LabelKind::Unlabelled => 0,
+        };
+        words.saturating_add(labels).saturating_mul(8)
+    }
+}
+
+/// Kind of labels of a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelKind {
+    /// Half-space examples. Each example is positive by definition.
+    HalfSpace,
+    /// One label per example.
+    Labelled,
+    /// No labels.
+    Unlabelled,
+}
+
+/// Reader of the rows of one sample.
+pub trait ReadRows: fmt::Debug + Send {
+    /// Reads row `first`, which must exist, in the sample's own order. The result may contain later rows of
+    /// the same block of 64. Boolean rows are read in whole blocks, so `first` must be a multiple of 64 for
+    /// them.
+    ///
+    /// # Errors
+    /// Returns [`Interrupt::Unreadable`] if the rows cannot be read. Returns [`Interrupt::Suspended`] if the
+    /// reader was told to stop.
+    fn rows(&mut self, first: usize) -> Result<Rows<'_>, Interrupt>;
+
+    /// Reads one row that exists, possibly among other rows. Returns these rows and the place of the
+    /// requested row among them. This method suits readers that access rows in any order.
+    ///
+    /// # Errors
+    /// See [`Self::rows`].
+    fn row(&mut self, row: usize) -> Result<(Rows<'_>, usize), Interrupt>;
+}
+
+/// Up to 64 rows in their stored form.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<'a> {
+    /// Features of the rows.
+    pub features: BlockFeatures<'a>,
+    /// Bit `r` is set if row `r` is positive. Rows without labels count as positive.
+    pub positives: u64,
+}
+
+impl Rows<'_> {
+    /// Number of rows, at least one.
+    pub fn count(&self) -> usize {
+        self.features.rows()
+    }
+}
+
+/// Passes all rows in order to `see`, with the index of the first row of each call. Stops if `see` breaks.
+///
+/// # Errors
+/// Returns the interrupt if the rows cannot be read.
+pub fn for_each_rows(
+    examples: &dyn Examples,
+    mut see: impl FnMut(usize, &Rows<'_>) -> ControlFlow<()>,
+) -> Result<(), Interrupt> {
+    let mut reader = examples.reader();
+    let mut first = 0;
+    while first < examples.shape().examples {
+        let rows = reader.rows(first)?;
+        if see(first, &rows).is_break() {
+            break;
+        }
+        first += rows.count();
+    }
+    Ok(())
+}
+
+impl Examples for Data {
+    fn shape(&self) -> Shape {
+        Shape {
+            n: self.n(),
+            examples: self.examples(),
+            is_real: matches!(self.features(), Features::Real(_)),
+            labels: match self.labels() {
+                Labels::HalfSpace => LabelKind::HalfSpace,
+                Labels::Labelled(_) => LabelKind::Labelled,
+                Labels::Unlabelled => LabelKind::Unlabelled,
+            },
+        }
+    }
+
+    fn reader(&self) -> Box<dyn ReadRows + '_> {
+        Box::new(self)
+    }
+
+    fn in_memory(&self) -> Option<&Data> {
+        Some(self)
+    }
+}
+
+impl ReadRows for &Data {
+    fn rows(&mut self, first: usize) -> Result<Rows<'_>, Interrupt> {
+        Ok(Rows::of(self, first))
+    }
+
+    fn row(&mut self, row: usize) -> Result<(Rows<'_>, usize), Interrupt> {
+        Ok(Rows::with(self, row))
+    }
+}
+
+impl<'a> Rows<'a> {
+    /// Implements [`ReadRows::rows`] for examples in memory.
+    pub fn of(data: &'a Data, first: usize) -> Self {
+        let block = first / BLOCK_ROWS;
+        let end = ((block + 1) * BLOCK_ROWS).min(data.examples());
+        let positives = match data.labels() {
+            Labels::Labelled(labels) => labels.words()[block] >> (first % BLOCK_ROWS),
+            Labels::HalfSpace | Labels::Unlabelled => row_mask(end - first),
+        };
+        let features = match data.features() {
+            Features::Boolean(matrix) => {
+                debug_assert!(first.is_multiple_of(BLOCK_ROWS), "whole blocks");
+                BlockFeatures::Boolean(matrix.block(block))
+            }
+            Features::Real(matrix) => real(matrix, first, end),
+        };
+        Self {
+            features,
+            positives,
+        }
+    }
+
+    /// Implements [`ReadRows::row`] for examples in memory.
+    pub fn with(data: &'a Data, row: usize) -> (Self, usize) {
+        let Features::Real(matrix) = data.features() else {
+            let place = row % BLOCK_ROWS;
+            return (Self::of(data, row - place), place);
+        };
+        let is_positive = match data.labels() {
+            Labels::Labelled(labels) => labels.get(row),
+            Labels::HalfSpace | Labels::Unlabelled => true,
+        };
+        let rows = Self {
+            features: real(matrix, row, row + 1),
+            positives: is_positive.into(),
+        };
+        (rows, 0)
+    }
+}
+
+fn real(matrix: &RealMatrix, first: usize, end: usize) -> BlockFeatures<'_> {
+    let n = matrix.n();
+    BlockFeatures::Real {
+        n,
+        values: &matrix.values()[first * n..end * n],
+    }
+}

@@ -1,0 +1,9 @@
+//! Samples: examples in memory or at rest, their blocks, and examples drawn from a hidden target.
+
+pub mod block;
+pub mod data;
+pub mod examples;
+pub mod generate;
+pub mod repetitions;
+pub mod source;
+pub mod target;

@@ -1,0 +1,307 @@
+//! Examples as the train loop reads them: block by block, again from the start, by index or in a random
+//! order.
+
+use std::fmt;
+
+use rand::RngExt;
+
+use crate::bits::{BLOCK_ROWS, BlockBuffer};
+
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::run::{Interrupt, Run};
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::sample::block::{Block, BlockFeatures, row_mask};
+use crate::learners::sample::examples::{Examples, ReadRows, Rows};
+
+/// Swaps of a shuffle between two looks at the stop flag. An interrupted shuffle leaves no order to resume
+/// from, so the shuffle looks rarely.
+const SWAPS_BETWEEN_LOOKS: usize = 1 << 22;
+
+/// Real values collected per block, unless one row alone has more.
+const GATHERED_VALUES_MAX: usize = 1 << 19;
+
+/// Examples in a fixed order, read block by block.
+pub trait Stream: Send {
+    /// Features per example.
+    fn n(&self) -> usize;
+
+    /// The number of examples per pass. None if the stream never ends.
+    fn examples(&self) -> Option<u64>;
+
+    /// The next block of at least one row. None at the end of the pass.
+    ///
+    /// # Errors
+    /// [`Interrupt::Unreadable`] or [`Interrupt::Suspended`] if the next block could not be read.
+    fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt>;
+
+    /// Returns to the first example.
+    fn rewind(&mut self);
+
+    /// Writes the position of the last requested block, or of the first block if none was requested.
+    fn mark(&self, snapshot: &mut SnapshotWriter);
+
+    /// Moves to a position that [`Self::mark`] wrote. The block at that position is the next one.
+    ///
+    /// # Errors
+    /// An error if these examples have no such position. Only a rewind makes the stream usable again.
+    fn seek(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError>;
+}
+
+/// A finite stream whose examples can also be read by position and reordered.
+pub trait Sample: Stream {
+    /// Draws a new order for the next pass and returns to its first example.
+    ///
+    /// # Errors
+    /// The interrupt that stopped the shuffle. The sample then has no valid order.
+    fn shuffle(&mut self, random: &mut Generator, run: &Run) -> Result<(), Interrupt>;
+
+    /// The example at position `place` of the present order, as a block of one row.
+    ///
+    /// # Errors
+    /// As for [`Stream::next_block`].
+    fn example(&mut self, place: u64) -> Result<Block<'_>, Interrupt>;
+
+    /// The same examples as a stream.
+    fn as_stream(&mut self) -> &mut dyn Stream;
+}
+
+/// The form in which a learner reads its examples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presentation {
+    /// Positive examples of a half-space. Negative examples are reflected (u <- -u).
+    HalfSpace,
+    /// Examples with labels.
+    Labelled,
+}
+
+/// A stored sample or a part of one, in the form that a learner reads.
+pub struct Presented<'a> {
+    n: usize,
+    /// The number of stored rows, and the number of examples shown.
+    rows: usize,
+    examples: usize,
+    reader: Box<dyn ReadRows + 'a>,
+    presentation: Presentation,
+    /// The row number at each position of the pass. None for all rows in their own order.
+    order: Option<Vec<u32>>,
+    is_shuffled: bool,
+    next: usize,
+    /// The position of the last requested block.
+    mark: usize,
+    /// Rows collected per block.
+    gathered_max: usize,
+    bits: BlockBuffer,
+    values: Vec<f64>,
+}
+
+impl<'a> Presented<'a> {
+    /// Shows all of `examples`.
+    pub fn new(examples: &'a dyn Examples, presentation: Presentation) -> Self {
+        let shape = examples.shape();
+        Self {
+            n: shape.n,
+            rows: shape.examples,
+            examples: shape.examples,
+            reader: examples.reader(),
+            presentation,
+            order: None,
+            is_shuffled: false,
+            next: 0,
+            mark: 0,
+            gathered_max: if shape.is_real {
+                (GATHERED_VALUES_MAX / shape.n).clamp(1, BLOCK_ROWS)
+            } else {
+                BLOCK_ROWS
+            },
+            bits: BlockBuffer::new(shape.n),
+            values: Vec::new(),
+        }
+    }
+
+    /// Shows these rows of `examples` in this order.
+    pub fn of_rows(examples: &'a dyn Examples, presentation: Presentation, rows: Vec<u32>) -> Self {
+        Self {
+            examples: rows.len(),
+            order: Some(rows),
+            ..Self::new(examples, presentation)
+        }
+    }
+
+    /// Collects rows from arbitrary places into one block.
+    fn gather(&mut self, rows: &[usize]) -> Result<Block<'_>, Interrupt> {
+        let mut positives = 0;
+        let mut is_real = false;
+        self.bits.clear();
+        self.values.clear();
+        for (at, &row) in rows.iter().enumerate() {
+            let (found, place) = self.reader.row(row)?;
+            positives |= (found.positives >> place & 1) << at;
+            match found.features {
+                BlockFeatures::Boolean(block) => self.bits.push_row(block, place),
+                BlockFeatures::Real { n, values } => {
+                    is_real = true;
+                    let values = &values[place * n..(place + 1) * n];
+                    self.values.extend_from_slice(values);
+                }
+            }
+        }
+        if is_real {
+            let (n, values) = (self.n, self.values.as_slice());
+            return Ok(Block {
+                features: BlockFeatures::Real { n, values },
+                positives,
+                reflected: 0,
+            });
+        }
+        Ok(self.present(positives))
+    }
+
+    /// Shows the bits in the buffer.
+    fn present(&mut self, positives: u64) -> Block<'_> {
+        present(&mut self.bits, self.presentation, positives)
+    }
+}
+
+/// Shows the rows of a buffer, with negative rows reflected if the presentation asks for it.
+fn present(bits: &mut BlockBuffer, presentation: Presentation, positives: u64) -> Block<'_> {
+    let reflected = match presentation {
+        Presentation::HalfSpace => !positives & row_mask(bits.rows()),
+        Presentation::Labelled => 0,
+    };
+    bits.reflect_rows(reflected);
+    Block {
+        features: BlockFeatures::Boolean(bits.as_block()),
+        positives: positives | reflected,
+        reflected,
+    }
+}
+
+impl Stream for Presented<'_> {
+    fn n(&self) -> usize {
+        self.n
+    }
+
+    fn examples(&self) -> Option<u64> {
+        Some(self.examples as u64)
+    }
+
+    fn next_block(&mut self) -> Result<Option<Block<'_>>, Interrupt> {
+        let first = self.next;
+        self.mark = first;
+        let left = self.examples - first;
+        if left == 0 {
+            return Ok(None);
+        }
+        if let Some(order) = &self.order {
+            let count = left.min(self.gathered_max);
+            let mut rows = [0; BLOCK_ROWS];
+            for (row, &ordered) in rows.iter_mut().zip(&order[first..first + count]) {
+                *row = ordered as usize;
+            }
+            self.next += count;
+            return self.gather(&rows[..count]).map(Some);
+        }
+        let rows = self.reader.rows(first)?;
+        self.next += rows.count();
+        let Rows {
+            features,
+            positives,
+        } = rows;
+        match features {
+            // Only blocks with negative rows are copied, because reflection changes them.
+            BlockFeatures::Boolean(block)
+                if self.presentation == Presentation::HalfSpace
+                    && positives != row_mask(block.rows()) =>
+            {
+                self.bits.copy_block(block);
+                Ok(Some(present(&mut self.bits, self.presentation, positives)))
+            }
+            features => Ok(Some(Block {
+                features,
+                positives,
+                reflected: 0,
+            })),
+        }
+    }
+
+    fn rewind(&mut self) {
+        (self.next, self.mark) = (0, 0);
+    }
+
+    fn mark(&self, snapshot: &mut SnapshotWriter) {
+        snapshot.numbers([self.mark as u64, self.is_shuffled.into()]);
+        if let Some(order) = self.order.as_ref().filter(|_| self.is_shuffled) {
+            // Two row numbers per 64-bit number.
+            let pairs = order.chunks(2).map(|pair| {
+                let second = pair.get(1).copied().unwrap_or(0);
+                u64::from(pair[0]) | u64::from(second) << 32
+            });
+            snapshot.numbers(pairs);
+        }
+    }
+
+    fn seek(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let place = usize::try_from(snapshot.number()?).map_err(|_| SnapshotError)?;
+        if place > self.examples {
+            return Err(SnapshotError);
+        }
+        if snapshot.number()? == 1 {
+            let pairs = snapshot.numbers(self.examples.div_ceil(2))?.into_iter();
+            let rows = pairs.flat_map(|pair| [pair as u32, (pair >> 32) as u32]);
+            let order: Vec<u32> = rows.take(self.examples).collect();
+            if order.iter().any(|&row| row as usize >= self.rows) {
+                return Err(SnapshotError);
+            }
+            (self.order, self.is_shuffled) = (Some(order), true);
+        }
+        (self.next, self.mark) = (place, place);
+        Ok(())
+    }
+}
+
+impl Sample for Presented<'_> {
+    fn shuffle(&mut self, random: &mut Generator, run: &Run) -> Result<(), Interrupt> {
+        // The shuffle of Fisher and Yates. The order of the last pass is a valid start.
+        let examples = self.examples;
+        let all = || {
+            let examples = u32::try_from(examples).expect("a checked task: see `task::check`");
+            (0..examples).collect()
+        };
+        let order = self.order.get_or_insert_with(all);
+        for place in (1..examples).rev() {
+            order.swap(place, random.random_range(0..=place as u64) as usize);
+            if place.is_multiple_of(SWAPS_BETWEEN_LOOKS)
+                && let Some(interrupt) = run.stop.raised()
+                // A partial shuffle cannot be resumed. The rest takes a second at most.
+                && interrupt != Interrupt::Suspended
+            {
+                return Err(interrupt);
+            }
+        }
+        self.is_shuffled = true;
+        self.rewind();
+        Ok(())
+    }
+
+    fn example(&mut self, place: u64) -> Result<Block<'_>, Interrupt> {
+        let row = match &self.order {
+            None => place as usize,
+            Some(order) => order[place as usize] as usize,
+        };
+        self.gather(&[row])
+    }
+
+    fn as_stream(&mut self) -> &mut dyn Stream {
+        self
+    }
+}
+
+impl fmt::Debug for Presented<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Presented")
+            .field("examples", &self.examples)
+            .field("presentation", &self.presentation)
+            .field("next", &self.next)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,564 @@
+//! Winnow: a learner that multiplies and divides its weights and never adds to them.
+//!
+//! N. Littlestone, "Learning quickly when irrelevant attributes abound: a new linear-threshold algorithm",
+//! Machine Learning 2 (1988). The form is that of section 1 of R. Khardon, D. Roth and R. Servedio,
+//! "Efficiency versus convergence of Boolean kernels for on-line learning algorithms".
+//!
+//! Every feature starts with weight 1. Winnow reads bit 1 as 1 and bit 0 as 0. The prediction for an
+//! example is positive if the weights of its active features sum to theta or more. A mistake changes each
+//! of these weights. If a negative example was predicted positive, each weight is divided by alpha
+//! (*demotion*). If a positive example was predicted negative, each weight is multiplied by alpha
+//! (*promotion*). Irrelevant features therefore have only a logarithmic cost: Theorem 2 bounds the mistakes
+//! on a monotone disjunction of k among N features.
+//!
+//! A weight is stored as its exponent. Every comparison is exact for any alpha, and alpha is exactly the
+//! written decimal.
+//!
+//! | parameter | default | meaning |
+//! |---|---|---|
+//! | `alpha` | 2 | the factor of a promotion, a decimal above 1 and at most 2^32 |
+//! | `theta` | N | the threshold, a plain decimal above 0, as a string if a number is not exact |
+//! | `negated_literals` | false | whether the complement of each feature is a feature too: N = 2n |
+//! | `relevant` | none | the number of features in the disjunction, if known, for the bound |
+//!
+//! ```
+//! use halfspace_core::learners::arithmetic::decimal::Decimal;
+//! use halfspace_core::learners::arithmetic::power_sum::Base;
+//! use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
+//!
+//! let alpha = Base::new(2.0).expect("above 1");
+//! let mut weights = WinnowWeights::new(alpha, Decimal::from(3), 3, vec![0; 3]);
+//! let mut table = weights.table();
+//! // The weight of the first feature is 1, then 2, then 4, which reaches theta.
+//! while !weights.is_positive(&[0b001]) {
+//!     weights.change(&[0b001], 1, &mut table);
+//! }
+//! assert_eq!(weights.exponents(), [2, 0, 0]);
+//! ```
+
+pub(crate) mod disjunction;
+pub mod winnow_bound;
+pub mod winnow_weights;
+
+use std::ops::Range;
+
+use crate::bits::words_for;
+
+use self::disjunction::Verdict;
+use crate::learners::arithmetic::decimal::Decimal;
+use crate::learners::arithmetic::power_scale::PowerTable;
+use crate::learners::arithmetic::power_sum::Base;
+use crate::learners::engine::bound::Bound;
+use crate::learners::engine::catalogue::{DataKinds, DefaultStop, Entry, Guarantee, Pace, Setup};
+use crate::learners::engine::parameters::{Kind, Parameter, ParameterError};
+use crate::learners::engine::random::Generator;
+use crate::learners::engine::rule::{Rule, Update};
+use crate::learners::engine::run::{Counts, Interrupt, Run, StopFlag};
+use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
+use crate::learners::engine::train_loop::Reason;
+use crate::learners::hypothesis::Hypothesis;
+use crate::learners::sample::block::Block;
+use crate::learners::sample::source::{Presentation, Stream};
+use crate::learners::winnow::winnow_weights::WinnowWeights;
+
+/// The kind of the hypothesis in model documents.
+pub const KIND: &str = "winnow";
+
+/// The entry of Winnow in the catalogue.
+pub static ENTRY: Entry = Entry {
+    name: KIND,
+    title: "Winnow",
+    learns: "A threshold of positive weights, exact powers of alpha: disjunctions of few among \
+             many features.",
+    data: DataKinds {
+        half_space: false,
+        labelled: true,
+        real: false,
+    },
+    reading: "unsigned",
+    presentation: Presentation::Labelled,
+    on_line: true,
+    pace: Pace::Steady,
+    confidence_rules: &[],
+    default_stop: DefaultStop::Passes(1000),
+    parameters: &[
+        Parameter {
+            name: "alpha",
+            kind: Kind::Factor { default: 2.0 },
+            description: "The factor by which a promotion multiplies and a demotion divides: the \
+                          decimal that is written.",
+        },
+        Parameter {
+            name: "theta",
+            kind: Kind::Decimal {
+                default: "the number of features, complements included",
+            },
+            description: "The threshold that the weights of the active features must reach.",
+        },
+        Parameter {
+            name: "negated_literals",
+            kind: Kind::Flag { default: false },
+            description: "Whether the complement of each feature is a feature too.",
+        },
+        Parameter {
+            name: "relevant",
+            kind: Kind::Count {
+                minimum: 1,
+                maximum: 2 << 20,
+                default: "none",
+            },
+            description: "How many features the disjunction behind the labels has at most, if \
+                          that is known: the result then carries the bound on the mistakes.",
+        },
+    ],
+    guarantee: Guarantee {
+        theorem: "Theorem 2 (Littlestone)",
+        bound: "At most alpha/(alpha-1) N/theta + k (alpha+1) (1 + log_alpha theta) mistakes on \
+                examples labelled by a disjunction of k among N features; the first term alone \
+                where theta < 1.",
+    },
+    source: "N. Littlestone, Learning quickly when irrelevant attributes abound (1988)",
+    check: None,
+    state_format: 0,
+    build: |setup| Ok(Box::new(Winnow::new(setup)?)),
+};
+
+/// Checks that the weights of a model fit a rule. `model` and `own` are the bases and thresholds of the
+/// model and of the rule.
+///
+/// # Errors
+/// The parameter that differs and the value to give.
+pub fn check_powers(model: (Base, &Decimal), own: (Base, &Decimal)) -> Result<(), String> {
+    if model.0 != own.0 {
+        let alpha = model.0.to_decimal();
+        return Err(format!("the model has alpha = {alpha}: give the same"));
+    }
+    if model.1 != own.1 {
+        let theta: String = model.1.to_string().chars().take(100).collect();
+        return Err(format!(
+            "the model has another theta, {theta}: give the same"
+        ));
+    }
+    Ok(())
+}
+
+/// The state of Winnow.
+struct Winnow {
+    weights: WinnowWeights,
+    table: PowerTable,
+    /// The number of features in the disjunction, if the client knows it.
+    relevant: Option<u64>,
+    starts_at_one: bool,
+    /// The packed words of the present row.
+    row: Vec<u64>,
+}
+
+impl Winnow {
+    /// Makes the rule from its parameters.
+    ///
+    /// # Errors
+    /// An error if `relevant` exceeds the number of features.
+    fn new(setup: &Setup<'_>) -> Result<Self, ParameterError> {
+        let parameters = setup.parameters;
+        let features = match parameters.flag("negated_literals") {
+            true => 2 * setup.n,
+            false => setup.n,
+        };
+        let relevant = parameters.count("relevant");
+        if relevant.is_some_and(|relevant| relevant > features as u64) {
+            return Err(ParameterError {
+                name: "relevant".to_owned(),
+                detail: format!("more than the {features} features there are"),
+                unknown: false,
+            });
+        }
+        let theta = parameters.decimal("theta").cloned();
+        let theta = theta.unwrap_or_else(|| Decimal::from(features as u64));
+        let base = parameters.factor("alpha");
+        let weights = WinnowWeights::new(base, theta, setup.n, vec![0; features]);
+        Ok(Self {
+            table: weights.table(),
+            weights,
+            relevant,
+            starts_at_one: true,
+            row: vec![0; words_for(setup.n)],
+        })
+    }
+}
+
+impl Rule for Winnow {
+    fn start_from(&mut self, hypothesis: &Hypothesis) -> Result<(), String> {
+        let Hypothesis::Winnow(weights) = hypothesis else {
+            return Err(
+                "this learner begins from weights of Winnow, and the model has others".into(),
+            );
+        };
+        let own = &self.weights;
+        check_powers((weights.base(), weights.theta()), (own.base(), own.theta()))?;
+        if weights.has_complements() != own.has_complements() {
+            let given = weights.has_complements();
+            return Err(format!(
+                "the model has negated_literals = {given}: give the same"
+            ));
+        }
+        self.starts_at_one = weights.exponents().iter().all(|&exponent| exponent == 0);
+        self.weights = weights.clone();
+        Ok(())
+    }
+
+    fn first_mistake(
+        &mut self,
+        block: &Block<'_>,
+        mut rows: Range<usize>,
+        stop: &StopFlag,
+    ) -> Option<usize> {
+        rows.find(|&row| {
+            block.bits().copy_row(row, &mut self.row);
+            // A sum of very large integers takes milliseconds.
+            stop.raised().is_some() || self.weights.is_positive(&self.row) != block.is_positive(row)
+        })
+    }
+
+    fn may_break_off(&self) -> bool {
+        true
+    }
+
+    fn update(&mut self, block: &Block<'_>, row: usize, _: &mut Generator) -> Update {
+        block.bits().copy_row(row, &mut self.row);
+        let by = if block.is_positive(row) { 1 } else { -1 };
+        match self.weights.change(&self.row, by, &mut self.table) {
+            Some(true) => Update::Changed,
+            Some(false) => Update::Unchanged,
+            None => Update::Refused("exact weights end at integers of 2^20 bits"),
+        }
+    }
+
+    fn hypothesis(&self) -> Hypothesis {
+        Hypothesis::Winnow(self.weights.clone())
+    }
+
+    fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
+        let exponents = self.weights.exponents().iter();
+        snapshot.numbers(exponents.map(|&exponent| i64::from(exponent).cast_unsigned()));
+    }
+
+    fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
+        let most = self.weights.base().exponent_max();
+        let numbers = snapshot.numbers(self.weights.exponents().len())?;
+        let exponents = numbers.into_iter().map(|number| {
+            let exponent = i32::try_from(number.cast_signed()).ok();
+            let exponent = exponent.filter(|exponent| (-most..=most).contains(exponent));
+            exponent.ok_or(SnapshotError)
+        });
+        let exponents = exponents.collect::<Result<_, _>>()?;
+        let (base, theta) = (self.weights.base(), self.weights.theta().clone());
+        self.weights = WinnowWeights::new(base, theta, self.weights.n(), exponents);
+        Ok(())
+    }
+
+    fn why_no_bound(&self) -> &'static str {
+        "Theorem 2 needs the number of relevant features: give `relevant`"
+    }
+
+    fn bound(
+        &self,
+        stream: &mut dyn Stream,
+        counts: &Counts,
+        _: Reason,
+        run: &Run,
+    ) -> Result<Option<Bound>, Interrupt> {
+        let Some(relevant) = self.relevant else {
+            return Ok(None);
+        };
+        let (base, theta) = (self.weights.base(), self.weights.theta());
+        let features = self.weights.exponents().len() as f64;
+        let value = winnow_bound::mistakes_by_logarithm(
+            base.value(),
+            theta.ln(),
+            features,
+            relevant as f64,
+        );
+        let bound = Bound {
+            theorem: ENTRY.guarantee.theorem,
+            mistakes_at_most: value.is_finite().then_some(value),
+            // N / theta is the term that leaves the range of f64. The other term is negligible beside it.
+            log2_mistakes_at_most: (!value.is_finite()).then(|| {
+                let factor = base.value() / (base.value() - 1.0);
+                libm::log2(factor * features) - theta.ln() / core::f64::consts::LN_2
+            }),
+            respected: None,
+            detail: None,
+        };
+        let unmet = |why: String| Bound {
+            detail: Some(format!("assumption not met: {why}")),
+            ..bound.clone()
+        };
+        let met = |detail: String| Bound {
+            respected: Some(true),
+            detail: Some(detail),
+            ..bound.clone()
+        };
+        let open = |detail: String| Bound {
+            detail: Some(detail),
+            ..bound.clone()
+        };
+        if !self.starts_at_one {
+            return Ok(Some(unmet("the weights did not start at 1".to_owned())));
+        }
+        // The value is accurate to about 50 bits.
+        if counts.mistakes as f64 > value * (1.0 + 1e-9) {
+            return Ok(Some(unmet(format!(
+                "there were more mistakes than any disjunction of at most {relevant} features \
+                 allows"
+            ))));
+        }
+        let complements = self.weights.has_complements();
+        let verdict = disjunction::verdict(stream, counts.examples, complements, relevant, run);
+        Ok(Some(match verdict {
+            Ok(Verdict::Fits) => met(format!(
+                "a disjunction of at most {relevant} features labels every example read"
+            )),
+            Ok(Verdict::NoneAtAll) => {
+                unmet("no disjunction of features labels the examples so".to_owned())
+            }
+            Ok(Verdict::NoneSoShort) => unmet(format!(
+                "no disjunction of at most {relevant} features labels the examples so"
+            )),
+            Ok(Verdict::Open) => open(format!(
+                "whether at most {relevant} features are relevant was not found out; the examples \
+                 show nothing against it"
+            )),
+            Err(why @ (Interrupt::Suspended | Interrupt::Unreadable | Interrupt::Memory)) => {
+                return Err(why);
+            }
+            Err(_) => open(format!(
+                "whether at most {relevant} features are relevant was not looked at: the run was \
+                 to end"
+            )),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::bits::{BitMatrix, BitVector};
+    use crate::learners::engine::outcome::Outcome;
+    use crate::learners::engine::parameters::Parameters;
+    use crate::learners::engine::random::{Purpose, Seed};
+    use crate::learners::engine::run::Limits;
+    use crate::learners::engine::task::{Input, Task, check};
+    use crate::learners::engine::train::train;
+    use crate::learners::sample::data::{Data, Features, Labels};
+
+    fn data(rows: &[(BitVector, bool)]) -> Data {
+        let mut matrix = BitMatrix::new(rows[0].0.n());
+        let mut labels = BitVector::zeros(rows.len());
+        for (at, (row, label)) in rows.iter().enumerate() {
+            matrix.push_row(row.words());
+            labels.set(at, *label);
+        }
+        Data::new(Features::Boolean(matrix), Labels::Labelled(labels))
+    }
+
+    fn text(rows: &[(&str, bool)]) -> Data {
+        let row = |(bits, label): &(&str, bool)| {
+            let bits = BitVector::from_bit_string(bits.as_bytes()).expect("bits");
+            (bits, *label)
+        };
+        data(&rows.iter().map(row).collect::<Vec<_>>())
+    }
+
+    fn learn(params: &Value, data: &Data, limits: Limits) -> Outcome {
+        let object = params.as_object().expect("an object");
+        let task = Task {
+            parameters: Parameters::from_json(ENTRY.parameters, object).expect("parameters"),
+            limits,
+            ..Task::of(&ENTRY, Seed(1))
+        };
+        let assume = None;
+        let input = Input::Sample { data, assume };
+        check(&task, input, u64::MAX).expect("a valid task");
+        train(&task, input, &Run::default()).expect("nobody suspends it")
+    }
+
+    fn exponents(outcome: &Outcome) -> &[i32] {
+        match &outcome.hypothesis {
+            Hypothesis::Winnow(weights) => weights.exponents(),
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_run_worked_out_by_hand() {
+        // theta = 3. 110 sums to 2: a mistake, promoted to 2 2 1. 011 sums to 3: a mistake, demoted to 2 1
+        // 1/2. 100 sums to 2: a mistake, promoted to 4 1 1/2. Then a pass without a mistake follows.
+        let sample = text(&[("110", true), ("011", false), ("100", true)]);
+        let outcome = learn(&json!({}), &sample, Limits::default());
+        assert_eq!(exponents(&outcome), [2, 0, -1]);
+        assert_eq!(outcome.counts.mistakes, 3);
+        assert_eq!(outcome.counts.passes, 2);
+        assert_eq!(outcome.termination.reason, Reason::Converged);
+        assert_eq!(outcome.bound, None);
+    }
+
+    #[test]
+    fn complements_learn_what_is_not_monotone() {
+        // The target is the negation of x1.
+        let sample = text(&[("00", true), ("01", true), ("10", false), ("11", false)]);
+        let given = json!({"negated_literals": true, "relevant": 1});
+        let outcome = learn(&given, &sample, Limits::default());
+        assert_eq!(outcome.termination.reason, Reason::Converged);
+        assert_eq!(exponents(&outcome).len(), 4);
+        assert_eq!(outcome.bound.expect("asked for").respected, Some(true));
+        let without = learn(&json!({}), &sample, Limits::default());
+        assert_eq!(without.termination.reason, Reason::Limit("max_passes"));
+    }
+
+    #[test]
+    fn an_example_without_active_features_changes_nothing() {
+        let sample = text(&[("00", true)]);
+        let limits = Limits {
+            max_passes: Some(3),
+            ..Limits::default()
+        };
+        let outcome = learn(&json!({}), &sample, limits);
+        assert_eq!((outcome.counts.mistakes, outcome.counts.updates), (3, 0));
+    }
+
+    #[test]
+    fn weights_end_where_their_integers_would_be_too_large() {
+        // Each mistake demotes feature 1, because weight 1 is far above this small threshold.
+        let theta = format!("0.{}1", "0".repeat(9_998));
+        let sample = text(&[("1", false)]);
+        let given = json!({"alpha": 4_294_967_296_u64, "theta": theta});
+        let limits = Limits {
+            max_passes: Some(20_000),
+            ..Limits::default()
+        };
+        let outcome = learn(&given, &sample, limits);
+        // 2^-32e falls below 10^-9999 before the exponent reaches its limit.
+        assert_eq!(outcome.termination.reason, Reason::Converged);
+        assert_eq!(exponents(&outcome), [-1038]);
+        let contradiction = text(&[("1", false), ("1", true), ("1", true)]);
+        let given = json!({"alpha": 4_294_967_296_u64, "theta": "9".repeat(10_000)});
+        let outcome = learn(&given, &contradiction, Limits::default());
+        assert_eq!(outcome.termination.reason, Reason::Limit("max_passes"));
+    }
+
+    /// A vector whose bits are 1 with probability `ones` in 256.
+    fn sparse(n: usize, ones: u8, random: &mut Generator) -> BitVector {
+        let mut vector = BitVector::zeros(n);
+        for j in 0..n {
+            if random.random::<u8>() < ones {
+                vector.set(j, true);
+            }
+        }
+        vector
+    }
+
+    /// Theorem 2 on 1,000 random disjunctions: n up to 500, k up to 10.
+    #[test]
+    fn the_bound_holds_over_a_thousand_random_disjunctions() {
+        let settings = [
+            (json!(2), json!(null)),
+            (json!(2), json!("0.75")),
+            (json!(1.5), json!(null)),
+            (json!(3), json!("40.5")),
+            (json!(1.1), json!("12")),
+            (json!(10), json!("1")),
+            (json!(2), json!("1000000000000000000000000000000000")),
+        ];
+        let mut most = 0.0_f64;
+        for seed in 0..1000 {
+            let mut random = Seed(seed).generator(Purpose::Examples);
+            let n = random.random_range(10..=500);
+            let literals = random.random_range(1..=10);
+            let negated = random.random::<bool>();
+            let target: Vec<_> = (0..literals)
+                .map(|_| {
+                    (
+                        random.random_range(0..n),
+                        negated && random.random::<bool>(),
+                    )
+                })
+                .collect();
+            // The rows are so sparse that both labels occur.
+            let ones = if negated { 128 } else { (180 / literals) as u8 };
+            let rows: Vec<_> = (0..60)
+                .map(|at| {
+                    let mut row = sparse(n, ones, &mut random);
+                    if at % 2 == 0 {
+                        target.iter().for_each(|&(j, negated)| row.set(j, negated));
+                    }
+                    let label = target.iter().any(|&(j, negated)| row.get(j) != negated);
+                    (row, label)
+                })
+                .collect();
+            let (alpha, theta) = &settings[seed as usize % settings.len()];
+            let given = json!({
+                "alpha": alpha, "theta": theta, "negated_literals": negated, "relevant": literals
+            });
+            let limits = Limits {
+                max_passes: Some(8),
+                ..Limits::default()
+            };
+            let outcome = learn(&given, &data(&rows), limits);
+            let bound = outcome.bound.expect("asked for");
+            // Two complementary literals label all examples positive, which is still a disjunction.
+            assert_eq!(bound.respected, Some(true), "seed {seed}: {bound:?}");
+            let value = bound.mistakes_at_most.expect("within f64");
+            assert!(outcome.counts.mistakes as f64 <= value, "seed {seed}");
+            most = most.max(outcome.counts.mistakes as f64 / value);
+        }
+        assert!(most > 0.3, "the test never comes near the bound: {most}");
+    }
+
+    #[test]
+    fn a_broken_assumption_is_never_said_to_hold() {
+        let verdict = |given: Value, sample: &Data| {
+            let limits = Limits {
+                max_passes: Some(3),
+                ..Limits::default()
+            };
+            let bound = learn(&given, sample, limits).bound.expect("asked for");
+            (bound.respected, bound.detail.unwrap_or_default())
+        };
+        let apart = text(&[("100", true), ("010", true), ("001", true), ("000", false)]);
+        let (holds, detail) = verdict(json!({"relevant": 2}), &apart);
+        assert_eq!(holds, None);
+        assert!(
+            detail.starts_with("assumption not met: no disjunction of at most 2 features"),
+            "{detail}"
+        );
+        assert_eq!(verdict(json!({"relevant": 3}), &apart).0, Some(true));
+        let contradiction = text(&[("11", true), ("11", false)]);
+        let (holds, detail) = verdict(json!({"relevant": 2}), &contradiction);
+        assert_eq!(holds, None);
+        assert!(
+            detail.starts_with("assumption not met: no disjunction of features"),
+            "{detail}"
+        );
+    }
+
+    #[test]
+    fn a_bound_beyond_floats_is_told_by_its_logarithm() {
+        let theta = format!("0.{}1", "0".repeat(400));
+        let sample = text(&[("11", true)]);
+        let outcome = learn(
+            &json!({"theta": theta, "relevant": 1}),
+            &sample,
+            Limits::default(),
+        );
+        let bound = outcome.bound.expect("asked for");
+        assert_eq!(
+            (bound.mistakes_at_most, bound.respected),
+            (None, Some(true))
+        );
+        let expected = 2.0 + 401.0 * 10_f64.log2();
+        assert!((bound.log2_mistakes_at_most.expect("so large") - expected).abs() < 1e-9);
+    }
+}

@@ -1,0 +1,290 @@
+//! The weights of Winnow: whole exponents of one base, with exact decisions.
+//!
+//! Feature i has the weight alpha^e_i. Each exponent is stored together with its power in fixed point
+//! ([`crate::learners::arithmetic::power_scale`]), which decides most comparisons. Sums in integers of unlimited size
+//! ([`crate::learners::arithmetic::power_sum`]) decide the closest comparisons and give every score in an answer.
+
+use crate::bits::{self, BitBlock, BitVector, last_word_mask, words_for};
+
+use crate::learners::arithmetic::decimal::Decimal;
+use crate::learners::arithmetic::power_scale::{PowerScale, PowerTable};
+use crate::learners::arithmetic::power_sum::{Base, PowerSum, terms_of};
+use crate::learners::engine::run::StopFlag;
+use crate::learners::hypothesis::Decision;
+
+/// The weights of Winnow, with the threshold for their sum.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WinnowWeights {
+    base: Base,
+    theta: Decimal,
+    n: usize,
+    exponents: Vec<i32>,
+    /// The powers in fixed point, in the order of the exponents. A pure function of the exponents.
+    units: Vec<i64>,
+    complement_units: Option<ComplementUnits>,
+    /// The number of rounded powers.
+    inexact: usize,
+    scale: PowerScale,
+}
+
+/// The powers of complements in fixed point. A difference is the power of a feature minus the power of its
+/// complement. One selected sum of differences plus the total therefore gives the sum over features and
+/// complements.
+#[derive(Clone, Debug, PartialEq)]
+struct ComplementUnits {
+    differences: Vec<i64>,
+    total: i64,
+}
+
+impl WinnowWeights {
+    /// Weights for `n` features. If complements are features too, there are `2 n` weights: first all
+    /// features, then all complements.
+    ///
+    /// # Panics
+    /// Panics if the number of exponents is neither `n` nor `2 n`, if an exponent exceeds
+    /// [`Base::exponent_max`] in magnitude, or if theta is 0.
+    pub fn new(base: Base, theta: Decimal, n: usize, exponents: Vec<i32>) -> Self {
+        assert!(exponents.len() == n || exponents.len() == 2 * n);
+        let most = base.exponent_max();
+        assert!(exponents.iter().all(|e| (-most..=most).contains(e)) && !theta.is_zero());
+        let scale = PowerScale::new(base, &theta, exponents.len());
+        let mut table = PowerTable::new(scale.clone());
+        let powers = exponents.iter().map(|&e| table.power(e));
+        let (units, exact): (Vec<_>, Vec<_>) = powers.map(|p| (p.units, p.is_exact)).unzip();
+        let inexact = exact.iter().filter(|&&is_exact| !is_exact).count();
+        let mut weights = Self {
+            base,
+            theta,
+            n,
+            units,
+            complement_units: None,
+            exponents,
+            inexact,
+            scale,
+        };
+        weights.complement_units = weights.differences();
+        weights
+    }
+
+    fn differences(&self) -> Option<ComplementUnits> {
+        if !self.has_complements() {
+            return None;
+        }
+        let (own, complements) = self.units.split_at(self.n);
+        let pairs = own.iter().zip(complements);
+        Some(ComplementUnits {
+            differences: pairs.map(|(own, complement)| own - complement).collect(),
+            total: complements.iter().sum(),
+        })
+    }
+
+    /// Features per example, without complements.
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Whether complements are features too.
+    pub fn has_complements(&self) -> bool {
+        self.exponents.len() > self.n
+    }
+
+    /// The base alpha of the weights.
+    pub fn base(&self) -> Base {
+        self.base
+    }
+
+    /// The threshold.
+    pub fn theta(&self) -> &Decimal {
+        &self.theta
+    }
+
+    /// One exponent per feature. The exponents of complements follow all others.
+    pub fn exponents(&self) -> &[i32] {
+        &self.exponents
+    }
+
+    /// A table for [`Self::change`].
+    pub fn table(&self) -> PowerTable {
+        PowerTable::new(self.scale.clone())
+    }
+
+    /// Whether the weights of the active features of a row, given as packed words, reach theta.
+    pub fn is_positive(&self, row: &[u64]) -> bool {
+        let units = match &self.complement_units {
+            None => bits::selected_sum(&self.units, row),
+            Some(complements) => {
+                complements.total + bits::selected_sum(&complements.differences, row)
+            }
+        };
+        let verdict = self.scale.reaches(units, self.inexact);
+        verdict.unwrap_or_else(|| self.sum(row).reaches(&self.theta))
+    }
+
+    /// The decision on a row, given as packed words.
+    pub fn decide(&self, row: &[u64]) -> Decision {
+        let is_positive = self.is_positive(row);
+        Decision {
+            score: self.sum(row).into_score(),
+            is_positive,
+        }
+    }
+
+    fn sum(&self, row: &[u64]) -> PowerSum {
+        let (n, complements) = (self.n, self.has_complements());
+        let exponents = active(row, n, complements).map(|feature| self.exponents[feature]);
+        PowerSum::new(self.base, &terms_of(exponents))
+    }
+
+    /// The mask of the rows of a block that reach theta. Any mask once `stop` is raised.
+    pub fn positives(&self, block: BitBlock<'_>, stop: &StopFlag) -> u64 {
+        let mut row = vec![0; words_for(self.n)];
+        let mut mask = 0;
+        for at in 0..block.rows() {
+            if stop.raised().is_some() {
+                break;
+            }
+            block.copy_row(at, &mut row);
+            mask |= u64::from(self.is_positive(&row)) << at;
+        }
+        mask
+    }
+
+    /// Promotes (`by` = 1) or demotes (`by` = -1) every active feature of a row. Returns whether a feature
+    /// was active. Returns none and changes nothing if an exponent would leave its range.
+    pub fn change(&mut self, row: &[u64], by: i32, table: &mut PowerTable) -> Option<bool> {
+        let (n, complements) = (self.n, self.has_complements());
+        let most = self.base.exponent_max();
+        let leaves = |feature: usize| (self.exponents[feature] + by).abs() > most;
+        if active(row, n, complements).any(leaves) {
+            return None;
+        }
+        let mut has_active = false;
+        for feature in active(row, n, complements) {
+            has_active = true;
+            let before = table.power(self.exponents[feature]);
+            self.exponents[feature] += by;
+            let after = table.power(self.exponents[feature]);
+            self.units[feature] = after.units;
+            self.inexact -= usize::from(!before.is_exact);
+            self.inexact += usize::from(!after.is_exact);
+            let change = after.units - before.units;
+            match &mut self.complement_units {
+                Some(kept) if feature >= n => {
+                    kept.total += change;
+                    kept.differences[feature - n] -= change;
+                }
+                Some(kept) => kept.differences[feature] += change,
+                None => {}
+            }
+        }
+        Some(has_active)
+    }
+}
+
+/// The active features of a row of `n` bits: the position of each one. With `complements`, also `n` plus
+/// the position of each zero.
+pub fn active(row: &[u64], n: usize, complements: bool) -> impl Iterator<Item = usize> + Clone {
+    let ones = row
+        .iter()
+        .enumerate()
+        .flat_map(|(at, &word)| places(at, word));
+    let zeros = row.iter().enumerate().flat_map(move |(at, &word)| {
+        let in_use = if at + 1 == words_for(n) {
+            last_word_mask(n)
+        } else {
+            u64::MAX
+        };
+        let zeros = if complements { !word & in_use } else { 0 };
+        places(at, zeros).map(move |place| n + place)
+    });
+    ones.chain(zeros)
+}
+
+/// The positions of the ones in word `at` of a row.
+fn places(at: usize, mut word: u64) -> impl Iterator<Item = usize> + Clone {
+    std::iter::from_fn(move || {
+        let place = (word != 0).then(|| word.trailing_zeros() as usize)?;
+        word &= word - 1;
+        Some(at * bits::WORD_BITS + place)
+    })
+}
+
+/// The positions of the ones of a vector, counted from 0.
+pub fn ones(vector: &BitVector) -> impl Iterator<Item = usize> + Clone {
+    active(vector.words(), vector.n(), false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learners::hypothesis::Score;
+    use proptest::prelude::*;
+
+    fn weights(alpha: f64, theta: &str, n: usize, exponents: &[i32]) -> WinnowWeights {
+        let base = Base::new(alpha).expect("a base");
+        let theta = Decimal::parse(theta).expect("plain");
+        WinnowWeights::new(base, theta, n, exponents.to_vec())
+    }
+
+    #[test]
+    fn a_sum_that_equals_theta_reaches_it() {
+        // Three times 3^-1 is 1, although no fixed-point number represents a third.
+        let thirds = weights(3.0, "1", 3, &[-1, -1, -1]);
+        let decision = thirds.decide(&[0b111]);
+        assert!(decision.is_positive);
+        assert_eq!(decision.score, Score::Integer(1));
+        assert!(!thirds.is_positive(&[0b101]));
+        assert!(!thirds.is_positive(&[0]));
+    }
+
+    #[test]
+    fn complements_are_active_where_the_bit_is_0() {
+        let both = weights(2.0, "5", 2, &[2, 0, 1, -1]);
+        // x1 and not x2: 4 + 1/2. x1 and x2: 4 + 1.
+        assert!(!both.is_positive(&[0b01]));
+        assert!(both.is_positive(&[0b11]));
+        let decision = both.decide(&[0b01]);
+        let expected = Score::Fraction {
+            numerator: 9.into(),
+            denominator: 2_u32.into(),
+        };
+        assert_eq!(decision.score, expected);
+    }
+
+    #[test]
+    fn an_exponent_out_of_range_changes_nothing() {
+        let most = Base::new(2.0).expect("a base").exponent_max();
+        let mut weights = weights(2.0, "1", 2, &[0, most]);
+        let before = weights.clone();
+        let mut table = weights.table();
+        assert_eq!(weights.change(&[0b11], 1, &mut table), None);
+        assert_eq!(weights, before);
+        assert_eq!(weights.change(&[0b00], 1, &mut table), Some(false));
+        assert_eq!(weights.change(&[0b01], 1, &mut table), Some(true));
+    }
+
+    proptest! {
+        #[test]
+        fn changed_weights_are_those_made_from_their_exponents(
+            rows in prop::collection::vec((any::<u64>(), any::<u64>(), any::<bool>()), 0..60),
+            alpha in prop::sample::select(vec![2.0, 3.0, 1.1, 1.5]),
+            complements in any::<bool>(),
+        ) {
+            let n = 70;
+            let base = Base::new(alpha).expect("a base");
+            let theta = Decimal::parse("70.5").expect("plain");
+            let features = if complements { 2 * n } else { n };
+            let mut weights = WinnowWeights::new(base, theta, n, vec![0; features]);
+            let mut table = weights.table();
+            for (low, high, up) in rows {
+                let row = [low, high & last_word_mask(n)];
+                let by = if up { 1 } else { -1 };
+                prop_assert_eq!(weights.change(&row, by, &mut table), Some(complements || row != [0, 0]));
+                let sum = weights.sum(&row);
+                prop_assert_eq!(weights.is_positive(&row), sum.reaches(weights.theta()));
+            }
+            let made = WinnowWeights::new(base, weights.theta.clone(), n, weights.exponents.clone());
+            prop_assert_eq!(made, weights);
+        }
+    }
+}

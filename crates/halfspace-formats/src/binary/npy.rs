@@ -1,0 +1,208 @@
+//! `NumPy`'s `.npy`: one two-dimensional array of truth values, integers or floats, with one row per example.
+//!
+//! The labels are the last column unless the options say otherwise.
+
+use std::io::Read;
+use std::ops::Range;
+
+use crate::binary::npy_header::{self, NpyHeader, ValueKind};
+use crate::binary::row_reader::RowReader;
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::sample_builder::SampleBuilder;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::stored::spool::Spool;
+use crate::{LabelsColumn, Options, Parsed};
+
+/// Doubles represent all integers up to this magnitude.
+pub(crate) const EXACT_MAX: u64 = 1 << f64::MANTISSA_DIGITS;
+
+/// Difference between a byte 0 or 1 and the character of that bit.
+const TO_CHARACTER: u8 = b'0';
+
+pub(crate) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    options.refuse_header(".npy")?;
+    options.refuse_bit_order(".npy")?;
+    let header = npy_header::read(reader)?;
+    parse_values(reader, &header, options, spool)
+}
+
+/// Reads the values that follow a header, which are the rest of the body.
+pub(crate) fn parse_values(
+    reader: &mut dyn Read,
+    header: &NpyHeader,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    let label = match &options.labels {
+        None | Some(LabelsColumn::Last) => Label::Last,
+        Some(LabelsColumn::First) => Label::First,
+        Some(LabelsColumn::None) => Label::None,
+        Some(LabelsColumn::Appended | LabelsColumn::Named(_)) => {
+            let detail = "The columns of .npy have no names; the option labels takes first, last \
+                          or none here.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
+        }
+    };
+    let table = Table::new(header, label, options)?;
+    let builder = SampleBuilder::dense(&options.limits, Some(table.features.len()), spool)?;
+    let mut builder = builder.of_kind(options.values)?;
+    let mut rows = RowReader::new(reader, table.columns * table.kind.bytes(), header.bytes);
+    let mut text = Vec::new();
+    for row in 1..=header.rows {
+        let Some((_, bytes)) = rows.next_row()? else {
+            let end = rows.offset() + rows.left() as u64;
+            let detail = format!("The body ends before row {row} of {} does.", header.rows);
+            let fault = Fault::new(FormatErrorKind::Truncated, detail);
+            return Err(fault.placed(Some(Place::Byte(end))));
+        };
+        table.read_row(row, bytes, &mut text, &mut builder)?;
+    }
+    if rows.has_more()? {
+        let detail = format!(
+            "The body goes on after the last of its {} rows.",
+            header.rows
+        );
+        let fault = Fault::new(FormatErrorKind::Syntax, detail);
+        return Err(fault.placed(Some(Place::Byte(rows.offset()))));
+    }
+    Ok(builder.finish(options.unlabelled)?)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Label {
+    First,
+    Last,
+    None,
+}
+
+/// Structure of a row.
+struct Table {
+    kind: ValueKind,
+    columns: usize,
+    /// Column of the labels, from 0.
+    label: Option<usize>,
+    /// Columns of the features.
+    features: Range<usize>,
+}
+
+impl Table {
+    fn new(header: &NpyHeader, label: Label, options: &Options) -> Result<Self, Fault> {
+        let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
+        if header.rows == 0 || header.columns == 0 {
+            return empty("The array is empty; data need at least one example and one feature.");
+        }
+        let columns_max = options.limits.n_max + usize::from(label != Label::None);
+        let columns = usize::try_from(header.columns).unwrap_or(usize::MAX);
+        if columns > columns_max {
+            let what = format!("The array has {columns} columns");
+            return Err(Fault::too_large(
+                &what,
+                "n_max",
+                options.limits.n_max as u64,
+            ));
+        }
+        let (label, features) = match label {
+            Label::First => (Some(0), 1..columns),
+            Label::Last => (Some(columns - 1), 0..columns - 1),
+            Label::None => (None, 0..columns),
+        };
+        if features.is_empty() {
+            return empty(
+                "The array's one column holds the labels; data need a feature (or labels=none).",
+            );
+        }
+        options.check_n(features.len())?;
+        Ok(Self {
+            kind: header.kind,
+            columns,
+            label,
+            features,
+        })
+    }
+
+    /// Reads row `row`, counted from 1. `text` is a reused buffer.
+    fn read_row(
+        &self,
+        row: u64,
+        bytes: &[u8],
+        text: &mut Vec<u8>,
+        builder: &mut SampleBuilder,
+    ) -> Result<(), FormatError> {
+        let cell = |column: usize| {
+            let column = column as u64 + 1;
+            Place::Cell { row, column }
+        };
+        let value = |column: usize| {
+            let size = self.kind.bytes();
+            let value = value(self.kind, &bytes[column * size..][..size]);
+            value.map_err(|fault| fault.placed(Some(cell(column))))
+        };
+        let mut label = None;
+        if let Some(column) = self.label {
+            let read = builder.label(value(column)?);
+            label = Some(read.map_err(|fault| fault.placed(Some(cell(column))))?);
+        }
+        let is_bits =
+            self.kind.bytes() == 1 && bytes[self.features.clone()].iter().all(|&byte| byte <= 1);
+        if is_bits {
+            text.clear();
+            let features = &bytes[self.features.clone()];
+            text.extend(features.iter().map(|&byte| byte + TO_CHARACTER));
+            let real = builder.bits(text).map_err(|(at, fault)| {
+                let column = self.features.start + at;
+                fault.placed(Some(cell(column)))
+            })?;
+            if let Some(at) = real {
+                builder.note_first_real(cell(self.features.start + at));
+            }
+        } else {
+            for column in self.features.clone() {
+                let became_real = builder.value(value(column)?);
+                if became_real.map_err(|fault| fault.placed(Some(cell(column))))? {
+                    builder.note_first_real(cell(column));
+                }
+            }
+        }
+        let ended = builder.end_row(label);
+        ended.map_err(|fault| fault.placed(Some(cell(0))))
+    }
+}
+
+/// Returns the value in its bytes. Their number must be that of the kind.
+fn value(kind: ValueKind, bytes: &[u8]) -> Result<f64, Fault> {
+    let mut eight = [0; 8];
+    eight[..bytes.len()].copy_from_slice(bytes);
+    let bits = u64::from_le_bytes(eight);
+    match kind {
+        ValueKind::Bool if bits > 1 => {
+            let detail = format!("A truth value is the byte {bits}; it must be 0 or 1.");
+            Err(Fault::new(FormatErrorKind::BadValue, detail))
+        }
+        ValueKind::Bool | ValueKind::Uint8 | ValueKind::Uint16 | ValueKind::Uint32 => {
+            Ok(bits as f64)
+        }
+        ValueKind::Uint64 => exact(bits, bits as f64, &bits),
+        ValueKind::Int8 => Ok(f64::from(bits as i8)),
+        ValueKind::Int16 => Ok(f64::from(bits as i16)),
+        ValueKind::Int32 => Ok(f64::from(bits as i32)),
+        ValueKind::Int64 => {
+            let value = bits as i64;
+            exact(value.unsigned_abs(), value as f64, &value)
+        }
+        ValueKind::Float32 => Ok(f32::from_bits(bits as u32).into()),
+        ValueKind::Float64 => Ok(f64::from_bits(bits)),
+    }
+}
+
+/// Returns a whole number as a double if the double is exact.
+fn exact(size: u64, value: f64, shown: &dyn std::fmt::Display) -> Result<f64, Fault> {
+    if size <= EXACT_MAX {
+        return Ok(value);
+    }
+    let detail = format!("{shown} is beyond 2^53, where doubles are not exact; send float64.");
+    Err(Fault::new(FormatErrorKind::BadValue, detail))
+}

@@ -1,0 +1,79 @@
+//! Octets: a body that consists of packed bits only. Each row has n bits, padded with zeros to whole bytes.
+//!
+//! With `labels=appended` the bit after the n bits of a row is its label, 1 for +1.
+//! `numpy.packbits(x, axis=1).tobytes()` makes such a body.
+
+use std::io::Read;
+
+use halfspace_core::bits::{WORD_BITS, words_for};
+
+use crate::binary::packed::unpack;
+use crate::binary::row_reader::RowReader;
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::sample_builder::SampleBuilder;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::stored::spool::Spool;
+use crate::{LabelsColumn, Options, Parsed};
+
+pub(crate) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    options.refuse_header("a body of octets")?;
+    let labelled = match &options.labels {
+        None | Some(LabelsColumn::None) => false,
+        Some(LabelsColumn::Appended) => true,
+        Some(_) => {
+            let detail = "Octets have no columns; the option labels takes none or appended here.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
+        }
+    };
+    let Some(n) = options.n else {
+        let detail = "The option n is missing; octets do not tell how many bits a row has.";
+        return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
+    };
+    let mut builder = SampleBuilder::dense(&options.limits, Some(n), spool)?;
+    let bits = n + usize::from(labelled);
+    let order = options.bit_order.unwrap_or_default();
+    let mut rows = RowReader::new(reader, bits.div_ceil(8), 0);
+    let mut words = Vec::new();
+    while let Some((offset, bytes)) = rows.next_row()? {
+        let at = |fault: Fault, byte: usize| fault.placed(Some(Place::Byte(offset + byte as u64)));
+        // The last byte contains the padding.
+        unpack(bytes, bits, order, &mut words).map_err(|fault| at(fault, bytes.len() - 1))?;
+        let label = labelled.then(|| take_label(&mut words, n));
+        let ended = builder.packed_row(&words, label);
+        ended.map_err(|fault| at(fault, 0))?;
+    }
+    if rows.left() > 0 {
+        return Err(unfinished(&rows, n, labelled));
+    }
+    Ok(builder.finish(options.unlabelled)?)
+}
+
+/// Removes the bit after the first n bits from the words of a row, and returns it.
+fn take_label(words: &mut Vec<u64>, n: usize) -> bool {
+    let (word, bit) = (n / WORD_BITS, n % WORD_BITS);
+    let label = words[word] >> bit & 1 == 1;
+    words[word] &= !(1 << bit);
+    words.truncate(words_for(n));
+    label
+}
+
+fn unfinished<R: Read>(rows: &RowReader<R>, n: usize, labelled: bool) -> FormatError {
+    let (offset, left) = (rows.offset(), rows.left());
+    let (and_label, bits) = if labelled {
+        (" and its label", n + 1)
+    } else {
+        ("", n)
+    };
+    let detail = format!(
+        "The body has {} bytes, which is no whole number of rows: a row of n = {n} bits{and_label} \
+         takes {} bytes, and {left} are left over.",
+        offset + left as u64,
+        bits.div_ceil(8),
+    );
+    let fault = Fault::new(FormatErrorKind::UnequalLength, detail);
+    fault.placed(Some(Place::Byte(offset)))
+}

@@ -1,0 +1,301 @@
+//! Tensors of the Open Inference Protocol, version 2: examples as a list of numbers, flat or nested, or as
+//! the octets of the protocol's binary extension.
+//!
+//! One tensor holds all examples in the shape `[rows, n]`, or a single example in the shape `[n]`. The model
+//! fixes n before the body is read, so a list goes straight into the sample. The datatype and the shape may
+//! follow the list in the body, and are compared at the end. Source:
+//! <https://github.com/kserve/open-inference-protocol>.
+
+use std::fmt;
+use std::io::Read;
+
+use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
+use serde::Deserialize;
+use serde::de::{self, DeserializeSeed, Deserializer, SeqAccess, Visitor};
+
+use crate::binary::npy;
+use crate::binary::npy_header::NpyHeader;
+use crate::binary::tensor_datatype::{Datatype, Written};
+use crate::building::sample_builder::SampleBuilder;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::json::scope;
+use crate::{LabelsColumn, Limits, Options, Parsed, UnlabelledMeans};
+
+/// Pointer to the list of the one tensor in a request.
+const AT: &str = "/inputs/0/data";
+
+/// Values of a tensor in JSON, before they are compared with the datatype and the shape.
+pub struct TensorList {
+    builder: SampleBuilder,
+    n: usize,
+    /// Numbers read.
+    values: u64,
+    /// Number of rows read, if the list is nested.
+    rows: Option<u64>,
+    /// The first row whose length is not n, and that length. Later values are not kept.
+    ragged: Option<(u64, u64)>,
+    /// For each datatype, the first value that the datatype does not allow.
+    misfits: [Option<Misfit>; Datatype::ALL.len()],
+}
+
+/// A value that a datatype does not allow.
+#[derive(Clone, Copy, Debug)]
+struct Misfit {
+    /// Position in the flattened list.
+    index: u64,
+    written: Written,
+}
+
+impl TensorList {
+    fn new(limits: &Limits, n: usize) -> Result<Self, Fault> {
+        Ok(Self {
+            builder: SampleBuilder::dense(limits, Some(n), None)?,
+            n,
+            values: 0,
+            rows: None,
+            ragged: None,
+            misfits: [None; Datatype::ALL.len()],
+        })
+    }
+
+    /// Converts the list to `rows` examples of n features each. `is_matrix` tells whether the shape has two
+    /// dimensions. A shape of one dimension allows no nested list.
+    ///
+    /// # Errors
+    /// A value that the datatype does not allow, or a list that does not match the shape.
+    pub fn into_parsed(
+        self,
+        datatype: Datatype,
+        rows: u64,
+        is_matrix: bool,
+    ) -> Result<Parsed, FormatError> {
+        if let Some(misfit) = self.misfits[datatype as usize] {
+            let detail = datatype.refusal(misfit.written);
+            let place = Place::Pointer(self.pointer(misfit.index));
+            return Err(Fault::new(FormatErrorKind::BadValue, detail).placed(Some(place)));
+        }
+        let n = self.n as u64;
+        let wrong =
+            |at: String, detail: String| Err(wrong_shape(&detail).placed(Some(Place::Pointer(at))));
+        if let Some((row, length)) = self.ragged {
+            let detail = format!("The row has {length} numbers; by the shape it has {n}.");
+            return wrong(format!("{AT}/{row}"), detail);
+        }
+        match self.rows {
+            Some(_) if !is_matrix => {
+                let detail = format!("The shape [{n}] is of one list of numbers, without rows.");
+                return wrong(AT.to_owned(), detail);
+            }
+            Some(found) if found != rows => {
+                let detail = format!("There are {found} rows; by the shape there are {rows}.");
+                return wrong(AT.to_owned(), detail);
+            }
+            _ => {}
+        }
+        if rows.checked_mul(n) != Some(self.values) {
+            let found = self.values;
+            let detail = format!("There are {found} numbers; by the shape there are {rows} * {n}.");
+            return wrong(AT.to_owned(), detail);
+        }
+        let parsed = self.builder.finish(UnlabelledMeans::Nothing)?;
+        Ok(match datatype {
+            Datatype::Fp32 => rounded(parsed.in_memory()),
+            _ => parsed.in_memory(),
+        })
+    }
+
+    fn pointer(&self, index: u64) -> String {
+        let n = self.n as u64;
+        match self.rows {
+            Some(_) => format!("{AT}/{}/{}", index / n, index % n),
+            None => format!("{AT}/{index}"),
+        }
+    }
+
+    fn push(&mut self, written: Written) -> Result<(), Fault> {
+        let value = written.value();
+        let index = self.values;
+        self.values += 1;
+        let is_bit = matches!(written, Written::Number(_)) && (value == 0.0 || value == 1.0);
+        if !is_bit {
+            for datatype in Datatype::ALL {
+                let known = &mut self.misfits[datatype as usize];
+                if known.is_none() && !datatype.has(written) {
+                    *known = Some(Misfit { index, written });
+                }
+            }
+        }
+        if self.builder.value(value)? {
+            let place = Place::Pointer(self.pointer(index));
+            self.builder.note_first_real(place);
+        }
+        Ok(())
+    }
+}
+
+/// Rounds each number to the nearest 32-bit float. JSON may write a 32-bit float with too few digits to
+/// identify the same double. The rounded number equals the number in the binary extension.
+fn rounded(parsed: Parsed) -> Parsed {
+    let Features::Real(matrix) = parsed.data.features() else {
+        return parsed;
+    };
+    let values = matrix.values().iter();
+    let values = values.map(|&value| f64::from(value as f32)).collect();
+    let matrix = RealMatrix::from_values(matrix.n(), values);
+    Parsed {
+        data: Data::new(Features::Real(matrix), parsed.data.labels().clone()),
+        ..parsed
+    }
+}
+
+/// Reads a tensor of `rows` examples from its octets, which are the rest of the body from byte `first_byte`
+/// on.
+///
+/// # Errors
+/// A value that is not finite or not exact as a double, with its row and column. Octets that end early or
+/// continue after the last row.
+pub fn read_tensor_octets(
+    mut reader: impl Read,
+    datatype: Datatype,
+    rows: u64,
+    n: usize,
+    first_byte: u64,
+    limits: &Limits,
+) -> Result<Parsed, FormatError> {
+    let header = NpyHeader {
+        kind: datatype.kind(),
+        rows,
+        columns: n as u64,
+        bytes: first_byte,
+    };
+    let options = Options {
+        labels: Some(LabelsColumn::None),
+        n: Some(n),
+        unlabelled: UnlabelledMeans::Nothing,
+        limits: limits.clone(),
+        ..Options::default()
+    };
+    Ok(npy::parse_values(&mut reader, &header, &options, None)?.in_memory())
+}
+
+impl<'de> Deserialize<'de> for TensorList {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let n = scope::n().ok_or_else(|| de::Error::custom("no tensor can stand here"))?;
+        let list = Self::new(&scope::limits(), n).map_err(scope::raise)?;
+        deserializer.deserialize_seq(List(list))
+    }
+}
+
+/// Reads the whole list.
+struct List(TensorList);
+
+impl<'de> Visitor<'de> for List {
+    type Value = TensorList;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of numbers, or of lists of numbers")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<TensorList, A::Error> {
+        while let Some(()) = seq.next_element_seed(Item {
+            list: &mut self.0,
+            in_row: None,
+        })? {}
+        Ok(self.0)
+    }
+}
+
+/// Reads a number, or a row of numbers at the top level.
+struct Item<'b> {
+    list: &'b mut TensorList,
+    /// Numbers before this one in its row, or `None` outside of rows.
+    in_row: Option<u64>,
+}
+
+impl Item<'_> {
+    fn number<E: de::Error>(self, written: Written) -> Result<(), E> {
+        let list = self.list;
+        let n = list.n as u64;
+        if let Some(before) = self.in_row {
+            // Values after the end of a row, or after a row of another length, are not kept.
+            if list.ragged.is_some() || before >= n {
+                return Ok(());
+            }
+            return list.push(written).map_err(scope::raise);
+        }
+        if list.rows.is_some() {
+            return Err(scope::raise(wrong_shape("A number stands among lists.")));
+        }
+        list.push(written).map_err(scope::raise)?;
+        if list.values.is_multiple_of(n) {
+            list.builder.end_row(None).map_err(scope::raise)?;
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Item<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Item<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.in_row {
+            None => "a number, true, false or a list of them",
+            Some(_) => "a number, true or false",
+        })
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<(), E> {
+        self.number(Written::Truth(value))
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<(), E> {
+        self.number(Written::whole(value, value as f64))
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<(), E> {
+        self.number(Written::whole(value.unsigned_abs(), value as f64))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<(), E> {
+        self.number(Written::Number(value))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
+        let list = &mut *self.list;
+        if self.in_row.is_some() {
+            return Err(scope::raise(wrong_shape("Lists are nested too deeply.")));
+        }
+        if list.rows.is_none() && list.values > 0 {
+            return Err(scope::raise(wrong_shape("A list stands among numbers.")));
+        }
+        let row = *list.rows.get_or_insert(0);
+        let mut length = 0;
+        while let Some(()) = seq.next_element_seed(Item {
+            list: &mut *list,
+            in_row: Some(length),
+        })? {
+            length += 1;
+        }
+        list.rows = Some(row + 1);
+        if list.ragged.is_some() {
+            return Ok(());
+        }
+        if length != list.n as u64 {
+            list.ragged = Some((row, length));
+            return Ok(());
+        }
+        list.builder.end_row(None).map_err(scope::raise)
+    }
+}
+
+fn wrong_shape(detail: &str) -> Fault {
+    Fault::new(FormatErrorKind::WrongShape, detail)
+}

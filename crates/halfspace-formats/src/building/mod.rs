@@ -1,0 +1,7 @@
+//! Building of a sample, value by value: labels, rows in memory and rows beyond the memory budget.
+
+pub(crate) mod labels;
+pub(crate) mod parsed_rows;
+pub(crate) mod row_buffer;
+pub(crate) mod rows;
+pub(crate) mod sample_builder;

@@ -1,0 +1,270 @@
+//! Finished rows and their labels. Rows beyond the memory budget move to the spool, if there is one.
+//!
+//! The store does not know the meaning of values. [`SampleBuilder`](crate::building::sample_builder::SampleBuilder)
+//! decides which values are allowed.
+
+use std::io;
+
+use halfspace_core::bits::{BLOCK_ROWS, WORD_BITS};
+use halfspace_core::learners::sample::data::Data;
+
+use crate::UnlabelledMeans;
+use crate::building::labels::LabelBits;
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::rows::{Held, RealRow, Row, packed_bytes, real_bytes};
+use crate::stored::blocks::{BlocksHeader, LabelsKind, RowsKind};
+use crate::stored::spool::{NotReserved, Spool};
+
+/// Real rows of different lengths share a piece of the spool only up to this number of values, including
+/// zeros that fill short rows.
+const PIECE_VALUES_MAX: usize = 8 * 1024;
+
+/// The rows so far.
+pub(crate) struct RowBuffer {
+    held: Held,
+    /// First row in memory, from 0. A multiple of 64 while rows are packed.
+    first: usize,
+    /// Number of all rows.
+    rows: usize,
+    pub(crate) labels: LabelBits,
+    /// Whether rows end at their last value and absent values are 0.
+    sparse: bool,
+    spool: Option<Spool>,
+}
+
+impl RowBuffer {
+    /// Makes a store for packed rows of `n` values. A later value may turn the rows real.
+    pub(crate) fn new(n: usize, sparse: bool, spool: Option<Spool>) -> Self {
+        Self {
+            held: Held::packed(n),
+            first: 0,
+            rows: 0,
+            labels: LabelBits::default(),
+            sparse,
+            spool,
+        }
+    }
+
+    /// Returns the number of rows.
+    pub(crate) fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Whether all rows so far are packed.
+    pub(crate) fn is_packed(&self) -> bool {
+        matches!(self.held, Held::Packed { .. })
+    }
+
+    /// Fixes the length of rows, before the first row.
+    pub(crate) fn fix_length(&mut self, n: usize) {
+        debug_assert!(self.rows == 0);
+        if self.is_packed() {
+            self.held = Held::packed(n);
+        }
+    }
+
+    /// Returns the bytes of `rows` rows of `n` values: in the stored form if there is a spool, else in
+    /// memory.
+    pub(crate) fn bytes(&self, rows: usize, n: usize) -> u64 {
+        match &self.held {
+            Held::Packed { minus: Some(_), .. } if self.spool.is_none() => {
+                2 * packed_bytes(rows, n)
+            }
+            Held::Packed { .. } => packed_bytes(rows, n),
+            Held::Real { .. } => real_bytes(rows, n),
+        }
+    }
+
+    /// Returns the bytes that may be allocated at once while rows grow to `bytes` bytes. A growing vector
+    /// takes twice the bytes that it holds. Absent values of sparse rows take no memory.
+    pub(crate) fn bytes_to_grow(&self, bytes: u64) -> u64 {
+        let held = match (&self.held, self.sparse) {
+            (Held::Real { .. }, true) => self.held.bytes(),
+            _ => bytes,
+        };
+        match &self.spool {
+            Some(spool) => 2 * held.min(spool.memory_bytes_max),
+            None => 2 * held,
+        }
+    }
+
+    /// Returns the bytes that may be allocated at once while all rows, of `n` values, get their final form.
+    pub(crate) fn bytes_to_finish(&self, n: usize) -> u64 {
+        match &self.spool {
+            Some(spool) => self.bytes(self.rows, n).min(spool.memory_bytes_max),
+            None => self.bytes(self.rows, n),
+        }
+    }
+
+    /// Reserves bytes for the stored form of the rows, if there is a spool.
+    ///
+    /// # Errors
+    /// When the reservation is refused.
+    pub(crate) fn reserve(&mut self, bytes: u64) -> Result<(), NotReserved> {
+        let spool = self.spool.as_mut();
+        spool.map_or(Ok(()), |spool| spool.reserve(bytes))
+    }
+
+    /// Appends the row and clears the row buffers.
+    ///
+    /// # Errors
+    /// When the spool cannot be written.
+    pub(crate) fn push(&mut self, row: &mut Row, label: Option<bool>) -> io::Result<()> {
+        self.held.push(row, self.sparse);
+        self.labels.push(self.rows, label);
+        self.rows += 1;
+        let is_whole = self.rows.is_multiple_of(BLOCK_ROWS) || !self.is_packed();
+        if is_whole && self.exceeds_memory(self.held.bytes()) {
+            self.spill()?;
+        }
+        Ok(())
+    }
+
+    /// Widens packed rows to `width` words.
+    ///
+    /// # Errors
+    /// When the spool cannot be written.
+    pub(crate) fn widen(&mut self, width: usize) -> io::Result<()> {
+        let widened = self.held.packed_bytes(width * WORD_BITS);
+        if self.exceeds_memory(widened) {
+            self.spill()?;
+        }
+        self.held.widen(width);
+        Ok(())
+    }
+
+    /// Converts packed rows of `n` values to doubles. `low` is the value of a bit that is set in neither
+    /// plane.
+    ///
+    /// # Errors
+    /// When the spool cannot be written.
+    pub(crate) fn become_real(&mut self, n: usize, low: f64) -> io::Result<()> {
+        if self.exceeds_memory(real_bytes(self.rows - self.first, n)) {
+            // The last packed block may be short. It is spooled too, since all later rows are real.
+            self.spill_all()?;
+        }
+        self.held.become_real(n, self.sparse, low);
+        Ok(())
+    }
+
+    /// Returns all rows, of `n` values. `low` is as for [`Self::become_real`].
+    ///
+    /// # Errors
+    /// When the spool cannot be written.
+    pub(crate) fn finish(
+        mut self,
+        n: usize,
+        low: f64,
+        unlabelled: UnlabelledMeans,
+    ) -> io::Result<ParsedRows> {
+        // Sparse rows may exceed the memory budget only now, when each row gets the length of the longest.
+        let is_spooled = self.spool.as_ref().is_some_and(|spool| !spool.is_empty());
+        if is_spooled || self.exceeds_memory(self.bytes(self.rows, n)) {
+            self.spill_all()?;
+        }
+        let header = BlocksHeader {
+            kind: match &self.held {
+                Held::Packed { .. } => RowsKind::Boolean,
+                Held::Real { .. } => RowsKind::Real,
+            },
+            labels: match (self.labels.is_labelled(), unlabelled) {
+                (true, _) => LabelsKind::Labelled,
+                (false, UnlabelledMeans::HalfSpace) => LabelsKind::HalfSpace,
+                (false, UnlabelledMeans::Nothing) => LabelsKind::Unlabelled,
+            },
+            n,
+            rows: self.rows,
+        };
+        if let Some(spool) = self.spool
+            && let Some(rows) = spool.into_rows(header, low)?
+        {
+            return Ok(ParsedRows::Spooled(rows));
+        }
+        let labels = self.labels.into_labels(header.labels, self.rows);
+        Ok(ParsedRows::Memory(Data::new(
+            self.held.into_features(n),
+            labels,
+        )))
+    }
+
+    /// Moves whole blocks of packed rows, or all real rows, to the spool.
+    fn spill(&mut self) -> io::Result<()> {
+        let held = self.rows - self.first;
+        let over = if self.is_packed() {
+            held % BLOCK_ROWS
+        } else {
+            0
+        };
+        self.spill_rows(held - over)
+    }
+
+    /// Moves all rows to the spool. Packed rows may move only when no more packed rows follow.
+    fn spill_all(&mut self) -> io::Result<()> {
+        self.spill_rows(self.rows - self.first)
+    }
+
+    fn spill_rows(&mut self, count: usize) -> io::Result<()> {
+        let Some(spool) = self.spool.as_mut().filter(|_| count > 0) else {
+            return Ok(());
+        };
+        match &mut self.held {
+            Held::Packed { ones, minus } => {
+                for (index, block) in ones.blocks().take(count.div_ceil(BLOCK_ROWS)).enumerate() {
+                    let minus = minus.as_ref().map(|minus| minus.block(index));
+                    let labels = self
+                        .labels
+                        .bits(self.first + index * BLOCK_ROWS, block.rows());
+                    spool.push_packed(block, minus, labels)?;
+                }
+            }
+            Held::Real {
+                values,
+                indices,
+                ends,
+            } => {
+                let start = |row: usize| match (row, self.sparse) {
+                    (0, _) => 0,
+                    (_, true) => ends[row - 1],
+                    (_, false) => values.len() / count * row,
+                };
+                let row = |row| {
+                    let range = start(row)..start(row + 1);
+                    match self.sparse {
+                        true => RealRow::sparse(&values[range.clone()], &indices[range]),
+                        false => RealRow::dense(&values[range]),
+                    }
+                };
+                let mut from = 0;
+                while from < count {
+                    let rows = piece((from..count).map(row));
+                    let labels = self.labels.bits(self.first + from, rows.len());
+                    spool.push_real(&rows, labels)?;
+                    from += rows.len();
+                }
+            }
+        }
+        self.held.forget(count);
+        self.first += count;
+        self.labels.forget_before(self.first);
+        Ok(())
+    }
+
+    fn exceeds_memory(&self, bytes: u64) -> bool {
+        let budget = self.spool.as_ref().map(|spool| spool.memory_bytes_max);
+        budget.is_some_and(|budget| bytes > budget)
+    }
+}
+
+/// Returns the first rows that share one piece of the spool.
+fn piece<'a>(rows: impl Iterator<Item = RealRow<'a>>) -> Vec<RealRow<'a>> {
+    let mut piece = Vec::with_capacity(BLOCK_ROWS);
+    let mut width = 0;
+    for row in rows.take(BLOCK_ROWS) {
+        width = row.width().max(width);
+        if !piece.is_empty() && width * (piece.len() + 1) > PIECE_VALUES_MAX {
+            break;
+        }
+        piece.push(row);
+    }
+    piece
+}

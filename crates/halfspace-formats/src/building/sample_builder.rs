@@ -1,0 +1,376 @@
+//! Builder of a sample, one value at a time. Rows are packed until the first value that is not two-valued
+//! makes the data real.
+//!
+//! Every reader passes its values to this builder. The builder alone owns the rules on values, labels,
+//! lengths and limits. The builder does not know the places of values, so readers add the place to a fault.
+
+mod bit_runs;
+
+use std::io;
+
+use halfspace_core::bits::{WORD_BITS, words_for};
+use halfspace_core::memory;
+
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::row_buffer::RowBuffer;
+use crate::building::rows::{Row, real_bytes};
+use crate::error::{Fault, FormatErrorKind, Place};
+use crate::stored::spool::Spool;
+use crate::{Limits, Parsed, RowsKind, UnlabelledMeans};
+
+/// Examples on the way to a [`ParsedRows`].
+pub(crate) struct SampleBuilder {
+    limits: Limits,
+    /// Features per example, if the caller fixed the number.
+    fixed_n: Option<usize>,
+    sparse: bool,
+    /// Kind of the features, if the caller fixed the kind.
+    kind: Option<RowsKind>,
+    /// Features per row (dense), or the largest index so far (sparse).
+    n: usize,
+    /// Low values that occurred explicitly. Data that contain both are real.
+    zero_seen: bool,
+    minus_seen: bool,
+    store: RowBuffer,
+    row: Row,
+    first_real: Option<Place>,
+}
+
+impl SampleBuilder {
+    /// Makes a builder for rows whose values come one after the other. Rows beyond the memory budget go to
+    /// the spool, if there is one.
+    ///
+    /// # Errors
+    /// When a fixed `n` is 0 or over the limit.
+    pub(crate) fn dense(
+        limits: &Limits,
+        fixed_n: Option<usize>,
+        spool: Option<Spool>,
+    ) -> Result<Self, Fault> {
+        Self::new(limits, fixed_n, false, spool)
+    }
+
+    /// Makes a builder for rows whose values come by index. The spool is as in [`Self::dense`].
+    ///
+    /// # Errors
+    /// When a fixed `n` is 0 or over the limit.
+    pub(crate) fn sparse(
+        limits: &Limits,
+        fixed_n: Option<usize>,
+        spool: Option<Spool>,
+    ) -> Result<Self, Fault> {
+        Self::new(limits, fixed_n, true, spool)
+    }
+
+    fn new(
+        limits: &Limits,
+        fixed_n: Option<usize>,
+        sparse: bool,
+        spool: Option<Spool>,
+    ) -> Result<Self, Fault> {
+        let n = fixed_n.unwrap_or(0);
+        if fixed_n == Some(0) {
+            let detail = "The option n is 0; an example has at least one feature.";
+            return Err(Fault::new(FormatErrorKind::EmptyData, detail));
+        }
+        check_n(n, limits)?;
+        let mut row = Row::default();
+        if sparse {
+            row.ones = vec![0; words_for(n)];
+            row.settable = n;
+        }
+        Ok(Self {
+            limits: limits.clone(),
+            fixed_n,
+            sparse,
+            kind: None,
+            n,
+            zero_seen: false,
+            minus_seen: false,
+            store: RowBuffer::new(n, sparse, spool),
+            row,
+            first_real: None,
+        })
+    }
+
+    /// Fixes the kind of the features before the first row. Real features make the data real from the start.
+    /// With Boolean features a value that would make the data real is a fault.
+    pub(crate) fn of_kind(mut self, kind: Option<RowsKind>) -> Result<Self, Fault> {
+        if kind == Some(RowsKind::Real) {
+            self.become_real(0)?;
+        }
+        self.kind = kind;
+        Ok(self)
+    }
+
+    /// Makes an in-memory builder for the later rows of the same body. The new builder remembers which of 0
+    /// and -1 the values and labels use.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn for_the_rest(&self) -> Result<Self, Fault> {
+        let rest = Self::new(&self.limits, self.fixed_n, self.sparse, None)?;
+        let mut rest = rest.of_kind(self.kind)?;
+        (rest.zero_seen, rest.minus_seen) = (self.zero_seen, self.minus_seen);
+        rest.store.labels = self.store.labels.for_the_rest();
+        Ok(rest)
+    }
+
+    /// Adds the next value of a dense row. Returns whether the value made the data real.
+    ///
+    /// # Errors
+    /// When the value is not finite or must not make the data real, or when a limit is exceeded.
+    pub(crate) fn value(&mut self, value: f64) -> Result<bool, Fault> {
+        debug_assert!(!self.sparse);
+        let index = self.row.filled;
+        check_n(index + 1, &self.limits)?;
+        self.row.filled += 1;
+        let n = self.expected_n().unwrap_or(index + 1);
+        if index >= n {
+            // The row is too long. Values are only counted for the message at the end of the row.
+            return Ok(false);
+        }
+        if self.row.ones.len() < words_for(n) && self.packed() {
+            self.row.ones.resize(words_for(n), 0);
+        }
+        self.put(index, value)
+    }
+
+    /// Writes 1 at an index (from 0) of a sparse row, if the row buffer already has that bit. Returns whether
+    /// the bit was written.
+    #[inline]
+    pub(crate) fn set_one(&mut self, index: usize) -> bool {
+        debug_assert!(self.sparse);
+        if index >= self.row.settable {
+            return false;
+        }
+        self.row.ones[index / WORD_BITS] |= 1 << (index % WORD_BITS);
+        true
+    }
+
+    /// Writes a value at an index (from 0) of a sparse row, after all smaller indices. Returns whether the
+    /// value made the data real.
+    ///
+    /// # Errors
+    /// When the value is not finite or must not make the data real, when the index is not below a fixed n, or
+    /// when a limit is exceeded.
+    pub(crate) fn sparse_value(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
+        debug_assert!(self.sparse);
+        if let Some(n) = self.fixed_n.filter(|&n| index >= n) {
+            let detail = format!("Index {} is past n = {n}.", index + 1);
+            return Err(Fault::new(FormatErrorKind::BadIndex, detail));
+        }
+        check_n(index + 1, &self.limits)?;
+        if self.packed() && index / WORD_BITS >= self.row.ones.len() {
+            self.widen(index)?;
+        }
+        self.put(index, value)
+    }
+
+    /// Reads a label: 1 is true, and 0 or -1 is false. A body uses only one of 0 and -1.
+    ///
+    /// # Errors
+    /// When the label has another value, or when the body mixes 0 and -1.
+    pub(crate) fn label(&mut self, label: f64) -> Result<bool, Fault> {
+        self.store.labels.read(label)
+    }
+
+    /// Ends a dense row.
+    ///
+    /// # Errors
+    /// When the row is empty, its length differs from earlier rows, or a limit is exceeded.
+    pub(crate) fn end_row(&mut self, label: Option<bool>) -> Result<(), Fault> {
+        self.check_length()?;
+        if self.expected_n().is_none() {
+            self.n = self.row.filled;
+            self.store.fix_length(self.n);
+        }
+        self.commit(label)
+    }
+
+    /// Ends a sparse row. `last` is its largest index from 1, or 0 for a row without values.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub(crate) fn end_sparse_row(&mut self, last: usize, label: Option<bool>) -> Result<(), Fault> {
+        self.n = self.n.max(last);
+        self.commit(label)
+    }
+
+    /// Records the place of the value that made the data real.
+    pub(crate) fn note_first_real(&mut self, place: Place) {
+        self.first_real = Some(place);
+    }
+
+    /// Returns the number of rows so far.
+    pub(crate) fn rows(&self) -> usize {
+        self.store.rows()
+    }
+
+    /// Returns the sample of all rows.
+    ///
+    /// # Errors
+    /// When there is no example or no feature, or when memory or the spool fails.
+    pub(crate) fn finish(self, unlabelled: UnlabelledMeans) -> Result<Parsed<ParsedRows>, Fault> {
+        let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
+        if self.rows() == 0 {
+            return empty("There is no example; data need at least one.");
+        }
+        if self.n == 0 {
+            return empty("No example has a feature; data need at least one, or n must be given.");
+        }
+        let low = self.low();
+        memory::need(self.store.bytes_to_finish(self.n))?;
+        let data = self.store.finish(self.n, low, unlabelled);
+        Ok(Parsed {
+            data: data.map_err(unspooled)?,
+            first_real: self.first_real,
+            zero_bit_value: low,
+            feature_names: None,
+            class_names: None,
+        })
+    }
+
+    fn packed(&self) -> bool {
+        self.store.is_packed()
+    }
+
+    /// Returns the value that a 0 bit had in the body. A 0 bit is -1 in dense data with a -1, else 0. Absent
+    /// values of sparse data are 0.
+    fn low(&self) -> f64 {
+        if self.minus_seen && !self.sparse {
+            -1.0
+        } else {
+            0.0
+        }
+    }
+
+    /// Returns the length that a dense row must have, if n or an earlier row fixes the length.
+    fn expected_n(&self) -> Option<usize> {
+        self.fixed_n.or((self.rows() > 0).then_some(self.n))
+    }
+
+    fn check_length(&self) -> Result<(), Fault> {
+        let length = self.row.filled;
+        let values = if length == 1 { "value" } else { "values" };
+        match self.expected_n() {
+            None if length == 0 => {
+                let detail = "The example has no value; an example has at least one feature.";
+                Err(Fault::new(FormatErrorKind::EmptyData, detail))
+            }
+            Some(n) if n != length => {
+                let source = if self.fixed_n.is_some() {
+                    "the n asked for is"
+                } else {
+                    "the examples before it have"
+                };
+                let detail = format!("The example has {length} {values}, but {source} {n}.");
+                Err(Fault::new(FormatErrorKind::UnequalLength, detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Stores a value at an existing position of the row buffers.
+    fn put(&mut self, index: usize, value: f64) -> Result<bool, Fault> {
+        if !value.is_finite() {
+            let detail = format!("{value} is not finite; a value is a finite number.");
+            return Err(Fault::new(FormatErrorKind::BadValue, detail));
+        }
+        if !self.packed() {
+            self.put_real(index, value);
+            return Ok(false);
+        }
+        let (word, bit) = (index / WORD_BITS, 1 << (index % WORD_BITS));
+        if value == 1.0 {
+            self.row.ones[word] |= bit;
+        } else if value == 0.0 && !self.minus_seen {
+            self.zero_seen = true;
+        } else if value == -1.0 && !self.zero_seen {
+            self.minus_seen = true;
+            if self.sparse {
+                self.row.minus.resize(self.row.ones.len(), 0);
+                self.row.minus[word] |= bit;
+            }
+        } else {
+            self.become_real(index)?;
+            self.put_real(index, value);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn put_real(&mut self, index: usize, value: f64) {
+        match self.sparse {
+            true => self.row.indices.push(index as u32),
+            false => self.row.real.resize(index, 0.0),
+        }
+        // Adding 0.0 turns -0.0 into 0.0.
+        self.row.real.push(value + 0.0);
+    }
+
+    /// Converts all packed rows, and the first `filled` values of the current row, to doubles.
+    fn become_real(&mut self, filled: usize) -> Result<(), Fault> {
+        if self.kind == Some(RowsKind::Boolean) {
+            let detail = "The value makes the examples real, and Boolean ones are asked for: values \
+                          all 0/1, or all -1/1, throughout.";
+            return Err(Fault::new(FormatErrorKind::NotBoolean, detail));
+        }
+        let (rows, n) = (self.rows(), self.n);
+        self.check_bytes(rows, n, real_bytes(rows, n))?;
+        let low = self.low();
+        self.store.become_real(self.n, low).map_err(unspooled)?;
+        self.row.become_real(filled, self.sparse, low);
+        Ok(())
+    }
+
+    /// Widens every packed row up to bit `index`, within the limit. A long sparse row may follow many short
+    /// ones.
+    fn widen(&mut self, index: usize) -> Result<(), Fault> {
+        let width = words_for(index + 1);
+        let rows = self.rows() + 1;
+        self.check_bytes(rows, index + 1, self.store.bytes(rows, index + 1))?;
+        self.store.widen(width).map_err(unspooled)?;
+        self.row.ones.resize(width, 0);
+        self.row.settable = (width * WORD_BITS).min(self.limits.n_max);
+        Ok(())
+    }
+
+    /// Moves the row to the store.
+    fn commit(&mut self, label: Option<bool>) -> Result<(), Fault> {
+        let rows = self.rows() + 1;
+        self.check_bytes(rows, self.n, self.store.bytes(rows, self.n))?;
+        self.store.push(&mut self.row, label).map_err(unspooled)
+    }
+
+    /// Checks the bytes of `rows` rows against the limit, the free memory and the spool's reservation.
+    fn check_bytes(&mut self, rows: usize, n: usize, bytes: u64) -> Result<(), Fault> {
+        let limit = self.limits.state_bytes_max;
+        if bytes <= limit {
+            memory::need(self.store.bytes_to_grow(bytes))?;
+            let reserved = self.store.reserve(bytes);
+            let detail = "The examples are more than may be stored.";
+            return reserved.map_err(|_| Fault::new(FormatErrorKind::NotReserved, detail));
+        }
+        let what = format!("{rows} examples of {n} features take {bytes} bytes");
+        Err(Fault::too_large(&what, self.limits.state_limit_name, limit))
+    }
+}
+
+/// Makes the fault of a spool that cannot be written.
+fn unspooled(error: io::Error) -> Fault {
+    let detail = format!("What is read cannot be kept: {error}.");
+    Fault::new(FormatErrorKind::Spool(error.kind()), detail)
+}
+
+fn check_n(n: usize, limits: &Limits) -> Result<(), Fault> {
+    if n <= limits.n_max {
+        return Ok(());
+    }
+    let limit = limits.n_max as u64;
+    Err(Fault::too_large(
+        "An example has too many features",
+        "n_max",
+        limit,
+    ))
+}

@@ -1,0 +1,276 @@
+//! JSON forms of data: one object with one key, read into a sample example by example.
+//!
+//! Every reader is a serde visitor. The forms can therefore stand inside any derived request struct, and a
+//! body is read as a stream. Limits and typed faults pass through `json_scope`.
+
+use std::fmt;
+use std::io::Read;
+
+use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Serialize};
+
+use crate::binary::packed::PackedSample;
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::sample_builder::SampleBuilder;
+use crate::error::{Fault, FormatError, FormatErrorKind};
+use crate::json;
+use crate::json::examples::{Examples, Kind};
+use crate::json::generated::GeneratedSpec;
+use crate::json::scope;
+use crate::stored::spool::Spool;
+use crate::{Options, Parsed, UnlabelledMeans};
+
+/// Data in a request.
+#[derive(Clone, Debug, PartialEq)]
+pub enum DataForm {
+    /// Examples in the request itself.
+    Sample {
+        /// The examples.
+        parsed: Parsed,
+        /// Distribution that the sender declares for the examples.
+        assume: Option<Assume>,
+    },
+    /// Examples to be drawn.
+    Generated(GeneratedSpec),
+    /// Examples in a stored dataset.
+    Dataset {
+        /// Id of the dataset as sent. This module does not know which datasets exist.
+        id: String,
+        /// Distribution that the sender declares, in place of the distribution declared with the dataset.
+        assume: Option<Assume>,
+    },
+}
+
+/// Declared distribution of the examples. The examples must be fresh and independent draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Assume {
+    /// Half-space examples, uniform over the positive ones.
+    UniformPositive,
+    /// Half-space examples, drawn uniformly and negated when negative.
+    Reflected,
+    /// Labelled examples, drawn uniformly.
+    Uniform,
+}
+
+/// Reads a body that is one [`DataForm`]. An option that contradicts the form is refused. The options
+/// `values` and `unlabelled` are ignored.
+pub(crate) fn read(reader: &mut dyn Read, options: &Options) -> Result<DataForm, FormatError> {
+    options.refuse_header("JSON")?;
+    options.refuse_labels("JSON")?;
+    options.refuse_bit_order("JSON")?;
+    let mut form = json::from_reader(reader, &options.limits)?;
+    let n = match &mut form {
+        DataForm::Sample { parsed, assume } => {
+            *assume = options.assume.or(*assume);
+            parsed.data.n()
+        }
+        DataForm::Generated(_) if options.assume.is_some() => {
+            let detail = "The option assume is for data that you send; of generated data all is \
+                          known.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
+        }
+        DataForm::Generated(spec) => spec.n,
+        DataForm::Dataset { .. } if options.n.is_some() => {
+            let detail = "The option n is for data that you send; a dataset has its own.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
+        }
+        DataForm::Dataset { assume, .. } => {
+            *assume = options.assume;
+            return Ok(form);
+        }
+    };
+    options.check_n(n)?;
+    Ok(form)
+}
+
+/// Reads a body that is one [`DataForm`] with its examples. The examples stay in memory, so the spool is not
+/// used.
+pub(crate) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    _: Option<Spool>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    let refuse = |detail: &str| Err(Fault::new(FormatErrorKind::Schema, detail).into());
+    match read(reader, options)? {
+        DataForm::Generated(_) => refuse("Generated data cannot stand here; send examples."),
+        DataForm::Dataset { .. } => refuse("A dataset cannot stand here; send examples."),
+        DataForm::Sample {
+            assume: Some(_), ..
+        } => refuse("The field assume cannot stand here."),
+        DataForm::Sample { parsed, .. } => Ok(parsed.into()),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum Tag {
+    HalfSpace,
+    Labelled,
+    Unlabelled,
+    Packed,
+    Generated,
+    Dataset,
+}
+
+impl<'de> Deserialize<'de> for DataForm {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FormVisitor)
+    }
+}
+
+struct FormVisitor;
+
+impl<'de> Visitor<'de> for FormVisitor {
+    type Value = DataForm;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(
+            "an object with one of half_space, labelled, unlabelled, packed, generated, dataset",
+        )
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DataForm, A::Error> {
+        let Some(tag) = map.next_key()? else {
+            return Err(de::Error::invalid_length(0, &self));
+        };
+        let form = match tag {
+            Tag::HalfSpace => map.next_value_seed(Kind::HalfSpace)?,
+            Tag::Labelled => map.next_value_seed(Kind::Labelled)?,
+            Tag::Unlabelled => map.next_value_seed(Kind::Unlabelled)?,
+            Tag::Packed => {
+                let PackedSample { parsed, assume } = map.next_value()?;
+                DataForm::Sample { parsed, assume }
+            }
+            Tag::Generated => DataForm::Generated(map.next_value()?),
+            Tag::Dataset => DataForm::Dataset {
+                id: map.next_value()?,
+                assume: None,
+            },
+        };
+        if map.next_key::<IgnoredAny>()?.is_some() {
+            let detail = "Data are given in one form; the object has a second key.";
+            return Err(scope::raise(Fault::new(FormatErrorKind::Schema, detail)));
+        }
+        Ok(form)
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(field_identifier, rename_all = "snake_case")]
+enum ListField {
+    Examples,
+    Assume,
+}
+
+impl Kind {
+    /// Returns the assumptions that fit such examples.
+    fn assumptions(self) -> &'static [Assume] {
+        match self {
+            Self::HalfSpace => Assume::HALF_SPACE,
+            Self::Labelled => Assume::LABELLED,
+            Self::Unlabelled => &[],
+        }
+    }
+}
+
+impl Assume {
+    pub(crate) const HALF_SPACE: &[Self] = &[Self::UniformPositive, Self::Reflected];
+    pub(crate) const LABELLED: &[Self] = &[Self::Uniform];
+
+    pub(crate) fn check(self, allowed: &[Self]) -> Result<Self, Fault> {
+        if allowed.contains(&self) {
+            return Ok(self);
+        }
+        let detail = "Half-space examples may be assumed uniform-positive or reflected, labelled \
+                      ones uniform, and unlabelled ones nothing.";
+        Err(Fault::new(FormatErrorKind::OutOfRange, detail))
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Kind {
+    type Value = DataForm;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<DataForm, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Kind {
+    type Value = DataForm;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with examples")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DataForm, A::Error> {
+        let mut builder = None;
+        let mut assume = None;
+        while let Some(field) = map.next_key()? {
+            match field {
+                ListField::Examples if builder.is_some() => {
+                    return Err(de::Error::duplicate_field("examples"));
+                }
+                ListField::Assume if assume.is_some() => {
+                    return Err(de::Error::duplicate_field("assume"));
+                }
+                ListField::Examples => {
+                    let started = SampleBuilder::dense(&scope::limits(), None, None);
+                    let started = started.map_err(scope::raise)?;
+                    builder = Some(map.next_value_seed(Examples {
+                        kind: self,
+                        builder: started,
+                    })?);
+                }
+                ListField::Assume => {
+                    let allowed = self.assumptions();
+                    assume = Some(map.next_value_seed(AssumeOf { allowed })?);
+                }
+            }
+        }
+        let builder = builder.ok_or_else(|| de::Error::missing_field("examples"))?;
+        let meaning = match self {
+            Self::HalfSpace => UnlabelledMeans::HalfSpace,
+            Self::Labelled | Self::Unlabelled => UnlabelledMeans::Nothing,
+        };
+        let parsed = builder.finish(meaning).map_err(scope::raise)?.in_memory();
+        let assume = assume.flatten();
+        Ok(DataForm::Sample { parsed, assume })
+    }
+}
+
+/// Reads `assume`, which is null or a name. The seed checks the name, so that a fault points to this field.
+struct AssumeOf {
+    allowed: &'static [Assume],
+}
+
+impl<'de> DeserializeSeed<'de> for AssumeOf {
+    type Value = Option<Assume>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        let assume = Option::<Assume>::deserialize(deserializer)?;
+        let checked = assume.map(|assume| assume.check(self.allowed));
+        checked.transpose().map_err(scope::raise)
+    }
+}
+
+/// Reads the number of features, from 1 to the limit.
+pub(crate) fn feature_count<'de, D: Deserializer<'de>>(value: D) -> Result<usize, D::Error> {
+    let n = u64::deserialize(value)?;
+    let n_max = scope::limits().n_max;
+    match usize::try_from(n) {
+        Ok(0) => {
+            let detail = "n is 0; it must be at least 1.";
+            Err(scope::raise(Fault::new(
+                FormatErrorKind::OutOfRange,
+                detail,
+            )))
+        }
+        Ok(n) if n <= n_max => Ok(n),
+        _ => {
+            let what = format!("n is {n}");
+            Err(scope::raise(Fault::too_large(&what, "n_max", n_max as u64)))
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Depth limit of JSON, checked on the bytes before a parser reads them.
+//!
+//! `serde_json` has a depth limit of its own, which protects the stack. This module enforces the limit of the
+//! service and refuses a deep body wherever the nesting stands.
+
+use std::io::{self, Read};
+
+use memchr::{memchr_iter, memchr2, memrchr};
+
+use crate::error::{Fault, FormatErrorKind, Place};
+
+/// Counts open arrays and objects across the pieces of a text.
+pub(crate) struct DepthCounter {
+    depth: usize,
+    depth_max: usize,
+    in_string: bool,
+    /// Whether the next byte follows a backslash.
+    escaped: bool,
+}
+
+impl DepthCounter {
+    pub(crate) fn new(depth_max: usize) -> Self {
+        Self {
+            depth: 0,
+            depth_max,
+            in_string: false,
+            escaped: false,
+        }
+    }
+
+    /// Reads the next piece. Returns the position in the piece where the nesting becomes too deep.
+    pub(crate) fn excess(&mut self, piece: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        while at < piece.len() {
+            if self.in_string {
+                at = self.pass_string(piece, at);
+                continue;
+            }
+            match piece[at] {
+                b'"' => self.in_string = true,
+                b'[' | b'{' if self.depth == self.depth_max => return Some(at),
+                b'[' | b'{' => self.depth += 1,
+                // The parser refuses surplus closing brackets.
+                b']' | b'}' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+            at += 1;
+        }
+        None
+    }
+
+    /// Skips the string that contains `piece[at..]`. Returns the position after the skipped bytes.
+    fn pass_string(&mut self, piece: &[u8], at: usize) -> usize {
+        if self.escaped {
+            self.escaped = false;
+            return at + 1;
+        }
+        let Some(found) = memchr2(b'"', b'\\', &piece[at..]) else {
+            return piece.len();
+        };
+        if piece[at + found] == b'"' {
+            self.in_string = false;
+        } else {
+            self.escaped = true;
+        }
+        at + found + 1
+    }
+}
+
+/// Makes the fault of a text that nests deeper than `limit`.
+pub(crate) fn too_deep(limit: usize) -> Fault {
+    let detail = format!("Arrays and objects nest deeper than the limit json_depth_max, {limit}.");
+    Fault::new(FormatErrorKind::TooDeep { limit }, detail)
+}
+
+/// Passes JSON through. The read fails at the line and column where the nesting becomes too deep.
+pub(crate) struct DepthReader<R> {
+    reader: R,
+    counter: DepthCounter,
+    line: u64,
+    /// Bytes since the last line feed.
+    column: u64,
+}
+
+impl<R> DepthReader<R> {
+    pub(crate) fn new(reader: R, depth_max: usize) -> Self {
+        Self {
+            reader,
+            counter: DepthCounter::new(depth_max),
+            line: 1,
+            column: 0,
+        }
+    }
+
+    fn advance(&mut self, text: &[u8]) {
+        match memrchr(b'\n', text) {
+            Some(last) => {
+                self.line += memchr_iter(b'\n', text).count() as u64;
+                self.column = (text.len() - last - 1) as u64;
+            }
+            None => self.column += text.len() as u64,
+        }
+    }
+}
+
+impl<R: Read> Read for DepthReader<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.reader.read(buffer)?;
+        let piece = &buffer[..read];
+        if let Some(at) = self.counter.excess(piece) {
+            self.advance(&piece[..at]);
+            let (line, column) = (self.line, self.column + 1);
+            let fault = too_deep(self.counter.depth_max);
+            return Err(io::Error::other(
+                fault.placed(Some(Place::Line { line, column })),
+            ));
+        }
+        self.advance(piece);
+        Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::FormatError;
+
+    #[test]
+    fn depth_is_counted_outside_strings_across_pieces() {
+        let text = br#"{"a[[[\"[":[[1],{"b":"\\"}],"c":[[[2]]]}"#;
+        let deep = text.len() - b"[2]]]}".len();
+        for size in [1, 2, 3, 100] {
+            let find = |depth_max| {
+                let mut counter = DepthCounter::new(depth_max);
+                let pieces = text.chunks(size).enumerate();
+                let mut found =
+                    pieces.filter_map(|(index, piece)| Some(index * size + counter.excess(piece)?));
+                found.next()
+            };
+            assert_eq!(find(4), None);
+            assert_eq!(find(3), Some(deep));
+        }
+    }
+
+    #[test]
+    fn the_reader_names_line_and_column() {
+        let mut reader = DepthReader::new(b"{\n\"a\":\n [[1]]}".as_slice(), 2);
+        let error = reader.read_to_end(&mut Vec::new()).expect_err("deep");
+        let place = FormatError::from(error).place;
+        assert_eq!(place, Some(Place::Line { line: 3, column: 3 }));
+    }
+}

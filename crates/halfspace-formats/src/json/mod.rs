@@ -1,0 +1,166 @@
+//! JSON documents read as a stream, with the place of every fault.
+//!
+//! Limits reach the visitors of a document through `scope`, and typed faults return the same way.
+//! `Deserialize` itself passes neither.
+
+pub(crate) mod data_forms;
+pub(crate) mod depth;
+pub(crate) mod examples;
+pub(crate) mod generated;
+pub(crate) mod scope;
+pub(crate) mod target;
+
+use std::fmt;
+use std::io::{BufReader, Read};
+use std::marker::PhantomData;
+
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::error::Category;
+use serde_path_to_error::{Path, Segment, Track};
+
+use crate::Limits;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place};
+use crate::json::depth::DepthReader;
+
+/// Bytes per read of the source.
+const READ_BYTES: usize = 256 * 1024;
+
+/// Largest number of bytes of the body that an error repeats in one piece.
+const SHOWN_BYTES_MAX: usize = 256;
+
+/// Reads one JSON document, which must be an object.
+///
+/// A fault of the document carries the pointer of the faulty value. A fault of the text (`Syntax`,
+/// `Truncated`, `TooDeep`) carries line and column. [`super::decoder`] enforces the byte limits.
+///
+/// `T` must not buffer data forms, as `serde`'s `untagged`, `flatten` and internal tags do. The buffer would
+/// hold the body in memory and lose the pointer.
+///
+/// # Errors
+/// The fault of the document, or the error of its source.
+pub fn from_reader<T: DeserializeOwned>(
+    reader: impl Read,
+    limits: &Limits,
+) -> Result<T, FormatError> {
+    read(reader, limits, None)
+}
+
+/// Reads one JSON document, an object that contains a tensor of examples with `n` features: see
+/// [`super::TensorList`].
+///
+/// # Errors
+/// As for [`from_reader`].
+pub fn from_reader_of_tensors<T: DeserializeOwned>(
+    reader: impl Read,
+    limits: &Limits,
+    n: usize,
+) -> Result<T, FormatError> {
+    read(reader, limits, Some(n))
+}
+
+fn read<T: DeserializeOwned>(
+    reader: impl Read,
+    limits: &Limits,
+    n: Option<usize>,
+) -> Result<T, FormatError> {
+    let reader = DepthReader::new(reader, limits.json_depth_max);
+    let reader = BufReader::with_capacity(READ_BYTES, reader);
+    let mut document = serde_json::Deserializer::from_reader(reader);
+    let (parsed, raised) = scope::within(limits, n, || {
+        let mut track = Track::new();
+        let document = serde_path_to_error::Deserializer::new(&mut document, &mut track);
+        object::<_, T>(document).map_err(|error| (error, track.path()))
+    });
+    let value = parsed.map_err(|(error, path)| explain(error, pointer(&path), raised))?;
+    let ended = document.end();
+    ended.map_err(|error| explain(error, String::new(), None))?;
+    Ok(value)
+}
+
+/// Reads an object. `serde` alone would also accept an array that lists the fields in order.
+pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(value: D) -> Result<T, D::Error> {
+    value.deserialize_map(Object(PhantomData))
+}
+
+struct Object<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Object<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map))
+    }
+}
+
+/// Makes the error of a document that `serde_json` refused at `pointer`.
+fn explain(
+    error: serde_json::Error,
+    pointer: String,
+    raised: Option<(Fault, String)>,
+) -> FormatError {
+    let (line, column) = (error.line() as u64, error.column().max(1) as u64);
+    let place = Place::Line { line, column };
+    match error.classify() {
+        Category::Io => std::io::Error::from(error).into(),
+        Category::Eof => {
+            let detail = format!("The JSON ends early, at {place}: {}.", message(&error));
+            Fault::new(FormatErrorKind::Truncated, detail).placed(Some(place))
+        }
+        Category::Syntax => {
+            let detail = format!("This is not JSON, at {place}: {}.", message(&error));
+            Fault::new(FormatErrorKind::Syntax, detail).placed(Some(place))
+        }
+        Category::Data => {
+            let place = |below: &str| Some(Place::Pointer(format!("{pointer}{below}")));
+            match raised {
+                Some((fault, below)) => fault.placed(place(&below)),
+                None => {
+                    let detail = format!("The value does not fit: {}.", message(&error));
+                    Fault::new(FormatErrorKind::Schema, detail).placed(place(""))
+                }
+            }
+        }
+    }
+}
+
+/// Returns the message of `serde_json` without its place, which the error carries separately. The length is
+/// bounded, since the message repeats field names and values of the body.
+pub(crate) fn message(error: &serde_json::Error) -> String {
+    let mut message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    if message.ends_with(&place) {
+        message.truncate(message.len() - place.len());
+    }
+    if message.len() > SHOWN_BYTES_MAX {
+        message.truncate(message.floor_char_boundary(SHOWN_BYTES_MAX));
+        message.push_str("...");
+    }
+    message
+}
+
+/// Returns the RFC 6901 pointer of a path. The pointer ends before a key of excessive length.
+fn pointer(path: &Path) -> String {
+    let mut pointer = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => push_token(&mut pointer, &index.to_string()),
+            Segment::Map { key } if key.len() > SHOWN_BYTES_MAX => break,
+            Segment::Map { key } => push_token(&mut pointer, key),
+            Segment::Enum { variant } => push_token(&mut pointer, variant),
+            Segment::Unknown => {}
+        }
+    }
+    pointer
+}
+
+/// Appends one reference token, escaped.
+fn push_token(pointer: &mut String, token: &str) {
+    pointer.push('/');
+    pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
+}

@@ -1,0 +1,87 @@
+//! Scope of one JSON document: the limits for its visitors, and the typed faults that the visitors raise.
+//!
+//! Data forms stand anywhere inside derived request structs. `Deserialize` passes no context to them and
+//! returns only text from them. The thread therefore keeps a scope open while a document is read, which
+//! happens in one go. Limits go down through the scope, and the typed fault comes up. Without a scope the
+//! default limits apply and faults are plain text.
+
+use std::cell::RefCell;
+
+use crate::Limits;
+use crate::error::Fault;
+
+struct Scope {
+    limits: Limits,
+    /// Features per example, if known before the document is read.
+    n: Option<usize>,
+    /// The last fault raised, and the pointer from the value that raised the fault to the faulty part.
+    raised: Option<(Fault, String)>,
+}
+
+thread_local! {
+    static SCOPES: RefCell<Vec<Scope>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Closes the scope, even if a visitor panics.
+struct Open;
+
+impl Open {
+    fn close(self) -> Option<(Fault, String)> {
+        let raised = SCOPES.with_borrow_mut(|scopes| scopes.last_mut()?.raised.take());
+        drop(self);
+        raised
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        SCOPES.with_borrow_mut(Vec::pop);
+    }
+}
+
+/// Runs `read` under `limits`, for examples of `n` features if n is known. Returns the result and the last
+/// fault raised.
+pub(crate) fn within<T>(
+    limits: &Limits,
+    n: Option<usize>,
+    read: impl FnOnce() -> T,
+) -> (T, Option<(Fault, String)>) {
+    let limits = limits.clone();
+    SCOPES.with_borrow_mut(|scopes| {
+        scopes.push(Scope {
+            limits,
+            n,
+            raised: None,
+        });
+    });
+    let open = Open;
+    let result = read();
+    (result, open.close())
+}
+
+/// Returns the limits of the document being read.
+pub(crate) fn limits() -> Limits {
+    let scoped = SCOPES.with_borrow(|scopes| Some(scopes.last()?.limits.clone()));
+    scoped.unwrap_or_default()
+}
+
+/// Returns the features per example of the document being read, if known in advance.
+pub(crate) fn n() -> Option<usize> {
+    SCOPES.with_borrow(|scopes| scopes.last()?.n)
+}
+
+/// Raises a fault of the value being read.
+pub(crate) fn raise<E: serde::de::Error>(fault: Fault) -> E {
+    raise_below(fault, "")
+}
+
+/// Raises a fault at `below`, a pointer from the value being read.
+pub(crate) fn raise_below<E: serde::de::Error>(fault: Fault, below: &str) -> E {
+    let error = E::custom(&fault);
+    SCOPES.with_borrow_mut(|scopes| {
+        if let Some(scope) = scopes.last_mut() {
+            scope.raised = Some((fault, below.to_owned()));
+        }
+    });
+    error
+}

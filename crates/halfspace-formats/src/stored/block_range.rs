@@ -1,0 +1,298 @@
+//! A range of rows of stored data, read by position.
+//!
+//! Units are read whole, so that their checks can be compared. Long real rows are units of their own and can
+//! be large, so only the requested rows are read. In all other data the blocks that contain the rows are
+//! read.
+
+use std::ops::Range;
+
+use halfspace_core::bits::{BLOCK_ROWS, BitVector};
+use halfspace_core::learners::sample::block::row_mask;
+use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
+
+use crate::stored::blocks::{BlocksError, LabelsKind, Recorded, end_unit, read_rows};
+use crate::stored::layout::Layout;
+use crate::stored::words::WordReader;
+
+/// A range of rows of stored data, and the positions of these rows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowRange {
+    layout: Layout,
+    rows: Range<usize>,
+}
+
+impl RowRange {
+    /// Selects at most `count` rows from row `first`, counted from 0. Returns `None` if there are no such
+    /// rows.
+    pub fn new(layout: Layout, first: usize, count: usize) -> Option<Self> {
+        let end = first.saturating_add(count).min(layout.header().rows);
+        (first < end).then_some(Self {
+            layout,
+            rows: first..end,
+        })
+    }
+
+    /// Returns the number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns the byte ranges of the stored data that contain the rows, or `None` above 64 bits.
+    /// [`Self::read`] expects the bytes in this order.
+    pub fn pieces(&self) -> Option<Vec<Range<u64>>> {
+        let layout = &self.layout;
+        if !layout.is_by_rows() {
+            let last = (self.rows.end - 1) / BLOCK_ROWS;
+            let start = layout.block_offset(self.rows.start / BLOCK_ROWS)?;
+            let range = start..layout.block_end(last)?;
+            return Some(Vec::from([range]));
+        }
+        let mut pieces = Vec::new();
+        for (block, rows) in self.blocks() {
+            let start = layout.block_offset(block)?;
+            let at = |row: usize| start + row as u64 * layout.row_bytes();
+            pieces.push(at(rows.start)..at(rows.end));
+            if layout.header().labels == LabelsKind::Labelled {
+                let end = layout.block_end(block)?;
+                pieces.push(end - layout.labels_bytes()..end);
+            }
+        }
+        Some(pieces)
+    }
+
+    /// Reads the rows from their pieces.
+    ///
+    /// # Errors
+    /// When the pieces are not those of [`Self::pieces`], or are damaged.
+    pub fn read(&self, pieces: &[impl AsRef<[u8]>]) -> Result<Data, BlocksError> {
+        self.read_recorded(pieces, &mut Recorded::Nowhere)
+    }
+
+    pub(crate) fn read_recorded(
+        &self,
+        pieces: &[impl AsRef<[u8]>],
+        recorded: &mut Recorded<'_>,
+    ) -> Result<Data, BlocksError> {
+        let pieces = pieces.iter().map(AsRef::as_ref);
+        if self.layout.is_by_rows() {
+            return self.read_each(pieces, recorded);
+        }
+        let Range { start, end } = self.rows;
+        let first = start - start % BLOCK_ROWS;
+        let blocks = first
+            ..end
+                .next_multiple_of(BLOCK_ROWS)
+                .min(self.layout.header().rows);
+        let piece = pieces.last().unwrap_or_default();
+        let mut words = WordReader::with_crc(piece);
+        let room = blocks.len();
+        let data = read_rows(&self.layout, blocks, room, &mut words, recorded)?;
+        Ok(data.rows(start - first..end - first))
+    }
+
+    /// Reads real rows that are units of their own.
+    fn read_each<'a>(
+        &self,
+        mut pieces: impl Iterator<Item = &'a [u8]>,
+        recorded: &mut Recorded<'_>,
+    ) -> Result<Data, BlocksError> {
+        let layout = &self.layout;
+        let header = layout.header();
+        let mut next = || {
+            let piece = pieces.next().ok_or(BlocksError::Truncated);
+            piece.map(WordReader::with_crc)
+        };
+        let mut values = Vec::new();
+        let mut labels = BitVector::zeros(self.rows());
+        let mut done = 0;
+        for (block, rows) in self.blocks() {
+            let mut words = next()?;
+            for place in rows.clone() {
+                words.read(header.n, &mut values, f64::from_bits)?;
+                end_unit(layout, layout.unit(block, place), &mut words, recorded)?;
+            }
+            if header.labels == LabelsKind::Labelled {
+                let mut words = next()?;
+                let word = words.word()?;
+                end_unit(layout, layout.labels_unit(block), &mut words, recorded)?;
+                if word & !row_mask(layout.rows_of(block)) != 0 {
+                    return Err(BlocksError::StrayBits);
+                }
+                for row in rows.clone() {
+                    labels.set(done + row - rows.start, word >> row & 1 == 1);
+                }
+            }
+            done += rows.len();
+        }
+        if !values.iter().all(|value| value.is_finite()) {
+            return Err(BlocksError::NotFinite);
+        }
+        let labels = match header.labels {
+            LabelsKind::HalfSpace => Labels::HalfSpace,
+            LabelsKind::Labelled => Labels::Labelled(labels),
+            LabelsKind::Unlabelled => Labels::Unlabelled,
+        };
+        let features = Features::Real(RealMatrix::from_values(header.n, values));
+        Ok(Data::new(features, labels))
+    }
+
+    /// Returns each block that contains some of the rows, with the range of these rows in the block.
+    fn blocks(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let Range { start, end } = self.rows;
+        (start / BLOCK_ROWS..end.div_ceil(BLOCK_ROWS)).map(move |block| {
+            let first = block * BLOCK_ROWS;
+            let from = start.saturating_sub(first);
+            (block, from..(end - first).min(BLOCK_ROWS))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use halfspace_core::bits::BitMatrix;
+
+    use super::*;
+    use crate::stored::blocks::{BlockWriter, RowsKind};
+    use crate::stored::parts::for_each_part;
+    use crate::{BlocksHeader, write_blocks};
+
+    /// 150 distinct rows: two whole blocks and a part of a block.
+    fn sample(kind: RowsKind, n: usize, labels: LabelsKind) -> Data {
+        let rows = 150;
+        let features = match kind {
+            RowsKind::Boolean => {
+                let mut matrix = BitMatrix::new(70);
+                (0..rows).for_each(|row| matrix.push_row(&[row * 0x9e37_79b9, row % 64]));
+                Features::Boolean(matrix)
+            }
+            RowsKind::Real => {
+                let count = rows * n as u64;
+                let values = (0..count).map(|value| value as f64 / 4.0).collect();
+                Features::Real(RealMatrix::from_values(n, values))
+            }
+        };
+        let labels = match labels {
+            LabelsKind::HalfSpace => Labels::HalfSpace,
+            LabelsKind::Unlabelled => Labels::Unlabelled,
+            LabelsKind::Labelled => {
+                let mut bits = BitVector::zeros(rows as usize);
+                (0..rows as usize).for_each(|row| bits.set(row, row % 3 == 1));
+                Labels::Labelled(bits)
+            }
+        };
+        Data::new(features, labels)
+    }
+
+    /// One sample for each division into units.
+    fn samples() -> Vec<Data> {
+        let cases = [
+            (RowsKind::Boolean, 70, LabelsKind::Labelled),
+            (RowsKind::Boolean, 70, LabelsKind::HalfSpace),
+            (RowsKind::Real, 3, LabelsKind::Labelled),
+            (RowsKind::Real, 3, LabelsKind::Unlabelled),
+            (RowsKind::Real, 65, LabelsKind::Labelled),
+            (RowsKind::Real, 65, LabelsKind::Unlabelled),
+        ];
+        let sample = |(kind, n, labels)| sample(kind, n, labels);
+        cases.into_iter().map(sample).collect()
+    }
+
+    /// Rows and labels one by one as text, to compare a part with the whole.
+    fn spelled(data: &Data) -> Vec<(String, Option<bool>)> {
+        let row = |row: usize| match data.features() {
+            Features::Boolean(matrix) => matrix.row(row).to_bit_string(),
+            Features::Real(matrix) => format!("{:?}", matrix.row(row)),
+        };
+        let label = |row: usize| match data.labels() {
+            Labels::Labelled(bits) => Some(bits.get(row)),
+            Labels::HalfSpace | Labels::Unlabelled => None,
+        };
+        (0..data.examples())
+            .map(|at| (row(at), label(at)))
+            .collect()
+    }
+
+    #[test]
+    fn every_range_is_the_part_of_the_whole() {
+        for data in samples() {
+            let mut stored = Vec::new();
+            write_blocks(&data, &mut stored).unwrap();
+            let header = Layout::read(stored.as_slice()).unwrap();
+            let whole = spelled(&data);
+            for (first, count) in [(0, 150), (0, 1), (63, 2), (64, 64), (10, 130), (149, 9)] {
+                let range = RowRange::new(header, first, count).unwrap();
+                let pieces = range.pieces().unwrap();
+                let pieces: Vec<_> = pieces
+                    .iter()
+                    .map(|piece| &stored[piece.start as usize..piece.end as usize])
+                    .collect();
+                let part = spelled(&range.read(&pieces).unwrap());
+                assert_eq!(part, whole[first..(first + count).min(150)], "{first}");
+                assert!(range.read(&pieces[1..]).is_err());
+            }
+            assert_eq!(RowRange::new(header, 150, 1), None);
+            assert_eq!(RowRange::new(header, 3, 0), None);
+        }
+    }
+
+    /// Every bit of every piece is data, or the check of data.
+    #[test]
+    fn a_flipped_bit_is_found_by_whoever_reads_its_rows() {
+        for data in samples() {
+            let mut stored = Vec::new();
+            write_blocks(&data, &mut stored).unwrap();
+            let layout = Layout::read(stored.as_slice()).unwrap();
+            let range = RowRange::new(layout, 70, 3).unwrap();
+            for piece in range.pieces().unwrap() {
+                for at in piece {
+                    stored[at as usize] ^= 1 << (at % 8);
+                    let pieces = range.pieces().unwrap();
+                    let pieces = pieces
+                        .iter()
+                        .map(|p| &stored[p.start as usize..p.end as usize]);
+                    let found = range.read(&pieces.collect::<Vec<_>>());
+                    let found = found.map(|_| ()).map_err(|error| error.to_string());
+                    let error = found.expect_err("a flipped bit");
+                    assert!(error.contains("rows ") || error.contains("bit"), "{error}");
+                    stored[at as usize] ^= 1 << (at % 8);
+                }
+            }
+        }
+    }
+
+    /// An exchanged block is intact, but its check contains the number of another unit.
+    #[test]
+    fn blocks_in_each_others_places_are_found() {
+        for data in samples() {
+            let mut stored = Vec::new();
+            write_blocks(&data, &mut stored).unwrap();
+            let layout = Layout::read(stored.as_slice()).unwrap();
+            let start = layout.block_offset(0).unwrap() as usize;
+            let bytes = layout.block_bytes().unwrap() as usize;
+            let (one, other) = stored[start..start + 2 * bytes].split_at_mut(bytes);
+            one.swap_with_slice(other);
+            let found = crate::read_blocks(stored.as_slice());
+            assert!(matches!(found, Err(BlocksError::Check { .. })), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn data_without_checks_are_read_still() {
+        for data in samples() {
+            let mut stored = Vec::new();
+            let layout = Layout::unchecked(BlocksHeader::of(&data));
+            let mut blocks = BlockWriter::of(layout, &mut stored).unwrap();
+            for_each_part(&data, |part| blocks.push(&part)).unwrap();
+            blocks.finish().unwrap();
+            assert_eq!(stored.len() as u64, layout.stored_bytes().unwrap());
+            assert_eq!(crate::read_blocks(stored.as_slice()).unwrap(), data);
+            let range = RowRange::new(layout, 60, 9).unwrap();
+            let pieces = range.pieces().unwrap();
+            let pieces = pieces
+                .iter()
+                .map(|p| &stored[p.start as usize..p.end as usize]);
+            let part = range.read(&pieces.collect::<Vec<_>>()).unwrap();
+            assert_eq!(spelled(&part), spelled(&data)[60..69]);
+        }
+    }
+}

@@ -1,0 +1,391 @@
+//! Stored form of data: the learners' own layout on disk, written and read one block at a time.
+//!
+//! This module owns the header, the errors, the writer and the sequential reader of stored data.
+//! [`crate::stored::layout`] specifies the position of every part.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use halfspace_core::bits::{BLOCK_ROWS, BitMatrix, BitVector, words_for};
+use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
+
+use crate::stored::layout::Layout;
+use crate::stored::parts::{Part, for_each_part};
+use crate::stored::words::{WordReader, WordWriter};
+
+/// Kind of the features.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum RowsKind {
+    /// Boolean features, packed as bits.
+    Boolean,
+    /// Real features, stored as doubles.
+    Real,
+}
+
+impl RowsKind {
+    pub(crate) fn of(features: &Features) -> Self {
+        match features {
+            Features::Boolean(_) => Self::Boolean,
+            Features::Real(_) => Self::Real,
+        }
+    }
+
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Boolean => 0,
+            Self::Real => 1,
+        }
+    }
+}
+
+/// Kind of the labels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum LabelsKind {
+    /// Half-space examples: each is positive by definition.
+    HalfSpace,
+    /// Each example has a label, one bit.
+    Labelled,
+    /// The class of each example is unknown.
+    Unlabelled,
+}
+
+impl LabelsKind {
+    pub fn of(labels: &Labels) -> Self {
+        match labels {
+            Labels::HalfSpace => Self::HalfSpace,
+            Labels::Labelled(_) => Self::Labelled,
+            Labels::Unlabelled => Self::Unlabelled,
+        }
+    }
+
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::HalfSpace => 0,
+            Self::Labelled => 1,
+            Self::Unlabelled => 2,
+        }
+    }
+}
+
+/// Error of writing or reading stored data.
+#[derive(Debug, Error)]
+pub enum BlocksError {
+    /// The data do not begin with the magic of stored data.
+    #[error("these are no stored data: the magic is missing")]
+    Magic,
+    /// The version is not supported.
+    #[error("the stored data are of version {0}, which is not read here")]
+    Version(u32),
+    /// The header is damaged or contradicts itself.
+    #[error("the header of the stored data is damaged: {0}")]
+    Header(&'static str),
+    /// The data end before the last row.
+    #[error("the stored data are cut off")]
+    Truncated,
+    /// Bytes follow the last block.
+    #[error("the stored data go on after their last block")]
+    Trailing,
+    /// A bit past n, past the last row or past the last label is set.
+    #[error("a bit of the stored data is set where none belongs")]
+    StrayBits,
+    /// A real value is infinite or not a number.
+    #[error("a value of the stored data is not finite")]
+    NotFinite,
+    /// Some rows differ from the written rows.
+    #[error(
+        "the stored data are damaged in rows {} to {}, from byte {offset} on: their check is another",
+        .rows.start + 1,
+        .rows.end
+    )]
+    Check {
+        /// The rows, counted from 0.
+        rows: Range<usize>,
+        /// Byte offset of the damaged row or block.
+        offset: u64,
+    },
+    /// The digest differs from the recorded one.
+    #[error("the stored data do not have the digest that was recorded")]
+    Digest,
+    /// The data could not be read or written.
+    #[error("the stored data could not be read or written")]
+    Io(#[source] io::Error),
+}
+
+impl From<io::Error> for BlocksError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::UnexpectedEof => Self::Truncated,
+            _ => Self::Io(error),
+        }
+    }
+}
+
+/// Header of stored data: kinds and sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlocksHeader {
+    /// Kind of the features.
+    pub kind: RowsKind,
+    /// Kind of the labels.
+    pub labels: LabelsKind,
+    /// Features per row.
+    pub n: usize,
+    /// Number of rows.
+    pub rows: usize,
+}
+
+impl BlocksHeader {
+    /// Returns the header of data in memory.
+    pub fn of(data: &Data) -> Self {
+        Self {
+            kind: RowsKind::of(data.features()),
+            labels: LabelsKind::of(data.labels()),
+            n: data.n(),
+            rows: data.examples(),
+        }
+    }
+
+    /// Returns the number of blocks.
+    pub fn blocks(&self) -> usize {
+        self.rows.div_ceil(BLOCK_ROWS)
+    }
+
+    /// Returns the bytes of the stored form, or `None` above 64 bits.
+    pub fn stored_bytes(&self) -> Option<u64> {
+        Layout::new(*self).ok()?.stored_bytes()
+    }
+}
+
+/// Writes data in the stored form.
+///
+/// # Errors
+/// When the target cannot be written, or the bytes of a block exceed 64 bits.
+pub fn write_blocks(data: &Data, to: impl Write) -> Result<(), BlocksError> {
+    let mut blocks = BlockWriter::new(BlocksHeader::of(data), to)?;
+    for_each_part(data, |part| blocks.push(&part))?;
+    blocks.finish()
+}
+
+/// Writer of the stored form, one part of the rows at a time. All stored data come from this writer.
+pub(crate) struct BlockWriter<W> {
+    layout: Layout,
+    words: WordWriter<W>,
+    rows_written: usize,
+    labels: u64,
+}
+
+impl<W: Write> BlockWriter<W> {
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// When the target cannot be written, or the bytes of a block exceed 64 bits.
+    pub(crate) fn new(header: BlocksHeader, to: W) -> Result<Self, BlocksError> {
+        Self::of(Layout::new(header)?, to)
+    }
+
+    pub(crate) fn of(layout: Layout, mut to: W) -> Result<Self, BlocksError> {
+        layout.write(&mut to)?;
+        Ok(Self {
+            layout,
+            words: WordWriter::with_crc(to),
+            rows_written: 0,
+            labels: 0,
+        })
+    }
+
+    /// Writes the next rows.
+    ///
+    /// # Errors
+    /// When the target cannot be written.
+    pub(crate) fn push(&mut self, part: &Part<'_>) -> Result<(), BlocksError> {
+        let block = self.rows_written / BLOCK_ROWS;
+        match part {
+            Part::Block(rows, labels) => {
+                self.words.write(rows.words().iter().copied())?;
+                self.words.write(labels.iter().copied())?;
+                self.rows_written += rows.rows();
+                self.end_unit(self.layout.unit(block, 0))?;
+            }
+            Part::Row(values, label) => {
+                self.words
+                    .write(values.iter().map(|value| value.to_bits()))?;
+                let place = self.rows_written % BLOCK_ROWS;
+                self.rows_written += 1;
+                if let Some(label) = label {
+                    self.labels |= u64::from(*label) << place;
+                }
+                let is_by_rows = self.layout.is_by_rows();
+                if is_by_rows {
+                    self.end_unit(self.layout.unit(block, place))?;
+                }
+                if place + 1 == self.layout.rows_of(block) {
+                    if label.is_some() {
+                        self.words.write([std::mem::take(&mut self.labels)])?;
+                    }
+                    match (is_by_rows, label) {
+                        (false, _) => self.end_unit(self.layout.unit(block, 0))?,
+                        (true, Some(_)) => self.end_unit(self.layout.labels_unit(block))?,
+                        (true, None) => {}
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end_unit(&mut self, unit: usize) -> io::Result<()> {
+        let crc = self.words.take_crc();
+        self.words.write(self.layout.check_of(unit, crc))?;
+        // A check is not part of the next unit.
+        self.words.take_crc();
+        Ok(())
+    }
+
+    /// Flushes all words to the target.
+    ///
+    /// # Errors
+    /// When the target cannot be written.
+    pub(crate) fn finish(self) -> Result<(), BlocksError> {
+        self.words.finish()?;
+        Ok(())
+    }
+}
+
+/// Expected CRCs of the units of data without checks.
+#[derive(Debug)]
+pub(crate) enum Recorded<'a> {
+    /// There are no expected CRCs.
+    Nowhere,
+    /// Expected CRCs by unit number.
+    Known(&'a [u64]),
+    /// Space in which the read collects the CRCs.
+    Collected(&'a mut [u64]),
+}
+
+/// Reads the output of [`write_blocks`] to the end of the source.
+///
+/// # Errors
+/// When the source is not such output. Memory grows only with the bytes that arrive, even if the header
+/// claims more.
+pub fn read_blocks(mut from: impl Read) -> Result<Data, BlocksError> {
+    let layout = Layout::read(&mut from)?;
+    let mut words = WordReader::with_crc(from);
+    let rows = 0..layout.header().rows;
+    let data = read_rows(&layout, rows, 0, &mut words, &mut Recorded::Nowhere)?;
+    if !words.ends()? {
+        return Err(BlocksError::Trailing);
+    }
+    Ok(data)
+}
+
+/// Reads whole blocks and checks each unit. The buffers are allocated for `room` rows at the start. `room`
+/// must be 0 unless the source is known to be long enough.
+pub(crate) fn read_rows(
+    layout: &Layout,
+    rows: Range<usize>,
+    room: usize,
+    words: &mut WordReader<impl Read>,
+    recorded: &mut Recorded<'_>,
+) -> Result<Data, BlocksError> {
+    let header = layout.header();
+    let (bits, reals) = match header.kind {
+        RowsKind::Boolean => (words_for(header.n) * room.next_multiple_of(BLOCK_ROWS), 0),
+        RowsKind::Real => (0, header.n * room),
+    };
+    let mut features: Vec<u64> = Vec::with_capacity(bits);
+    let mut values: Vec<f64> = Vec::with_capacity(reals);
+    let mut labels = Vec::new();
+    for block in rows.start / BLOCK_ROWS..rows.end.div_ceil(BLOCK_ROWS) {
+        let held = layout.rows_of(block);
+        match header.kind {
+            RowsKind::Boolean => {
+                let count = words_for(header.n) * BLOCK_ROWS;
+                words.read(count, &mut features, |word| word)?;
+            }
+            RowsKind::Real if layout.is_by_rows() => {
+                for place in 0..held {
+                    words.read(header.n, &mut values, f64::from_bits)?;
+                    end_unit(layout, layout.unit(block, place), words, recorded)?;
+                }
+            }
+            RowsKind::Real => words.read(held * header.n, &mut values, f64::from_bits)?,
+        }
+        if header.labels == LabelsKind::Labelled {
+            words.read(1, &mut labels, |word| word)?;
+            let stray = |word: &u64| held < BLOCK_ROWS && word >> held != 0;
+            if layout.is_by_rows() {
+                end_unit(layout, layout.labels_unit(block), words, recorded)?;
+            }
+            if labels.last().is_some_and(stray) {
+                return Err(BlocksError::StrayBits);
+            }
+        }
+        if !layout.is_by_rows() {
+            end_unit(layout, layout.unit(block, 0), words, recorded)?;
+        }
+    }
+    data_of(header, rows.len(), features, values, labels)
+}
+
+/// Compares the check of the last unit that was read.
+pub(crate) fn end_unit(
+    layout: &Layout,
+    unit: usize,
+    words: &mut WordReader<impl Read>,
+    recorded: &mut Recorded<'_>,
+) -> Result<(), BlocksError> {
+    let crc = words.take_crc();
+    let is_good = match layout.check_of(unit, crc) {
+        Some(check) => {
+            let found = words.word()?;
+            words.take_crc();
+            found == check
+        }
+        None => match recorded {
+            Recorded::Nowhere => true,
+            Recorded::Known(known) => known.get(unit) == Some(&crc),
+            Recorded::Collected(collected) => {
+                if let Some(place) = collected.get_mut(unit) {
+                    *place = crc;
+                }
+                true
+            }
+        },
+    };
+    if is_good {
+        return Ok(());
+    }
+    Err(layout.damage_of(unit))
+}
+
+/// Converts whole blocks to data.
+fn data_of(
+    header: &BlocksHeader,
+    rows: usize,
+    features: Vec<u64>,
+    values: Vec<f64>,
+    labels: Vec<u64>,
+) -> Result<Data, BlocksError> {
+    let features = match header.kind {
+        RowsKind::Boolean => {
+            let matrix = BitMatrix::from_block_words(header.n, rows, features);
+            Features::Boolean(matrix.ok_or(BlocksError::StrayBits)?)
+        }
+        RowsKind::Real if !values.iter().all(|value| value.is_finite()) => {
+            return Err(BlocksError::NotFinite);
+        }
+        RowsKind::Real => Features::Real(RealMatrix::from_values(header.n, values)),
+    };
+    let labels = match header.labels {
+        LabelsKind::HalfSpace => Labels::HalfSpace,
+        LabelsKind::Labelled => Labels::Labelled(BitVector::from_words(rows, labels)),
+        LabelsKind::Unlabelled => Labels::Unlabelled,
+    };
+    Ok(Data::new(features, labels))
+}

@@ -1,0 +1,302 @@
+//! Layout of stored data: the positions of the header, the blocks and their checks.
+//!
+//! All integers are little-endian. The header has 40 bytes:
+//!
+//! - the magic `halfspac` (8 bytes) and the version (4 bytes);
+//! - the kind of the rows and of the labels (1 byte each), then 2 zero bytes;
+//! - n, the number of rows, and the bytes of a whole block (8 bytes each).
+//!
+//! Since version 2 a check of 8 bytes follows. Then come blocks of 64 rows. The last block has the remaining
+//! rows. A block contains:
+//!
+//! - Boolean rows as packed words, word-major, with zeros up to 64 rows even in the last block; or real rows
+//!   as doubles, row by row, without filling;
+//! - in labelled data one word whose bit `r` is the label of the block's row `r`.
+//!
+//! Every block but the last has the same size, so that data larger than memory can be read by position.
+//!
+//! A *unit* is the least amount that is read at once. A unit is normally a block. If real rows have at least
+//! 64 features, each row is a unit, and so is the word of labels. Since version 2 a check follows each unit.
+//! The check is the CRC-64/NVME of the unit's bytes, combined with the header's check and the unit's number.
+//! The CRC finds every change within 64 consecutive bits. The combination finds a unit that stands in the
+//! place of another unit or in data with another header. Data of version 1 have no checks.
+
+use std::io::{Read, Write};
+
+use crc_fast::crc64_nvme;
+
+use halfspace_core::bits::{BLOCK_ROWS, words_for};
+
+use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+
+const MAGIC: &[u8; 8] = b"halfspac";
+/// Version that is written.
+const VERSION: u32 = 2;
+/// Version without checks, which is still read.
+const VERSION_UNCHECKED: u32 = 1;
+const WORD_BYTES: usize = size_of::<u64>();
+/// Bytes of the header without its check.
+const HEAD_BYTES: usize = 40;
+/// Least n for which each real row is a unit. A check then takes at most 1.6 % of the space. Shorter units
+/// would cost more time, since the CRC is slow below 512 bytes.
+const ROW_UNIT_N_MIN: usize = 64;
+
+/// Layout of certain stored data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    header: BlocksHeader,
+    /// Check of the header, or `None` in version 1.
+    check: Option<u64>,
+}
+
+impl Layout {
+    /// Bytes of a header with its check. All stored data have at least this many bytes.
+    pub const HEAD_BYTES_MAX: usize = HEAD_BYTES + WORD_BYTES;
+
+    /// Returns the layout in which data are written.
+    ///
+    /// # Errors
+    /// When the bytes of a block exceed 64 bits.
+    pub fn new(header: BlocksHeader) -> Result<Self, BlocksError> {
+        let mut layout = Self {
+            header,
+            check: Some(0),
+        };
+        layout.check = Some(crc64_nvme(&layout.head()?));
+        Ok(layout)
+    }
+
+    /// Returns the layout of version 1.
+    #[cfg(test)]
+    pub(crate) fn unchecked(header: BlocksHeader) -> Self {
+        let check = None;
+        Self { header, check }
+    }
+
+    /// Returns kinds and sizes.
+    pub fn header(&self) -> &BlocksHeader {
+        &self.header
+    }
+
+    /// Whether a check follows each unit.
+    pub fn is_checked(&self) -> bool {
+        self.check.is_some()
+    }
+
+    fn version(&self) -> u32 {
+        match self.check {
+            Some(_) => VERSION,
+            None => VERSION_UNCHECKED,
+        }
+    }
+
+    fn head(&self) -> Result<[u8; HEAD_BYTES], BlocksError> {
+        let header = &self.header;
+        let block_bytes = self.block_bytes();
+        let block_bytes = block_bytes.ok_or(BlocksError::Header("the size of a block"))?;
+        let mut head = [0; HEAD_BYTES];
+        head[..8].copy_from_slice(MAGIC);
+        head[8..12].copy_from_slice(&self.version().to_le_bytes());
+        head[12..14].copy_from_slice(&[header.kind.code(), header.labels.code()]);
+        let longs = [header.n as u64, header.rows as u64, block_bytes];
+        for (at, long) in longs.into_iter().enumerate() {
+            head[16 + 8 * at..24 + 8 * at].copy_from_slice(&long.to_le_bytes());
+        }
+        Ok(head)
+    }
+
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// When the target cannot be written.
+    pub(crate) fn write(&self, mut to: impl Write) -> Result<(), BlocksError> {
+        to.write_all(&self.head()?)?;
+        if let Some(check) = self.check {
+            to.write_all(&check.to_le_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Reads and checks a header.
+    ///
+    /// # Errors
+    /// When the header is truncated, of another version, damaged, or contradicts itself.
+    pub fn read(mut from: impl Read) -> Result<Self, BlocksError> {
+        let mut head = [0; HEAD_BYTES];
+        from.read_exact(&mut head)?;
+        if head[..8] != *MAGIC {
+            return Err(BlocksError::Magic);
+        }
+        let check = match u32::from_le_bytes([head[8], head[9], head[10], head[11]]) {
+            VERSION => {
+                let mut check = [0; WORD_BYTES];
+                from.read_exact(&mut check)?;
+                let check = u64::from_le_bytes(check);
+                if check != crc64_nvme(&head) {
+                    return Err(BlocksError::Header("its check"));
+                }
+                Some(check)
+            }
+            VERSION_UNCHECKED => None,
+            version => return Err(BlocksError::Version(version)),
+        };
+        let header = header_of(&head)?;
+        let layout = Self { header, check };
+        let has_places = layout.block_offset(header.blocks()).is_some();
+        if layout.block_bytes() != Some(long(&head, 32)) || !has_places {
+            return Err(BlocksError::Header("the size of a block"));
+        }
+        Ok(layout)
+    }
+
+    /// Whether each real row is a unit, instead of the block.
+    pub(crate) fn is_by_rows(&self) -> bool {
+        self.header.kind == RowsKind::Real && self.header.n >= ROW_UNIT_N_MIN
+    }
+
+    fn is_labelled(&self) -> bool {
+        self.header.labels == LabelsKind::Labelled
+    }
+
+    /// Returns the number of words in a check.
+    fn check_words(&self) -> usize {
+        usize::from(self.is_checked())
+    }
+
+    /// Returns the number of rows in block `index`.
+    pub(crate) fn rows_of(&self, index: usize) -> usize {
+        (self.header.rows - index * BLOCK_ROWS).min(BLOCK_ROWS)
+    }
+
+    /// Returns the bytes of every block but the last, or `None` above 64 bits. The last block may be shorter
+    /// if the rows are real.
+    pub fn block_bytes(&self) -> Option<u64> {
+        self.bytes_of_block(BLOCK_ROWS)
+    }
+
+    /// Returns the bytes of a block with `rows` rows.
+    fn bytes_of_block(&self, rows: usize) -> Option<u64> {
+        let (n, checks) = (self.header.n, self.check_words());
+        let labels = usize::from(self.is_labelled());
+        let words = match self.header.kind {
+            RowsKind::Real if self.is_by_rows() => {
+                let rows = n.checked_add(checks)?.checked_mul(rows)?;
+                rows.checked_add(labels * (1 + checks))?
+            }
+            RowsKind::Real => n.checked_mul(rows)?.checked_add(labels + checks)?,
+            RowsKind::Boolean => {
+                let rows = words_for(n).checked_mul(BLOCK_ROWS)?;
+                rows.checked_add(labels + checks)?
+            }
+        };
+        (words as u64).checked_mul(WORD_BYTES as u64)
+    }
+
+    /// Returns the bytes of a row that is a unit, with its check.
+    pub(crate) fn row_bytes(&self) -> u64 {
+        ((self.header.n + self.check_words()) * WORD_BYTES) as u64
+    }
+
+    /// Returns the bytes of a word of labels that is a unit, with its check.
+    pub(crate) fn labels_bytes(&self) -> u64 {
+        ((1 + self.check_words()) * WORD_BYTES) as u64
+    }
+
+    /// Returns the byte offset of block `index`, or `None` above 64 bits.
+    pub fn block_offset(&self, index: usize) -> Option<u64> {
+        let head = HEAD_BYTES + self.check_words() * WORD_BYTES;
+        let before = self.block_bytes()?.checked_mul(index as u64)?;
+        before.checked_add(head as u64)
+    }
+
+    /// Returns the byte offset of the end of block `index`, or `None` above 64 bits.
+    pub(crate) fn block_end(&self, index: usize) -> Option<u64> {
+        let bytes = self.bytes_of_block(self.rows_of(index))?;
+        self.block_offset(index)?.checked_add(bytes)
+    }
+
+    /// Returns the bytes of the stored data with the header, or `None` above 64 bits.
+    pub fn stored_bytes(&self) -> Option<u64> {
+        self.block_end(self.header.blocks() - 1)
+    }
+
+    /// Returns the number of units in a whole block.
+    fn units_of_block(&self) -> usize {
+        if self.is_by_rows() { BLOCK_ROWS + 1 } else { 1 }
+    }
+
+    /// Returns the number of unit numbers. The last block is counted as a whole block.
+    pub(crate) fn units(&self) -> usize {
+        self.header.blocks() * self.units_of_block()
+    }
+
+    /// Returns the unit number of a block, or of its row `place`.
+    pub(crate) fn unit(&self, block: usize, place: usize) -> usize {
+        block * self.units_of_block() + place
+    }
+
+    /// Returns the unit number of a block's word of labels.
+    pub(crate) fn labels_unit(&self, block: usize) -> usize {
+        self.unit(block, BLOCK_ROWS)
+    }
+
+    /// Makes the error of a damaged unit.
+    pub(crate) fn damage_of(&self, unit: usize) -> BlocksError {
+        let (block, place) = (unit / self.units_of_block(), unit % self.units_of_block());
+        let (first, held) = (block * BLOCK_ROWS, self.rows_of(block));
+        let offset = self.block_offset(block).unwrap_or(u64::MAX);
+        if self.is_by_rows() && place < held {
+            let row = first + place;
+            let before = place as u64 * self.row_bytes();
+            return BlocksError::Check {
+                rows: row..row + 1,
+                offset: offset.saturating_add(before),
+            };
+        }
+        BlocksError::Check {
+            rows: first..first + held,
+            offset,
+        }
+    }
+
+    /// Returns the check of a unit whose bytes have this CRC, or `None` for data without checks.
+    pub(crate) fn check_of(&self, unit: usize, crc: u64) -> Option<u64> {
+        // The factor is odd, so different unit numbers have different products modulo 2^64.
+        let number = (unit as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.check.map(|header| crc ^ header ^ number)
+    }
+}
+
+fn long(head: &[u8; HEAD_BYTES], at: usize) -> u64 {
+    let mut eight = [0; WORD_BYTES];
+    eight.copy_from_slice(&head[at..at + WORD_BYTES]);
+    u64::from_le_bytes(eight)
+}
+
+/// Reads kinds and sizes from the bytes of a header.
+fn header_of(head: &[u8; HEAD_BYTES]) -> Result<BlocksHeader, BlocksError> {
+    let kind = match head[12] {
+        0 => RowsKind::Boolean,
+        1 => RowsKind::Real,
+        _ => return Err(BlocksError::Header("the kind of the rows")),
+    };
+    let labels = match head[13] {
+        0 => LabelsKind::HalfSpace,
+        1 => LabelsKind::Labelled,
+        2 => LabelsKind::Unlabelled,
+        _ => return Err(BlocksError::Header("the kind of the labels")),
+    };
+    if head[14..16] != [0, 0] {
+        return Err(BlocksError::Header("the bytes kept zero"));
+    }
+    let count = |at, what| match usize::try_from(long(head, at)) {
+        Ok(count) if count > 0 => Ok(count),
+        _ => Err(BlocksError::Header(what)),
+    };
+    Ok(BlocksHeader {
+        kind,
+        labels,
+        n: count(16, "n")?,
+        rows: count(24, "the number of rows")?,
+    })
+}

@@ -1,0 +1,11 @@
+//! The stored form of data: layout, digest, positioned reads, and the spool on the way there.
+
+pub(crate) mod block_range;
+pub(crate) mod blocks;
+pub(crate) mod digest;
+pub(crate) mod layout;
+pub(crate) mod parts;
+pub(crate) mod read_at;
+pub(crate) mod spool;
+pub(crate) mod stored_examples;
+pub(crate) mod words;

@@ -1,0 +1,81 @@
+//! Traversal of rows in order, one part at a time.
+//!
+//! All code that stores or digests rows uses this traversal, for data in memory and for data in a spool.
+
+use halfspace_core::bits::{BLOCK_ROWS, BitBlock};
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
+
+/// One part of the rows: a block or a row.
+pub(crate) enum Part<'a> {
+    /// A block of Boolean rows: 64 rows, or fewer in the last block. In labelled data bit `r` of the word is
+    /// the label of row `r`.
+    Block(BitBlock<'a>, Option<u64>),
+    /// One real row, with its label in labelled data.
+    Row(&'a [f64], Option<bool>),
+}
+
+/// Passes all data in memory to `see`.
+///
+/// # Errors
+/// The first error of `see`.
+pub(crate) fn for_each_part<E>(
+    data: &Data,
+    mut see: impl FnMut(Part<'_>) -> Result<(), E>,
+) -> Result<(), E> {
+    let labels = match data.labels() {
+        Labels::Labelled(bits) => Some(bits),
+        Labels::HalfSpace | Labels::Unlabelled => None,
+    };
+    match data.features() {
+        Features::Boolean(matrix) => {
+            for (index, block) in matrix.blocks().enumerate() {
+                // A block has as many rows as a label word has bits.
+                see(Part::Block(block, labels.map(|bits| bits.words()[index])))?;
+            }
+        }
+        Features::Real(matrix) => {
+            for row in 0..matrix.rows() {
+                see(Part::Row(matrix.row(row), labels.map(|bits| bits.get(row))))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Part<'_> {
+    /// Returns the number of rows with label +1.
+    pub(crate) fn positives(&self) -> u64 {
+        match self {
+            Self::Block(_, labels) => u64::from(labels.map_or(0, u64::count_ones)),
+            Self::Row(_, label) => u64::from(*label == Some(true)),
+        }
+    }
+
+    /// Passes the canonical bytes of each row (see [`mod@super::digest`]) to `see`, in order and with the
+    /// label if there is one. `bytes` is a reused buffer.
+    pub(crate) fn for_each_row(
+        &self,
+        bytes: &mut Vec<u8>,
+        mut see: impl FnMut(&[u8], Option<bool>),
+    ) {
+        match self {
+            Self::Block(block, labels) => {
+                for row in 0..block.rows() {
+                    bytes.clear();
+                    let column = block.words().iter().skip(row).step_by(BLOCK_ROWS);
+                    for word in column {
+                        bytes.extend_from_slice(&word.to_le_bytes());
+                    }
+                    see(bytes, labels.map(|labels| labels >> row & 1 == 1));
+                }
+            }
+            Self::Row(values, label) => {
+                bytes.clear();
+                for value in *values {
+                    bytes.extend_from_slice(&(value + 0.0).to_le_bytes());
+                }
+                see(bytes, *label);
+            }
+        }
+    }
+}

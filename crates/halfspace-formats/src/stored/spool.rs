@@ -1,0 +1,332 @@
+//! Spool: a file for rows beyond the memory budget, until they reach their stored form.
+//!
+//! The caller supplies the file. The spool opens the file when the first rows leave memory, and no other code
+//! reads the file. The file holds pieces of rows in the form that was known when they were written. Later
+//! rows may have more features or turn the data real. Each piece therefore records its own kind and width,
+//! and the final pass converts all pieces to one form.
+//!
+//! A piece begins with three words:
+//!
+//! 1. the kind in the lowest byte and the number of rows, at most 64, above that byte;
+//! 2. the width;
+//! 3. the labels, with row `r` in bit `r`.
+//!
+//! Packed rows follow in the block layout with `width` words each: the plane of the ones, then the plane of
+//! the explicit -1s if the piece has any. Real rows follow one after the other with `width` doubles each.
+
+use std::io::{self, Read, Seek, Write};
+
+use halfspace_core::bits::{BLOCK_ROWS, BitBlock, words_for};
+
+use crate::building::rows::{RealRow, real_value};
+use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, RowsKind};
+use crate::stored::parts::Part;
+use crate::stored::words::{WordReader, WordWriter};
+
+/// File that a spool writes and then reads.
+pub trait SpoolFile: Read + Write + Seek + Send {}
+
+impl<F: Read + Write + Seek + Send> SpoolFile for F {}
+
+/// Reserves bytes for the whole stored form and returns the number of reserved bytes.
+type Reserve = dyn FnMut(u64) -> Result<u64, NotReserved> + Send;
+
+/// A reservation for the stored form was refused. The caller's closure knows the reason.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotReserved;
+
+/// Storage for rows beyond the memory budget.
+pub struct Spool {
+    /// Bytes that rows may take in memory.
+    pub(crate) memory_bytes_max: u64,
+    reserve: Option<Box<Reserve>>,
+    /// Bytes reserved for the stored form so far.
+    reserved: u64,
+    open: Box<dyn Fn() -> io::Result<Box<dyn SpoolFile>> + Send>,
+    /// `None` before the first piece.
+    words: Option<WordWriter<Box<dyn SpoolFile>>>,
+}
+
+impl Spool {
+    /// Makes a spool for rows that take more than `memory_bytes_max` bytes in memory. `open` returns the
+    /// empty file and is called at most once.
+    pub fn new<F: SpoolFile + 'static>(
+        memory_bytes_max: u64,
+        open: impl Fn() -> io::Result<F> + Send + 'static,
+    ) -> Self {
+        Self {
+            memory_bytes_max,
+            reserve: None,
+            reserved: 0,
+            open: Box::new(move || Ok(Box::new(open()?))),
+            words: None,
+        }
+    }
+
+    /// Limits the stored form to the bytes that `reserve` grants. Before rows are spooled, `reserve` receives
+    /// the bytes of all rows in the stored form, without header, labels and checks. `reserve` is not called
+    /// while these bytes are at most half of `memory_bytes_max`, since rows of that size stay in memory.
+    #[must_use]
+    pub fn reserving(
+        mut self,
+        reserve: impl FnMut(u64) -> Result<u64, NotReserved> + Send + 'static,
+    ) -> Self {
+        self.reserve = Some(Box::new(reserve));
+        self
+    }
+
+    /// Reserves bytes for the stored form if rows of that size may be spooled.
+    ///
+    /// # Errors
+    /// When the reservation is refused.
+    pub(crate) fn reserve(&mut self, bytes: u64) -> Result<(), NotReserved> {
+        // Rows may take up to twice as many bytes in memory as in the stored form.
+        let may_spill = bytes > self.memory_bytes_max / 2;
+        if let Some(reserve) = &mut self.reserve
+            && may_spill
+            && bytes > self.reserved
+        {
+            self.reserved = reserve(bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Whether the spool was never written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.words.is_none()
+    }
+
+    /// Appends packed rows: 64 rows, or fewer if no packed rows follow.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or written.
+    pub(crate) fn push_packed(
+        &mut self,
+        ones: BitBlock<'_>,
+        minus: Option<BitBlock<'_>>,
+        labels: u64,
+    ) -> io::Result<()> {
+        let kind = match minus {
+            None => PieceKind::Packed,
+            Some(_) => PieceKind::PackedSigned,
+        };
+        let words = self.begin(kind, ones.rows(), ones.words_per_row(), labels)?;
+        words.write(ones.words().iter().copied())?;
+        words.write(minus.iter().flat_map(|minus| minus.words()).copied())
+    }
+
+    /// Appends at most 64 real rows. Shorter rows are filled with zeros up to the longest.
+    ///
+    /// # Errors
+    /// When the file cannot be opened or written.
+    pub(crate) fn push_real(&mut self, rows: &[RealRow<'_>], labels: u64) -> io::Result<()> {
+        let width = rows.iter().map(RealRow::width).max().unwrap_or(0);
+        let words = self.begin(PieceKind::Real, rows.len(), width, labels)?;
+        for row in rows {
+            words.write(row.written(width).map(f64::to_bits))?;
+        }
+        Ok(())
+    }
+
+    fn begin(
+        &mut self,
+        kind: PieceKind,
+        rows: usize,
+        width: usize,
+        labels: u64,
+    ) -> io::Result<&mut WordWriter<Box<dyn SpoolFile>>> {
+        let words = match &mut self.words {
+            Some(words) => words,
+            none => none.insert(WordWriter::new((self.open)()?)),
+        };
+        words.write([
+            kind as u64 | (rows as u64) << u8::BITS,
+            width as u64,
+            labels,
+        ])?;
+        Ok(words)
+    }
+
+    /// Returns the written rows under this header, or `None` if no rows were written. In real data `low` is
+    /// the value of a packed bit that is set in neither plane.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub(crate) fn into_rows(
+        self,
+        header: BlocksHeader,
+        low: f64,
+    ) -> io::Result<Option<SpooledRows>> {
+        let Some(words) = self.words else {
+            return Ok(None);
+        };
+        let file = words.finish()?;
+        Ok(Some(SpooledRows { file, header, low }))
+    }
+}
+
+/// Form of the rows of a piece.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PieceKind {
+    /// Packed bits.
+    Packed = 0,
+    /// Packed bits with a second plane for the explicit -1s.
+    PackedSigned = 1,
+    /// Doubles.
+    Real = 2,
+}
+
+/// Rows in a spool.
+pub struct SpooledRows {
+    file: Box<dyn SpoolFile>,
+    pub(crate) header: BlocksHeader,
+    low: f64,
+}
+
+impl SpooledRows {
+    /// Passes all rows to `see`, converted to their common form.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or the first error of `see`.
+    pub(crate) fn for_each_part(
+        &mut self,
+        mut see: impl FnMut(Part<'_>) -> Result<(), BlocksError>,
+    ) -> Result<(), BlocksError> {
+        self.file.rewind()?;
+        let mut reader = PieceReader {
+            words: WordReader::new(&mut self.file),
+            header: self.header,
+            low: self.low,
+            ones: Vec::new(),
+            minus: Vec::new(),
+            values: Vec::new(),
+        };
+        let mut left = self.header.rows;
+        while left > 0 {
+            let piece = reader.begin(left)?;
+            left -= piece.rows;
+            match (piece.kind, self.header.kind) {
+                (PieceKind::Real, _) => reader.real(&piece, &mut see)?,
+                (_, RowsKind::Boolean) => {
+                    reader.planes(&piece)?;
+                    let block = BitBlock::new(&reader.ones, piece.rows);
+                    see(Part::Block(
+                        block,
+                        reader.is_labelled().then_some(piece.labels),
+                    ))?;
+                }
+                (_, RowsKind::Real) => {
+                    reader.planes(&piece)?;
+                    reader.packed_as_real(&piece, &mut see)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The three words at the start of a piece.
+struct PieceHeader {
+    kind: PieceKind,
+    rows: usize,
+    width: usize,
+    labels: u64,
+}
+
+/// Reader of the pieces of a spool. The buffers are reused and hold one block or one row.
+struct PieceReader<R> {
+    words: WordReader<R>,
+    header: BlocksHeader,
+    low: f64,
+    ones: Vec<u64>,
+    minus: Vec<u64>,
+    values: Vec<f64>,
+}
+
+impl<R: Read> PieceReader<R> {
+    /// Reads the start of the next piece, which has at most `left` rows.
+    fn begin(&mut self, left: usize) -> Result<PieceHeader, BlocksError> {
+        let mut head = Vec::with_capacity(3);
+        self.words.read(3, &mut head, |word| word)?;
+        let kind = match (head[0] as u8, self.header.kind) {
+            (0, _) => PieceKind::Packed,
+            (1, _) => PieceKind::PackedSigned,
+            (2, RowsKind::Real) => PieceKind::Real,
+            _ => return Err(BlocksError::Header("the kind of spooled rows")),
+        };
+        let (rows, width) = ((head[0] >> u8::BITS) as usize, head[1] as usize);
+        let width_max = match kind {
+            PieceKind::Real => self.header.n,
+            PieceKind::Packed | PieceKind::PackedSigned => words_for(self.header.n),
+        };
+        if !(1..=left.min(BLOCK_ROWS)).contains(&rows) || width > width_max {
+            return Err(BlocksError::Header("the size of spooled rows"));
+        }
+        let labels = head[2];
+        Ok(PieceHeader {
+            kind,
+            rows,
+            width,
+            labels,
+        })
+    }
+
+    /// Reads packed rows and widens them to the final width.
+    fn planes(&mut self, piece: &PieceHeader) -> Result<(), BlocksError> {
+        let words = piece.width * BLOCK_ROWS;
+        let whole = words_for(self.header.n) * BLOCK_ROWS;
+        self.ones.clear();
+        self.words.read(words, &mut self.ones, |word| word)?;
+        self.ones.resize(whole, 0);
+        self.minus.clear();
+        if piece.kind == PieceKind::PackedSigned {
+            self.words.read(words, &mut self.minus, |word| word)?;
+            self.minus.resize(whole, 0);
+        }
+        Ok(())
+    }
+
+    fn packed_as_real(
+        &mut self,
+        piece: &PieceHeader,
+        see: &mut impl FnMut(Part<'_>) -> Result<(), BlocksError>,
+    ) -> Result<(), BlocksError> {
+        for row in 0..piece.rows {
+            let word = |plane: &[u64], word: usize| {
+                let at = word * BLOCK_ROWS + row;
+                plane.get(at).copied().unwrap_or(0)
+            };
+            self.values.clear();
+            let (ones, minus, low) = (&self.ones, &self.minus, self.low);
+            self.values.extend((0..self.header.n).map(|j| {
+                let at = j / BLOCK_ROWS;
+                real_value(word(ones, at), word(minus, at), j, low)
+            }));
+            see(Part::Row(&self.values, self.label(piece, row)))?;
+        }
+        Ok(())
+    }
+
+    fn real(
+        &mut self,
+        piece: &PieceHeader,
+        see: &mut impl FnMut(Part<'_>) -> Result<(), BlocksError>,
+    ) -> Result<(), BlocksError> {
+        for row in 0..piece.rows {
+            self.values.clear();
+            self.words
+                .read(piece.width, &mut self.values, f64::from_bits)?;
+            self.values.resize(self.header.n, 0.0);
+            see(Part::Row(&self.values, self.label(piece, row)))?;
+        }
+        Ok(())
+    }
+
+    fn is_labelled(&self) -> bool {
+        self.header.labels == LabelsKind::Labelled
+    }
+
+    fn label(&self, piece: &PieceHeader, row: usize) -> Option<bool> {
+        self.is_labelled().then_some(piece.labels >> row & 1 == 1)
+    }
+}

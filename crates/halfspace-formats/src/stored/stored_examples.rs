@@ -1,0 +1,453 @@
+//! Examples in their stored form, read by position when they are needed.
+//!
+//! A reader holds few examples in memory: a window of blocks, which moves along as the examples are read in
+//! order, and one block for a row out of order. All examples stay in memory only after
+//! [`StoredExamples::verify`] on small data or after [`StoredExamples::whole`]. A damaged or unreadable block
+//! ends the run, and [`StoredExamples::failure`] returns the first error.
+//!
+//! Every read compares checks. Data of version 1 have no checks. For such data [`StoredExamples::verify`]
+//! compares the digest and keeps the CRC of each unit, 8 bytes per unit. Later reads are compared with these
+//! CRCs.
+//!
+//! The module does not know the location of the bytes. [`ReadAt`] reads them.
+
+use std::fmt;
+use std::io::BufReader;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use halfspace_core::bits::BLOCK_ROWS;
+use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
+use halfspace_core::learners::sample::data::Data;
+use halfspace_core::learners::sample::examples::{Examples, LabelKind, ReadRows, Rows, Shape};
+
+use crate::stored::block_range::RowRange;
+use crate::stored::blocks::{BlocksError, BlocksHeader, LabelsKind, Recorded, RowsKind, read_rows};
+use crate::stored::digest::RowsDigest;
+use crate::stored::layout::Layout;
+use crate::stored::read_at::{ReadAt, ReadFrom};
+use crate::stored::words::WordReader;
+
+/// A row at most this far after the last one counts as read in order.
+const NEAR_ROWS: usize = 8 * BLOCK_ROWS;
+
+/// Bytes per read of the source.
+const READ_BYTES: usize = 256 * 1024;
+
+/// Limits on the stored examples in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffers {
+    /// Examples of at most this many bytes stay in memory after they were verified.
+    pub whole_bytes_max: u64,
+    /// Bytes of other examples that are read at once. At least one block or one long real row is read.
+    pub window_bytes: u64,
+}
+
+/// Examples in their stored form.
+pub struct StoredExamples {
+    source: Box<dyn ReadAt>,
+    layout: Layout,
+    sha256: [u8; 32],
+    buffers: Buffers,
+    stop: StopFlag,
+    whole: OnceLock<Data>,
+    /// CRCs of units without checks, set after the digest was compared.
+    crcs: OnceLock<Arc<[u64]>>,
+    failure: OnceLock<BlocksError>,
+}
+
+impl StoredExamples {
+    /// Reads the header. `sha256` is the digest of the rows. All reads stop once `stop` raises
+    /// [`Interrupt::Suspended`] or a higher interrupt.
+    ///
+    /// # Errors
+    /// When the header is damaged, or the source is longer or shorter than the header says.
+    pub fn open(
+        source: Box<dyn ReadAt>,
+        sha256: [u8; 32],
+        buffers: Buffers,
+        stop: StopFlag,
+    ) -> Result<Self, BlocksError> {
+        let mut first = [0; Layout::HEAD_BYTES_MAX];
+        source.read_exact_at(&mut first, 0)?;
+        let layout = Layout::read(&first[..])?;
+        let expected = layout.stored_bytes().ok_or(BlocksError::Truncated)?;
+        match source.bytes().map_err(BlocksError::Io)? {
+            found if found < expected => return Err(BlocksError::Truncated),
+            found if found > expected => return Err(BlocksError::Trailing),
+            _ => {}
+        }
+        Ok(Self {
+            source,
+            layout,
+            sha256,
+            buffers,
+            stop,
+            whole: OnceLock::new(),
+            crcs: OnceLock::new(),
+            failure: OnceLock::new(),
+        })
+    }
+
+    /// Returns kinds and sizes.
+    pub fn header(&self) -> &BlocksHeader {
+        self.layout.header()
+    }
+
+    /// Whether units are stored with checks.
+    pub fn is_checked(&self) -> bool {
+        self.layout.is_checked()
+    }
+
+    /// Returns the CRCs that [`Self::verify`] computed for data without checks. Other readers of the same
+    /// data can use them.
+    pub fn known(&self) -> Option<&Arc<[u64]>> {
+        self.crcs.get()
+    }
+
+    /// Sets the CRCs that another reader of the same data computed.
+    pub fn know(&self, crcs: Arc<[u64]>) {
+        if crcs.len() == self.layout.units() {
+            // CRCs that were set before are equal.
+            let _ = self.crcs.set(crcs);
+        }
+    }
+
+    /// Returns at most `count` examples from example `first`, counted from 0, or `None` if there are no such
+    /// examples. Data without checks are verified first.
+    ///
+    /// # Errors
+    /// As for [`Self::verify`].
+    pub fn part(
+        &self,
+        first: usize,
+        count: usize,
+        stop: &StopFlag,
+    ) -> Result<Option<Data>, Interrupt> {
+        if !self.is_checked() && self.crcs.get().is_none() {
+            self.verify(stop)?;
+        }
+        let Some(range) = RowRange::new(self.layout, first, count) else {
+            return Ok(None);
+        };
+        let read = self.read_range(&range, &mut self.recorded());
+        read.map(Some).map_err(|error| self.failed(error))
+    }
+
+    /// Returns the first error that made the examples unreadable.
+    pub fn failure(&self) -> Option<&BlocksError> {
+        self.failure.get()
+    }
+
+    /// Reads all examples once and compares their digest. Small data stay in memory from then on.
+    ///
+    /// # Errors
+    /// [`Interrupt::Unreadable`] when the examples are damaged or cannot be read, or the interrupt that
+    /// `stop` raised.
+    pub fn verify(&self, stop: &StopFlag) -> Result<(), Interrupt> {
+        if self.shape().memory_bytes() <= self.buffers.whole_bytes_max {
+            return self.whole(stop).map(|_| ());
+        }
+        let mut digest = RowsDigest::new(self.header());
+        let mut crcs = self.room_for_crcs();
+        let mut first = 0;
+        while first < self.header().rows {
+            if let Some(interrupt) = stop.raised() {
+                return Err(interrupt);
+            }
+            let window = self.read_into(self.window(first), &mut crcs)?;
+            first += window.examples();
+            digest.add(&window);
+        }
+        self.compare(digest, crcs)
+    }
+
+    /// Returns all examples in memory, regardless of their size, after comparing their digest.
+    ///
+    /// # Errors
+    /// As for [`Self::verify`].
+    pub fn whole(&self, stop: &StopFlag) -> Result<&Data, Interrupt> {
+        if let Some(interrupt) = stop.raised() {
+            return Err(interrupt);
+        }
+        if let Some(data) = self.whole.get() {
+            return Ok(data);
+        }
+        let mut crcs = self.room_for_crcs();
+        let data = self.read_into(0..self.header().rows, &mut crcs)?;
+        let mut digest = RowsDigest::new(self.header());
+        digest.add(&data);
+        self.compare(digest, crcs)?;
+        Ok(self.whole.get_or_init(|| data))
+    }
+
+    /// Returns the damage of every damaged block, at most `count_max` of them. The digest is compared if no
+    /// block is damaged and `with_digest` is set. `see` receives the number of bytes of each read.
+    pub fn damages(
+        &self,
+        with_digest: bool,
+        count_max: usize,
+        see: &mut dyn FnMut(u64),
+    ) -> Vec<BlocksError> {
+        let mut digest = RowsDigest::new(self.header());
+        let (mut damages, mut row) = (Vec::new(), 0);
+        while row < self.header().rows && damages.len() < count_max {
+            let mut rows = self.blocks_from(row);
+            let mut read = self.read_blocks(rows.clone(), &mut Recorded::Nowhere);
+            if read.is_err() {
+                // Find the damaged block.
+                rows.end = (row + BLOCK_ROWS).min(rows.end);
+                read = self.read_blocks(rows.clone(), &mut Recorded::Nowhere);
+            }
+            match read {
+                Ok(data) => digest.add(&data),
+                Err(damage) => damages.push(damage),
+            }
+            let bytes = self.layout.block_bytes().unwrap_or(0);
+            see(bytes.saturating_mul(rows.len().div_ceil(BLOCK_ROWS) as u64));
+            row = rows.end;
+        }
+        if damages.is_empty() && with_digest && digest.finish() != self.sha256 {
+            damages.push(BlocksError::Digest);
+        }
+        damages
+    }
+
+    /// Returns the rows of the whole blocks that are read at once, from the block of `row` on.
+    fn blocks_from(&self, row: usize) -> Range<usize> {
+        let block_bytes = self.layout.block_bytes().unwrap_or(u64::MAX);
+        let blocks = (self.buffers.window_bytes / block_bytes).max(1);
+        let blocks = usize::try_from(blocks).unwrap_or(usize::MAX);
+        let block = row / BLOCK_ROWS;
+        let end = block.saturating_add(blocks).saturating_mul(BLOCK_ROWS);
+        block * BLOCK_ROWS..end.min(self.header().rows)
+    }
+
+    /// Returns space for the CRC of each unit without a check.
+    fn room_for_crcs(&self) -> Vec<u64> {
+        match self.is_checked() {
+            true => Vec::new(),
+            false => vec![0; self.layout.units()],
+        }
+    }
+
+    fn compare(&self, digest: RowsDigest, crcs: Vec<u64>) -> Result<(), Interrupt> {
+        if digest.finish() != self.sha256 {
+            return Err(self.failed(BlocksError::Digest));
+        }
+        self.know(crcs.into());
+        Ok(())
+    }
+
+    /// Returns the expected CRCs of units without checks.
+    fn recorded(&self) -> Recorded<'_> {
+        match self.crcs.get() {
+            Some(crcs) => Recorded::Known(crcs),
+            None => Recorded::Nowhere,
+        }
+    }
+
+    fn failed(&self, error: BlocksError) -> Interrupt {
+        // Only the first failure is kept. A later one is its consequence or no worse.
+        let _ = self.failure.set(error);
+        Interrupt::Unreadable
+    }
+
+    /// Returns the rows to read at once when `row` is read in order: whole blocks from its block on, or some
+    /// long real rows of its block.
+    fn window(&self, row: usize) -> Range<usize> {
+        let header = self.header();
+        let bytes = self.buffers.window_bytes;
+        let block_bytes = self.layout.block_bytes().unwrap_or(u64::MAX);
+        if self.layout.is_by_rows() && block_bytes > bytes {
+            let rows = bytes / self.layout.row_bytes();
+            let rows = rows.clamp(1, BLOCK_ROWS as u64) as usize;
+            let end = (row + rows).min((row / BLOCK_ROWS + 1) * BLOCK_ROWS);
+            return row..end.min(header.rows);
+        }
+        self.blocks_from(row)
+    }
+
+    /// Returns the rows of the block of `row`, or `row` alone if real rows are long.
+    fn single(&self, row: usize) -> Range<usize> {
+        if self.layout.is_by_rows() {
+            return row..row + 1;
+        }
+        let first = row - row % BLOCK_ROWS;
+        first..(first + BLOCK_ROWS).min(self.header().rows)
+    }
+
+    /// Reads rows: whole blocks, or some long real rows of one block.
+    fn read(&self, rows: Range<usize>) -> Result<Data, Interrupt> {
+        self.read_rows(rows, &mut self.recorded())
+    }
+
+    /// Reads rows like [`Self::read`] and collects the CRCs of units without checks.
+    fn read_into(&self, rows: Range<usize>, crcs: &mut [u64]) -> Result<Data, Interrupt> {
+        self.read_rows(rows, &mut Recorded::Collected(crcs))
+    }
+
+    fn read_rows(
+        &self,
+        rows: Range<usize>,
+        recorded: &mut Recorded<'_>,
+    ) -> Result<Data, Interrupt> {
+        if let Some(interrupt) = self.stop.raised()
+            && interrupt >= Interrupt::Suspended
+        {
+            return Err(interrupt);
+        }
+        let is_whole = rows.start.is_multiple_of(BLOCK_ROWS)
+            && (rows.end.is_multiple_of(BLOCK_ROWS) || rows.end == self.header().rows);
+        let read = if is_whole {
+            self.read_blocks(rows, recorded)
+        } else {
+            let range = RowRange::new(self.layout, rows.start, rows.len());
+            let range = range.ok_or(BlocksError::Truncated);
+            range.and_then(|range| self.read_range(&range, recorded))
+        };
+        read.map_err(|error| self.failed(error))
+    }
+
+    fn read_blocks(
+        &self,
+        rows: Range<usize>,
+        recorded: &mut Recorded<'_>,
+    ) -> Result<Data, BlocksError> {
+        let last = (rows.end - 1) / BLOCK_ROWS;
+        let offset = self.layout.block_offset(rows.start / BLOCK_ROWS);
+        let (Some(offset), Some(end)) = (offset, self.layout.block_end(last)) else {
+            return Err(BlocksError::Truncated);
+        };
+        let left = end - offset;
+        let read = ReadFrom::new(&*self.source, offset, left);
+        let at_once = usize::try_from(left).map_or(READ_BYTES, |left| left.min(READ_BYTES));
+        let buffered = BufReader::with_capacity(at_once, read);
+        let mut words = WordReader::with_crc(buffered);
+        let room = rows.len();
+        read_rows(&self.layout, rows, room, &mut words, recorded)
+    }
+
+    fn read_range(
+        &self,
+        range: &RowRange,
+        recorded: &mut Recorded<'_>,
+    ) -> Result<Data, BlocksError> {
+        let places = range.pieces().ok_or(BlocksError::Truncated)?;
+        let mut pieces = Vec::with_capacity(places.len());
+        for place in places {
+            let length = usize::try_from(place.end - place.start);
+            let mut piece = vec![0; length.map_err(|_| BlocksError::Truncated)?];
+            self.source.read_exact_at(&mut piece, place.start)?;
+            pieces.push(piece);
+        }
+        range.read_recorded(&pieces, recorded)
+    }
+}
+
+impl Examples for StoredExamples {
+    fn shape(&self) -> Shape {
+        let header = self.header();
+        Shape {
+            n: header.n,
+            examples: header.rows,
+            is_real: header.kind == RowsKind::Real,
+            labels: match header.labels {
+                LabelsKind::HalfSpace => LabelKind::HalfSpace,
+                LabelsKind::Labelled => LabelKind::Labelled,
+                LabelsKind::Unlabelled => LabelKind::Unlabelled,
+            },
+        }
+    }
+
+    fn reader(&self) -> Box<dyn ReadRows + '_> {
+        match self.whole.get() {
+            Some(data) => data.reader(),
+            None => Box::new(StoredReader {
+                stored: self,
+                window: None,
+                single: None,
+                last: 0,
+            }),
+        }
+    }
+
+    fn in_memory(&self) -> Option<&Data> {
+        self.whole.get()
+    }
+}
+
+impl fmt::Debug for StoredExamples {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StoredExamples")
+            .field("source", &self.source)
+            .field("layout", &self.layout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Reader of stored examples, in any order.
+#[derive(Debug)]
+struct StoredReader<'a> {
+    stored: &'a StoredExamples,
+    /// Rows of the last read in order.
+    window: Option<Window>,
+    /// Rows of the last read out of order.
+    single: Option<Window>,
+    /// Row of the last request.
+    last: usize,
+}
+
+/// A range of rows in memory.
+#[derive(Debug)]
+struct Window {
+    first: usize,
+    rows: Data,
+}
+
+impl Window {
+    fn holds(&self, row: usize) -> bool {
+        row >= self.first && row - self.first < self.rows.examples()
+    }
+}
+
+impl StoredReader<'_> {
+    /// Returns the window with the row `wanted`, and first reads `rows` if the window lacks this row.
+    fn moved<'w>(
+        stored: &StoredExamples,
+        window: &'w mut Option<Window>,
+        rows: Range<usize>,
+        wanted: usize,
+    ) -> Result<&'w Window, Interrupt> {
+        if !window.as_ref().is_some_and(|window| window.holds(wanted)) {
+            // The old rows are freed first, so that memory never holds both.
+            *window = None;
+            let first = rows.start;
+            let rows = stored.read(rows)?;
+            *window = Some(Window { first, rows });
+        }
+        window.as_ref().ok_or(Interrupt::Unreadable)
+    }
+}
+
+impl ReadRows for StoredReader<'_> {
+    fn rows(&mut self, first: usize) -> Result<Rows<'_>, Interrupt> {
+        let rows = self.stored.window(first);
+        let window = Self::moved(self.stored, &mut self.window, rows, first)?;
+        Ok(Rows::of(&window.rows, first - window.first))
+    }
+
+    fn row(&mut self, row: usize) -> Result<(Rows<'_>, usize), Interrupt> {
+        let is_near = row >= self.last && row - self.last <= NEAR_ROWS;
+        self.last = row;
+        let is_in = |window: &Option<Window>| window.as_ref().is_some_and(|w| w.holds(row));
+        let single = self.stored.single(row);
+        let found = if is_in(&self.window) || is_near && !is_in(&self.single) {
+            let rows = self.stored.window(single.start);
+            Self::moved(self.stored, &mut self.window, rows, row)?
+        } else {
+            Self::moved(self.stored, &mut self.single, single, row)?
+        };
+        Ok(Rows::with(&found.rows, row - found.first))
+    }
+}

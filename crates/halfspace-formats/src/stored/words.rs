@@ -1,0 +1,169 @@
+//! Machine words as little-endian bytes: a buffered writer and a buffered reader with an optional CRC.
+
+use std::io::{self, ErrorKind, Read, Write};
+
+use crc_fast::{CrcAlgorithm, Digest};
+
+const WORD_BYTES: usize = size_of::<u64>();
+
+/// Bytes per write to the target or read of the source.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// CRC-64/NVME of the bytes that pass, if the caller wants one.
+struct Crc(Option<Digest>);
+
+impl Crc {
+    fn wanted() -> Self {
+        Self(Some(Digest::new(CrcAlgorithm::Crc64Nvme)))
+    }
+
+    fn add(&mut self, bytes: &[u8]) {
+        if let Some(digest) = &mut self.0 {
+            digest.update(bytes);
+        }
+    }
+
+    /// Returns the CRC of the bytes since the last call.
+    fn take(&mut self) -> u64 {
+        self.0.as_mut().map_or(0, Digest::finalize_reset)
+    }
+}
+
+/// Writes words as bytes.
+pub(crate) struct WordWriter<W> {
+    to: W,
+    chunk: Vec<u8>,
+    crc: Crc,
+    /// Bytes of the chunk that the CRC already includes.
+    seen: usize,
+}
+
+impl<W: Write> WordWriter<W> {
+    pub(crate) fn new(to: W) -> Self {
+        Self {
+            to,
+            chunk: Vec::with_capacity(CHUNK_BYTES),
+            crc: Crc(None),
+            seen: 0,
+        }
+    }
+
+    /// Makes a writer that computes the CRC of the words.
+    pub(crate) fn with_crc(to: W) -> Self {
+        Self {
+            crc: Crc::wanted(),
+            ..Self::new(to)
+        }
+    }
+
+    /// Returns the CRC of the words since the last call.
+    pub(crate) fn take_crc(&mut self) -> u64 {
+        self.crc.add(&self.chunk[self.seen..]);
+        self.seen = self.chunk.len();
+        self.crc.take()
+    }
+
+    /// # Errors
+    /// When the target cannot be written.
+    pub(crate) fn write(&mut self, words: impl IntoIterator<Item = u64>) -> io::Result<()> {
+        for word in words {
+            if self.chunk.len() == CHUNK_BYTES {
+                self.crc.add(&self.chunk[self.seen..]);
+                self.to.write_all(&self.chunk)?;
+                self.chunk.clear();
+                self.seen = 0;
+            }
+            self.chunk.extend_from_slice(&word.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    /// Flushes all words and returns the target.
+    ///
+    /// # Errors
+    /// When the target cannot be written.
+    pub(crate) fn finish(mut self) -> io::Result<W> {
+        self.to.write_all(&self.chunk)?;
+        self.to.flush()?;
+        Ok(self.to)
+    }
+}
+
+/// Reads words from bytes.
+pub(crate) struct WordReader<R> {
+    from: R,
+    chunk: Vec<u8>,
+    crc: Crc,
+}
+
+impl<R: Read> WordReader<R> {
+    pub(crate) fn new(from: R) -> Self {
+        Self {
+            from,
+            chunk: Vec::new(),
+            crc: Crc(None),
+        }
+    }
+
+    /// Makes a reader that computes the CRC of the words.
+    pub(crate) fn with_crc(from: R) -> Self {
+        Self {
+            crc: Crc::wanted(),
+            ..Self::new(from)
+        }
+    }
+
+    /// Returns the CRC of the words since the last call.
+    pub(crate) fn take_crc(&mut self) -> u64 {
+        self.crc.take()
+    }
+
+    /// Reads the next word.
+    ///
+    /// # Errors
+    /// When the source fails, or ends before the word does.
+    pub(crate) fn word(&mut self) -> io::Result<u64> {
+        let mut word = [0; WORD_BYTES];
+        self.from.read_exact(&mut word)?;
+        self.crc.add(&word);
+        Ok(u64::from_le_bytes(word))
+    }
+
+    /// Appends the next `count` words, each converted by `make`.
+    ///
+    /// # Errors
+    /// When the source fails, or ends before the words do.
+    pub(crate) fn read<T>(
+        &mut self,
+        count: usize,
+        to: &mut Vec<T>,
+        make: impl Fn(u64) -> T,
+    ) -> io::Result<()> {
+        let mut left = count;
+        while left > 0 {
+            let words = left.min(CHUNK_BYTES / WORD_BYTES);
+            if self.chunk.len() < words * WORD_BYTES {
+                self.chunk.resize(words * WORD_BYTES, 0);
+            }
+            let chunk = &mut self.chunk[..words * WORD_BYTES];
+            self.from.read_exact(chunk)?;
+            self.crc.add(chunk);
+            let (longs, _) = chunk.as_chunks::<WORD_BYTES>();
+            to.extend(longs.iter().map(|&bytes| make(u64::from_le_bytes(bytes))));
+            left -= words;
+        }
+        Ok(())
+    }
+
+    /// Whether the source is at its end.
+    ///
+    /// # Errors
+    /// When the source fails.
+    pub(crate) fn ends(mut self) -> io::Result<bool> {
+        match self.from.read_exact(&mut [0]) {
+            Ok(()) => Ok(false),
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => Ok(true),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Header of an ARFF file: the attributes and their values, as declared before `@data`.
+//!
+//! Keywords and types are read in any case. The name of the relation is ignored.
+
+use std::collections::BTreeSet;
+use std::io::Read;
+
+use crate::Limits;
+use crate::error::{Fault, FormatError, FormatErrorKind, excerpt};
+use crate::text::arff_scanner::{Misplaced, Scanner, Word};
+use crate::text::lines::LineReader;
+
+/// A declared attribute.
+pub(crate) struct Attribute {
+    pub(crate) name: String,
+    pub(crate) kind: AttributeKind,
+    /// Line of the declaration, from 1.
+    pub(crate) line: u64,
+    /// Byte of the attribute's name in that line, from 0.
+    pub(crate) offset: usize,
+}
+
+/// Kind of the values of an attribute.
+pub(crate) enum AttributeKind {
+    /// Numbers: `numeric`, `real` or `integer`.
+    Numeric,
+    /// One of the declared values.
+    Nominal(Nominal),
+}
+
+impl AttributeKind {
+    /// Returns the number of features of the attribute. A nominal attribute has one feature per declared
+    /// value.
+    pub(crate) fn features(&self) -> usize {
+        match self {
+            Self::Numeric => 1,
+            Self::Nominal(nominal) => nominal.values.len(),
+        }
+    }
+}
+
+/// The declared values of a nominal attribute.
+pub(crate) struct Nominal {
+    /// The values as declared, without quotes. There is at least one.
+    values: Vec<Box<[u8]>>,
+    /// Positions in the declared order, sorted by the spelling of the values.
+    by_spelling: Vec<usize>,
+}
+
+impl Nominal {
+    /// Returns the values in the declared order.
+    pub(crate) fn values(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.values.iter().map(|value| &**value)
+    }
+
+    /// Returns the position of a value in the declared order, from 0.
+    pub(crate) fn find(&self, value: &[u8]) -> Option<usize> {
+        let compare = |&place: &usize| (*self.values[place]).cmp(value);
+        let found = self.by_spelling.binary_search_by(compare).ok()?;
+        Some(self.by_spelling[found])
+    }
+
+    /// Reads the values that follow the opening brace.
+    fn read(scanner: &mut Scanner<'_>, limits: &Limits) -> Result<Self, Misplaced> {
+        let mut values: Vec<Box<[u8]>> = Vec::new();
+        let mut places = Vec::new();
+        loop {
+            let Word { start, text, .. } = scanner.word()?;
+            if values.len() == limits.n_max {
+                let limit = limits.n_max as u64;
+                let what = "The attribute declares too many values";
+                return Err((start, Fault::too_large(what, "n_max", limit)));
+            }
+            values.push(Box::from(&*text));
+            places.push(start);
+            if scanner.take(b'}') {
+                break;
+            }
+            if !scanner.take(b',') {
+                let detail = "Declared values need a comma between them, and a brace at the end.";
+                let fault = Fault::new(FormatErrorKind::Syntax, detail);
+                return Err((scanner.place(), fault));
+            }
+        }
+        let mut by_spelling: Vec<usize> = (0..values.len()).collect();
+        by_spelling.sort_by(|&one, &other| values[one].cmp(&values[other]));
+        let repeated = by_spelling
+            .windows(2)
+            .find(|pair| values[pair[0]] == values[pair[1]]);
+        if let Some(&[_, second]) = repeated {
+            let shown = excerpt(&values[second]);
+            let detail = format!("The value {shown} is declared twice.");
+            return Err((places[second], Fault::new(FormatErrorKind::Schema, detail)));
+        }
+        Ok(Self {
+            values,
+            by_spelling,
+        })
+    }
+}
+
+/// Reads the header lines up to `@data`.
+///
+/// # Errors
+/// The fault of a declaration that is wrong or not supported, with its place.
+pub(crate) fn read<R: Read>(
+    lines: &mut LineReader<R>,
+    limits: &Limits,
+) -> Result<Vec<Attribute>, FormatError> {
+    let mut header = Header::default();
+    while let Some(line) = lines.next_line()? {
+        let mut scanner = Scanner::new(line.text);
+        if scanner.peek().is_none() {
+            lines.pass_empty_lines(u64::MAX);
+            continue;
+        }
+        let declared = header.declare(&mut scanner, line.number, limits);
+        if declared.map_err(|(offset, fault)| fault.at(line.number, offset))? == Section::Data {
+            return Ok(header.attributes);
+        }
+    }
+    let detail = "The body ends before its line @data.";
+    Err(Fault::new(FormatErrorKind::Truncated, detail).into())
+}
+
+/// Part of the file that the next line belongs to.
+#[derive(PartialEq, Eq)]
+enum Section {
+    Header,
+    Data,
+}
+
+/// The declarations so far.
+#[derive(Default)]
+struct Header {
+    has_relation: bool,
+    attributes: Vec<Attribute>,
+    /// Names so far, to find duplicates.
+    names: BTreeSet<String>,
+    /// Number of features of the attributes so far.
+    features: usize,
+    /// Total bytes of the names of these features.
+    name_bytes: usize,
+}
+
+impl Header {
+    fn declare(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        line: u64,
+        limits: &Limits,
+    ) -> Result<Section, Misplaced> {
+        let Word { start, text, .. } = scanner.word()?;
+        let syntax = |detail: &str| Err((start, Fault::new(FormatErrorKind::Syntax, detail)));
+        match text.to_ascii_lowercase().as_slice() {
+            b"@relation" if self.has_relation || !self.attributes.is_empty() => {
+                syntax("@relation stands once, before the attributes.")
+            }
+            b"@relation" => {
+                self.has_relation = true;
+                Ok(Section::Header)
+            }
+            _ if !self.has_relation => syntax("An ARFF file begins with @relation and a name."),
+            b"@attribute" => {
+                self.attribute(scanner, line, limits)?;
+                Ok(Section::Header)
+            }
+            b"@data" if self.attributes.is_empty() => {
+                syntax("No attribute is declared before @data.")
+            }
+            b"@data" => {
+                scanner.end_after("@data")?;
+                Ok(Section::Data)
+            }
+            other => {
+                let shown = excerpt(other);
+                let detail =
+                    format!("{shown} is no declaration; before @data stand @attribute lines.");
+                syntax(&detail)
+            }
+        }
+    }
+
+    fn attribute(
+        &mut self,
+        scanner: &mut Scanner<'_>,
+        line: u64,
+        limits: &Limits,
+    ) -> Result<(), Misplaced> {
+        let word = scanner.word()?;
+        let (start, name) = (word.start, word.to_text());
+        let kind = read_kind(scanner, &name, limits)?;
+        if scanner.peek() == Some(b'{') {
+            let detail = format!(
+                "The attribute {} has a weight, and weights are not read here; leave it out.",
+                excerpt(name.as_bytes())
+            );
+            let fault = Fault::new(FormatErrorKind::Unsupported, detail);
+            return Err((scanner.place(), fault));
+        }
+        scanner.end_after("the type of the attribute")?;
+        if !self.names.insert(name.clone()) {
+            let detail = format!(
+                "The attribute {} is declared twice.",
+                excerpt(name.as_bytes())
+            );
+            return Err((start, Fault::new(FormatErrorKind::Schema, detail)));
+        }
+        let attribute = Attribute {
+            name,
+            kind,
+            line,
+            offset: start,
+        };
+        self.count(&attribute, limits)
+            .map_err(|fault| (start, fault))?;
+        self.attributes.push(attribute);
+        Ok(())
+    }
+
+    /// Checks the limits before the features of the declaration take memory. The name of a nominal attribute
+    /// is repeated in the name of each of its features. All names together may be as long as one line, like
+    /// the header of a table.
+    fn count(&mut self, attribute: &Attribute, limits: &Limits) -> Result<(), Fault> {
+        let own: usize = match &attribute.kind {
+            AttributeKind::Numeric => 0,
+            AttributeKind::Nominal(nominal) => nominal.values().map(|value| value.len() + 1).sum(),
+        };
+        let features = attribute.kind.features();
+        self.features += features;
+        self.name_bytes = features
+            .saturating_mul(attribute.name.len())
+            .saturating_add(own)
+            .saturating_add(self.name_bytes);
+        // The limit allows two more features, since one attribute may be the class.
+        if self.features > limits.n_max.saturating_add(2) {
+            let limit = limits.n_max as u64;
+            let what = "The attributes make too many features";
+            return Err(Fault::too_large(what, "n_max", limit));
+        }
+        if self.name_bytes > limits.line_bytes_max {
+            let limit = limits.line_bytes_max as u64;
+            let what = "The names of the features are too long together";
+            return Err(Fault::too_large(what, "line_bytes_max", limit));
+        }
+        Ok(())
+    }
+}
+
+/// Reads the type of an attribute, which follows its name.
+fn read_kind(
+    scanner: &mut Scanner<'_>,
+    name: &str,
+    limits: &Limits,
+) -> Result<AttributeKind, Misplaced> {
+    if scanner.take(b'{') {
+        return Nominal::read(scanner, limits).map(AttributeKind::Nominal);
+    }
+    let Word { start, text, .. } = scanner.word()?;
+    let shown = excerpt(name.as_bytes());
+    match text.to_ascii_lowercase().as_slice() {
+        b"numeric" | b"real" | b"integer" => Ok(AttributeKind::Numeric),
+        kind @ (b"string" | b"date" | b"relational") => {
+            let kind = String::from_utf8_lossy(kind);
+            let detail = format!(
+                "The attribute {shown} is of the type {kind}, which is not read here; numeric and \
+                 nominal ones are."
+            );
+            Err((start, Fault::new(FormatErrorKind::Unsupported, detail)))
+        }
+        other => {
+            let kind = excerpt(other);
+            let detail = format!(
+                "The attribute {shown} is of the type {kind}, which there is not; write numeric, \
+                 or the values in braces."
+            );
+            Err((start, Fault::new(FormatErrorKind::Syntax, detail)))
+        }
+    }
+}

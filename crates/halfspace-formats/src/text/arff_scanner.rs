@@ -1,0 +1,204 @@
+//! Scanner of ARFF lines: plain or quoted words, and the marks between them.
+//!
+//! Both kinds of quotes are accepted. In quotes a backslash escapes the next character, or makes a tab, a
+//! line feed or a carriage return from `t`, `n` or `r`. A percent sign begins a comment where a word could
+//! begin. Inside a plain word the sign is refused, since some readers would end the word there.
+
+use std::borrow::Cow;
+
+use crate::error::{Fault, FormatErrorKind, excerpt};
+
+/// A fault and its byte in the line, from 0.
+pub(crate) type Misplaced = (usize, Fault);
+
+/// A word of a line.
+pub(crate) struct Word<'a> {
+    /// Byte of the line, from 0, at which the word begins.
+    pub(crate) start: usize,
+    pub(crate) text: Cow<'a, [u8]>,
+    pub(crate) is_quoted: bool,
+}
+
+impl Word<'_> {
+    /// Returns the text, with invalid UTF-8 replaced.
+    pub(crate) fn to_text(&self) -> String {
+        String::from_utf8_lossy(&self.text).into_owned()
+    }
+}
+
+/// Scanner of one line.
+pub(crate) struct Scanner<'a> {
+    line: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(line: &'a [u8]) -> Self {
+        Self { line, at: 0 }
+    }
+
+    /// Returns the next byte after blanks, or `None` where the line ends or a comment begins.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        while self.line.get(self.at).is_some_and(|&byte| byte <= b' ') {
+            self.at += 1;
+        }
+        self.line.get(self.at).copied().filter(|&byte| byte != b'%')
+    }
+
+    /// Skips blanks and returns the position in the line, from 0.
+    pub(crate) fn place(&mut self) -> usize {
+        self.peek();
+        self.at
+    }
+
+    /// Skips a mark if it comes next. Returns whether it did.
+    pub(crate) fn take(&mut self, mark: u8) -> bool {
+        let is_next = self.peek() == Some(mark);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    /// Reads the next word.
+    ///
+    /// # Errors
+    /// When there is no word, or its quotes are wrong.
+    pub(crate) fn word(&mut self) -> Result<Word<'a>, Misplaced> {
+        match self.peek() {
+            None | Some(b',' | b'{' | b'}') => {
+                let detail = "A word is missing here.";
+                Err((self.at, Fault::new(FormatErrorKind::Syntax, detail)))
+            }
+            Some(quote @ (b'\'' | b'"')) => self.quoted(quote),
+            Some(_) => self.plain(),
+        }
+    }
+
+    fn plain(&mut self) -> Result<Word<'a>, Misplaced> {
+        let start = self.at;
+        let rest = &self.line[start..];
+        let length = rest.iter().position(|&byte| ends_plain_word(byte));
+        let length = length.unwrap_or(rest.len());
+        self.at = start + length;
+        if let Some(byte @ (b'%' | b'\'' | b'"')) = self.line.get(self.at) {
+            let detail = format!("`{}` stands inside a word; quote it.", char::from(*byte));
+            return Err((self.at, Fault::new(FormatErrorKind::Syntax, detail)));
+        }
+        Ok(Word {
+            start,
+            text: Cow::Borrowed(&rest[..length]),
+            is_quoted: false,
+        })
+    }
+
+    fn quoted(&mut self, quote: u8) -> Result<Word<'a>, Misplaced> {
+        let start = self.at;
+        let inner = &self.line[start + 1..];
+        let fail = |at: usize, detail: &str| Err((at, Fault::new(FormatErrorKind::Syntax, detail)));
+        let Some(first) = inner
+            .iter()
+            .position(|&byte| byte == quote || byte == b'\\')
+        else {
+            return fail(start, "The quote is not closed on this line.");
+        };
+        let mut text = Cow::Borrowed(&inner[..first]);
+        let mut at = first;
+        loop {
+            match (inner.get(at), inner.get(at + 1)) {
+                (Some(&byte), _) if byte == quote => break,
+                (Some(b'\\'), Some(&escaped)) => {
+                    text.to_mut().push(unescaped(escaped));
+                    at += 2;
+                }
+                (Some(&byte), _) if byte != b'\\' => {
+                    text.to_mut().push(byte);
+                    at += 1;
+                }
+                _ => return fail(start, "The quote is not closed on this line."),
+            }
+        }
+        self.at = start + at + 2;
+        match self.line.get(self.at) {
+            Some(&byte) if !ends_plain_word(byte) || byte == b'\'' || byte == b'"' => {
+                fail(self.at, "A word goes on after its closing quote.")
+            }
+            _ => Ok(Word {
+                start,
+                text,
+                is_quoted: true,
+            }),
+        }
+    }
+
+    /// Checks that nothing but a comment follows. `what` names the words before, for the message.
+    pub(crate) fn end_after(&mut self, what: &str) -> Result<(), Misplaced> {
+        if self.peek().is_none() {
+            return Ok(());
+        }
+        let shown = excerpt(&self.line[self.at..]);
+        let detail = format!("{shown} follows {what}; nothing may.");
+        Err((self.at, Fault::new(FormatErrorKind::Syntax, detail)))
+    }
+}
+
+/// Whether a plain word ends before this byte.
+fn ends_plain_word(byte: u8) -> bool {
+    byte <= b' ' || matches!(byte, b',' | b'{' | b'}' | b'%' | b'\'' | b'"')
+}
+
+/// Returns the byte that a backslash and this byte stand for.
+fn unescaped(byte: u8) -> u8 {
+    match byte {
+        b'n' => b'\n',
+        b'r' => b'\r',
+        b't' => b'\t',
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_plain_or_quoted() {
+        let cases: [(&str, &str, bool); 9] = [
+            ("a,b", "a", false),
+            ("  a\tb", "a", false),
+            ("a{b", "a", false),
+            ("'a b' % c", "a b", true),
+            ("\"it's\",", "it's", true),
+            (r"'it\'s'}", "it's", true),
+            (r"'50\% \\ \t'", "50% \\ \t", true),
+            ("''", "", true),
+            ("'?'", "?", true),
+        ];
+        for (line, expected, is_quoted) in cases {
+            let word = Scanner::new(line.as_bytes()).word();
+            let word = word.unwrap_or_else(|(_, fault)| panic!("{line}: {fault}"));
+            assert_eq!(word.to_text(), expected, "{line}");
+            assert_eq!(word.is_quoted, is_quoted, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_word_is_refused_at_its_place() {
+        let cases = [
+            ("", 0),
+            ("  ", 2),
+            ("% a", 0),
+            (" ,a", 1),
+            ("'a", 0),
+            (r"'a\'", 0),
+            (r"'a\", 0),
+            ("50%", 2),
+            ("it's", 2),
+            ("'a'b", 3),
+            ("'a'\"b\"", 3),
+        ];
+        for (line, place) in cases {
+            let word = Scanner::new(line.as_bytes()).word();
+            let (at, fault) = word.map(|word| word.to_text()).expect_err(line);
+            assert_eq!((at, fault.kind), (place, FormatErrorKind::Syntax), "{line}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! LIBSVM and SVMlight lines: `label index:value index:value ... # comment`.
+//!
+//! Indices start at 1 and ascend. Features that a line leaves out are absent. Sources: T. Joachims,
+//! `SVMlight`; C.-C. Chang and C.-J. Lin, LIBSVM (2011), `README`.
+
+use std::io::Read;
+
+use crate::building::labels::bad_label;
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::sample_builder::SampleBuilder;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::stored::spool::Spool;
+use crate::text::lines::LineReader;
+use crate::text::numbers::parse_number;
+use crate::{LabelsColumn, Options, Parsed};
+
+/// Largest number of digits that always fits a 64-bit index.
+const INDEX_DIGITS_MAX: usize = 18;
+
+/// A fault and its byte in the line, from 0.
+type Misplaced = (usize, Fault);
+
+pub(crate) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    options.refuse_header("LIBSVM")?;
+    options.refuse_bit_order("LIBSVM")?;
+    let labelled = match &options.labels {
+        None | Some(LabelsColumn::First) => true,
+        Some(LabelsColumn::None) => false,
+        Some(LabelsColumn::Last | LabelsColumn::Appended | LabelsColumn::Named(_)) => {
+            let detail = "LIBSVM labels stand first; the option labels takes first or none here.";
+            return Err(Fault::new(FormatErrorKind::BadOption, detail).into());
+        }
+    };
+    let mut lines = LineReader::new(reader, options.limits.line_bytes_max);
+    let builder = SampleBuilder::sparse(&options.limits, options.n, spool)?;
+    let mut builder = builder.of_kind(options.values)?;
+    let mut blank = None;
+    while let Some(line) = lines.next_line()? {
+        let start = skip_blanks(line.text, 0);
+        if at_end(line.text, start) {
+            // Only empty lines after a blank one are skipped, so the first blank line is seen here.
+            if start == line.text.len() {
+                if !labelled {
+                    blank.get_or_insert(line.number);
+                }
+                lines.pass_empty_lines(u64::MAX);
+            }
+            continue;
+        }
+        if let Some(number) = blank {
+            return Err(blank_line().at(number, 0));
+        }
+        let row = read_row(line.text, start, labelled, line.number, &mut builder);
+        row.map_err(|(offset, fault)| fault.at(line.number, offset))?;
+    }
+    Ok(builder.finish(options.unlabelled)?)
+}
+
+/// Makes the fault of a blank line before other lines. Skipping the blank line would shift the results of all
+/// later lines.
+fn blank_line() -> Fault {
+    let detail = "The line is blank, and without labels it may be an example whose values are all 0: \
+                  write that as 1:0, and leave blank lines out.";
+    Fault::new(FormatErrorKind::Syntax, detail)
+}
+
+fn read_row(
+    text: &[u8],
+    start: usize,
+    labelled: bool,
+    line: u64,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let (label, after) = if labelled {
+        let end = token_end(text, start);
+        let label = read_label(&text[start..end], builder).map_err(|fault| (start, fault))?;
+        (Some(label), end)
+    } else {
+        (None, start)
+    };
+    let last = read_pairs(text, after, line, builder)?;
+    let ended = builder.end_sparse_row(last, label);
+    ended.map_err(|fault| (start, fault))
+}
+
+fn read_label(token: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {
+    match token {
+        b"1" | b"+1" => return Ok(true),
+        _ if token.contains(&b':') => {
+            let shown = excerpt(token);
+            let detail = format!(
+                "The line begins with the feature {shown}; it must begin with its label \
+                 (or be sent with labels=none)."
+            );
+            return Err(Fault::new(FormatErrorKind::BadLabel, detail));
+        }
+        _ => {}
+    }
+    match parse_number(token) {
+        Ok(label) => builder.label(label),
+        Err(_) => Err(bad_label(&String::from_utf8_lossy(token))),
+    }
+}
+
+/// Reads all pairs. Returns the largest index, or 0 without pairs.
+fn read_pairs(
+    text: &[u8],
+    mut at: usize,
+    line: u64,
+    builder: &mut SampleBuilder,
+) -> Result<usize, Misplaced> {
+    let mut previous = 0;
+    loop {
+        at = skip_blanks(text, at);
+        if at_end(text, at) {
+            return Ok(previous);
+        }
+        let start = at;
+        let mut index = 0_usize;
+        while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0'))
+            && digit < 10
+        {
+            index = index.wrapping_mul(10).wrapping_add(usize::from(digit));
+            at += 1;
+        }
+        // Fast path for the common pair: `digits:1` followed by a space or the end.
+        let plain = at - start <= INDEX_DIGITS_MAX
+            && index > previous
+            && text.get(at) == Some(&b':')
+            && text.get(at + 1) == Some(&b'1')
+            && text.get(at + 2).is_none_or(|&byte| byte == b' ');
+        if plain && builder.set_one(index - 1) {
+            at += 2;
+        } else {
+            check_index(text, start, at, index, previous)?;
+            at = read_value(text, at + 1, index, line, builder)?;
+        }
+        previous = index;
+    }
+}
+
+/// Checks the index in `text[start..end]` and explains its fault.
+fn check_index(
+    text: &[u8],
+    start: usize,
+    end: usize,
+    index: usize,
+    previous: usize,
+) -> Result<(), Misplaced> {
+    let digits = end - start;
+    let colon = text.get(end) == Some(&b':');
+    if colon && (1..=INDEX_DIGITS_MAX).contains(&digits) && index > previous {
+        return Ok(());
+    }
+    let shown = excerpt(&text[start..token_end(text, start)]);
+    let (kind, detail) = if digits == 0 || !colon {
+        let detail = format!("{shown} is no feature; write index:value, the index from 1.");
+        (FormatErrorKind::BadIndex, detail)
+    } else if digits > INDEX_DIGITS_MAX {
+        let detail = format!("The index of {shown} is far past any limit.");
+        (FormatErrorKind::BadIndex, detail)
+    } else if index == 0 {
+        let detail = format!("The index of {shown} is 0; indices start at 1.");
+        (FormatErrorKind::BadIndex, detail)
+    } else {
+        let detail = format!("Index {index} follows index {previous}; indices must ascend.");
+        (FormatErrorKind::IndexOrder, detail)
+    };
+    Err((start, Fault::new(kind, detail)))
+}
+
+/// Reads the value at `start` by the general rules. Returns the end of the value.
+fn read_value(
+    text: &[u8],
+    start: usize,
+    index: usize,
+    line: u64,
+    builder: &mut SampleBuilder,
+) -> Result<usize, Misplaced> {
+    let end = token_end(text, start);
+    let token = &text[start..end];
+    let value = parse_number(token).map_err(|fault| (start, fault.of_value(token)))?;
+    let became_real = builder.sparse_value(index - 1, value).map_err(|fault| {
+        // All faults but a bad value are about the index, which stands before the colon.
+        let of_value = fault.kind == FormatErrorKind::BadValue;
+        let back = text[..start - 1]
+            .iter()
+            .rev()
+            .take_while(|b| b.is_ascii_digit());
+        (
+            if of_value {
+                start
+            } else {
+                start - 1 - back.count()
+            },
+            fault,
+        )
+    })?;
+    if became_real {
+        let column = start as u64 + 1;
+        builder.note_first_real(Place::Line { line, column });
+    }
+    Ok(end)
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+fn skip_blanks(text: &[u8], mut at: usize) -> usize {
+    while text.get(at).is_some_and(|&byte| is_blank(byte)) {
+        at += 1;
+    }
+    at
+}
+
+/// Whether only a comment or nothing follows.
+fn at_end(text: &[u8], at: usize) -> bool {
+    text.get(at).is_none_or(|&byte| byte == b'#')
+}
+
+fn token_end(text: &[u8], start: usize) -> usize {
+    let stops = |&byte: &u8| is_blank(byte) || byte == b'#';
+    let rest = &text[start..];
+    start + rest.iter().position(stops).unwrap_or(rest.len())
+}

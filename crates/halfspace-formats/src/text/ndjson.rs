@@ -1,0 +1,365 @@
+//! NDJSON: each line is `{"x": ..., "y": ...}`, `{"x": ...}`, or a bit string, quoted or bare.
+//!
+//! All lines of a body are of the same one of these three kinds. Blank lines are skipped. A body is read as a
+//! whole, or in portions while it arrives.
+
+use std::io::{self, ErrorKind, Read};
+
+use serde::Deserialize;
+use serde::de::Deserializer;
+use serde_json::error::Category;
+use serde_json::value::RawValue;
+
+use crate::building::labels::bad_label;
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::sample_builder::SampleBuilder;
+use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
+use crate::json;
+use crate::json::depth::{self, DepthCounter};
+use crate::stored::spool::Spool;
+use crate::text::lines::{Line, LineReader};
+use crate::text::numbers::parse_number;
+use crate::{Limits, Options, Parsed, UnlabelledMeans};
+
+/// Approximate bytes of text per portion. A caller that must not wait for the body must not compute for long
+/// either.
+const PORTION_BYTES: u64 = 256 * 1024;
+
+/// A fault and its byte in the line, from 0.
+type Misplaced = (usize, Fault);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum LineKind {
+    Labelled,
+    Unlabelled,
+    BitString,
+}
+
+impl LineKind {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Labelled => "an object with x and y",
+            Self::Unlabelled => "an object with x alone",
+            Self::BitString => "a bit string",
+        }
+    }
+}
+
+/// A line that is an object. The raw values borrow from the line, which preserves their columns.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Example<'a> {
+    #[serde(borrow)]
+    x: &'a RawValue,
+    #[serde(borrow, default, deserialize_with = "present")]
+    y: Option<&'a RawValue>,
+}
+
+/// Reads a field that is present, even if it is null.
+fn present<'de, D: Deserializer<'de>>(value: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(value).map(Some)
+}
+
+/// Reads a whole body.
+pub(crate) fn parse(
+    reader: &mut dyn Read,
+    options: &Options,
+    spool: Option<Spool>,
+) -> Result<Parsed<ParsedRows>, FormatError> {
+    let mut portions = NdjsonPortions::begin(reader, options, spool)?;
+    // A whole body is one portion without a bound.
+    portions.lines.source().left = u64::MAX;
+    while portions.read_line(u64::MAX)? {
+        // No caller takes these line numbers.
+        portions.lines_of_examples.clear();
+    }
+    Ok(portions.builder.finish(options.unlabelled)?)
+}
+
+/// Reader of a body in portions, for callers that cannot wait for its end. The rules against mixed lines,
+/// labels and values hold across all portions.
+pub struct NdjsonPortions<R> {
+    lines: LineReader<Ration<R>>,
+    builder: SampleBuilder,
+    /// Kind of the first line.
+    first: Option<LineKind>,
+    limits: Limits,
+    unlabelled: UnlabelledMeans,
+    /// Number of lines read.
+    read: u64,
+    /// Line numbers of the examples that were not taken yet.
+    lines_of_examples: Vec<u64>,
+}
+
+/// State of the source after some lines were read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Supply {
+    /// More lines may be available now.
+    More,
+    /// No line is available now, because the source returned [`std::io::ErrorKind::WouldBlock`].
+    Pending,
+    /// The body has ended.
+    End,
+}
+
+/// A source that returns `WouldBlock` after `left` bytes, until `left` is raised.
+struct Ration<R> {
+    reader: R,
+    left: u64,
+}
+
+impl<R: Read> Read for Ration<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(ErrorKind::WouldBlock.into());
+        }
+        let left = usize::try_from(self.left).unwrap_or(usize::MAX);
+        let length = buffer.len().min(left);
+        let read = self.reader.read(&mut buffer[..length])?;
+        self.left -= read as u64;
+        Ok(read)
+    }
+}
+
+/// Some examples of a body, in order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Portion {
+    /// The examples.
+    pub parsed: Parsed,
+    /// Line number of each example, from 1.
+    pub lines: Vec<u64>,
+}
+
+impl<R: Read> NdjsonPortions<R> {
+    /// Makes a reader before the first line. [`Options::n`] should be set: otherwise each portion has an n of
+    /// its own.
+    ///
+    /// # Errors
+    /// When the options do not fit NDJSON or exceed a limit.
+    pub fn new(reader: R, options: &Options) -> Result<Self, FormatError> {
+        Self::begin(reader, options, None)
+    }
+
+    fn begin(reader: R, options: &Options, spool: Option<Spool>) -> Result<Self, FormatError> {
+        options.refuse_header("NDJSON")?;
+        options.refuse_labels("NDJSON")?;
+        options.refuse_bit_order("NDJSON")?;
+        let builder = SampleBuilder::dense(&options.limits, options.n, spool)?;
+        let ration = Ration { reader, left: 0 };
+        Ok(Self {
+            lines: LineReader::new(ration, options.limits.line_bytes_max),
+            builder: builder.of_kind(options.values)?,
+            first: None,
+            limits: options.limits.clone(),
+            unlabelled: options.unlabelled,
+            read: 0,
+            lines_of_examples: Vec::new(),
+        })
+    }
+
+    /// Reads `lines_max` lines, or fewer if the source has no more for now or the lines are long.
+    ///
+    /// # Errors
+    /// The fault of a line, with its place. The examples before that line can still be taken.
+    pub fn read(&mut self, lines_max: u64) -> Result<Supply, FormatError> {
+        self.lines.source().left = PORTION_BYTES;
+        let last = self.read.saturating_add(lines_max);
+        while self.read < last {
+            match self.read_line(last) {
+                Ok(true) => {}
+                Ok(false) => return Ok(Supply::End),
+                Err(error) if error.kind == FormatErrorKind::NotYet => {
+                    return Ok(match self.lines.source().left {
+                        0 => Supply::More,
+                        _ => Supply::Pending,
+                    });
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Supply::More)
+    }
+
+    /// Returns the number of lines read so far, including blank lines.
+    pub fn lines(&self) -> u64 {
+        self.read
+    }
+
+    /// Returns the examples since the last call, if there are any.
+    ///
+    /// # Errors
+    /// When a limit is exceeded.
+    pub fn take(&mut self) -> Result<Option<Portion>, FormatError> {
+        if self.builder.rows() == 0 {
+            return Ok(None);
+        }
+        let rest = self.builder.for_the_rest()?;
+        let gathered = std::mem::replace(&mut self.builder, rest).finish(self.unlabelled)?;
+        let parsed = gathered.in_memory();
+        let mut lines = std::mem::take(&mut self.lines_of_examples);
+        // The last line has no example if it was refused.
+        lines.truncate(parsed.data.examples());
+        Ok(Some(Portion { parsed, lines }))
+    }
+
+    /// Reads a line. After a blank line, also skips empty lines up to line `last`. Returns false at the end.
+    fn read_line(&mut self, last: u64) -> Result<bool, FormatError> {
+        let Some(line) = self.lines.next_line()? else {
+            return Ok(false);
+        };
+        self.read = line.number;
+        let text = line.text.trim_ascii_end();
+        let start = text.len() - text.trim_ascii_start().len();
+        let Some(&byte) = text.get(start) else {
+            self.lines.pass_empty_lines(last - self.read);
+            self.read = self.lines.number();
+            return Ok(true);
+        };
+        self.lines_of_examples.push(line.number);
+        let read = if byte == b'{' {
+            read_object(Line { text, ..line }, &mut self.first, &mut self.builder)
+        } else {
+            read_bit_string(
+                Line { text, ..line },
+                start,
+                &mut self.first,
+                &mut self.builder,
+            )
+        };
+        read.map_err(|misplaced| {
+            let (offset, fault) = too_deep(text, &self.limits).unwrap_or(misplaced);
+            fault.at(line.number, offset)
+        })?;
+        Ok(true)
+    }
+}
+
+/// Returns the fault of a line that nests too deep, which takes precedence over other faults. Accepted lines
+/// are flat, so only refused lines need this check.
+fn too_deep(text: &[u8], limits: &Limits) -> Option<Misplaced> {
+    let at = DepthCounter::new(limits.json_depth_max).excess(text)?;
+    Some((at, depth::too_deep(limits.json_depth_max)))
+}
+
+/// Checks that a line is of the same kind as the first line.
+fn check_kind(first: &mut Option<LineKind>, kind: LineKind) -> Result<(), Fault> {
+    let first = *first.get_or_insert(kind);
+    if first == kind {
+        return Ok(());
+    }
+    let (found, expected) = (kind.name(), first.name());
+    let detail = format!("The line is {found}, but the lines before it are each {expected}.");
+    Err(Fault::new(FormatErrorKind::MixedLines, detail))
+}
+
+fn read_bit_string(
+    line: Line<'_>,
+    start: usize,
+    first: &mut Option<LineKind>,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let text = &line.text[start..];
+    let bits = match text {
+        [b'"', bits @ .., b'"'] => (start + 1, bits),
+        [byte, ..] if byte.is_ascii_alphanumeric() => (start, text),
+        _ => {
+            let shown = excerpt(text);
+            let detail = format!(
+                "{shown} is no example; a line is an object with x (and y), or a bit string."
+            );
+            return Err((start, Fault::new(FormatErrorKind::Syntax, detail)));
+        }
+    };
+    check_kind(first, LineKind::BitString).map_err(|fault| (start, fault))?;
+    give_bits(bits.1, bits.0, line.number, builder)?;
+    builder.end_row(None).map_err(|fault| (start, fault))
+}
+
+fn give_bits(
+    bits: &[u8],
+    start: usize,
+    line: u64,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let real = builder.bits(bits);
+    if let Some(at) = real.map_err(|(at, fault)| (start + at, fault))? {
+        let column = (start + at) as u64 + 1;
+        builder.note_first_real(Place::Line { line, column });
+    }
+    Ok(())
+}
+
+fn read_object(
+    line: Line<'_>,
+    first: &mut Option<LineKind>,
+    builder: &mut SampleBuilder,
+) -> Result<(), Misplaced> {
+    let parsed = serde_json::from_slice::<Example<'_>>(line.text);
+    let example = parsed.map_err(|error| json_fault(&error))?;
+    let offset = |raw: &RawValue| raw.get().as_ptr() as usize - line.text.as_ptr() as usize;
+    let kind = match example.y {
+        Some(_) => LineKind::Labelled,
+        None => LineKind::Unlabelled,
+    };
+    let start = line.text.len() - line.text.trim_ascii_start().len();
+    check_kind(first, kind).map_err(|fault| (start, fault))?;
+    let x = offset(example.x);
+    read_x(example.x.get().as_bytes(), x, line.number, builder)?;
+    let label = match example.y {
+        Some(raw) => Some(read_y(raw.get(), builder).map_err(|fault| (offset(raw), fault))?),
+        None => None,
+    };
+    builder.end_row(label).map_err(|fault| (x, fault))
+}
+
+fn json_fault(error: &serde_json::Error) -> Misplaced {
+    let kind = match error.classify() {
+        Category::Data => FormatErrorKind::Schema,
+        _ => FormatErrorKind::Syntax,
+    };
+    let message = json::message(error);
+    let detail = format!("The line is not an object with x (and y): {message}.");
+    (error.column().saturating_sub(1), Fault::new(kind, detail))
+}
+
+/// Reads `x`, which is valid JSON and starts at byte `start` of its line.
+fn read_x(x: &[u8], start: usize, line: u64, builder: &mut SampleBuilder) -> Result<(), Misplaced> {
+    match x {
+        [b'"', bits @ .., b'"'] => give_bits(bits, start + 1, line, builder),
+        [b'[', items @ .., b']'] => {
+            let mut at = start + 1;
+            if items.trim_ascii().is_empty() {
+                return Ok(());
+            }
+            for item in items.split(|&byte| byte == b',') {
+                let value = item.trim_ascii_start();
+                let place = at + item.len() - value.len();
+                let became_real =
+                    read_item(value.trim_ascii_end(), builder).map_err(|fault| (place, fault))?;
+                if became_real {
+                    let column = place as u64 + 1;
+                    builder.note_first_real(Place::Line { line, column });
+                }
+                at += item.len() + 1;
+            }
+            Ok(())
+        }
+        _ => {
+            let shown = excerpt(x);
+            let detail = format!("x is {shown}; it must be a bit string or an array of numbers.");
+            Err((start, Fault::new(FormatErrorKind::Schema, detail)))
+        }
+    }
+}
+
+fn read_item(item: &[u8], builder: &mut SampleBuilder) -> Result<bool, Fault> {
+    let value = parse_number(item).map_err(|fault| fault.of_value(item))?;
+    builder.value(value)
+}
+
+fn read_y(y: &str, builder: &mut SampleBuilder) -> Result<bool, Fault> {
+    match parse_number(y.as_bytes()) {
+        Ok(label) => builder.label(label),
+        Err(_) => Err(bad_label(y)),
+    }
+}

@@ -1,0 +1,228 @@
+//! Writer of examples as text. The readers of the line formats read this text back as the same data.
+//!
+//! NDJSON and JSON write Boolean rows as bit strings if a 0 bit means 0, and as lists of -1 and 1 if a 0 bit
+//! means -1. CSV and LIBSVM write the label first. Text without labels must be read with `labels=none`.
+//! LIBSVM leaves out zeros, so its reader may need the option `n`.
+
+use std::fmt::Write;
+
+use serde_json::Number;
+
+use halfspace_core::bits::BitVector;
+use halfspace_core::learners::sample::data::{Data, Features, Labels};
+
+use crate::Format;
+
+/// Format of written examples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextFormat {
+    /// Items of a JSON list.
+    Json,
+    /// See [`Format::Ndjson`].
+    Ndjson,
+    /// See [`Format::Csv`].
+    Csv,
+    /// See [`Format::Libsvm`].
+    Libsvm,
+}
+
+impl TextFormat {
+    /// All text formats.
+    pub const ALL: [Self; 4] = [Self::Json, Self::Ndjson, Self::Csv, Self::Libsvm];
+
+    /// Returns the media type of the format.
+    pub fn media_type(self) -> &'static str {
+        let format = match self {
+            Self::Json => Format::Json,
+            Self::Ndjson => Format::Ndjson,
+            Self::Csv => Format::Csv,
+            Self::Libsvm => Format::Libsvm,
+        };
+        format.media_type()
+    }
+}
+
+/// Writes examples as text. JSON text is the items of a list without its brackets. The result is `None` if
+/// the text would be longer than `bytes_max`.
+pub fn write_examples(
+    data: &Data,
+    zero_bit_value: i8,
+    format: TextFormat,
+    bytes_max: u64,
+) -> Option<String> {
+    let mut text = String::new();
+    for row in 0..data.examples() {
+        let label = match data.labels() {
+            Labels::Labelled(bits) => Some(if bits.get(row) { 1 } else { -1 }),
+            Labels::HalfSpace | Labels::Unlabelled => None,
+        };
+        let values = match data.features() {
+            Features::Boolean(matrix) => Values::Bits(matrix.row(row), zero_bit_value),
+            Features::Real(matrix) => Values::Real(matrix.row(row)),
+        };
+        // Writing to a string does not fail.
+        let _ = match format {
+            TextFormat::Ndjson => push_object(&mut text, &values, label, "\n"),
+            TextFormat::Json => {
+                let end = if row + 1 < data.examples() { "," } else { "" };
+                push_object(&mut text, &values, label, end)
+            }
+            TextFormat::Csv => push_csv(&mut text, &values, label),
+            TextFormat::Libsvm => push_libsvm(&mut text, &values, label),
+        };
+        if text.len() as u64 > bytes_max {
+            return None;
+        }
+    }
+    Some(text)
+}
+
+/// The features of one example.
+enum Values<'a> {
+    /// Bits, and the value that a 0 bit had in the body.
+    Bits(BitVector, i8),
+    Real(&'a [f64]),
+}
+
+impl Values<'_> {
+    fn n(&self) -> usize {
+        match self {
+            Self::Bits(bits, _) => bits.n(),
+            Self::Real(values) => values.len(),
+        }
+    }
+
+    /// Writes value `j`, counted from 0.
+    fn push(&self, text: &mut String, j: usize) -> std::fmt::Result {
+        match self {
+            Self::Bits(bits, _) if bits.get(j) => text.write_str("1"),
+            Self::Bits(_, zero) => write!(text, "{zero}"),
+            Self::Real(values) => match Number::from_f64(values[j]) {
+                Some(number) => write!(text, "{number}"),
+                // Stored values are finite.
+                None => text.write_str("0"),
+            },
+        }
+    }
+
+    fn is_zero(&self, j: usize) -> bool {
+        match self {
+            Self::Bits(bits, zero) => *zero == 0 && !bits.get(j),
+            Self::Real(values) => values[j] == 0.0,
+        }
+    }
+}
+
+type Label = Option<i32>;
+
+fn push_object(text: &mut String, values: &Values, label: Label, end: &str) -> std::fmt::Result {
+    text.push_str("{\"x\":");
+    match values {
+        Values::Bits(bits, 0) => write!(text, "\"{}\"", bits.to_bit_string())?,
+        values => {
+            for j in 0..values.n() {
+                text.push(if j == 0 { '[' } else { ',' });
+                values.push(text, j)?;
+            }
+            text.push(']');
+        }
+    }
+    if let Some(label) = label {
+        write!(text, ",\"y\":{label}")?;
+    }
+    write!(text, "}}{end}")
+}
+
+fn push_csv(text: &mut String, values: &Values, label: Label) -> std::fmt::Result {
+    if let Some(label) = label {
+        write!(text, "{label},")?;
+    }
+    for j in 0..values.n() {
+        if j > 0 {
+            text.push(',');
+        }
+        values.push(text, j)?;
+    }
+    writeln!(text)
+}
+
+/// Writes one line. A line without label and values would be blank, and the reader does not take a blank line
+/// for an example. Such a line therefore names its first feature, a zero.
+fn push_libsvm(text: &mut String, values: &Values, label: Label) -> std::fmt::Result {
+    let begun = text.len();
+    if let Some(label) = label {
+        write!(text, "{label}")?;
+    }
+    for j in (0..values.n()).filter(|&j| !values.is_zero(j)) {
+        if text.len() > begun {
+            text.push(' ');
+        }
+        write!(text, "{}:", j + 1)?;
+        values.push(text, j)?;
+    }
+    if text.len() == begun {
+        text.push_str("1:0");
+    }
+    writeln!(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{LabelsColumn, Options, Parsed, UnlabelledMeans, parse};
+
+    fn read(format: Format, text: &str, options: &Options) -> Parsed {
+        parse(format, text.as_bytes(), options).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    /// Bodies of each kind of data, spelled as the writer spells them.
+    const BODIES: [&str; 6] = [
+        "{\"x\":\"1011\",\"y\":1}\n{\"x\":\"0000\",\"y\":-1}\n",
+        "{\"x\":[-1,1,-1],\"y\":1}\n{\"x\":[1,1,1],\"y\":-1}\n",
+        "{\"x\":\"100\"}\n{\"x\":\"000\"}\n{\"x\":\"011\"}\n",
+        "{\"x\":[-1,1]}\n{\"x\":[1,-1]}\n",
+        "{\"x\":[0.5,0.0,-1e+300],\"y\":1}\n{\"x\":[1.0,0.1,0.0],\"y\":-1}\n",
+        "{\"x\":[0.0,-7.25]}\n{\"x\":[0.0,0.0]}\n",
+    ];
+
+    #[test]
+    fn what_is_written_is_read_back_as_the_same_data() {
+        for body in BODIES {
+            let parsed = read(Format::Ndjson, body, &Options::default());
+            let zero = parsed.zero_bit_value as i8;
+            let write = |format| write_examples(&parsed.data, zero, format, 1 << 20).unwrap();
+            assert_eq!(write(TextFormat::Ndjson), body);
+            let labelled = matches!(parsed.data.labels(), Labels::Labelled(_));
+            let options = Options {
+                labels: (!labelled).then_some(LabelsColumn::None),
+                n: Some(parsed.data.n()),
+                ..Options::default()
+            };
+            for (written, format) in [
+                (TextFormat::Csv, Format::Csv),
+                (TextFormat::Libsvm, Format::Libsvm),
+            ] {
+                let text = write(written);
+                let again = read(format, &text, &options);
+                assert_eq!(again.data, parsed.data, "{text}");
+            }
+            let csv = read(Format::Csv, &write(TextFormat::Csv), &options);
+            assert_eq!(csv.zero_bit_value, parsed.zero_bit_value);
+            let items = format!("[{}]", write(TextFormat::Json));
+            let items: Vec<serde_json::Value> = serde_json::from_str(&items).unwrap();
+            assert_eq!(items.len(), parsed.data.examples());
+        }
+    }
+
+    #[test]
+    fn a_text_is_never_longer_than_its_limit() {
+        let options = Options {
+            unlabelled: UnlabelledMeans::Nothing,
+            ..Options::default()
+        };
+        let parsed = read(Format::Ndjson, "\"10\"\n\"11\"\n", &options);
+        let write = |bytes_max| write_examples(&parsed.data, 0, TextFormat::Csv, bytes_max);
+        assert_eq!(write(8).as_deref(), Some("1,0\n1,1\n"));
+        assert_eq!(write(7), None);
+    }
+}

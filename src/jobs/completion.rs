@@ -1,0 +1,196 @@
+//! The end of a computation: its result, model, trace or error, in the form that the store writes.
+//!
+//! Documents of long hypotheses are megabytes of JSON. The thread of the computation makes them, within the
+//! memory of the job.
+
+use std::io::{self, Write};
+
+use halfspace_core::learners::engine::run::{Counts, Interrupt};
+use halfspace_core::memory;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::records::train::TraceDocument;
+use crate::records::{Job, JobError, Model, Status, Timestamp};
+use crate::storage::{JobEnd, Spent};
+
+use super::compute::Computed;
+use super::experiment_job::too_slow;
+use super::ids::Ids;
+use super::lease_renewer::progress;
+use super::service::Jobs;
+use super::stored_data::ReadError;
+use super::work::{TaskOutput, Work};
+
+/// Longest hypothesis that a result includes, as JSON. A longer hypothesis is only in the model.
+pub(super) const INLINE_HYPOTHESIS_BYTES_MAX: usize = 256 * 1024;
+
+/// The products of a task, before they become the end of a job.
+pub(super) struct Completion {
+    pub(super) result: Value,
+    /// Whether a client cancelled the job. The result so far is kept.
+    pub(super) is_cancelled: bool,
+    /// The counts of the run, for tasks that count examples.
+    pub(super) counts: Option<Counts>,
+    pub(super) model: Option<Model>,
+    pub(super) trace: Option<TraceDocument>,
+}
+
+/// The end of a job whose computation returned a result.
+///
+/// # Errors
+/// [`Interrupt::Memory`] if there is no memory for the documents.
+pub(super) fn of(
+    ids: &Ids,
+    job: &Job,
+    work: &Work,
+    found: TaskOutput,
+    seconds: f64,
+) -> Result<JobEnd, Interrupt> {
+    match found {
+        TaskOutput::TooSlow => return Ok(failure(ids.now(), too_slow(), job)),
+        TaskOutput::Unwanted => return Ok(unwanted(ids.now(), job)),
+        _ => {}
+    }
+    memory::need(found.document_bytes()).map_err(|_| Interrupt::Memory)?;
+    Ok(made(
+        ids,
+        job,
+        work,
+        work.completion(ids, job, &found, seconds),
+    ))
+}
+
+/// The end of a job whose computation failed and is not tried again.
+pub(super) fn of_failed(jobs: &Jobs, job: &Job, computed: Computed) -> JobEnd {
+    let error = match computed {
+        Computed::Unreadable(error) => unreadable(error),
+        Computed::NoMemory => no_memory(),
+        _ => JobError {
+            code: "internal".to_owned(),
+            detail: "the computation broke down; this is a defect of the service".to_owned(),
+        },
+    };
+    failure(jobs.ids.now(), error, job)
+}
+
+/// The error of a job whose data cannot be read.
+pub(super) fn unreadable(error: ReadError) -> JobError {
+    let (code, detail) = match error {
+        ReadError::Missing(detail) => ("data-missing", detail),
+        ReadError::Corrupt(detail) => (JobError::DATA_CORRUPT, detail),
+        ReadError::Broken(detail) => ("internal", detail),
+        ReadError::Store(error) => ("internal", error.to_string()),
+    };
+    JobError {
+        code: code.to_owned(),
+        detail,
+    }
+}
+
+/// The end of a job without a result.
+pub(super) fn failure(finished_at: Timestamp, error: JobError, job: &Job) -> JobEnd {
+    JobEnd {
+        status: Status::Failed,
+        result: None,
+        error: Some(error),
+        finished_at,
+        progress: job.progress,
+        spent: Spent::default(),
+        model: None,
+        trace: None,
+    }
+}
+
+/// The end of a cancelled job whose partial result is useless.
+fn unwanted(finished_at: Timestamp, job: &Job) -> JobEnd {
+    JobEnd {
+        status: Status::Cancelled,
+        result: None,
+        error: None,
+        finished_at,
+        progress: job.progress,
+        spent: Spent::default(),
+        model: None,
+        trace: None,
+    }
+}
+
+fn made(ids: &Ids, job: &Job, work: &Work, ending: Completion) -> JobEnd {
+    let mut progress = ending.counts.map_or(job.progress, |counts| {
+        progress(&counts, work.examples_planned())
+    });
+    if !ending.is_cancelled {
+        progress.fraction = Some(1.0);
+    }
+    JobEnd {
+        status: if ending.is_cancelled {
+            Status::Cancelled
+        } else {
+            Status::Succeeded
+        },
+        result: Some(ending.result),
+        error: None,
+        finished_at: ids.now(),
+        progress,
+        spent: Spent::default(),
+        model: ending.model,
+        trace: ending
+            .trace
+            .and_then(|trace| serde_json::to_vec(&trace).ok()),
+    }
+}
+
+/// The error of a job that ran out of memory.
+pub(super) fn no_memory() -> JobError {
+    JobError {
+        code: "memory".to_owned(),
+        detail: "the job needs more memory than is free now (memory_bytes_max of GET /v1/limits); send it \
+                 again when fewer jobs run, send fewer examples, or set a larger --memory-bytes-max"
+            .to_owned(),
+    }
+}
+
+pub(super) fn json_text(document: &impl Serialize) -> String {
+    serde_json::to_string(document).expect("documents have string keys")
+}
+
+pub(super) fn json(document: &impl Serialize) -> Value {
+    serde_json::to_value(document).expect("documents have string keys")
+}
+
+/// Whether a hypothesis is short enough for the document of its result.
+pub fn is_shown_inline(hypothesis: &impl Serialize) -> bool {
+    is_within(hypothesis, INLINE_HYPOTHESIS_BYTES_MAX)
+}
+
+/// Whether the JSON text of a document has at most `bytes_max` bytes. Serialisation stops at the limit.
+pub(super) fn is_within(document: &impl Serialize, bytes_max: usize) -> bool {
+    serde_json::to_writer(Room(bytes_max), document).is_ok()
+}
+
+/// A writer that counts bytes down from a limit and keeps none.
+struct Room(usize);
+
+impl Write for Room {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let left = self.0.checked_sub(bytes.len());
+        self.0 = left.ok_or(io::ErrorKind::FileTooLarge)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_is_measured_to_the_byte() {
+        assert!(is_within(&[10, 20], 7));
+        assert!(!is_within(&[10, 20], 6));
+    }
+}

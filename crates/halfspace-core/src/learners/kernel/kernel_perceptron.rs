@@ -26,7 +26,7 @@
 //! use halfspace_core::learners::engine::random::Seed;
 //! use halfspace_core::learners::engine::run::Run;
 //! use halfspace_core::learners::engine::task::{Input, Task};
-//! use halfspace_core::learners::{catalogue, train};
+//! use halfspace_core::learners::engine::{catalogue, train};
 //!
 //! let mut examples = BitMatrix::new(2);
 //! for row in [0b00, 0b01, 0b10, 0b11] {

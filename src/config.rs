@@ -1,7 +1,8 @@
 //! The settings of the program: flag, environment variable, default, check and help text of each, in one
 //! place.
 //!
-//! Doc comments of settings are the help text of the command line and the table of settings in README.md.
+//! Doc comments of settings are the help text of the command line and the table in
+//! `docs/reference/settings.md`.
 
 mod given;
 

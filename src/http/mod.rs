@@ -8,7 +8,7 @@
 mod answer_lines;
 mod answering;
 mod body;
-mod codes;
+pub mod codes;
 mod construct;
 mod constructions;
 mod cut_off;

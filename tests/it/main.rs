@@ -10,6 +10,7 @@ mod clock;
 mod damage;
 mod deploy;
 mod determinism;
+mod documents;
 mod faults;
 mod fixture_store;
 mod keys;
@@ -17,7 +18,6 @@ mod larger_than_memory;
 mod learner_suite;
 mod openapi;
 mod postgres;
-mod readme;
 mod resumption;
 mod revocation;
 #[path = "../service/mod.rs"]

@@ -1,0 +1,254 @@
+//! The tables of the reference, compared with the program.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use clap::CommandFactory;
+use halfspace::config::CommandLine;
+use halfspace::http::codes::Code;
+use halfspace::http::limits::Limits;
+use halfspace_core::learners::engine::catalogue::{CATALOGUE, DataKinds, DefaultStop, Entry};
+use halfspace_core::learners::engine::parameters::{Kind, Parameter};
+
+use crate::service::contract::DOCUMENT;
+
+use super::{files, page};
+
+#[test]
+fn the_table_of_learners_is_the_catalogue() {
+    let rows = CATALOGUE.iter().map(|entry| learner_row(entry));
+    expect_table(
+        "docs/reference/learners.md",
+        "| learner | learns | data | parameters (default) | guarantee |",
+        rows,
+    );
+    let readme = page("README.md");
+    assert!(readme.contains(&format!("**{} learners**", CATALOGUE.len())));
+    for entry in CATALOGUE {
+        let name = format!("`{}`", entry.name);
+        let is_variant = matches!(
+            entry.name,
+            "directed-drift-async" | "amp" | "reinforced-amp"
+        );
+        assert!(is_variant || readme.contains(&name), "README.md: {name}");
+    }
+}
+
+#[test]
+fn the_table_of_default_limits_is_the_catalogue() {
+    let rows = CATALOGUE.iter().map(|entry| {
+        let confidence = "confidence 0.99 under `anytime`";
+        let limits = match entry.default_stop {
+            DefaultStop::Confidence => format!("{confidence} on fresh examples, and one pass"),
+            DefaultStop::Passes(passes) => format!("{passes} passes"),
+            DefaultStop::PassesOrConfidence(passes) => {
+                format!("{passes} passes, or {confidence} on an unlimited stream of fresh examples")
+            }
+            DefaultStop::Mistakes(mistakes) => format!("{mistakes} mistakes"),
+            DefaultStop::Own => "limits of the learner itself".to_owned(),
+        };
+        let rules: Vec<_> = entry
+            .confidence_rules
+            .iter()
+            .map(|rule| format!("`{}`", rule.name()))
+            .collect();
+        let rules = if rules.is_empty() {
+            "none".to_owned()
+        } else {
+            rules.join(", ")
+        };
+        format!("| `{}` | {limits} | {rules} |", entry.name)
+    });
+    expect_table(
+        "docs/reference/learners.md",
+        "| learner | default limits | confidence rules |",
+        rows,
+    );
+}
+
+#[test]
+fn the_table_of_settings_is_the_command_line() {
+    let command = CommandLine::command();
+    let arguments = command
+        .get_arguments()
+        .filter(|argument| argument.get_env().is_some());
+    let rows: Vec<_> = arguments.map(setting_row).collect();
+    assert!(rows.len() > 10);
+    expect_table(
+        "docs/reference/settings.md",
+        "| flag | environment variable | default | meaning |",
+        rows.into_iter(),
+    );
+    let page = page("docs/reference/settings.md");
+    for command in command.get_subcommands() {
+        let name = command.get_name();
+        assert!(
+            page.contains(&format!("| `{name}` |")),
+            "settings.md: {name}"
+        );
+    }
+}
+
+#[test]
+fn the_table_of_limits_is_the_answer() {
+    let schema = &DOCUMENT["components"]["schemas"]["Limits"]["properties"];
+    let defaults = serde_json::to_value(Limits::default()).unwrap();
+    let command = CommandLine::command();
+    let flags: BTreeSet<_> = command
+        .get_arguments()
+        .filter_map(clap::Arg::get_long)
+        .collect();
+    let defaults: BTreeMap<_, _> = defaults.as_object().unwrap().iter().collect();
+    let rows = defaults.into_iter().map(|(name, default)| {
+        let flag = name.replace('_', "-");
+        let setting = match flags.contains(&*flag) {
+            true => format!("`--{flag}`"),
+            false => "fixed".to_owned(),
+        };
+        let default = match name.as_str() {
+            "memory_bytes_max" => "from the machine".to_owned(),
+            _ => default.to_string(),
+        };
+        let meaning = schema[name]["description"].as_str().expect("a meaning");
+        let meaning = meaning.replace('\n', " ");
+        format!("| `{name}` | {default} | {setting} | {meaning} |")
+    });
+    expect_table(
+        "docs/reference/limits.md",
+        "| limit | default | setting | meaning |",
+        rows,
+    );
+}
+
+#[test]
+fn the_table_of_problems_is_the_table_of_codes() {
+    let mut codes = Code::ALL.to_vec();
+    codes.sort_by_key(|code| (code.status(), code.name()));
+    let rows = codes.iter().map(|code| {
+        let (name, status) = (code.name(), code.status().as_u16());
+        let (title, help) = (code.title(), code.help());
+        format!("| `{name}` | {status} | {title}. | {help} |")
+    });
+    expect_table(
+        "docs/reference/problems.md",
+        "| code | status | meaning | remedy |",
+        rows,
+    );
+}
+
+/// The metrics of the program: the kind of each name.
+fn metrics() -> BTreeMap<String, &'static str> {
+    let mut found = BTreeMap::new();
+    for source in files("src", "rs") {
+        let text = page(&source);
+        for kind in ["counter", "gauge", "histogram"] {
+            for (at, call) in text.match_indices(&format!("{kind}!(")) {
+                let argument = text[at + call.len()..].trim_start();
+                let name = argument
+                    .strip_prefix('"')
+                    .and_then(|rest| rest.split('"').next());
+                let name =
+                    name.unwrap_or_else(|| panic!("{source}: a metric without a literal name"));
+                let before = found.insert(name.to_owned(), kind);
+                assert!(before.is_none_or(|before| before == kind), "{name}");
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn the_page_of_metrics_lists_every_metric() {
+    let page = page("docs/reference/metrics.md");
+    let rows = page
+        .lines()
+        .filter(|line| line.starts_with("| `halfspace_"));
+    let mut listed = BTreeMap::new();
+    for row in rows {
+        let cells: Vec<_> = row.split(" | ").collect();
+        let name = cells[0].trim_start_matches("| ").trim_matches('`');
+        let before = listed.insert(name.to_owned(), cells[1]);
+        assert!(before.is_none(), "{name} stands there twice");
+    }
+    let metrics = metrics();
+    assert!(metrics.len() > 20, "{metrics:?}");
+    assert_eq!(listed, metrics);
+}
+
+/// Asserts that a page holds exactly this table.
+fn expect_table(path: &str, head: &str, rows: impl Iterator<Item = String>) {
+    let columns = head.matches('|').count() - 1;
+    let rule = format!("|{}", "---|".repeat(columns));
+    let mut table = format!("{head}\n{rule}\n");
+    for row in rows {
+        table.push_str(&row);
+        table.push('\n');
+    }
+    let table = format!("\n\n{table}\n");
+    assert!(
+        page(path).contains(&table),
+        "{path} should have this table:{table}"
+    );
+}
+
+fn learner_row(entry: &Entry) -> String {
+    let parameters: Vec<_> = entry.parameters.iter().map(parameter).collect();
+    let cells = [
+        format!("`{}`", entry.name),
+        entry.learns.to_owned(),
+        data(entry.data),
+        parameters.join(", "),
+        format!("{}: {}", entry.guarantee.theorem, entry.guarantee.bound),
+    ];
+    let cells = cells.map(|cell| cell.replace('|', "\\|"));
+    format!("| {} |", cells.join(" | "))
+}
+
+fn data(kinds: DataKinds) -> String {
+    let labels = match (kinds.half_space, kinds.labelled) {
+        (true, true) => "half-space or labelled",
+        (true, false) => "half-space",
+        _ => "labelled",
+    };
+    let features = if kinds.real {
+        "Boolean or real"
+    } else {
+        "Boolean"
+    };
+    format!("{labels}; {features}")
+}
+
+fn parameter(parameter: &Parameter) -> String {
+    let default = match &parameter.kind {
+        Kind::Flag { default } => default.to_string(),
+        Kind::Choice { options, default } => {
+            let others = options.iter().filter(|option| *option != default);
+            let others: Vec<_> = others.map(|option| format!("or {option}")).collect();
+            format!("{default}, {}", others.join(" "))
+        }
+        Kind::Number { default, .. } | Kind::Weights { default, .. } | Kind::Factor { default } => {
+            default.to_string()
+        }
+        Kind::Count { default, .. } | Kind::Decimal { default } => (*default).to_owned(),
+        Kind::Bits => "random".to_owned(),
+    };
+    format!("`{}` ({default})", parameter.name)
+}
+
+fn setting_row(argument: &clap::Arg) -> String {
+    let flag = argument.get_long().expect("every setting is a flag");
+    let variable = argument.get_env().expect("and a variable");
+    let defaults = argument.get_default_values().iter();
+    let defaults: Vec<_> = defaults.map(|value| value.to_string_lossy()).collect();
+    let mut default = match defaults.as_slice() {
+        [] => "none".to_owned(),
+        _ => format!("`{}`", defaults.join(",")),
+    };
+    for value in argument.get_possible_values() {
+        if !defaults.contains(&value.get_name().into()) {
+            default.push_str(&format!(" or `{}`", value.get_name()));
+        }
+    }
+    let help = argument.get_help().expect("and explained").to_string();
+    let variable = variable.to_string_lossy();
+    format!("| `--{flag}` | `{variable}` | {default} | {help} |")
+}

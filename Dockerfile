@@ -16,7 +16,7 @@ RUN mkdir benches src crates/halfspace-core/src crates/halfspace-formats/src \
     && echo 'fn main() {}' > src/main.rs \
     && touch src/lib.rs crates/halfspace-core/src/lib.rs crates/halfspace-formats/src/lib.rs \
     && cargo build --release --locked --bin halfspace \
-    && rm -r benches src crates
+    && rm -r src crates
 
 FROM dependencies AS program
 COPY . .

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use halfspace::jobs::{Allowance, Found, JobSample, LoadedModel, resolve};
+use halfspace::jobs::{Allowance, JobSample, LoadedModel, TaskOutput, resolve};
 use halfspace::records::task::{DataSpec, JobSpec, TaskSpec};
 use halfspace::records::train::{TrainSpec, WarmStartSpec};
 use halfspace::records::{ModelId, Timestamp};
@@ -144,7 +144,7 @@ impl Training {
         let sample = self.sample.map(JobSample::from);
         let work = resolve(&spec, self.seed, sample, self.model, allowance).unwrap();
         match work.run(&Run::default()).unwrap() {
-            Found::Trained(outcome) => *outcome,
+            TaskOutput::Trained(outcome) => *outcome,
             other => panic!("{other:?}"),
         }
     }

@@ -14,7 +14,8 @@ use futures_util::Stream;
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
-use super::attended::Attended;
+use halfspace_core::learners::engine::run::CancelOnDrop;
+
 use super::body::{WINDOW, WINDOW_BYTES_MIN};
 use super::problem::{Code, Problem};
 
@@ -23,7 +24,7 @@ pub const PIECE_BYTES: usize = 64 * 1024;
 
 /// Returns the two ends of an answer. About `bytes_max` bytes may wait between the ends. Dropping the reader
 /// drops `attended`, which stops the computation.
-pub fn answer_lines(bytes_max: u64, attended: Attended) -> (LineWriter, LineReader) {
+pub fn answer_lines(bytes_max: u64, attended: CancelOnDrop) -> (LineWriter, LineReader) {
     let shared = Arc::new(Shared {
         bytes_max: usize::try_from(bytes_max).unwrap_or(usize::MAX),
         state: Mutex::default(),
@@ -46,7 +47,7 @@ pub struct LineWriter {
 /// The reading end of an answer. The response streams from this end to the client.
 pub struct LineReader {
     shared: Arc<Shared>,
-    _attended: Attended,
+    _attended: CancelOnDrop,
 }
 
 struct Shared {
@@ -240,7 +241,7 @@ mod tests {
     use super::*;
 
     fn ends(bytes_max: u64) -> (LineWriter, LineReader) {
-        answer_lines(bytes_max, Attended::default())
+        answer_lines(bytes_max, CancelOnDrop::default())
     }
 
     #[tokio::test]
@@ -281,8 +282,8 @@ mod tests {
 
     #[tokio::test]
     async fn who_reads_no_more_stops_who_writes() {
-        let attended = Attended::default();
-        let stop = attended.stop();
+        let attended = CancelOnDrop::default();
+        let stop = attended.flag();
         let (writer, reader) = answer_lines(10, attended);
         writer.write(vec![b'x'; 10]).await.unwrap();
         let mut blocked = Box::pin(writer.write(vec![b'x'; 10]));

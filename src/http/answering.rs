@@ -19,11 +19,11 @@ use crate::jobs::LoadedModel;
 use crate::records::Dataset;
 
 use super::answer_lines::{LineWriter, PIECE_BYTES};
-use super::attended::{begin, interrupted};
 use super::limits::Limits;
-use super::model_examples::{Whence, fit, fit_stored, misnamed, unread};
+use super::model_examples::{Origin, fit, fit_stored, misnamed, unread};
 use super::predictions_text::{Document, push_line};
 use super::problem::{Code, Problem};
+use super::time_limit::{begin, interrupted};
 use super::work::Work;
 
 /// Upper bound in bytes on the answer to a small body in lines.
@@ -118,11 +118,11 @@ impl Answering {
             let step = steps.next(|parsed| {
                 // A line of whole numbers between lines of real numbers counts as Boolean if read alone.
                 let is_alike = parsed.first_real.is_none() || !hypothesis.reads_bits();
-                is_alike && fit(&self.model, parsed, Whence::Whole).is_ok()
+                is_alike && fit(&self.model, parsed, Origin::Whole).is_ok()
             });
             match step? {
                 None => return Ok(()),
-                Some(step) => self.take(&step.parsed, Whence::Line(step.last_line))?,
+                Some(step) => self.take(&step.parsed, Origin::Line(step.last_line))?,
             }
         }
     }
@@ -132,7 +132,7 @@ impl Answering {
     /// # Errors
     /// Examples that do not fit the model; an answer that is too long or takes too long; a client that has
     /// left.
-    pub fn take(&mut self, parsed: &Parsed, whence: Whence) -> Result<(), Problem> {
+    pub fn take(&mut self, parsed: &Parsed, whence: Origin) -> Result<(), Problem> {
         fit(&self.model, parsed, whence)?;
         self.begin();
         match self.decide(&parsed.data, parsed.zero_bit_value)? {

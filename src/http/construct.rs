@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::sample::data::Data;
 use halfspace_formats::{Parsed, TextFormat, write_examples};
@@ -48,22 +49,13 @@ pub async fn construct<T: Send + 'static>(
         tokio::time::sleep(PATIENCE).await;
         timed.stop.raise(Interrupt::TimeLimit);
     }));
-    let _left = StopOnDrop(Arc::clone(&run));
+    let _left = CancelOnDrop::new(run.stop.clone());
     let built = tokio::task::spawn_blocking(move || {
         let _permit = permit;
         build(&run)
     });
     let built = built.await;
     built.map_err(|_| Problem::new(Code::INTERNAL, "The construction met a defect."))?
-}
-
-/// Stops a run when dropped, which happens when the client leaves.
-struct StopOnDrop(Arc<Run>);
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.stop.raise(Interrupt::Cancelled);
-    }
 }
 
 /// The owner and the destination of a construction's data: the answer or a dataset.

@@ -16,9 +16,9 @@ use hyper::body::{Frame, SizeHint};
 
 use halfspace_formats::Format;
 
+use super::drain_body::poll_to_end;
 use super::envelope::RequestId;
 use super::keys::Access;
-use super::linger::poll_to_end;
 use super::problem::Problem;
 use super::request_line::Facts;
 

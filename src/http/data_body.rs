@@ -14,8 +14,8 @@ use halfspace_formats::{self, BitOrder, Format, FormatError, Header, LabelsColum
 
 use super::App;
 use super::body::{self, Effort};
+use super::drain_body::{Leftover, lend};
 use super::idempotency::RequestDigest;
-use super::linger::{Returned, lend};
 use super::permits::OwnerPermit;
 use super::problem::{Code, Problem};
 use super::work::Work;
@@ -99,7 +99,7 @@ impl DataBody {
     }
 
     /// Returns a handle to the rest of the body that the reader leaves.
-    pub fn lend(&mut self) -> Returned {
+    pub fn lend(&mut self) -> Leftover {
         let (body, returned) = lend(std::mem::take(&mut self.body));
         self.body = body;
         returned

@@ -226,7 +226,7 @@ async fn read_lines(
         FieldError::at_parameter("name", detail)
     })?;
     // Checked before spooling, so that one upload does not take the rest of a full disk from others.
-    app.jobs.store().demand_room().await?;
+    app.jobs.store().ensure_space().await?;
     let (format, effort, assume) = (body.format, body.effort(options.n), options.assume);
     let scratch = app.scratch.clone();
     let held = reserved.clone();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Request, State};
 use halfspace_core::learners::engine::evaluate;
+use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use halfspace_core::learners::sample::examples::Examples as ReadExamples;
 use halfspace_formats::{self, Parsed, StoredExamples};
@@ -15,16 +16,17 @@ use crate::records::id::ModelKind;
 use crate::records::{Dataset, ModelId};
 
 use super::App;
-use super::attended::{Attended, begin, interrupted};
+
 use super::body::{self, Effort};
 use super::data_body::{DataBody, Octets};
 use super::extract::{Caller, PathId};
-use super::found_data::{dataset_names, stored_examples};
 use super::limits::Limits;
 use super::model_examples::{
-    Examples, Purpose, Whence, examples, fit, fit_stored, misnamed, model_in_path, options, unread,
+    Examples, Origin, Purpose, examples, fit, fit_stored, misnamed, model_in_path, options, unread,
 };
 use super::problem::{Code, Problem};
+use super::resolve_data::{dataset_names, stored_examples};
+use super::time_limit::{begin, interrupted};
 use super::work::Work;
 
 /// Counts the examples that a model classifies correctly and wrongly, and lists the first errors.
@@ -64,13 +66,13 @@ pub async fn evaluate(
         n: Some(n),
         words_each: model.hypothesis.words_of_work(),
     });
-    let attended = Attended::default();
+    let attended = CancelOnDrop::default();
     let held = Held {
         id,
         model,
         limits: app.limits.clone(),
         run: Run {
-            stop: attended.stop(),
+            stop: attended.flag(),
             ..Run::default()
         },
     };
@@ -108,7 +110,7 @@ struct Held {
 
 impl Held {
     fn against_sent(&self, parsed: &Parsed) -> Result<EvaluateResult, Problem> {
-        fit(&self.model, parsed, Whence::Whole)?;
+        fit(&self.model, parsed, Origin::Whole)?;
         let classes = self.model.names.check_classes(parsed.class_names.as_ref());
         classes.map_err(misnamed)?;
         let _timer = begin(&self.limits, &self.run.stop);

@@ -26,7 +26,7 @@ use super::data_body::read_json;
 use super::extract::{Caller, NoQuery, PathId, PathText, PreferWait, accepted};
 use super::idempotency::{KeyHeader, once};
 use super::job_document::JobDocument;
-use super::jobs::{AskedJob, Wait, make, replay};
+use super::jobs::{RequestedJob, Wait, make, replay};
 use super::problem::{Code, FieldError, Problem};
 use super::tasks::Asked;
 
@@ -153,7 +153,7 @@ pub async fn run(
             false => read_json(&app, request).await?,
         };
         let experiment = figure.spec_with(&request.params).map_err(unlike)?;
-        let job = AskedJob {
+        let job = RequestedJob {
             asked: Asked {
                 task: TaskSpec::Experiment(experiment),
                 data: None,

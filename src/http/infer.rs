@@ -7,22 +7,24 @@
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 use axum::response::Response;
+use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_formats::Format;
 
 use crate::records::id::ModelKind;
 use crate::records::{ModelId, Owner};
 
 use super::App;
-use super::attended::{Attended, begin, interrupted};
+
 use super::body::Effort;
 use super::data_body::{DataBody, Octets};
 use super::extract::{Caller, NoQuery, PathId};
 use super::infer_answer::{Answer, InferenceAnswer};
 use super::infer_request::{InferenceReader, InferenceRequest};
 use super::inference::{PathVersion, VERSION};
-use super::model_examples::{Whence, fit, model_in_path};
+use super::model_examples::{Origin, fit, model_in_path};
 use super::problem::{Code, FieldError, Problem};
 use super::submission::check_name;
+use super::time_limit::{begin, interrupted};
 use super::work::Work;
 
 /// The number of bytes of JSON at the beginning of the body. The tensors follow.
@@ -94,8 +96,8 @@ async fn answer(
         words_each: model.hypothesis.words_of_work(),
     });
     let checks = app.clone();
-    let attended = Attended::default();
-    let stop = attended.stop();
+    let attended = CancelOnDrop::default();
+    let stop = attended.flag();
     let read = body.read(app, effort, move |reader| {
         let mut reader = InferenceReader {
             reader,
@@ -110,7 +112,7 @@ async fn answer(
         asked.check_model(id)?;
         let wanted = asked.wanted()?;
         let parsed = reader.examples(&mut asked, n)?;
-        fit(&model, &parsed, Whence::Whole)?;
+        fit(&model, &parsed, Origin::Whole)?;
         let _timer = begin(&checks.limits, &stop);
         let bytes_max = checks.limits.prediction_bytes_max;
         let answer = Answer::of(&model.hypothesis, &parsed, &wanted, bytes_max, &stop)?;

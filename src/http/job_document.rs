@@ -11,7 +11,7 @@ use crate::records::grid::GridResult;
 use crate::records::separability::{MaximumMarginResult, SeparabilityResult, VersionSpaceResult};
 use crate::records::train::{LearnerSpec, TrainResult};
 use crate::records::{
-    Callback, DatasetId, Job, JobError, JobId, Lineage, ModelId, Progress, Status, Timestamp,
+    Callback, DatasetId, Job, JobError, JobId, JobTree, ModelId, Progress, Status, Timestamp,
 };
 
 /// A job.
@@ -99,11 +99,11 @@ enum JobResult {
 impl From<Job> for JobDocument {
     fn from(job: Job) -> Self {
         let (parts, parent, part) = match job.lineage {
-            Lineage::Single => (None, None, None),
-            Lineage::Parent { parts: total, left } => {
+            JobTree::Single => (None, None, None),
+            JobTree::Parent { parts: total, left } => {
                 (Some(PartsDocument { total, left }), None, None)
             }
-            Lineage::Part { parent, part } => (None, Some(parent), Some(part)),
+            JobTree::Part { parent, part } => (None, Some(parent), Some(part)),
         };
         Self {
             id: job.id,

@@ -20,11 +20,11 @@ use super::App;
 use super::body::Effort;
 use super::data_body::DataBody;
 use super::extract::{Caller, NoQuery, PathId, PreferWait, Query, page};
-use super::found_data::{find_data, sha256};
 use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use super::job_document::{JobDocument, QueueDocument};
 use super::json_place::JsonPlace;
 use super::problem::Problem;
+use super::resolve_data::{find_data, sha256};
 use super::submission::{JobFields, find_model, new_job};
 use super::tasks::{Asked, JobRequest};
 
@@ -86,7 +86,7 @@ pub async fn create(
 }
 
 /// A job as the body of a request describes it.
-pub struct AskedJob {
+pub struct RequestedJob {
     /// The task with its data and seed.
     pub asked: Asked,
     /// Free text.
@@ -109,7 +109,7 @@ pub async fn make(
     app: &App,
     owner: Owner,
     wait: Wait,
-    job: AskedJob,
+    job: RequestedJob,
     key: Keyed,
 ) -> Result<Response, NotMade> {
     let (task, pointer) = (job.asked.task, job.pointer);
@@ -188,13 +188,13 @@ pub async fn replay(
 }
 
 /// Reads a job request and digests its data.
-async fn read_request(app: &App, request: Request) -> Result<AskedJob, Problem> {
+async fn read_request(app: &App, request: Request) -> Result<RequestedJob, Problem> {
     let body = DataBody::json(app, request)?;
     let (effort, limits) = (Effort::AsItsBytes, body.limits.clone());
     body.read(app, effort, move |reader| {
         let mut request: JobRequest = json::from_reader(reader, &limits)?;
         let asked = request.asked()?;
-        Ok(AskedJob {
+        Ok(RequestedJob {
             sha256: asked.data.as_ref().and_then(sha256),
             pointer: match asked.task {
                 TaskSpec::Grid(_) => "/grid/train".to_owned(),

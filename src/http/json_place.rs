@@ -4,7 +4,7 @@
 use halfspace_formats::Place;
 
 use super::problem::{FieldError, placed};
-use super::submission::{Whereabouts, nested};
+use super::submission::{FieldPaths, nested};
 
 /// Error places in a JSON body that requests a job.
 pub struct JsonPlace {
@@ -25,7 +25,7 @@ impl JsonPlace {
     }
 }
 
-impl Whereabouts for JsonPlace {
+impl FieldPaths for JsonPlace {
     fn job(&self, field: &str, detail: String) -> FieldError {
         Self::at(format!("/{field}"), detail)
     }

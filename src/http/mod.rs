@@ -7,7 +7,6 @@
 
 mod answer_lines;
 mod answering;
-mod attended;
 mod body;
 mod codes;
 mod construct;
@@ -16,13 +15,13 @@ mod cut_off;
 mod data_body;
 mod data_schema;
 mod datasets;
+mod drain_body;
 mod envelope;
 mod evaluate;
 mod events;
 mod examples;
 mod experiments;
 mod extract;
-mod found_data;
 #[doc(hidden)]
 pub mod fuzzing;
 mod idempotency;
@@ -37,7 +36,6 @@ mod json_place;
 mod keys;
 mod learners;
 pub mod limits;
-mod linger;
 mod model_examples;
 mod models;
 mod openapi;
@@ -48,6 +46,7 @@ mod predict;
 mod predictions_text;
 mod problem;
 mod request_line;
+mod resolve_data;
 mod serve;
 mod session_answers;
 mod session_documents;
@@ -57,6 +56,7 @@ mod sessions;
 mod submission;
 mod tasks;
 mod theory;
+mod time_limit;
 mod trace;
 mod train;
 mod work;
@@ -217,7 +217,7 @@ fn enveloped(router: Router<App>, app: App) -> Router {
         .layer(from_fn(request_line::note_route))
         .layer(from_fn_with_state(app.clone(), envelope::check_place))
         .layer(from_fn_with_state(app.clone(), envelope::check_host))
-        .layer(from_fn(linger::linger))
+        .layer(from_fn(drain_body::drain_body))
         .layer(CatchPanicLayer::custom(envelope::panicked))
         .layer(from_fn_with_state(app.clone(), envelope::envelop))
         .with_state(app)

@@ -13,11 +13,11 @@ use crate::jobs::{JobsError, LoadedModel, ReadError};
 use crate::records::{ModelId, Owner};
 
 use super::App;
-use super::attended::interrupted;
 use super::data_body::{bit_order, header_option, labels};
 use super::extract::query_pairs;
 use super::limits::Limits;
 use super::problem::{Code, Problem, placed};
+use super::time_limit::interrupted;
 
 /// The use of the examples of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum Purpose {
 
 /// The position of some examples in the body of a request.
 #[derive(Clone, Copy, Debug)]
-pub enum Whence {
+pub enum Origin {
     /// The examples are all examples of the request.
     Whole,
     /// A single example stands in this line. Several examples end with this line.
@@ -130,7 +130,7 @@ pub fn examples(form: DataForm) -> Result<Examples, Problem> {
 ///
 /// # Errors
 /// The reason for the refusal, with the place of the value or the line at fault.
-pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Whence) -> Result<(), Problem> {
+pub fn fit(model: &LoadedModel, parsed: &Parsed, whence: Origin) -> Result<(), Problem> {
     let misfit = check_fit(&model.hypothesis, &parsed.data).err();
     if let Some(misfit) = misfit {
         return Err(unfit(misfit, parsed.first_real.as_ref(), whence));
@@ -153,7 +153,7 @@ pub fn fit_stored(
     let fits = verified.and_then(|()| check_fit(&model.hypothesis, stored));
     fits.map_err(|misfit| match misfit {
         Misfit::Unread(interrupt) => unread(stored, limits, interrupt),
-        misfit => unfit(misfit, None, Whence::Whole),
+        misfit => unfit(misfit, None, Origin::Whole),
     })
 }
 
@@ -172,18 +172,18 @@ pub fn misnamed(detail: String) -> Problem {
 
 /// Returns the problem for examples that a model refuses. `first_real` is the place of the first real
 /// value.
-fn unfit(misfit: Misfit, first_real: Option<&Place>, whence: Whence) -> Problem {
+fn unfit(misfit: Misfit, first_real: Option<&Place>, whence: Origin) -> Problem {
     let detail = sentence(&misfit.to_string());
     let line = match whence {
-        Whence::Line(line) => Some(Place::Line { line, column: 1 }),
-        Whence::Whole => None,
+        Origin::Line(line) => Some(Place::Line { line, column: 1 }),
+        Origin::Whole => None,
     };
     let (code, detail, place) = match (misfit, whence) {
         (Misfit::Length { .. }, _) => (Code::WRONG_DATA, detail, line),
         (Misfit::Unread(_), _) => (Code::INTERNAL, detail, None),
         (Misfit::Real, _) => (Code::WRONG_DATA, detail, first_real.cloned()),
-        (Misfit::Intractable(detail), Whence::Whole) => (Code::INTRACTABLE, detail, None),
-        (Misfit::Intractable(detail), Whence::Line(number)) => {
+        (Misfit::Intractable(detail), Origin::Whole) => (Code::INTRACTABLE, detail, None),
+        (Misfit::Intractable(detail), Origin::Line(number)) => {
             let detail = format!("Of line {number} alone: {detail}");
             (Code::INTRACTABLE, detail, line)
         }

@@ -6,6 +6,7 @@ use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_formats::{self, Format, Options};
 use serde::Serialize;
 use serde_json::Value;
@@ -19,15 +20,15 @@ use crate::records::{ModelId, Owner};
 use super::App;
 use super::answer_lines::answer_lines;
 use super::answering::Answering;
-use super::attended::Attended;
+
 use super::body::{self, Effort};
 use super::data_body::{DataBody, Octets};
 use super::envelope::RequestId;
 use super::extract::{Caller, PathId, accepted};
-use super::found_data::stored_examples;
 use super::keys::Access;
-use super::model_examples::{Examples, Purpose, Whence, examples, model_in_path, options};
+use super::model_examples::{Examples, Origin, Purpose, examples, model_in_path, options};
 use super::problem::Problem;
+use super::resolve_data::stored_examples;
 
 /// Predictions of a model, one per example.
 #[derive(Serialize, ToSchema)]
@@ -128,11 +129,11 @@ pub async fn answer(
         owner: owner.clone(),
         options,
     };
-    let attended = Attended::default();
+    let attended = CancelOnDrop::default();
     if media_type == Format::Ndjson.media_type() {
         return asked.lines(model, body, attended).await;
     }
-    let answering = Answering::document(model, &app.limits, attended.stop());
+    let answering = Answering::document(model, &app.limits, attended.flag());
     let text = asked.predict(answering, body).await?.finish()?;
     Ok(([(header::CONTENT_TYPE, media_type)], text).into_response())
 }
@@ -151,9 +152,9 @@ impl Asked {
         self,
         model: LoadedModel,
         mut body: DataBody,
-        attended: Attended,
+        attended: CancelOnDrop,
     ) -> Result<Response, Problem> {
-        let (limits, stop) = (self.app.limits.clone(), attended.stop());
+        let (limits, stop) = (self.app.limits.clone(), attended.flag());
         let (writer, mut reader) = answer_lines(limits.prediction_bytes_max, attended);
         let answering = Answering::lines(model, &limits, stop, writer.clone());
         let access = Access::of(&body.parts.extensions)?;
@@ -208,7 +209,7 @@ impl Asked {
             match examples(halfspace_formats::read(format, reader, &options)?)? {
                 Examples::Stored(id) => Ok((answering, Some(id))),
                 Examples::Sent(parsed) => {
-                    answering.take(&parsed, Whence::Whole)?;
+                    answering.take(&parsed, Origin::Whole)?;
                     Ok((answering, None))
                 }
             }

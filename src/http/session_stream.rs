@@ -18,9 +18,9 @@ use crate::jobs::{SessionError, SessionWriter, WhenNotAll};
 use super::App;
 use super::body::content_coding;
 use super::data_body::DataBody;
+use super::drain_body;
 use super::envelope::RequestId;
 use super::keys::Access;
-use super::linger;
 use super::problem::{Code, Problem, placed};
 use super::session_answers::Answers;
 use super::session_examples::{LINES_MAX, of_session};
@@ -122,7 +122,7 @@ impl Feed {
         if let Err(problem) = fed {
             answers.fail(problem, &late, stands);
             // Drains the body, so that a client that sends before it reads gets the answer.
-            linger::forget(frames).await;
+            drain_body::forget(frames).await;
         }
         answers.end();
     }
@@ -139,7 +139,7 @@ impl Feed {
             }
             match read? {
                 Supply::More => {}
-                Supply::Dry => {
+                Supply::Pending => {
                     let frame = self.frame().await?;
                     self.supply(frame)?;
                 }
@@ -162,9 +162,9 @@ impl Feed {
             match self.portions.read(wanted).map_err(of_session)? {
                 // Blank lines may never end, and other tasks need this thread.
                 Supply::More => tokio::task::yield_now().await,
-                Supply::Dry => match self.frames.next().now_or_never() {
+                Supply::Pending => match self.frames.next().now_or_never() {
                     Some(frame) => self.supply(frame)?,
-                    None => return Ok(Supply::Dry),
+                    None => return Ok(Supply::Pending),
                 },
                 Supply::End => return Ok(Supply::End),
             }

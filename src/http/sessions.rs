@@ -24,7 +24,7 @@ use super::idempotency::{KeyHeader, Keyed, NotMade, made_id, once};
 use super::predict::Predictions;
 use super::problem::{Code, FieldError, Problem};
 use super::session_documents::{SavedModel, SessionAnswer, SessionItem, SessionList, answer};
-use super::submission::{Whereabouts, check_name, nested, unresolvable};
+use super::submission::{FieldPaths, check_name, nested, unresolvable};
 
 /// A session to open.
 #[derive(Deserialize, ToSchema)]
@@ -103,7 +103,7 @@ impl From<SessionError> for Problem {
 /// Places in the body of a request that opens a session.
 struct SessionPlace;
 
-impl Whereabouts for SessionPlace {
+impl FieldPaths for SessionPlace {
     fn job(&self, field: &str, detail: String) -> FieldError {
         self.task(field, detail)
     }

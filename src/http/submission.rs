@@ -1,7 +1,7 @@
 //! The step from a request to a job, for every route that submits jobs: the checks before the job exists,
 //! and the place of each fault in the request.
 //!
-//! Each route implements [`Whereabouts`] for its own shape of request. The checks do not know the routes.
+//! Each route implements [`FieldPaths`] for its own shape of request. The checks do not know the routes.
 
 use std::sync::Arc;
 
@@ -20,8 +20,8 @@ use crate::records::{DatasetId, KeyClaim, Owner, Priority};
 
 use super::App;
 use super::body;
-use super::found_data::FoundSample;
 use super::problem::{Code, FieldError, Problem};
+use super::resolve_data::FoundSample;
 
 /// Loads the model that a task names, if any. `at` places a field of the task in the request.
 ///
@@ -75,7 +75,7 @@ pub struct JobFields {
 /// # Errors
 /// The first fault, placed in the request by the value that `whereabouts` returns. The argument of
 /// `whereabouts` is the place of the value that made the data real.
-pub async fn new_job<W: Whereabouts>(
+pub async fn new_job<W: FieldPaths>(
     app: &App,
     mut fields: JobFields,
     sample: Option<FoundSample>,
@@ -147,7 +147,7 @@ pub async fn new_job<W: Whereabouts>(
 fn accepted_callback(
     app: &App,
     callback: Option<&str>,
-    at: &impl Whereabouts,
+    at: &impl FieldPaths,
 ) -> Result<Option<CallbackUrl>, Problem> {
     let Some(text) = callback else {
         return Ok(None);
@@ -165,7 +165,7 @@ fn accepted_callback(
     Ok(Some(accepted))
 }
 
-fn check_fields(app: &App, fields: &JobFields, at: &impl Whereabouts) -> Result<(), Problem> {
+fn check_fields(app: &App, fields: &JobFields, at: &impl FieldPaths) -> Result<(), Problem> {
     check_name(app, fields.name.as_deref(), |detail| at.job("name", detail))?;
     let seconds_max = app.limits.seconds_max;
     if let Some(seconds) = fields.spec.task.seconds_max()
@@ -217,7 +217,7 @@ pub fn nested(name: &str) -> String {
 }
 
 /// Maps each part of a job to its place in the request.
-pub trait Whereabouts {
+pub trait FieldPaths {
     /// Place of a field of the job itself, such as its name.
     fn job(&self, field: &str, detail: String) -> FieldError;
     /// Place of the learner's name.
@@ -235,7 +235,7 @@ pub trait Whereabouts {
 /// Places of one training of a grid. A value that the grid supplies is placed in the list of the grid.
 struct CellPlace<'a> {
     cell: &'a GridCell,
-    grid: &'a dyn Whereabouts,
+    grid: &'a dyn FieldPaths,
 }
 
 impl CellPlace<'_> {
@@ -252,7 +252,7 @@ impl CellPlace<'_> {
     }
 }
 
-impl Whereabouts for CellPlace<'_> {
+impl FieldPaths for CellPlace<'_> {
     fn job(&self, field: &str, detail: String) -> FieldError {
         self.grid.job(field, detail)
     }
@@ -283,7 +283,7 @@ impl Whereabouts for CellPlace<'_> {
 }
 
 /// Returns the problem for work that cannot run, placed in its request.
-pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
+pub fn unresolvable(error: ResolveError, at: &impl FieldPaths) -> Problem {
     let summary = error.to_string();
     match error {
         ResolveError::UnknownLearner { .. } => {
@@ -337,7 +337,7 @@ pub fn unresolvable(error: ResolveError, at: &impl Whereabouts) -> Problem {
 }
 
 /// Returns the problem for a task that does not fit its data, placed in its request.
-fn unfit(error: TaskError, at: &impl Whereabouts) -> Problem {
+fn unfit(error: TaskError, at: &impl FieldPaths) -> Problem {
     let summary = error.to_string();
     match error {
         TaskError::WrongData(detail) => {

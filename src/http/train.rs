@@ -24,12 +24,12 @@ use crate::records::{ModelId, Owner, Priority};
 use super::App;
 use super::data_body::{DataBody, Octets, bit_order, header_option, labels};
 use super::extract::{Caller, PathText, PreferWait, query_pairs};
-use super::found_data::{find_data, sha256};
 use super::idempotency::{KeyHeader, Keyed, NotMade, once};
 use super::job_document::JobDocument;
 use super::jobs::{Wait, answer, replay};
 use super::problem::{Code, FieldError, Problem, placed};
-use super::submission::{JobFields, Whereabouts, find_model, new_job};
+use super::resolve_data::{find_data, sha256};
+use super::submission::{FieldPaths, JobFields, find_model, new_job};
 
 /// Time that this route waits for the job without `Prefer`.
 const WAIT_DEFAULT: Duration = Duration::from_secs(10);
@@ -289,7 +289,7 @@ impl QueryPlace {
     }
 }
 
-impl Whereabouts for QueryPlace {
+impl FieldPaths for QueryPlace {
     fn job(&self, field: &str, detail: String) -> FieldError {
         Self::at(field, detail)
     }

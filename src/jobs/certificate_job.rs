@@ -9,10 +9,10 @@ use halfspace_core::learners::engine::task::{Input, TaskError};
 use halfspace_core::learners::hypothesis::Hypothesis;
 use halfspace_core::learners::linear::linear_weights::{LinearWeights, Reading, RealWeights};
 use halfspace_core::learners::sample::examples::Examples;
-use halfspace_core::separability::maximum_margin::{self, MaximumMargin, NovikoffBound};
-use halfspace_core::separability::separability::{
+use halfspace_core::separability::decision::{
     self, Convention, Multiplier, Question, Separator, Verdict,
 };
+use halfspace_core::separability::maximum_margin::{self, MaximumMargin, NovikoffBound};
 use halfspace_core::separability::undecided::Undecided;
 use halfspace_core::separability::version_space::{self, Enumeration, VersionSpaceError};
 use serde::Deserialize;
@@ -26,7 +26,7 @@ use crate::records::separability::{
 use crate::records::train::{BoundDocument, ModelDocument};
 use crate::records::{Job, Model, Names};
 
-use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
+use super::completion::{Completion, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
 use super::ids::Ids;
 use super::memory_bound;
 use super::whole_sample::{self, Whole};
@@ -94,14 +94,14 @@ impl CertificateJob {
                     .to_owned(),
             });
         }
-        separability::check(examples).map_err(|error| refused(&error.to_string()))
+        decision::check(examples).map_err(|error| refused(&error.to_string()))
     }
 
     /// An upper bound of the memory that the answer takes.
     pub(super) fn memory_bytes(&self, input: Input<'_>) -> u64 {
         match self.asked {
             Asked::Separability(_) | Asked::MaximumMargin(_) => {
-                memory_bound::certificate(input, separability::SOLVER_COORDINATES_MAX)
+                memory_bound::certificate(input, decision::SOLVER_COORDINATES_MAX)
             }
             Asked::VersionSpace(_) => memory_bound::version_space(input),
         }
@@ -126,7 +126,7 @@ impl CertificateJob {
                     reading: reading(spec.reading),
                     convention: spec.convention.into(),
                 };
-                separability::decide(data, &question, run).map(Certified::Separability)
+                decision::decide(data, &question, run).map(Certified::Separability)
             }
             Asked::MaximumMargin(spec) => {
                 let outcome = maximum_margin::solve(data, spec.bias, reading(spec.reading), run)?;
@@ -151,24 +151,24 @@ impl CertificateJob {
     }
 
     /// The result of the question, with a model for a maximum margin.
-    pub(super) fn ending(
+    pub(super) fn completion(
         &self,
         ids: &Ids,
         job: &Job,
         is_real: bool,
         certified: &Certified,
         seconds: f64,
-    ) -> Ending {
+    ) -> Completion {
         match (&self.asked, certified) {
             (Asked::Separability(spec), Certified::Separability(verdict)) => {
-                separability_ending(spec.convention, verdict, seconds)
+                separability_completion(spec.convention, verdict, seconds)
             }
             (Asked::MaximumMargin(spec), Certified::MaximumMargin(outcome)) => {
                 let reading = (!is_real).then(|| reading(spec.reading));
-                margin_ending(ids, job, spec, reading, outcome, seconds)
+                margin_completion(ids, job, spec, reading, outcome, seconds)
             }
             (Asked::VersionSpace(_), Certified::VersionSpace(enumeration)) => {
-                version_space_ending(enumeration, seconds)
+                version_space_completion(enumeration, seconds)
             }
             _ => unreachable!("an answer to another question"),
         }
@@ -193,8 +193,8 @@ impl From<ConventionName> for Convention {
 }
 
 /// The end of a task without counts, model and trace.
-fn ending(result: serde_json::Value, undecided: Option<&Undecided>) -> Ending {
-    Ending {
+fn completion(result: serde_json::Value, undecided: Option<&Undecided>) -> Completion {
+    Completion {
         result,
         is_cancelled: undecided == Some(&Undecided::Cancelled),
         counts: None,
@@ -203,7 +203,11 @@ fn ending(result: serde_json::Value, undecided: Option<&Undecided>) -> Ending {
     }
 }
 
-fn separability_ending(convention: ConventionName, verdict: &Verdict, seconds: f64) -> Ending {
+fn separability_completion(
+    convention: ConventionName,
+    verdict: &Verdict,
+    seconds: f64,
+) -> Completion {
     let (separable, certificate, undecided) = match verdict {
         Verdict::Separable(separator) => (Some(true), Some(separator_document(separator)), None),
         Verdict::NotSeparable(multipliers) => (
@@ -221,7 +225,7 @@ fn separability_ending(convention: ConventionName, verdict: &Verdict, seconds: f
         detail: undecided.map(Undecided::to_string).or(too_long),
         seconds,
     };
-    ending(json(&result), undecided)
+    completion(json(&result), undecided)
 }
 
 /// A certificate that is short enough to be shown, or the reason for leaving it out. The certificate was
@@ -259,14 +263,14 @@ fn alternative(convention: ConventionName, multipliers: &[Multiplier]) -> Certif
     }
 }
 
-fn margin_ending(
+fn margin_completion(
     ids: &Ids,
     job: &Job,
     spec: &MaximumMarginSpec,
     reading: Option<Reading>,
     outcome: &maximum_margin::Outcome,
     seconds: f64,
-) -> Ending {
+) -> Completion {
     use maximum_margin::Outcome;
     let mut result = MaximumMarginResult {
         separable: Some(true),
@@ -324,9 +328,9 @@ fn margin_ending(
             undecided = Some(why);
         }
     }
-    Ending {
+    Completion {
         model,
-        ..ending(json(&result), undecided)
+        ..completion(json(&result), undecided)
     }
 }
 
@@ -407,7 +411,7 @@ fn margin_model(
     }
 }
 
-fn version_space_ending(enumeration: &Enumeration, seconds: f64) -> Ending {
+fn version_space_completion(enumeration: &Enumeration, seconds: f64) -> Completion {
     let (result, undecided) = match enumeration {
         Enumeration::Complete(space) => {
             let bits = space.hypotheses.iter().map(|bits| bits.to_bit_string());
@@ -431,5 +435,5 @@ fn version_space_ending(enumeration: &Enumeration, seconds: f64) -> Ending {
             (result, Some(why))
         }
     };
-    ending(json(&result), undecided)
+    completion(json(&result), undecided)
 }

@@ -17,7 +17,7 @@ use crate::storage::blobs::opening::MARK;
 use crate::storage::{Blob, Blobs, CheckedStore, ReadSession, StoreError, Table};
 
 use super::check_report::{CheckNews, CheckSummary, Damage};
-use super::checkpoints::Left;
+use super::checkpoints::Checkpoint;
 use super::hexadecimal::unhex;
 
 /// Bytes of a blob read at once.
@@ -252,7 +252,7 @@ impl Check<'_> {
         let Some(job) = store.job(id).await.ok().flatten() else {
             return Ok(());
         };
-        let is_whole = in_pool(move || Left::open(&job.thing, &body).is_some()).await?;
+        let is_whole = in_pool(move || Checkpoint::open(&job.thing, &body).is_some()).await?;
         // The checkpoint may have been deleted meanwhile.
         if !is_whole && store.checkpoint(id).await?.is_some() {
             let detail = "it does not have the digest that was sealed into it; the job begins anew";

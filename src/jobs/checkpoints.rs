@@ -5,7 +5,7 @@
 //! hands over bytes. All other steps run beside it.
 //!
 //! An error in this module is logged and the job continues, because a checkpoint only saves time. A checkpoint
-//! that is damaged or has another format is not opened, and the job starts from the beginning.
+//! that is damaged or has another format is not opened, and the job starts from the start_state.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -37,7 +37,7 @@ const COSTS_BETWEEN: u32 = 100;
 /// How long a parked computation may run without a permit to reach its next state.
 const HOLD_PATIENCE: Duration = Duration::from_millis(500);
 
-/// Interval at which the keeper looks at a computation that is about to hold.
+/// Interval at which the lease renewer looks at a computation that is about to hold.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// The computing time until the next checkpoint. `every` is the interval while checkpoints are cheap, and
@@ -48,7 +48,7 @@ fn pause(every: Duration, cost: Duration) -> Duration {
 
 /// The start state of a computation.
 #[derive(Debug, Default)]
-pub struct Beginning {
+pub struct StartState {
     /// The stop flag, progress and checkpoints of the run. `checkpoints` is a part of it.
     pub run: Arc<Run>,
     /// Receives the states of the run.
@@ -57,7 +57,7 @@ pub struct Beginning {
     pub state: Option<Vec<u8>>,
 }
 
-impl Beginning {
+impl StartState {
     /// The start of a job without an earlier state.
     pub fn of(job: JobId) -> Self {
         let stop = StopFlag::default();
@@ -79,7 +79,7 @@ impl Beginning {
     }
 
     /// Resumes from the state of an earlier attempt.
-    pub fn go_on(&mut self, left: Left) {
+    pub fn resume(&mut self, left: Checkpoint) {
         self.run.progress.show(&left.counts);
         self.checkpoints.stopwatch.set(left.seconds);
         self.state = Some(left.state);
@@ -88,13 +88,13 @@ impl Beginning {
 
 /// The state that an attempt left for the next one.
 #[derive(Debug, PartialEq)]
-pub struct Left {
+pub struct Checkpoint {
     pub seconds: f64,
     pub counts: Counts,
     state: Vec<u8>,
 }
 
-impl Left {
+impl Checkpoint {
     /// The stored form: a digest followed by the digested bytes.
     pub fn seal(&self, job: &Job) -> Vec<u8> {
         let mut rest = SnapshotWriter::default();
@@ -211,7 +211,7 @@ pub struct StateCell {
 #[derive(Debug)]
 struct Taken {
     /// `None` if the state is too large.
-    left: Option<Left>,
+    left: Option<Checkpoint>,
     cost: Duration,
 }
 
@@ -252,7 +252,7 @@ impl Checkpoints for StateCell {
         let begun = Instant::now();
         let state = write();
         let cost = begun.elapsed();
-        let left = state.map(|state| Left {
+        let left = state.map(|state| Checkpoint {
             seconds: self.stopwatch.seconds(),
             counts: *counts,
             state,
@@ -387,7 +387,7 @@ async fn write(
     jobs: &Jobs,
     job: &Job,
     lease: &Lease,
-    left: Option<Left>,
+    left: Option<Checkpoint>,
 ) -> Result<(), StoreError> {
     let Some(left) = left else {
         let detail = format!("the state takes more than {STATE_BYTES_MAX} bytes");
@@ -401,7 +401,7 @@ async fn write(
     Ok(())
 }
 
-async fn sealed(job: &Job, left: Left) -> Result<Vec<u8>, StoreError> {
+async fn sealed(job: &Job, left: Checkpoint) -> Result<Vec<u8>, StoreError> {
     let of = job.clone();
     let sealed = tokio::task::spawn_blocking(move || left.seal(&of)).await;
     sealed.map_err(StoreError::other)
@@ -409,11 +409,15 @@ async fn sealed(job: &Job, left: Left) -> Result<Vec<u8>, StoreError> {
 
 impl Jobs {
     /// The state of an earlier attempt, if the job was claimed before and left a valid state. A job with a
-    /// damaged state starts from the beginning.
+    /// damaged state starts from the start_state.
     ///
     /// # Errors
     /// Errors of the store.
-    pub(super) async fn left(&self, job: &Job, lease: &Lease) -> Result<Option<Left>, StoreError> {
+    pub(super) async fn left(
+        &self,
+        job: &Job,
+        lease: &Lease,
+    ) -> Result<Option<Checkpoint>, StoreError> {
         if lease.claim == 1 {
             return Ok(None);
         }
@@ -430,11 +434,11 @@ impl Jobs {
             Err(error) => return Err(error),
         };
         let of = job.clone();
-        let left = tokio::task::spawn_blocking(move || Left::open(&of, &sealed)).await;
+        let left = tokio::task::spawn_blocking(move || Checkpoint::open(&of, &sealed)).await;
         let left = left.map_err(StoreError::other)?;
         match &left {
             Some(left) => {
-                let Left {
+                let Checkpoint {
                     seconds, counts, ..
                 } = left;
                 let examples = counts.examples;
@@ -471,8 +475,8 @@ mod tests {
         }
     }
 
-    fn left() -> Left {
-        Left {
+    fn left() -> Checkpoint {
+        Checkpoint {
             seconds: 12.5,
             counts: Counts {
                 examples: 9,
@@ -487,7 +491,7 @@ mod tests {
     #[test]
     fn what_was_sealed_is_opened_by_its_own_job_alone() {
         let sealed = left().seal(&job());
-        assert_eq!(Left::open(&job(), &sealed), Some(left()));
+        assert_eq!(Checkpoint::open(&job(), &sealed), Some(left()));
         let others = [
             Job { seed: 4, ..job() },
             Job {
@@ -504,29 +508,29 @@ mod tests {
             },
         ];
         for other in others {
-            assert_eq!(Left::open(&other, &sealed), None, "{other:?}");
+            assert_eq!(Checkpoint::open(&other, &sealed), None, "{other:?}");
         }
         // The attempt number is not part of the digest.
         let next = Job {
             attempt: 2,
             ..job()
         };
-        assert_eq!(Left::open(&next, &sealed), Some(left()));
+        assert_eq!(Checkpoint::open(&next, &sealed), Some(left()));
     }
 
     #[test]
     fn no_damaged_byte_is_overlooked() {
         let sealed = left().seal(&job());
         for at in 0..sealed.len() {
-            assert_eq!(Left::open(&job(), &sealed[..at]), None);
+            assert_eq!(Checkpoint::open(&job(), &sealed[..at]), None);
             for bit in 0..8 {
                 let mut damaged = sealed.clone();
                 damaged[at] ^= 1 << bit;
-                assert_eq!(Left::open(&job(), &damaged), None, "{at}, {bit}");
+                assert_eq!(Checkpoint::open(&job(), &damaged), None, "{at}, {bit}");
             }
         }
         let longer = [&sealed[..], &[0]].concat();
-        assert_eq!(Left::open(&job(), &longer), None);
+        assert_eq!(Checkpoint::open(&job(), &longer), None);
     }
 
     #[test]
@@ -541,11 +545,11 @@ mod tests {
 
     #[test]
     fn the_seconds_of_earlier_attempts_count() {
-        let mut beginning = Beginning::of(job().id);
-        beginning.go_on(left());
-        let stopwatch = &beginning.checkpoints.stopwatch;
+        let mut start_state = StartState::of(job().id);
+        start_state.resume(left());
+        let stopwatch = &start_state.checkpoints.stopwatch;
         assert_eq!(stopwatch.seconds(), 12.5);
-        assert_eq!(beginning.run.progress.counts(), left().counts);
+        assert_eq!(start_state.run.progress.counts(), left().counts);
         stopwatch.start();
         assert!(stopwatch.seconds() >= 12.5);
         stopwatch.stop();

@@ -13,8 +13,8 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::records::Job;
 use crate::storage::JobEnd;
 
-use super::checkpoints::{Beginning, StateCell};
-use super::ending;
+use super::checkpoints::{StartState, StateCell};
+use super::completion;
 use super::parking::PermitSlot;
 use super::service::Jobs;
 use super::stored_data::ReadError;
@@ -48,7 +48,7 @@ impl Computed {
     pub(super) fn into_end(self, jobs: &Jobs, job: &Job) -> (JobEnd, Option<Grant>) {
         match self {
             Self::Ended { end, memory } => (*end, Some(memory)),
-            failed => (ending::of_failed(jobs, job, failed), None),
+            failed => (completion::of_failed(jobs, job, failed), None),
         }
     }
 }
@@ -111,15 +111,15 @@ impl Computation {
         jobs: &Jobs,
         job: &Job,
         work: Arc<Work>,
-        beginning: Beginning,
+        start_state: StartState,
         permit: Arc<PermitSlot>,
         memory: Grant,
     ) -> Self {
-        let Beginning {
+        let StartState {
             run,
             checkpoints,
             state,
-        } = beginning;
+        } = start_state;
         let seconds_max = work.seconds_max.unwrap_or(jobs.config.seconds_default);
         let (outside, computed) = (Arc::clone(&run), Arc::clone(&work));
         let (cell, ids, job) = (Arc::clone(&checkpoints), Arc::clone(&jobs.ids), job.clone());
@@ -130,7 +130,7 @@ impl Computation {
                 let found = computed.run_from(state.as_deref(), &outside);
                 cell.stopwatch.stop();
                 drop(state);
-                ending::of(&ids, &job, &computed, found?, cell.stopwatch.seconds())
+                completion::of(&ids, &job, &computed, found?, cell.stopwatch.seconds())
             });
             drop(permit.take());
             (end.map(Box::new), memory)

@@ -6,10 +6,11 @@
 use std::ops::Range;
 
 use bytes::Bytes;
+use halfspace_core::learners::engine::run::CancelOnDrop;
 use halfspace_core::learners::sample::data::Data;
 use halfspace_core::memory::Grant;
 use halfspace_formats::{
-    self, Assume, BlocksError, Gathered, LabelsKind, Layout, Parsed, RowRange, RowsKind, Stored,
+    self, Assume, BlocksError, LabelsKind, Layout, Parsed, ParsedRows, RowRange, RowsKind, Stored,
 };
 use tokio::task::JoinError;
 
@@ -21,7 +22,6 @@ use crate::storage::{Blobs, DatasetDeletion, StoreError};
 use super::hexadecimal::hex;
 use super::reservations::Reservation;
 use super::service::{Jobs, JobsError};
-use super::sessions::StopOnDrop;
 use super::stored_data::ReadError;
 
 /// Parsed examples to be stored, and the client's description of them.
@@ -31,7 +31,7 @@ pub struct NewDataset {
     /// Free text of the client.
     pub name: Option<String>,
     /// The examples.
-    pub parsed: Parsed<Gathered>,
+    pub parsed: Parsed<ParsedRows>,
     /// The declared distribution of the examples.
     pub assume: Option<Assume>,
     /// The seed of drawn examples.
@@ -56,7 +56,7 @@ impl Jobs {
     /// After an error no dataset exists, with one exception. If the store gave no answer at first, a dataset
     /// with an unknown id may exist.
     pub async fn store_dataset(&self, new: NewDataset) -> Result<Dataset, JobsError> {
-        self.store.demand_room().await?;
+        self.store.ensure_space().await?;
         let bytes = new.parsed.data.header().stored_bytes();
         let bytes = bytes.unwrap_or(u64::MAX);
         let reserved = match &new.reserved {
@@ -185,7 +185,7 @@ impl Jobs {
         first: usize,
         count: usize,
     ) -> Result<Option<Data>, JobsError> {
-        let (key, watch) = (&dataset.data_key, StopOnDrop::default());
+        let (key, watch) = (&dataset.data_key, CancelOnDrop::default());
         let stop = watch.flag();
         let stored = match self.open_data(key, &dataset.sha256, stop.clone()).await {
             Err(ReadError::Missing(_)) => return Err(self.without_blob(dataset).await?),

@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 use crate::callbacks::schedule::retry_delay;
 use crate::callbacks::{CallbackClient, CallbackUrlError, DeliveryError};
 use crate::records::{CallbackDocument, Job, Owner};
-use crate::storage::{BusyReceivers, CallbackClaim, CallbackLease, Settlement};
+use crate::storage::{BusyReceivers, CallbackClaim, CallbackLease, DeliveryOutcome};
 
 use super::service::Jobs;
 use super::shares::Shares;
@@ -176,13 +176,13 @@ impl Jobs {
             () = self.stopped_for(PATIENCE_STOPPING) => return,
         };
         let settlement = match attempted {
-            Ok(()) => Settlement::Delivered,
+            Ok(()) => DeliveryOutcome::Delivered,
             Err(failure) => self.after(failure, failures.saturating_add(1)),
         };
         let outcome = match &settlement {
-            Settlement::Delivered => "delivered",
-            Settlement::RetryIn { .. } => "failed",
-            Settlement::GivenUp { error } => {
+            DeliveryOutcome::Delivered => "delivered",
+            DeliveryOutcome::RetryIn { .. } => "failed",
+            DeliveryOutcome::GivenUp { error } => {
                 tracing::warn!(job = %job.id, error, "the callback is given up");
                 "given-up"
             }
@@ -204,18 +204,18 @@ impl Jobs {
     }
 
     /// The next step for a callback after failure number `failures`.
-    fn after(&self, failure: Failure, failures: u32) -> Settlement {
+    fn after(&self, failure: Failure, failures: u32) -> DeliveryOutcome {
         let error = failure.told;
         let delay = retry_delay(failures, failure.retry_after, self.ids.random());
         match delay.filter(|_| !failure.is_final) {
-            Some(delay) => Settlement::RetryIn { delay, error },
-            None => Settlement::GivenUp { error },
+            Some(delay) => DeliveryOutcome::RetryIn { delay, error },
+            None => DeliveryOutcome::GivenUp { error },
         }
     }
 
     /// Stores the result of a delivery and retries while the store fails. Without a stored result the receiver
     /// is called twice.
-    async fn settle(&self, lease: &CallbackLease, settlement: &Settlement) {
+    async fn settle(&self, lease: &CallbackLease, settlement: &DeliveryOutcome) {
         let mut pause = Duration::from_millis(50);
         for _ in 0..SETTLE_TRIES_MAX {
             match self.store.settle_callback(lease, settlement).await {

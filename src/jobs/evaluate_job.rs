@@ -13,7 +13,7 @@ use halfspace_core::learners::sample::examples::{Examples, LabelKind};
 use crate::records::ModelId;
 use crate::records::evaluation::EvaluateResult;
 
-use super::ending::{Ending, json};
+use super::completion::{Completion, json};
 use super::whole_sample::{self, Whole};
 use super::work::ResolveError;
 
@@ -61,8 +61,8 @@ impl EvaluateJob {
     }
 
     /// The result of the evaluation.
-    pub(super) fn ending(&self, evaluation: &Evaluation) -> Ending {
-        Ending {
+    pub(super) fn completion(&self, evaluation: &Evaluation) -> Completion {
+        Completion {
             result: json(&EvaluateResult::new(self.model, evaluation)),
             is_cancelled: evaluation.interrupted == Some(Interrupt::Cancelled),
             counts: Some(evaluate::counts(&evaluation.confusion)),

@@ -9,8 +9,8 @@ use crate::records::experiment::{ExperimentResult, ExperimentSpec};
 use crate::records::experiment_part::{ExperimentPartResult, ExperimentPartSpec};
 use crate::records::{JobError, PartOutcome};
 
-use super::ending::{Ending, json};
-use super::work::{Found, ResolveError};
+use super::completion::{Completion, json};
+use super::work::{ResolveError, TaskOutput};
 
 /// An experiment whose parameters are checked, and the share of it that this job computes.
 #[derive(Clone, Debug)]
@@ -87,16 +87,16 @@ impl ExperimentJob {
 
     /// Computes the part, or gathers all parts. An incomplete part has no result. Gathering is fast and ignores
     /// the stop flag.
-    pub(super) fn run(&self, run: &Run) -> Result<Found, Interrupt> {
+    pub(super) fn run(&self, run: &Run) -> Result<TaskOutput, Interrupt> {
         match &self.share {
             Share::Whole(tallies) => {
                 let outcome = self.experiment.gather(tallies);
-                Ok(Found::Gathered(Box::new(outcome)))
+                Ok(TaskOutput::Gathered(Box::new(outcome)))
             }
             Share::Part(part) => match self.experiment.compute(self.seed, *part, run) {
-                Ok(tally) => Ok(Found::Part(tally)),
-                Err(Interrupt::Cancelled) => Ok(Found::Unwanted),
-                Err(Interrupt::TimeLimit) => Ok(Found::TooSlow),
+                Ok(tally) => Ok(TaskOutput::Part(tally)),
+                Err(Interrupt::Cancelled) => Ok(TaskOutput::Unwanted),
+                Err(Interrupt::TimeLimit) => Ok(TaskOutput::TooSlow),
                 Err(interrupt) => Err(interrupt),
             },
         }
@@ -129,8 +129,8 @@ pub fn outcome_so_far(
 }
 
 /// The result of all parts.
-pub(super) fn ending_of_whole(outcome: &Outcome) -> Ending {
-    Ending {
+pub(super) fn completion_of_whole(outcome: &Outcome) -> Completion {
+    Completion {
         result: json(&ExperimentResult::from(outcome)),
         // One failed part fails the whole experiment, so a missing part was cancelled.
         is_cancelled: outcome.is_partial(),
@@ -141,9 +141,9 @@ pub(super) fn ending_of_whole(outcome: &Outcome) -> Ending {
 }
 
 /// The result of one part.
-pub(super) fn ending_of_part(tally: &PartTally) -> Ending {
+pub(super) fn completion_of_part(tally: &PartTally) -> Completion {
     let tally = tally.clone();
-    Ending {
+    Completion {
         result: json(&ExperimentPartResult { tally }),
         is_cancelled: false,
         counts: None,

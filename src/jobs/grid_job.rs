@@ -10,7 +10,7 @@ use crate::records::job::PARTS_REQUEST_BYTES_MAX;
 use crate::records::task::DataSpec;
 use crate::records::{PartOutcome, Status};
 
-use super::ending::{Ending, json};
+use super::completion::{Completion, json};
 use super::train_job::TrainJob;
 use super::work::{Allowance, ResolveError};
 
@@ -104,12 +104,12 @@ impl GridJob {
 }
 
 /// The result of a grid.
-pub(super) fn ending(result: &GridResult) -> Ending {
+pub(super) fn completion(result: &GridResult) -> Completion {
     let is_whole = result
         .trainings
         .iter()
         .all(|training| training.status == Status::Succeeded);
-    Ending {
+    Completion {
         result: json(result),
         // One failed training fails the whole grid, so a missing training was cancelled.
         is_cancelled: !is_whole,

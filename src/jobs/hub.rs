@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use halfspace_core::learners::engine::run::{Interrupt, Run};
 use tokio::sync::{Notify, broadcast};
 
-use crate::records::{JobId, Lineage};
+use crate::records::{JobId, JobTree};
 
 /// Number of changes that a slow waiter may lag behind. A waiter that lags further reads the store again.
 const CHANGES_KEPT: usize = 256;
@@ -61,10 +61,10 @@ impl Hub {
     }
 
     /// Registers a run so that [`Self::stop`] finds it.
-    pub fn register(&self, job: JobId, lineage: Lineage, run: Arc<Run>) -> Registered<'_> {
+    pub fn register(&self, job: JobId, lineage: JobTree, run: Arc<Run>) -> Registered<'_> {
         let parent = match lineage {
-            Lineage::Part { parent, .. } => Some(parent),
-            Lineage::Single | Lineage::Parent { .. } => None,
+            JobTree::Part { parent, .. } => Some(parent),
+            JobTree::Single | JobTree::Parent { .. } => None,
         };
         let running = Running {
             run: Arc::clone(&run),
@@ -135,8 +135,8 @@ mod tests {
         let hub = Hub::default();
         let job = JobId::new(Timestamp::from_milliseconds(1), [1; 10]);
         let newer = Arc::new(Run::default());
-        let old_guard = hub.register(job, Lineage::Single, Arc::default());
-        let guard = hub.register(job, Lineage::Single, Arc::clone(&newer));
+        let old_guard = hub.register(job, JobTree::Single, Arc::default());
+        let guard = hub.register(job, JobTree::Single, Arc::clone(&newer));
         drop(old_guard);
         hub.stop(job, Interrupt::Cancelled);
         assert_eq!(newer.stop.raised(), Some(Interrupt::Cancelled));
@@ -150,9 +150,9 @@ mod tests {
         let [parent, part, other] =
             [1, 2, 3].map(|id| JobId::new(Timestamp::from_milliseconds(1), [id; 10]));
         let runs = [Arc::new(Run::default()), Arc::new(Run::default())];
-        let lineage = Lineage::Part { parent, part: 0 };
+        let lineage = JobTree::Part { parent, part: 0 };
         let _part = hub.register(part, lineage, Arc::clone(&runs[0]));
-        let _other = hub.register(other, Lineage::Single, Arc::clone(&runs[1]));
+        let _other = hub.register(other, JobTree::Single, Arc::clone(&runs[1]));
         hub.stop(parent, Interrupt::Cancelled);
         assert_eq!(runs[0].stop.raised(), Some(Interrupt::Cancelled));
         assert_eq!(runs[1].stop.raised(), None);

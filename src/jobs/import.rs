@@ -18,7 +18,7 @@ use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, Owner};
 use crate::storage::StoreError;
 
-use super::ending::json_text;
+use super::completion::json_text;
 use super::hexadecimal::hex;
 use super::service::{Jobs, JobsError};
 use super::train_job::learner;

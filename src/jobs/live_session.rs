@@ -4,7 +4,7 @@ use halfspace_core::bits::BLOCK_ROWS;
 use halfspace_core::learners::engine::random::Seed;
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::engine::session::{LearnError, Session, SessionPlan};
-use halfspace_core::learners::predict::spell_out;
+use halfspace_core::learners::predict::to_dense;
 use halfspace_core::learners::sample::data::{Data, Features, RealMatrix};
 use halfspace_core::memory::Grant;
 use halfspace_formats::{Parsed, RowsKind};
@@ -142,7 +142,7 @@ pub(super) fn as_values(parsed: Parsed, values: RowsKind) -> Data {
     for row in 0..matrix.rows() {
         let (block, place) = (matrix.block(row / BLOCK_ROWS), row % BLOCK_ROWS);
         let zero = parsed.zero_bit_value;
-        spell_out(block, place, matrix.n(), zero, &mut row_values);
+        to_dense(block, place, matrix.n(), zero, &mut row_values);
         all.extend_from_slice(&row_values);
     }
     let features = Features::Real(RealMatrix::from_values(matrix.n(), all));

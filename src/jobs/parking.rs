@@ -12,8 +12,8 @@ use tokio::time::Instant;
 use crate::records::schedule::Rank;
 use crate::records::{JobId, Owner};
 
-/// The permit of one computation. The computation and its keeper share the slot for two reasons. The
-/// computation may outlive its keeper, and the keeper removes the permit while the computation is parked.
+/// The permit of one computation. The computation and its lease renewer share the slot for two reasons. The
+/// computation may outlive its lease renewer, and the lease renewer removes the permit while the computation is parked.
 #[derive(Debug, Default)]
 pub struct PermitSlot(Mutex<Option<OwnedSemaphorePermit>>);
 
@@ -93,7 +93,7 @@ impl ParkedJobs {
         resumed
     }
 
-    /// Locks the list and removes the jobs whose keeper no longer exists.
+    /// Locks the list and removes the jobs whose renewer no longer exists.
     fn lock(&self) -> MutexGuard<'_, Vec<Parked>> {
         let mut parked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         parked.retain(|parked| !parked.resume.is_closed());

@@ -9,7 +9,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::records::task::JobSpec;
-use crate::records::{Job, JobId, Lineage, PartOutcome, Progress, Status};
+use crate::records::{Job, JobId, JobTree, PartOutcome, Progress, Status};
 use crate::storage::{Blobs, JobEnd, StoreError, Usage};
 
 use super::ids::Ids;
@@ -31,7 +31,7 @@ impl Jobs {
         let mut record = self.record(&new);
         self.keep_data(&mut record, &new.work).await?;
         let parent = Job {
-            lineage: Lineage::Parent {
+            lineage: JobTree::Parent {
                 parts: count,
                 left: count,
             },
@@ -91,7 +91,7 @@ impl Jobs {
     /// parent.
     pub(super) fn data_key_of(job: &Job) -> Option<String> {
         match job.lineage {
-            Lineage::Part { parent, .. } if job.data_sha256.is_some() && job.dataset.is_none() => {
+            JobTree::Part { parent, .. } if job.data_sha256.is_some() && job.dataset.is_none() => {
                 Some(Blobs::data_key(parent, 0))
             }
             _ => job.data_key.clone(),
@@ -101,7 +101,7 @@ impl Jobs {
     /// Wakes the scheduler and the waiters of the parent after a part has ended here. The last part makes the
     /// parent claimable.
     pub(super) async fn after_part(&self, part: &Job) {
-        let Lineage::Part { parent, .. } = part.lineage else {
+        let JobTree::Part { parent, .. } = part.lineage else {
             return;
         };
         self.hub.work.notify_one();
@@ -145,7 +145,7 @@ fn parts_of(ids: &Ids, whole: &JobSpec, parent: &Job, count: u32) -> Vec<Job> {
             seed: seed.unwrap_or(parent.seed),
             callback: None,
             progress: Progress::default(),
-            lineage: Lineage::Part {
+            lineage: JobTree::Part {
                 parent: parent.id,
                 part,
             },

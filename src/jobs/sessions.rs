@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use halfspace_core::learners::engine::run::{Interrupt, Run, StopFlag};
+use halfspace_core::learners::engine::run::{CancelOnDrop, Interrupt, Run};
 use halfspace_core::learners::engine::session::{Session, SessionEnd};
 use halfspace_core::learners::engine::task::TaskError;
 use halfspace_core::learners::hypothesis::Hypothesis;
@@ -25,7 +25,7 @@ use crate::records::train::ModelDocument;
 use crate::records::{KeyClaim, Model, Owner, Page, SessionId, Slice};
 use crate::storage::{OverQuota, Store, StoreError};
 
-use super::ending::json_text;
+use super::completion::json_text;
 use super::live_session::{Interrupted, Live, plan, revived};
 use super::memory_bound;
 use super::service::Jobs;
@@ -380,7 +380,7 @@ impl Jobs {
         let permit = Arc::clone(&self.sessions.permits).acquire_owned().await;
         let permit = permit.map_err(|_| SessionError::Stopping)?;
         let run = Arc::new(Run::default());
-        let _watch = StopOnDrop(run.stop.clone());
+        let _watch = CancelOnDrop::new(run.stop.clone());
         let (outside, inside) = (Arc::clone(&run), memory.clone());
         let mut handle = tokio::task::spawn_blocking(move || {
             let _permit = permit;
@@ -419,21 +419,5 @@ impl Jobs {
             self.forget_sessions();
         }
         memory.try_take(SESSION_BYTES)
-    }
-}
-
-/// Tells a computation to stop when the value is dropped, because no request waits for the result any more.
-#[derive(Default)]
-pub(super) struct StopOnDrop(StopFlag);
-
-impl StopOnDrop {
-    pub(super) fn flag(&self) -> StopFlag {
-        self.0.clone()
-    }
-}
-
-impl Drop for StopOnDrop {
-    fn drop(&mut self) {
-        self.0.raise(Interrupt::Cancelled);
     }
 }

@@ -18,10 +18,10 @@ use crate::records::task::JobSpec;
 use crate::records::{Callback, DatasetId, Demand, Job, KeyClaim, Owner, Priority, Status};
 use crate::storage::{Blobs, JobEnd, Lease, StoreError, Usage};
 
-use super::checkpoints::Beginning;
+use super::checkpoints::StartState;
 use super::compute::{Computation, Computed};
 use super::datasets::unwritten;
-use super::keeper::Keeper;
+use super::lease_renewer::LeaseRenewer;
 use super::parking::{PermitSlot, Stance};
 use super::service::{Jobs, JobsError};
 use super::stored_data::ReadError;
@@ -214,7 +214,7 @@ impl Jobs {
         let Some(data) = own.cloned() else {
             return Ok(());
         };
-        self.store.demand_room().await?;
+        self.store.ensure_space().await?;
         let key = Blobs::data_key(record.id, 0);
         let length = BlocksHeader::of(&data).stored_bytes().unwrap_or(u64::MAX);
         let _reserved = self.reserve(&record.owner, length).await?;
@@ -264,11 +264,12 @@ impl Waited {
         adopt_after: Duration,
     ) {
         self.record.started_at = Some(jobs.ids.now());
-        let beginning = Beginning::of(self.record.id);
+        let start_state = StartState::of(self.record.id);
         let work = Arc::clone(&self.work);
         let permit = PermitSlot::new(permit);
         let slot = Arc::clone(&permit);
-        let mut computation = Computation::start(jobs, &self.record, work, beginning, slot, memory);
+        let mut computation =
+            Computation::start(jobs, &self.record, work, start_state, slot, memory);
         let _registered = jobs.hub.register(
             self.record.id,
             self.record.lineage,
@@ -310,8 +311,8 @@ impl Waited {
             Ok((lease, leased_at)) => {
                 let _ = self.sender.send(Ok(self.record.clone()));
                 let stance = Stance::new(permit, jobs.slice(0.0));
-                let keeper = Keeper::new(jobs, &self.record, &lease, leased_at, stance);
-                worker::attend(keeper, &self.work, computation).await;
+                let renewer = LeaseRenewer::new(jobs, &self.record, &lease, leased_at, stance);
+                worker::attend(renewer, &self.work, computation).await;
             }
             Err(error) => {
                 // The job may be stored in spite of the error. Such a job runs again after the end of the lease
@@ -324,7 +325,7 @@ impl Waited {
 }
 
 impl Jobs {
-    /// Stores a job as running in this process, after its data. Returns the lease and its earliest beginning.
+    /// Stores a job as running in this process, after its data. Returns the lease and its earliest start_state.
     async fn insert_running(
         &self,
         record: &mut Job,

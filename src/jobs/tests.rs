@@ -21,10 +21,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use self::faulty::Faulty;
-use super::checkpoints::{Beginning, Left};
+use super::checkpoints::{Checkpoint, StartState};
 use super::compute::{Computation, Computed};
 use super::parking::PermitSlot;
-use super::{Allowance, Found, Ids, Jobs, JobsConfig, JobsError, NewJob, hex, resolve};
+use super::{Allowance, Ids, Jobs, JobsConfig, JobsError, NewJob, TaskOutput, hex, resolve};
 use crate::records::idempotency::KEPT_MS;
 use crate::records::task::JobSpec;
 use crate::records::{Job, JobId, KeyClaim, ManualClock, Owner, Priority, Status, Timestamp};
@@ -384,8 +384,8 @@ async fn the_time_limit_acts_though_nobody_waits_for_the_computation() {
     let permit = PermitSlot::new(permit);
     let rig = Rig::new(JobsConfig::default()).await;
     let job = rig.queued().await;
-    let beginning = Beginning::default();
-    let computation = Computation::start(&rig.jobs, &job, work, beginning, permit, memory);
+    let start_state = StartState::default();
+    let computation = Computation::start(&rig.jobs, &job, work, start_state, permit, memory);
     let computation = Alone(computation);
     let ended = tokio::time::timeout(PATIENCE, permits.acquire()).await;
     assert!(ended.is_ok());

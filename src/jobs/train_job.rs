@@ -21,7 +21,7 @@ use crate::records::task::DataSpec;
 use crate::records::train::{ModelDocument, StopRuleName, TraceDocument, TrainResult, TrainSpec};
 use crate::records::{Job, Model, ModelId, Names};
 
-use super::ending::{Ending, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
+use super::completion::{Completion, INLINE_HYPOTHESIS_BYTES_MAX, is_within, json, json_text};
 use super::ids::Ids;
 use super::models::LoadedModel;
 use super::work::{Allowance, ResolveError};
@@ -247,7 +247,13 @@ impl TrainJob {
     }
 
     /// The result, model and trace of the training.
-    pub(super) fn ending(&self, ids: &Ids, job: &Job, outcome: &Outcome, seconds: f64) -> Ending {
+    pub(super) fn completion(
+        &self,
+        ids: &Ids,
+        job: &Job,
+        outcome: &Outcome,
+        seconds: f64,
+    ) -> Completion {
         let hypothesis = HypothesisDocument::from(&outcome.hypothesis);
         let inline =
             is_within(&hypothesis, INLINE_HYPOTHESIS_BYTES_MAX).then(|| hypothesis.clone());
@@ -257,7 +263,7 @@ impl TrainJob {
             let is_shown = |found: &_| is_within(found, INLINE_HYPOTHESIS_BYTES_MAX);
             best.hypothesis = best.hypothesis.take().filter(is_shown);
         }
-        Ending {
+        Completion {
             result: json(&result),
             is_cancelled: outcome.termination.reason == Reason::Cancelled,
             counts: Some(outcome.counts),

@@ -22,10 +22,10 @@ use crate::records::task::{DataSpec, JobSpec, TaskSpec};
 use crate::records::{Job, PartOutcome};
 
 use super::certificate_job::{Asked, CertificateJob, Certified};
+use super::completion::Completion;
 use super::drawing::plan;
-use super::ending::Ending;
 use super::evaluate_job::EvaluateJob;
-use super::experiment_job::{ExperimentJob, ending_of_part, ending_of_whole};
+use super::experiment_job::{ExperimentJob, completion_of_part, completion_of_whole};
 use super::grid_job::{self, GridJob};
 use super::ids::Ids;
 use super::memory_bound;
@@ -38,13 +38,13 @@ use super::train_job::TrainJob;
 /// Checked work with its data, ready to run.
 #[derive(Clone, Debug)]
 pub struct Work {
-    matter: Matter,
+    kind: WorkKind,
     /// Seconds of computing after which the run ends, if the client set a limit.
     pub seconds_max: Option<f64>,
 }
 
 #[derive(Clone, Debug)]
-enum Matter {
+enum WorkKind {
     /// A task with data.
     Data(WorkTask, OwnedInput),
     /// An experiment, which draws its own examples.
@@ -63,7 +63,7 @@ enum WorkTask {
 
 /// The output of a run.
 #[derive(Debug)]
-pub enum Found {
+pub enum TaskOutput {
     /// A training.
     Trained(Box<Outcome>),
     /// The answer to a question about the sample.
@@ -82,7 +82,7 @@ pub enum Found {
     TooSlow,
 }
 
-impl Found {
+impl TaskOutput {
     /// An upper bound of the bytes that the documents of a model without a fixed size take while they are made.
     /// The bound covers the document, its text while the text grows, and the stored text.
     pub(super) fn document_bytes(&self) -> u64 {
@@ -159,7 +159,7 @@ pub fn resolve(
         let input = input(&spec.data, Seed(seed), sample)?;
         job.check(Seed(seed), &spec.data, input.as_input(), allowance)?;
         return Ok(Work {
-            matter: Matter::Grid(job, input),
+            kind: WorkKind::Grid(job, input),
             seconds_max: None,
         });
     }
@@ -171,12 +171,12 @@ pub fn resolve(
         TaskSpec::ExperimentPart(part) => Some(ExperimentJob::part(part, seed)?),
         _ => None,
     };
-    let matter = match experiment {
-        Some(job) => Matter::Experiment(job),
+    let kind = match experiment {
+        Some(job) => WorkKind::Experiment(job),
         None => data_task(spec, seed, sample, model, allowance)?,
     };
     Ok(Work {
-        matter,
+        kind,
         seconds_max: spec.task.seconds_max(),
     })
 }
@@ -188,7 +188,7 @@ fn data_task(
     sample: Option<JobSample>,
     model: Option<LoadedModel>,
     allowance: Allowance,
-) -> Result<Matter, ResolveError> {
+) -> Result<WorkKind, ResolveError> {
     let input = input(&spec.data, Seed(seed), sample)?;
     let seed = Seed(seed);
     let certify = |asked| {
@@ -219,7 +219,7 @@ fn data_task(
             return Err(ResolveError::NoData);
         }
     };
-    Ok(Matter::Data(task, input))
+    Ok(WorkKind::Data(task, input))
 }
 
 fn input(
@@ -252,7 +252,7 @@ impl Work {
     ///
     /// # Errors
     /// As for [`Self::run_from`].
-    pub fn run(&self, run: &Run) -> Result<Found, Interrupt> {
+    pub fn run(&self, run: &Run) -> Result<TaskOutput, Interrupt> {
         self.run_from(None, run)
     }
 
@@ -265,11 +265,11 @@ impl Work {
     /// # Errors
     /// [`Interrupt::Suspended`] if the run was suspended, [`Interrupt::Memory`] if memory ran out, and
     /// [`Interrupt::Unreadable`] if the data could not be read: see `read_error`.
-    pub fn run_from(&self, state: Option<&[u8]>, run: &Run) -> Result<Found, Interrupt> {
-        let (task, input) = match &self.matter {
-            Matter::Data(task, input) => (task, input),
-            Matter::Experiment(job) => return job.run(run),
-            Matter::Grid(job, _) => return Ok(Found::Grid(job.gather())),
+    pub fn run_from(&self, state: Option<&[u8]>, run: &Run) -> Result<TaskOutput, Interrupt> {
+        let (task, input) = match &self.kind {
+            WorkKind::Data(task, input) => (task, input),
+            WorkKind::Experiment(job) => return job.run(run),
+            WorkKind::Grid(job, _) => return Ok(TaskOutput::Grid(job.gather())),
         };
         // The task below reports a time limit or a cancellation that has ended the preparation.
         let interrupted = match input.prepare(task, &run.stop) {
@@ -285,14 +285,14 @@ impl Work {
             WorkTask::Train(job) => {
                 let task = job.with_evidence(input, known, &run.stop)?;
                 let outcome = train_from(&task, input, state, run)?;
-                Ok(Found::Trained(Box::new(outcome)))
+                Ok(TaskOutput::Trained(Box::new(outcome)))
             }
             WorkTask::Certify(job) => {
                 let certified = match interrupted {
                     Some(why) => job.undecided(why.try_into()?),
                     None => job.run(input, run)?,
                 };
-                Ok(Found::Certified(certified))
+                Ok(TaskOutput::Certified(certified))
             }
             WorkTask::Evaluate(job) => {
                 let evaluation = match interrupted {
@@ -302,40 +302,50 @@ impl Work {
                     },
                     None => job.run(input, run)?,
                 };
-                Ok(Found::Evaluated(evaluation))
+                Ok(TaskOutput::Evaluated(evaluation))
             }
         }
     }
 
     /// The products of a run, in the form that the store keeps.
-    pub(super) fn ending(&self, ids: &Ids, job: &Job, found: &Found, seconds: f64) -> Ending {
-        let (task, input) = match (&self.matter, found) {
-            (Matter::Experiment(_), Found::Part(tally)) => return ending_of_part(tally),
-            (Matter::Experiment(_), Found::Gathered(outcome)) => return ending_of_whole(outcome),
-            (Matter::Grid(..), Found::Grid(result)) => return grid_job::ending(result),
-            (Matter::Data(task, input), _) => (task, input),
+    pub(super) fn completion(
+        &self,
+        ids: &Ids,
+        job: &Job,
+        found: &TaskOutput,
+        seconds: f64,
+    ) -> Completion {
+        let (task, input) = match (&self.kind, found) {
+            (WorkKind::Experiment(_), TaskOutput::Part(tally)) => return completion_of_part(tally),
+            (WorkKind::Experiment(_), TaskOutput::Gathered(outcome)) => {
+                return completion_of_whole(outcome);
+            }
+            (WorkKind::Grid(..), TaskOutput::Grid(result)) => return grid_job::completion(result),
+            (WorkKind::Data(task, input), _) => (task, input),
             _ => unreachable!("work finds what its task is"),
         };
         match (task, found) {
-            (WorkTask::Train(train), Found::Trained(outcome)) => {
-                train.ending(ids, job, outcome, seconds)
+            (WorkTask::Train(train), TaskOutput::Trained(outcome)) => {
+                train.completion(ids, job, outcome, seconds)
             }
-            (WorkTask::Certify(certificate), Found::Certified(certified)) => {
+            (WorkTask::Certify(certificate), TaskOutput::Certified(certified)) => {
                 let is_real = match input.as_input() {
                     Input::Sample { data, .. } => data.shape().is_real,
                     Input::Generated(_) => false,
                 };
-                certificate.ending(ids, job, is_real, certified, seconds)
+                certificate.completion(ids, job, is_real, certified, seconds)
             }
-            (WorkTask::Evaluate(job), Found::Evaluated(evaluation)) => job.ending(evaluation),
+            (WorkTask::Evaluate(job), TaskOutput::Evaluated(evaluation)) => {
+                job.completion(evaluation)
+            }
             _ => unreachable!("work finds what its task is"),
         }
     }
 
     /// The sample, if the request brought the sample and no store holds it.
     pub fn data(&self) -> Option<&Arc<Data>> {
-        match &self.matter {
-            Matter::Data(_, input) | Matter::Grid(_, input) => match input {
+        match &self.kind {
+            WorkKind::Data(_, input) | WorkKind::Grid(_, input) => match input {
                 OwnedInput::Sample {
                     sample: JobSample::Memory(data),
                     ..
@@ -348,10 +358,10 @@ impl Work {
 
     /// The number of part jobs, which are computed before this job. `None` for a job without parts.
     pub fn parts(&self) -> Option<u32> {
-        match &self.matter {
-            Matter::Experiment(job) => job.parts(),
-            Matter::Grid(job, _) => Some(job.trainings()),
-            Matter::Data(..) => None,
+        match &self.kind {
+            WorkKind::Experiment(job) => job.parts(),
+            WorkKind::Grid(job, _) => Some(job.trainings()),
+            WorkKind::Data(..) => None,
         }
     }
 
@@ -360,23 +370,23 @@ impl Work {
     /// # Errors
     /// [`ResolveError::Damaged`].
     pub(super) fn take_parts(&mut self, parts: &[PartOutcome]) -> Result<(), ResolveError> {
-        match &mut self.matter {
-            Matter::Experiment(job) => {
+        match &mut self.kind {
+            WorkKind::Experiment(job) => {
                 let taken = job.take(parts);
                 taken.map_err(|error| ResolveError::Damaged(error.to_string()))
             }
-            Matter::Grid(job, _) => {
+            WorkKind::Grid(job, _) => {
                 job.take(parts);
                 Ok(())
             }
-            Matter::Data(..) => Ok(()),
+            WorkKind::Data(..) => Ok(()),
         }
     }
 
     /// The reason why the data could not be read, after a run has returned [`Interrupt::Unreadable`].
     pub(super) fn read_error(&self) -> ReadError {
-        match &self.matter {
-            Matter::Data(
+        match &self.kind {
+            WorkKind::Data(
                 _,
                 OwnedInput::Sample {
                     sample: JobSample::Stored(examples),
@@ -391,10 +401,10 @@ impl Work {
     /// estimate of a task with data.
     pub fn expected_seconds(&self, seconds_default: f64) -> f64 {
         let limit = self.seconds_max.unwrap_or(seconds_default);
-        let expected = match &self.matter {
-            Matter::Experiment(job) => return job.estimated_seconds(),
-            Matter::Grid(job, _) => return limit * f64::from(job.trainings()),
-            Matter::Data(task, input) => {
+        let expected = match &self.kind {
+            WorkKind::Experiment(job) => return job.estimated_seconds(),
+            WorkKind::Grid(job, _) => return limit * f64::from(job.trainings()),
+            WorkKind::Data(task, input) => {
                 let input = input.as_input();
                 let (n, examples) = (input.n(), input.examples());
                 let cells = examples.map(|examples| examples as f64 * n as f64);
@@ -411,13 +421,13 @@ impl Work {
     /// An upper bound of the memory of the run. Data up to `resident_bytes_max` are held as a whole. A run that
     /// needs more memory grows only while memory is free.
     pub fn memory_bytes(&self, resident_bytes_max: u64) -> u64 {
-        match &self.matter {
-            Matter::Experiment(job) => memory_bound::gathering(job.parts().unwrap_or(0)),
-            Matter::Grid(job, input) => {
+        match &self.kind {
+            WorkKind::Experiment(job) => memory_bound::gathering(job.parts().unwrap_or(0)),
+            WorkKind::Grid(job, input) => {
                 let one = memory_bound::any_training(input.as_input(), resident_bytes_max);
                 one.max(memory_bound::gathering(job.trainings()))
             }
-            Matter::Data(task, input) => {
+            WorkKind::Data(task, input) => {
                 let input = input.as_input();
                 match task {
                     WorkTask::Train(job) => {
@@ -433,12 +443,12 @@ impl Work {
 
     /// Whether the state of the run can be stored, so that another worker can resume the run.
     pub(super) fn has_state(&self) -> bool {
-        matches!(self.matter, Matter::Data(WorkTask::Train(_), _))
+        matches!(self.kind, WorkKind::Data(WorkTask::Train(_), _))
     }
 
     /// The most examples that the whole run reads, if the number is known.
     pub fn examples_planned(&self) -> Option<u64> {
-        let Matter::Data(task, input) = &self.matter else {
+        let WorkKind::Data(task, input) = &self.kind else {
             return None;
         };
         let in_a_pass = input.as_input().examples();

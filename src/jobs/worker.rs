@@ -14,13 +14,13 @@ use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
 use crate::records::task::JobSpec;
-use crate::records::{Job, JobError, Lineage};
+use crate::records::{Job, JobError, JobTree};
 use crate::storage::{Blobs, Claim, Fenced, JobEnd, Lease, Requeue, StoreError};
 
-use super::checkpoints::Beginning;
+use super::checkpoints::StartState;
+use super::completion;
 use super::compute::{Computation, Computed};
-use super::ending;
-use super::keeper::{Hold, Keeper};
+use super::lease_renewer::{Hold, LeaseRenewer};
 use super::parking::{PermitSlot, Stance};
 use super::parts::without_products;
 use super::service::{Jobs, JobsError};
@@ -64,15 +64,15 @@ impl Jobs {
             alone,
             switch_seconds,
         } = claim;
-        let mut beginning = Beginning::of(job.id);
-        let run = Arc::clone(&beginning.run);
+        let mut start_state = StartState::of(job.id);
+        let run = Arc::clone(&start_state.run);
         // Registered before the data are read, so that a cancellation stops the reading too.
         let _registered = self.hub.register(job.id, job.lineage, Arc::clone(&run));
         if self.stopping.is_cancelled() {
             run.stop.raise(Interrupt::Suspended);
         }
         self.hub.changed(job.id);
-        if let Lineage::Part { parent, .. } = job.lineage {
+        if let JobTree::Part { parent, .. } = job.lineage {
             self.hub.changed(parent);
         }
         let memory = match self.config.memory.try_take(job.demand.memory_bytes) {
@@ -81,20 +81,20 @@ impl Jobs {
         };
         let permit = PermitSlot::new(permit);
         let stance = Stance::new(Arc::clone(&permit), self.slice(switch_seconds));
-        let mut keeper = Keeper::new(self, &job, &lease, leased_at, stance);
+        let mut renewer = LeaseRenewer::new(self, &job, &lease, leased_at, stance);
         if let Some(alone) = alone {
             let solitude = Solitude::enter(self, alone);
-            keeper.solitude = Some(keeper.keep_while(&run, solitude).await);
+            renewer.solitude = Some(renewer.keep_while(&run, solitude).await);
         }
         let prepared = async {
             // The state comes first, so that the progress of the job never goes backwards.
             if let Some(left) = self.left(&job, &lease).await? {
-                beginning.go_on(left);
+                start_state.resume(left);
             }
             self.prepare(&job, &run, &memory).await
         };
-        let prepared = keeper.keep_while(&run, prepared).await;
-        if keeper.hold != Hold::Held {
+        let prepared = renewer.keep_while(&run, prepared).await;
+        if renewer.hold != Hold::Held {
             tracing::warn!(job = %job.id, "the lease was lost while the data were read");
             return;
         }
@@ -108,14 +108,14 @@ impl Jobs {
             }
             Err(Unprepared::Store(error)) => return self.try_later(&job, &lease, &error).await,
             Err(Unprepared::Failed(error)) => {
-                let end = ending::failure(self.ids.now(), error, &job);
+                let end = completion::failure(self.ids.now(), error, &job);
                 self.finish(&job, &lease, end).await;
                 return;
             }
         };
         let computation =
-            Computation::start(self, &job, Arc::clone(&work), beginning, permit, memory);
-        attend(keeper, &work, computation).await;
+            Computation::start(self, &job, Arc::clone(&work), start_state, permit, memory);
+        attend(renewer, &work, computation).await;
     }
 
     /// Restores the work that a job record describes.
@@ -147,8 +147,8 @@ impl Jobs {
             },
         };
         let parts = match job.lineage {
-            Lineage::Parent { .. } => Some(self.parts(job.id).await?),
-            Lineage::Single | Lineage::Part { .. } => None,
+            JobTree::Parent { .. } => Some(self.parts(job.id).await?),
+            JobTree::Single | JobTree::Part { .. } => None,
         };
         // In the blocking pool, because some checks read all examples.
         let (seed, sample) = (job.seed, stored.clone().map(JobSample::Stored));
@@ -168,7 +168,7 @@ impl Jobs {
                     Unprepared::Suspended
                 }
                 (ResolveError::Task(TaskError::Unread(Interrupt::Memory)), _) => {
-                    Unprepared::Failed(ending::no_memory())
+                    Unprepared::Failed(completion::no_memory())
                 }
                 (ResolveError::Task(TaskError::Unread(_)), Some(stored)) => {
                     ReadError::of(&stored).into()
@@ -256,7 +256,7 @@ impl Jobs {
     /// can never fit into the memory of this process.
     async fn give_back_for_now(&self, job: &Job, lease: &Lease, full: NoMemory) {
         if full.is_final() {
-            let end = ending::failure(self.ids.now(), ending::no_memory(), job);
+            let end = completion::failure(self.ids.now(), completion::no_memory(), job);
             return self.finish(job, lease, end).await;
         }
         let requeue = Requeue {
@@ -272,8 +272,8 @@ impl Jobs {
         tracing::warn!(job = %job.id, %error, "the data cannot be read now");
         if lease.attempt >= self.config.attempts_max {
             let detail = format!("not in {} attempts, at last: {error}", lease.attempt);
-            let error = ending::unreadable(ReadError::Missing(detail));
-            let end = ending::failure(self.ids.now(), error, job);
+            let error = completion::unreadable(ReadError::Missing(detail));
+            let end = completion::failure(self.ids.now(), error, job);
             return self.finish(job, lease, end).await;
         }
         let requeue = Requeue {
@@ -366,22 +366,26 @@ impl From<StoreError> for Unprepared {
 impl From<ReadError> for Unprepared {
     fn from(error: ReadError) -> Self {
         match error {
-            ReadError::Store(StoreError::Corrupt(damage)) => {
-                Self::Failed(ending::unreadable(ReadError::Corrupt(damage.to_string())))
-            }
+            ReadError::Store(StoreError::Corrupt(damage)) => Self::Failed(completion::unreadable(
+                ReadError::Corrupt(damage.to_string()),
+            )),
             ReadError::Store(error) => Self::Store(error),
-            error => Self::Failed(ending::unreadable(error)),
+            error => Self::Failed(completion::unreadable(error)),
         }
     }
 }
 
 /// Keeps the lease of a running computation and writes its end.
-pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computation: Computation) {
-    keeper.show(work, &computation.checkpoints);
+pub(super) async fn attend(
+    mut renewer: LeaseRenewer<'_>,
+    work: &Arc<Work>,
+    mut computation: Computation,
+) {
+    renewer.show(work, &computation.checkpoints);
     let run = Arc::clone(&computation.run);
-    let computed = keeper.keep_while(&run, computation.ended()).await;
-    let (jobs, job, lease) = (keeper.jobs, keeper.job, keeper.lease);
-    match keeper.hold {
+    let computed = renewer.keep_while(&run, computation.ended()).await;
+    let (jobs, job, lease) = (renewer.jobs, renewer.job, renewer.lease);
+    match renewer.hold {
         Hold::Held => {}
         Hold::Requeued => return,
         Hold::Lost => {
@@ -389,10 +393,10 @@ pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computa
             return;
         }
     }
-    let spent = keeper.spent();
+    let spent = renewer.spent();
     match computed {
         Computed::Suspended => {
-            let state = match &keeper.computing {
+            let state = match &renewer.computing {
                 Some(computing) => computing.checkpointing.last(job).await,
                 None => None,
             };
@@ -408,8 +412,8 @@ pub(super) async fn attend(mut keeper: Keeper<'_>, work: &Arc<Work>, mut computa
             metrics::histogram!("halfspace_job_run_seconds").record(spent.seconds);
             let (end, _memory) = computed.into_end(jobs, job);
             let end = match job.lineage {
-                Lineage::Part { .. } => without_products(end),
-                Lineage::Single | Lineage::Parent { .. } => end,
+                JobTree::Part { .. } => without_products(end),
+                JobTree::Single | JobTree::Parent { .. } => end,
             };
             jobs.finish(job, lease, JobEnd { spent, ..end }).await;
         }

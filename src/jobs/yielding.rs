@@ -17,14 +17,14 @@ use crate::records::schedule::{self, PROBATION_SECONDS, Rank, slice_seconds};
 use crate::storage::{Alone, Fenced, Requeue, history};
 
 use super::checkpoints::Held;
-use super::keeper::{Hold, Keeper, progress};
+use super::lease_renewer::{Hold, LeaseRenewer, progress};
 use super::parking::ParkedJob;
 use super::service::Jobs;
 
-/// How long a keeper waits for a run to park before the next heartbeat.
+/// How long a lease renewer waits for a run to park before the next heartbeat.
 const PARK_PATIENCE: Duration = Duration::from_millis(100);
 
-/// Interval at which the keeper looks at a run that is about to park.
+/// Interval at which the lease renewer looks at a run that is about to park.
 const LOOK: Duration = Duration::from_millis(5);
 
 /// All other permits of the process, for a job that must run alone. The other jobs of the process park.
@@ -65,7 +65,7 @@ impl Jobs {
     }
 }
 
-impl Keeper<'_> {
+impl LeaseRenewer<'_> {
     /// Whether a suspect job has computed far enough beyond the last point of death.
     pub(super) fn is_acquitted(&self) -> bool {
         let solitude = self.solitude.as_ref();
@@ -215,7 +215,7 @@ impl Keeper<'_> {
                 run.stop.raise(Interrupt::Suspended);
                 jobs.hub.changed(self.job.id);
             }
-            // The job keeps the lease. The keeper tries again after the next slice.
+            // The job keeps the lease. The lease renewer tries again after the next slice.
             Err(error) => tracing::warn!(job = %self.job.id, %error, "stays parked"),
         }
     }

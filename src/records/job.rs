@@ -64,7 +64,7 @@ pub struct Job {
     pub callback: Option<Callback>,
     /// Whether the job has parts or is a part.
     #[serde(default)]
-    pub lineage: Lineage,
+    pub lineage: JobTree,
 }
 
 impl Job {
@@ -102,7 +102,7 @@ impl Job {
             priority: 0,
             demand: Demand::default(),
             callback: None,
-            lineage: Lineage::Single,
+            lineage: JobTree::Single,
         }
     }
 }
@@ -113,7 +113,7 @@ pub const PARTS_REQUEST_BYTES_MAX: u64 = 64 << 20;
 
 /// The relation of a job to other jobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Lineage {
+pub enum JobTree {
     /// The job has no parts and is no part. This is the usual case.
     #[default]
     Single,

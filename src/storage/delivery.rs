@@ -54,7 +54,7 @@ impl CallbackClaim {
 
 /// Outcome of a delivery.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settlement {
+pub enum DeliveryOutcome {
     /// The receiver has accepted the callback.
     Delivered,
     /// The delivery failed. The next delivery is due after this delay.

@@ -18,7 +18,7 @@ use tracing::{Level, field};
 use super::{
     CancelOutcome, Claim, DeleteOutcome, Fenced, Heartbeat, JobEnd, Lease, Result, Swept, WorkerId,
 };
-use crate::records::{Job, JobId, Lineage, Status, Timestamp};
+use crate::records::{Job, JobId, JobTree, Status, Timestamp};
 
 const TARGET: &str = "halfspace::history";
 
@@ -130,9 +130,9 @@ impl<'a> Facts<'a> {
     /// A job that is inserted, whether queued, running or ended.
     pub(super) fn of_insert(job: &Job) -> Self {
         let (parent, parts) = match job.lineage {
-            Lineage::Single => (None, None),
-            Lineage::Part { parent, .. } => (Some(parent), None),
-            Lineage::Parent { parts, .. } => (None, Some(parts)),
+            JobTree::Single => (None, None),
+            JobTree::Part { parent, .. } => (Some(parent), None),
+            JobTree::Parent { parts, .. } => (None, Some(parts)),
         };
         Self {
             parent,

@@ -39,7 +39,9 @@ pub use blobs::url::{BlobPlace, BlobUrl};
 pub use blobs::{Blob, Blobs, Hidden, S3Access};
 pub use data_dir::{DataDir, Scratch};
 pub use database_url::{DatabaseUrl, Place};
-pub use delivery::{BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement};
+pub use delivery::{
+    BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, DeliveryOutcome,
+};
 pub use error::StoreError;
 pub use lease::{
     Alone, Beat, CancelOutcome, Claim, DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd,
@@ -305,7 +307,7 @@ pub trait Store: Send + Sync {
     async fn settle_callback(
         &self,
         lease: &CallbackLease,
-        settlement: &Settlement,
+        settlement: &DeliveryOutcome,
     ) -> Result<Fenced>;
 
     /// Deletes an ended job with its events, trace, parts and callback, delivered or not. The model stays.
@@ -425,7 +427,7 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// [`StoreError::Full`] while the remaining disk space is reserved for small writes that must succeed:
     /// cancels, deletions and the ends of jobs.
-    async fn demand_room(&self) -> Result<()>;
+    async fn ensure_space(&self) -> Result<()>;
 
     /// The name of this database. A database without a name gets the name `fresh`.
     async fn database_name(&self, fresh: &str) -> Result<String>;

@@ -152,7 +152,7 @@ impl Standing {
 
     /// The limits that `asked` could exceed together with so many concurrent inserts of at most
     /// [`Usage::SMALL`]. An insert that is larger than this itself is near both limits.
-    pub(super) fn crowded(&self, asked: &Usage, others: u64) -> Limited {
+    pub(super) fn near_limit(&self, asked: &Usage, others: u64) -> Limited {
         let larger = asked.with(&Usage::SMALL, |asked, small| u64::from(asked > small));
         if larger != Usage::default() {
             return Limited {
@@ -164,18 +164,18 @@ impl Standing {
             0 => 0,
             _ => small.saturating_mul(others.saturating_add(1)),
         });
-        let mut crowded = Limited::default();
+        let mut near_limit = Limited::default();
         for (limit, used, crowd, max) in self.against(&crowd) {
             if crowd > 0 && used.saturating_add(crowd) > max {
                 match limit {
-                    Limit::JobsQueued | Limit::StoredBytes => crowded.all = true,
+                    Limit::JobsQueued | Limit::StoredBytes => near_limit.all = true,
                     Limit::JobsQueuedPerKey | Limit::StoredBytesPerKey | Limit::Sessions => {
-                        crowded.own = true;
+                        near_limit.own = true;
                     }
                 }
             }
         }
-        crowded
+        near_limit
     }
 
     /// The standing before `asked` was added.
@@ -277,10 +277,10 @@ mod tests {
             jobs_queued: 1,
             ..Usage::default()
         };
-        let crowded = |own, all| Limited { own, all };
-        assert_eq!(standing(5, 5).crowded(&one, 4), crowded(false, false));
-        assert_eq!(standing(5, 6).crowded(&one, 4), crowded(false, true));
-        assert_eq!(standing(6, 5).crowded(&one, 4), crowded(true, false));
+        let near_limit = |own, all| Limited { own, all };
+        assert_eq!(standing(5, 5).near_limit(&one, 4), near_limit(false, false));
+        assert_eq!(standing(5, 6).near_limit(&one, 4), near_limit(false, true));
+        assert_eq!(standing(6, 5).near_limit(&one, 4), near_limit(true, false));
         let large = Usage {
             stored_bytes: Usage::SMALL.stored_bytes + 1,
             ..Usage::default()
@@ -290,6 +290,6 @@ mod tests {
             all_max: Usage::ENDLESS,
             ..standing(0, 0)
         };
-        assert_eq!(endless.crowded(&large, 4), crowded(true, true));
+        assert_eq!(endless.near_limit(&large, 4), near_limit(true, true));
     }
 }

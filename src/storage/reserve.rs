@@ -59,7 +59,7 @@ impl Reserve {
     }
 
     /// Releases the disk space. Returns whether a reserve file exists, so that a retry makes sense.
-    pub fn give_up(&self) -> bool {
+    pub fn release(&self) -> bool {
         let given_up = || -> io::Result<bool> {
             let file = OpenOptions::new().write(true).open(&self.path)?;
             file.lock()?;
@@ -170,17 +170,17 @@ mod tests {
     async fn the_room_is_given_up_and_taken_back() {
         let directory = tempfile::tempdir().unwrap();
         let reserve = Reserve::beside(&directory.path().join("db"));
-        assert!(!reserve.give_up());
+        assert!(!reserve.release());
         assert!(reserve.is_kept(), "nothing is kept, and nothing refused");
         reserve.make();
         assert_eq!(length(&reserve), BYTES);
-        assert!(reserve.give_up() && reserve.give_up());
+        assert!(reserve.release() && reserve.release());
         assert_eq!(length(&reserve), 0);
         let other = Reserve::beside(&directory.path().join("db"));
         assert!(reserve.is_kept());
         assert!(other.is_kept());
         assert_eq!(length(&reserve), BYTES);
-        reserve.give_up();
+        reserve.release();
         // The last attempt was a moment ago.
         assert!(!reserve.is_kept());
         *reserve.attempted_at.lock().unwrap() = None;

@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use halfspace_core::learners::engine::run::Run;
 use halfspace_core::learners::linear::linear_weights::Reading;
 use halfspace_core::learners::sample::data::{Data, Features, Labels};
+use halfspace_core::separability::decision::{Convention, Question, Separator, Verdict, decide};
 use halfspace_core::separability::maximum_margin::{Outcome, RELATIVE_GAP_MAX, solve};
-use halfspace_core::separability::separability::{
-    Convention, Question, Separator, Verdict, decide,
-};
 use halfspace_formats::{Format, Options, parse};
 use num_bigint::BigInt;
 use num_traits::{Signed, Zero};

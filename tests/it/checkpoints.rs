@@ -73,12 +73,12 @@ impl Rule for Disturbed {
         called();
         self.0.update(block, row, random)
     }
-    fn awaits(&self) -> u64 {
-        self.0.awaits()
+    fn batch_remaining(&self) -> u64 {
+        self.0.batch_remaining()
     }
-    fn absorb(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update {
+    fn consume(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update {
         called();
-        self.0.absorb(block, rows, random)
+        self.0.consume(block, rows, random)
     }
     fn mistakes(&mut self, block: &Block<'_>, stop: &StopFlag) -> u64 {
         called();

@@ -9,7 +9,7 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use halfspace::jobs::{Allowance, Found, resolve};
+use halfspace::jobs::{Allowance, TaskOutput, resolve};
 use halfspace::records::hypothesis::HypothesisDocument;
 use halfspace::records::task::JobSpec;
 use halfspace::records::train::TrainResult;
@@ -21,7 +21,7 @@ use halfspace_core::learners::engine::parameters::Parameters;
 use halfspace_core::learners::engine::random::{Generator, Purpose, Seed};
 use halfspace_core::learners::engine::rule::{Order, Rule, Update};
 use halfspace_core::learners::engine::run::{Counts, Interrupt, Limits, Run, StopFlag};
-use halfspace_core::learners::engine::run_state::Course;
+use halfspace_core::learners::engine::run_state::RunState;
 use halfspace_core::learners::engine::session::{Session, SessionPlan};
 use halfspace_core::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use halfspace_core::learners::engine::task::{Input, Task, TaskError, check};
@@ -251,7 +251,7 @@ fn on_line_learners_learn_the_same_one_example_at_a_time() {
             return;
         }
         let run = Run::default();
-        let course = Course {
+        let course = RunState {
             limits: task.limits,
             watch: None,
             trace: None,
@@ -458,7 +458,7 @@ fn what_a_rule_says_when_told_to_stop_is_not_believed() {
                 by: interrupt,
                 order,
             };
-            let course = Course {
+            let course = RunState {
                 limits: Limits::default(),
                 watch: None,
                 trace: None,
@@ -614,7 +614,7 @@ fn come_to(entry: &Entry, case: &Value) -> Value {
         Allowance::UNLIMITED,
     )
     .unwrap_or_else(|error| panic!("{} {}: {error}", entry.name, case["case"]));
-    let Ok(Found::Trained(outcome)) = work.run(&Run::default()) else {
+    let Ok(TaskOutput::Trained(outcome)) = work.run(&Run::default()) else {
         panic!("a training comes to an outcome");
     };
     let hypothesis = HypothesisDocument::from(&outcome.hypothesis);

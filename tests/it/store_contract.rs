@@ -27,7 +27,7 @@ use async_trait::async_trait;
 use halfspace::records::dataset::Repetitions;
 use halfspace::records::id::JobKind;
 use halfspace::records::{
-    Dataset, DatasetId, DatasetSummary, Demand, Event, EventKind, Job, JobError, JobId, Lineage,
+    Dataset, DatasetId, DatasetSummary, Demand, Event, EventKind, Job, JobError, JobId, JobTree,
     Model, ModelId, ModelSummary, Owner, Page, Progress, Status, Timestamp,
 };
 use halfspace::storage::{

@@ -12,9 +12,10 @@
 //! [`bits`] has a scalar twin that specifies the kernel.
 //!
 //! A learner implements one small trait, [`learners::rule::Rule`], that states how one example changes a
-//! hypothesis. One loop, [`learners::train::train`], owns the passes, the order of the examples, the stopping rules, the
-//! mistake curve and the checkpoints of all learners. The [`learners::catalogue`] lists each learner with its
-//! parameters, its guarantee and its source. A new learner takes one file and one line in the catalogue.
+//! hypothesis. One loop, [`learners::train::train`], owns the passes, the order of the examples, the stopping
+//! rules, the mistake curve and the checkpoints of all learners. The [`learners::catalogue`] lists each learner
+//! with its parameters, its guarantee and its source. A new learner takes one file and one line in the
+//! catalogue.
 //!
 //! A result states its grounds. [`theory`] computes the mistake bounds and the confidence of the stopping
 //! rules. [`separability`] decides whether a hyperplane separates a sample, and returns a hyperplane or a

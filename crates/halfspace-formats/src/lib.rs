@@ -27,7 +27,7 @@ use std::io::Read;
 pub use binary::packed::BitOrder;
 pub use binary::tensor::{TensorList, read_tensor_octets};
 pub use binary::tensor_datatype::Datatype;
-pub use building::parsed_rows::{Gathered, Stored};
+pub use building::parsed_rows::{ParsedRows, Stored};
 pub use content_coding::{ContentCoding, Decoder, decoder};
 pub use error::{FormatError, FormatErrorKind, Place};
 pub use extent::{Extent, extent};
@@ -52,7 +52,7 @@ use error::Fault;
 use halfspace_core::learners::sample::data::Data;
 
 /// Reads a whole body of one format. Examples beyond the memory budget go to the spool, if there is one.
-type Parse = fn(&mut dyn Read, &Options, Option<Spool>) -> Result<Parsed<Gathered>, FormatError>;
+type Parse = fn(&mut dyn Read, &Options, Option<Spool>) -> Result<Parsed<ParsedRows>, FormatError>;
 
 /// Every format with its media type and its reader, in the order of [`Format`].
 const FORMATS: &[(Format, &str, Parse)] = &[
@@ -309,19 +309,19 @@ impl Parsed {
     }
 }
 
-impl Parsed<Gathered> {
+impl Parsed<ParsedRows> {
     /// Unwraps data that were read without a spool.
     fn in_memory(self) -> Parsed {
         self.with(|data| match data {
-            Gathered::Memory(data) => data,
-            Gathered::Spooled(_) => unreachable!("rows are spooled where there is a spool"),
+            ParsedRows::Memory(data) => data,
+            ParsedRows::Spooled(_) => unreachable!("rows are spooled where there is a spool"),
         })
     }
 }
 
-impl From<Parsed> for Parsed<Gathered> {
+impl From<Parsed> for Parsed<ParsedRows> {
     fn from(parsed: Parsed) -> Self {
-        parsed.with(Gathered::Memory)
+        parsed.with(ParsedRows::Memory)
     }
 }
 
@@ -378,7 +378,7 @@ pub fn gather(
     mut reader: impl Read,
     options: &Options,
     spool: Spool,
-) -> Result<Parsed<Gathered>, FormatError> {
+) -> Result<Parsed<ParsedRows>, FormatError> {
     (format.entry().2)(&mut reader, options, Some(spool))
 }
 

@@ -43,7 +43,7 @@ async fn a_job_goes_on_though_its_checkpoints_find_no_room() {
     let job = rig.job(id).await;
     assert_eq!((job.status, job.attempt), (Status::Queued, 0));
     let sealed = rig.store.checkpoint(id).await.unwrap().unwrap();
-    let left = Left::open(&job, &sealed).unwrap();
+    let left = Checkpoint::open(&job, &sealed).unwrap();
     assert!(left.counts.examples >= job.progress.examples);
 }
 
@@ -95,18 +95,18 @@ async fn max_seconds_counts_over_all_attempts() {
     rig.jobs.start();
     let sealed = rig.until_checkpoint(job.id, None).await;
     assert!(rig.jobs.stop(PATIENCE).await);
-    let mut left = Left::open(&job, &sealed).unwrap();
+    let mut left = Checkpoint::open(&job, &sealed).unwrap();
     left.seconds = 3_600.0;
-    let mut beginning = Beginning::of(job.id);
+    let mut start_state = StartState::of(job.id);
     let counts = left.counts;
-    beginning.go_on(left);
+    start_state.resume(left);
     let permit = Arc::clone(&rig.jobs.permits).acquire_owned().await.unwrap();
     let work = new_train(endless(3_600.0)).work;
     let mut computation = Alone(Computation::start(
         &rig.jobs,
         &job,
         work,
-        beginning,
+        start_state,
         PermitSlot::new(permit),
         Budget::unlimited().try_take(0).expect("room"),
     ));

@@ -13,9 +13,9 @@ use crate::records::{
 };
 use crate::storage::{
     Appended, Beat, BusyReceivers, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms,
-    DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, KeyLookup, Lease,
-    ModelFilter, ReleaseTerms, Requeue, Result, Settlement, SqlStore, Standing, Store, StoreError,
-    Swept, TimeNote, WorkerId,
+    DatasetDeletion, DeleteOutcome, DeliveryOutcome, Fenced, Heartbeat, JobEnd, JobFilter,
+    KeyLookup, Lease, ModelFilter, ReleaseTerms, Requeue, Result, SqlStore, Standing, Store,
+    StoreError, Swept, TimeNote, WorkerId,
 };
 
 /// Fails as many of the next writes as `faults` says. Saved checkpoints and requeued jobs fail before the
@@ -175,7 +175,7 @@ impl Store for Faulty {
     async fn settle_callback(
         &self,
         lease: &CallbackLease,
-        settlement: &Settlement,
+        settlement: &DeliveryOutcome,
     ) -> Result<Fenced> {
         let done = self.inner.settle_callback(lease, settlement).await;
         self.fault()?;
@@ -290,8 +290,8 @@ impl Store for Faulty {
     async fn shorten_leases(&self, lease_seconds: u32) -> Result<u64> {
         self.inner.shorten_leases(lease_seconds).await
     }
-    async fn demand_room(&self) -> Result<()> {
-        self.inner.demand_room().await
+    async fn ensure_space(&self) -> Result<()> {
+        self.inner.ensure_space().await
     }
     async fn database_name(&self, fresh: &str) -> Result<String> {
         self.inner.database_name(fresh).await

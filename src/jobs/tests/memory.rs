@@ -157,7 +157,7 @@ fn an_evaluation_keeps_to_its_bound() {
         &json!({"train": {"learner": {"name": "kernel-perceptron"}, "stop": {"max_passes": 1}, "trace": false}}),
         boolean(200, 2_000).into(),
     );
-    let Found::Trained(outcome) = trained.run(&Run::default()).unwrap() else {
+    let TaskOutput::Trained(outcome) = trained.run(&Run::default()).unwrap() else {
         panic!("a training");
     };
     let model = crate::jobs::LoadedModel::from(outcome.hypothesis);

@@ -5,7 +5,7 @@
 //! without any action.
 
 use super::super::delivery::{
-    BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement,
+    BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, DeliveryOutcome,
 };
 use super::super::{Fenced, Result, StoreError, WorkerId};
 use super::database::{Database, Transaction, statement};
@@ -69,7 +69,12 @@ pub(super) async fn claim(
         };
         if lease.claim > CALLBACK_CLAIMS_MAX {
             let error = format!("{CALLBACK_CLAIMS_MAX} deliveries began, and too many broke off");
-            write(&mut transaction, &lease, &Settlement::GivenUp { error }).await?;
+            write(
+                &mut transaction,
+                &lease,
+                &DeliveryOutcome::GivenUp { error },
+            )
+            .await?;
             transaction.commit().await?;
             continue;
         }
@@ -82,7 +87,12 @@ pub(super) async fn claim(
             Err(StoreError::Corrupt(damage)) => {
                 tracing::error!(job = %lease.job, %damage, "the callback of a damaged job is given up");
                 let error = "the stored job is damaged".to_owned();
-                write(&mut transaction, &lease, &Settlement::GivenUp { error }).await?;
+                write(
+                    &mut transaction,
+                    &lease,
+                    &DeliveryOutcome::GivenUp { error },
+                )
+                .await?;
                 transaction.commit().await?;
             }
             Err(error) => return Err(error),
@@ -117,7 +127,7 @@ async fn of(transaction: &mut Transaction, lease: CallbackLease) -> Result<Callb
 pub(super) async fn settle(
     database: &Database,
     lease: &CallbackLease,
-    settlement: &Settlement,
+    settlement: &DeliveryOutcome,
 ) -> Result<Fenced> {
     let mut transaction = database.begin().await?;
     let fenced = write(&mut transaction, lease, settlement).await?;
@@ -128,12 +138,12 @@ pub(super) async fn settle(
 async fn write(
     transaction: &mut Transaction,
     lease: &CallbackLease,
-    settlement: &Settlement,
+    settlement: &DeliveryOutcome,
 ) -> Result<Fenced> {
     let (state, delay, failures, error) = match settlement {
-        Settlement::Delivered => ("delivered", None, 0, None),
-        Settlement::RetryIn { delay, error } => ("pending", Some(delay), 1, Some(error)),
-        Settlement::GivenUp { error } => ("given-up", None, 1, Some(error)),
+        DeliveryOutcome::Delivered => ("delivered", None, 0, None),
+        DeliveryOutcome::RetryIn { delay, error } => ("pending", Some(delay), 1, Some(error)),
+        DeliveryOutcome::GivenUp { error } => ("given-up", None, 1, Some(error)),
     };
     let milliseconds = delay.map(|delay| i64::try_from(delay.as_millis()));
     let milliseconds = milliseconds.transpose().map_err(StoreError::other)?;

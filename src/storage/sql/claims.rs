@@ -5,12 +5,12 @@
 
 use super::super::{Alone, Claim, ClaimTerms, Lease, Result, StoreError, WorkerId, history};
 use super::database::{Database, Row, statement};
-use super::events::{self, Unnumbered};
+use super::events::{self, NewEvent};
 use super::queue::fail_damaged;
 use super::rows::job_columns;
 use super::{parts, rows, shares};
 use crate::records::schedule::CLAIMS_BETWEEN_OLDEST;
-use crate::records::{Job, Line, Lineage, Owner, Status, Timestamp};
+use crate::records::{Job, JobTree, Line, Owner, Status, Timestamp};
 
 /// The conditions of a claim. `$1` is the memory limit of a job in bytes. The first two conditions name the
 /// partial indexes. A worker knows the schemas of stored requests up to [`SPEC_SCHEMA`].
@@ -89,9 +89,9 @@ pub(super) async fn claim(
             attempt: job.attempt,
             claim: rows::small(&row, "claims")?,
         };
-        let running = [Unnumbered::status(Status::Running, job.attempt, now)];
+        let running = [NewEvent::status(Status::Running, job.attempt, now)];
         events::append(&mut transaction, job.id, &running).await?;
-        if let Lineage::Part { parent, .. } = job.lineage {
+        if let JobTree::Part { parent, .. } = job.lineage {
             parts::started(&mut transaction, parent, now).await?;
         }
         shares::charge_claim(&mut transaction, &Owner::new(owner)).await?;

@@ -10,13 +10,13 @@ use crate::records::{Event, EventKind, JobId, Owner, Progress, Status, Timestamp
 
 /// An event without a number.
 #[derive(Clone)]
-pub(super) struct Unnumbered {
+pub(super) struct NewEvent {
     kind: EventKind,
     body: Option<String>,
     at: Timestamp,
 }
 
-impl Unnumbered {
+impl NewEvent {
     pub(super) fn status(status: Status, attempt: u32, at: Timestamp) -> Self {
         let body = serde_json::json!({ "status": status, "attempt": attempt }).to_string();
         Self {
@@ -50,7 +50,7 @@ impl Unnumbered {
 pub(super) async fn append(
     transaction: &mut Transaction,
     job: JobId,
-    events: &[Unnumbered],
+    events: &[NewEvent],
 ) -> Result<()> {
     let update = statement(
         "UPDATE jobs SET event_sequence = event_sequence + $2 WHERE id = $1 \
@@ -69,7 +69,7 @@ pub(super) async fn write(
     job: JobId,
     owner: &Owner,
     last: i64,
-    events: &[Unnumbered],
+    events: &[NewEvent],
 ) -> Result<()> {
     let rows = rows_of(job, owner, last, events);
     transaction
@@ -81,7 +81,7 @@ pub(super) async fn write(
 /// Like [`write()`], but for several jobs at once.
 pub(super) async fn write_each<const EVENTS: usize>(
     transaction: &mut Transaction,
-    jobs: impl Iterator<Item = (JobId, Owner, i64, [Unnumbered; EVENTS])>,
+    jobs: impl Iterator<Item = (JobId, Owner, i64, [NewEvent; EVENTS])>,
 ) -> Result<()> {
     let rows = jobs.flat_map(|(job, owner, last, events)| rows_of(job, &owner, last, &events));
     transaction
@@ -92,7 +92,7 @@ pub(super) async fn write_each<const EVENTS: usize>(
 
 const INSERT: &str = "INSERT INTO events (job, sequence, owner, kind, body, at) VALUES";
 
-fn rows_of(job: JobId, owner: &Owner, last: i64, events: &[Unnumbered]) -> Vec<[Value; 6]> {
+fn rows_of(job: JobId, owner: &Owner, last: i64, events: &[NewEvent]) -> Vec<[Value; 6]> {
     let id = job.to_string();
     let numbers = last + 1 - events.len() as i64..;
     let rows = events.iter().zip(numbers).map(|(event, number)| {

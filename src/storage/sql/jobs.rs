@@ -6,12 +6,12 @@ use super::super::{DeleteOutcome, JobFilter, Lease, Result, StoreError, Swept, W
 use super::claims::SPEC_SCHEMA;
 use super::database::{Database, Transaction, statement};
 use super::digests::{JOB, JOB_END, TRACE};
-use super::events::{self, Unnumbered};
+use super::events::{self, NewEvent};
 use super::rows::{job_columns, shown_status};
 use super::{callbacks, datasets, idempotency, models, parts, rows, shares, usage};
 use crate::records::id::JobKind;
 use crate::records::{
-    Job, JobId, KeyClaim, Lineage, Model, ModelId, Owner, Page, Slice, Status, Timestamp,
+    Job, JobId, JobTree, KeyClaim, Model, ModelId, Owner, Page, Slice, Status, Timestamp,
 };
 
 pub(super) async fn insert_queued(
@@ -21,7 +21,7 @@ pub(super) async fn insert_queued(
     key: Option<&KeyClaim>,
 ) -> Result<()> {
     demand(job, job.status == Status::Queued)?;
-    let queued = [Unnumbered::status(
+    let queued = [NewEvent::status(
         Status::Queued,
         job.attempt,
         job.created_at,
@@ -92,7 +92,7 @@ pub(super) async fn insert_ended(
     let finished_at = job.finished_at.filter(|_| job.status.is_ended());
     demand(job, finished_at.is_some())?;
     let mut all = Vec::from(begun_events(job, job.attempt));
-    all.extend(Unnumbered::end(
+    all.extend(NewEvent::end(
         job.status,
         job.attempt,
         finished_at.unwrap_or(job.created_at),
@@ -139,11 +139,11 @@ pub(super) async fn insert_products(
 }
 
 /// The first two events of a job that was never queued.
-fn begun_events(job: &Job, attempt: u32) -> [Unnumbered; 2] {
+fn begun_events(job: &Job, attempt: u32) -> [NewEvent; 2] {
     let started_at = job.started_at.unwrap_or(job.created_at);
     [
-        Unnumbered::status(Status::Queued, 0, job.created_at),
-        Unnumbered::status(Status::Running, attempt, started_at),
+        NewEvent::status(Status::Queued, 0, job.created_at),
+        NewEvent::status(Status::Running, attempt, started_at),
     ]
 }
 
@@ -167,8 +167,8 @@ pub(super) fn digest(job: &Job) -> Result<Vec<u8>> {
     let callback = job.callback.as_ref().map(|callback| callback.url.as_str());
     let callback = own(callback);
     let parts = match job.lineage {
-        Lineage::Parent { parts, .. } => parts,
-        Lineage::Single | Lineage::Part { .. } => 0,
+        JobTree::Parent { parts, .. } => parts,
+        JobTree::Single | JobTree::Part { .. } => 0,
     };
     Ok(JOB.of([
         job.id.to_string().into(),
@@ -226,14 +226,14 @@ pub(super) async fn insert(
     transaction: &mut Transaction,
     job: &Job,
     lease: Option<(&WorkerId, u32)>,
-    events: &[Unnumbered],
+    events: &[NewEvent],
 ) -> Result<bool> {
     // The dataset is locked before the usage is counted, in the same order as in a deletion of the dataset.
     datasets::demand_of(transaction, job).await?;
     let event_sequence = events.len() as i64;
     let parts = match job.lineage {
-        Lineage::Parent { parts, .. } => parts,
-        Lineage::Single | Lineage::Part { .. } => 0,
+        JobTree::Parent { parts, .. } => parts,
+        JobTree::Single | JobTree::Part { .. } => 0,
     };
     let insert = statement(
         "INSERT INTO jobs (id, owner, task, learner, name, status, spec, data_key, data_sha256, \

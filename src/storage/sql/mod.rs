@@ -40,9 +40,9 @@ use super::history::{self, Call, Facts};
 use super::reserve::Reserve;
 use super::{
     Appended, Beat, BusyReceivers, CallbackClaim, CallbackLease, CancelOutcome, Claim, ClaimTerms,
-    DatasetDeletion, DeleteOutcome, Fenced, Heartbeat, JobEnd, JobFilter, KeyLookup, Lease,
-    ModelFilter, Quotas, ReleaseTerms, Requeue, Result, Settlement, Standing, Store, StoreError,
-    Swept, TimeNote, WorkerId,
+    DatasetDeletion, DeleteOutcome, DeliveryOutcome, Fenced, Heartbeat, JobEnd, JobFilter,
+    KeyLookup, Lease, ModelFilter, Quotas, ReleaseTerms, Requeue, Result, Standing, Store,
+    StoreError, Swept, TimeNote, WorkerId,
 };
 use crate::records::id::{DatasetKind, JobKind, ModelKind, SessionKind};
 use crate::records::session::{SessionAppend, SessionRecord, StoredSession};
@@ -97,7 +97,7 @@ impl SqlStore {
     ) -> Result<T> {
         for pause in PAUSES {
             match write().await {
-                Err(StoreError::Full(_)) if self.reserve.as_ref().is_some_and(Reserve::give_up) => {
+                Err(StoreError::Full(_)) if self.reserve.as_ref().is_some_and(Reserve::release) => {
                     tokio::time::sleep(pause).await;
                 }
                 outcome => return outcome,
@@ -106,10 +106,10 @@ impl SqlStore {
         write().await
     }
 
-    /// Like [`Store::demand_room`], but for rows. Deleted rows leave free pages, which also provide space for
+    /// Like [`Store::ensure_space`], but for rows. Deleted rows leave free pages, which also provide space for
     /// rows.
     async fn demand_room_for_rows(&self) -> Result<()> {
-        let Err(refusal) = self.demand_room().await else {
+        let Err(refusal) = self.ensure_space().await else {
             return Ok(());
         };
         let free = self
@@ -316,7 +316,7 @@ impl Store for SqlStore {
     async fn settle_callback(
         &self,
         lease: &CallbackLease,
-        settlement: &Settlement,
+        settlement: &DeliveryOutcome,
     ) -> Result<Fenced> {
         self.by_reserve(|| callbacks::settle(&self.database, lease, settlement))
             .await
@@ -467,7 +467,7 @@ impl Store for SqlStore {
         call.answered(self.by_reserve(write).await)
     }
 
-    async fn demand_room(&self) -> Result<()> {
+    async fn ensure_space(&self) -> Result<()> {
         match &self.reserve {
             Some(reserve) if !reserve.is_kept() => Err(Reserve::refusal()),
             _ => Ok(()),

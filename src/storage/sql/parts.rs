@@ -10,11 +10,11 @@ use super::super::quota::{Quotas, Usage};
 use super::super::{CancelOutcome, Result, StoreError, history};
 use super::database::{Database, Row, Statement, Transaction, Value, statement};
 use super::digests::JOB_END;
-use super::events::{self, Unnumbered};
+use super::events::{self, NewEvent};
 use super::queue::{self, Ending};
 use super::{claims, idempotency, jobs, rows, shares, usage};
 use crate::records::{
-    Job, JobError, JobId, KeyClaim, Lineage, Owner, PartOutcome, Progress, Status, Timestamp,
+    Job, JobError, JobId, JobTree, KeyClaim, Owner, PartOutcome, Progress, Status, Timestamp,
 };
 
 /// Rows per statement. Both databases limit the number of values of a statement.
@@ -30,7 +30,7 @@ pub(super) async fn insert(
 ) -> Result<()> {
     demand(parent, parts)?;
     let at = parent.created_at;
-    let queued = [Unnumbered::status(Status::Queued, 0, at)];
+    let queued = [NewEvent::status(Status::Queued, 0, at)];
     let mut transaction = database.begin().await?;
     idempotency::claim(&mut transaction, key, &parent.owner, parent.id, at).await?;
     if jobs::insert(&mut transaction, parent, None, &queued).await? {
@@ -52,10 +52,10 @@ pub(super) async fn insert(
 /// Refuses jobs that are not a queued parent with all of its parts, which is a mistake in this program.
 fn demand(parent: &Job, parts: &[Job]) -> Result<()> {
     let count = parts.len() as u64;
-    let is_parent = matches!(parent.lineage, Lineage::Parent { parts, left }
+    let is_parent = matches!(parent.lineage, JobTree::Parent { parts, left }
         if u64::from(parts) == count && left == parts && count > 0);
     let are_parts = parts.iter().zip(0..).all(|(job, number)| {
-        let lineage = Lineage::Part {
+        let lineage = JobTree::Part {
             parent: parent.id,
             part: number,
         };
@@ -77,7 +77,7 @@ async fn insert_some(transaction: &mut Transaction, parts: &[Job]) -> Result<()>
     let all = parts.iter().map(row_of).collect::<Result<Vec<_>>>()?;
     transaction.execute(Statement::of_rows(text, all)).await?;
     let queued = parts.iter().map(|job| {
-        let queued = [Unnumbered::status(Status::Queued, 0, job.created_at)];
+        let queued = [NewEvent::status(Status::Queued, 0, job.created_at)];
         (job.id, job.owner.clone(), 1, queued)
     });
     events::write_each(transaction, queued).await
@@ -111,10 +111,10 @@ fn row_of(job: &Job) -> Result<[Value; 22]> {
     ])
 }
 
-pub(super) fn lineage_columns(lineage: Lineage) -> (Option<String>, Option<i64>) {
+pub(super) fn lineage_columns(lineage: JobTree) -> (Option<String>, Option<i64>) {
     match lineage {
-        Lineage::Part { parent, part } => (Some(parent.to_string()), Some(part.into())),
-        Lineage::Single | Lineage::Parent { .. } => (None, None),
+        JobTree::Part { parent, part } => (Some(parent.to_string()), Some(part.into())),
+        JobTree::Single | JobTree::Parent { .. } => (None, None),
     }
 }
 
@@ -128,7 +128,7 @@ pub(super) async fn started(
         .bind(parent.to_string())
         .bind(now.milliseconds());
     if transaction.execute(update).await? == 1 {
-        let running = [Unnumbered::status(Status::Running, 0, now)];
+        let running = [NewEvent::status(Status::Running, 0, now)];
         events::append(transaction, parent, &running).await?;
     }
     Ok(())
@@ -160,7 +160,7 @@ pub(super) async fn ended(transaction: &mut Transaction, ended: &EndedPart<'_>) 
             let is_shown = parent.advance(ended);
             parent.write(transaction).await?;
             if is_shown {
-                let event = [Unnumbered::progress(&parent.progress, ended.at)?];
+                let event = [NewEvent::progress(&parent.progress, ended.at)?];
                 events::append(transaction, parent.id, &event).await?;
             }
             Ok(())
@@ -207,7 +207,7 @@ pub(super) async fn cancel(
         return Ok(CancelOutcome::Cancelled(ended));
     }
     job.cancel_requested = true;
-    if let Lineage::Parent { left, .. } = &mut job.lineage {
+    if let JobTree::Parent { left, .. } = &mut job.lineage {
         *left = parent.left;
     }
     Ok(CancelOutcome::Requested(job))
@@ -237,7 +237,7 @@ async fn stop_queued(transaction: &mut Transaction, parent: JobId, now: Timestam
             rows::parsed(row, "id")?,
             Owner::new(row.get::<String>("owner")?),
             row.get("event_sequence")?,
-            Unnumbered::end(Status::Cancelled, attempt, now),
+            NewEvent::end(Status::Cancelled, attempt, now),
         ));
     }
     for some in ends.chunks(ROWS_AT_ONCE) {

@@ -9,12 +9,12 @@ use super::super::{
     StoreError, history,
 };
 use super::database::{Database, Row, Statement, Transaction, statement};
-use super::events::{self, Unnumbered};
+use super::events::{self, NewEvent};
 use super::parts::{self, EndedPart};
 use super::rows::{is_unwanted, job_columns};
 use super::{callbacks, checkpoints, jobs, rows, shares};
 use crate::records::schedule::SUSPECT_DEATHS;
-use crate::records::{Callback, JobError, JobId, Lineage, Owner, Progress, Status, Timestamp};
+use crate::records::{Callback, JobError, JobId, JobTree, Owner, Progress, Status, Timestamp};
 
 /// The conditions of the fence, on the first four parameters. A macro for the reason given at
 /// [`job_columns`].
@@ -86,7 +86,7 @@ pub(super) async fn heartbeat(
         return Ok(Heartbeat::Lost);
     };
     if let Some(progress) = beat.progress {
-        let event = [Unnumbered::progress(progress, now)?];
+        let event = [NewEvent::progress(progress, now)?];
         events::append(&mut transaction, lease.job, &event).await?;
     }
     let owner = Owner::new(row.get::<String>("owner")?);
@@ -138,7 +138,7 @@ pub(super) async fn finish(database: &Database, lease: &Lease, end: &JobEnd) -> 
     if row.get::<Option<String>>("checkpoint")?.is_some() {
         checkpoints::forget(&mut transaction, lease.job).await?;
     }
-    let last = Unnumbered::end(end.status, lease.attempt, end.finished_at);
+    let last = NewEvent::end(end.status, lease.attempt, end.finished_at);
     events::append(&mut transaction, lease.job, &last).await?;
     if let Some(url) = row.get::<Option<String>>("callback")? {
         callbacks::owe(&mut transaction, lease.job, &owner, &Callback::new(url)).await?;
@@ -321,7 +321,7 @@ async fn after_requeue(transaction: &mut Transaction, row: &Row, now: Timestamp)
         // if they were cancelled.
         return Ok(());
     }
-    let queued = [Unnumbered::status(Status::Queued, attempt, now)];
+    let queued = [NewEvent::status(Status::Queued, attempt, now)];
     events::append(transaction, id, &queued).await?;
     if row.get("cancel_requested")? {
         if checkpoints::is_kept(transaction, id).await? {
@@ -352,11 +352,11 @@ pub(super) async fn cancel(
     // The job is locked, so its row cannot change before the transaction ends.
     let mut job = rows::job(&row)?;
     match job.lineage {
-        Lineage::Part { parent, .. } => return Ok(CancelOutcome::PartOf { parent }),
-        Lineage::Parent { left, .. } if left > 0 && !job.status.is_ended() => {
+        JobTree::Part { parent, .. } => return Ok(CancelOutcome::PartOf { parent }),
+        JobTree::Parent { left, .. } if left > 0 && !job.status.is_ended() => {
             return parts::cancel(transaction, job, now).await;
         }
-        Lineage::Parent { .. } | Lineage::Single => {}
+        JobTree::Parent { .. } | JobTree::Single => {}
     }
     match job.status {
         Status::Queued if job.cancel_requested => {
@@ -501,7 +501,7 @@ pub(super) async fn end_row(
     let row = transaction.one(update).await?;
     history::ended(id, status, now);
     checkpoints::forget(transaction, id).await?;
-    let last = Unnumbered::end(status, attempt, now);
+    let last = NewEvent::end(status, attempt, now);
     events::append(transaction, id, &last).await?;
     if let Some(callback) = row.get::<Option<String>>("callback")? {
         let owner = Owner::new(row.get::<String>("owner")?);

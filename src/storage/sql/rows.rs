@@ -9,7 +9,7 @@ use crate::records::dataset::Repetitions;
 use crate::records::id::Kind;
 use crate::records::train::rename_bound;
 use crate::records::{
-    Callback, Dataset, DatasetSummary, Demand, Event, EventKind, Job, Lineage, Model, ModelSummary,
+    Callback, Dataset, DatasetSummary, Demand, Event, EventKind, Job, JobTree, Model, ModelSummary,
     Owner, Page, Rank, Status, Timestamp,
 };
 use serde::Serialize;
@@ -135,7 +135,7 @@ pub(super) fn job(row: &Row) -> Result<Job> {
     let started_at = time_if(row, "started_at")?;
     let status = match (parsed::<Status>(row, "status")?, lineage, started_at) {
         // The parent is queued only to gather its parts, which have begun.
-        (Status::Queued, Lineage::Parent { .. }, Some(_)) => Status::Running,
+        (Status::Queued, JobTree::Parent { .. }, Some(_)) => Status::Running,
         (status, ..) => status,
     };
     Ok(Job {
@@ -183,15 +183,15 @@ fn result(row: &Row) -> Result<Option<serde_json::Value>> {
     Ok(result)
 }
 
-fn lineage(row: &Row) -> Result<Lineage> {
+fn lineage(row: &Row) -> Result<JobTree> {
     if let Some(parent) = parsed_if(row, "parent")? {
         let part = small(row, "part")?;
-        return Ok(Lineage::Part { parent, part });
+        return Ok(JobTree::Part { parent, part });
     }
     let (parts, left) = (small(row, "parts")?, small(row, "parts_left")?);
     Ok(match parts {
-        0 => Lineage::Single,
-        _ => Lineage::Parent { parts, left },
+        0 => JobTree::Single,
+        _ => JobTree::Parent { parts, left },
     })
 }
 

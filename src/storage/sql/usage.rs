@@ -46,14 +46,14 @@ pub(super) async fn admit(
         let (standing, others) = read(transaction, quotas, owner).await?;
         let before = standing.without(asked);
         before.admits(asked).map_err(StoreError::OverQuota)?;
-        let crowded = before.crowded(asked, others);
-        if (alone.own || !crowded.own) && (alone.all || !crowded.all) {
+        let near_limit = before.near_limit(asked, others);
+        if (alone.own || !near_limit.own) && (alone.all || !near_limit.all) {
             return Ok(());
         }
         let back = statement("ROLLBACK TO SAVEPOINT shared");
         transaction.execute(back).await?;
-        alone.own |= crowded.own;
-        alone.all |= crowded.all;
+        alone.own |= near_limit.own;
+        alone.all |= near_limit.all;
     }
 }
 

@@ -31,7 +31,7 @@ pub async fn open(path: &Path) -> Result<SqlStore> {
     let reserve = Reserve::beside(path);
     let mut opened = open_database(path).await;
     // Opening a store needs a little disk space.
-    if matches!(opened, Err(StoreError::Full(_))) && reserve.give_up() {
+    if matches!(opened, Err(StoreError::Full(_))) && reserve.release() {
         opened = open_database(path).await;
     }
     let database = opened?;

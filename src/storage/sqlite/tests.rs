@@ -136,7 +136,7 @@ async fn without_its_reserve_a_store_takes_in_what_frees_room_and_nothing_new() 
     file.set_len(0).unwrap();
     let full = store.insert_job(&job(2), None).await;
     assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
-    let full = store.demand_room().await;
+    let full = store.ensure_space().await;
     assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
     assert!(store.job(&owner, job(1).id).await.unwrap().is_some());
     let cancelled = store.cancel_job(&owner, job(1).id, now).await.unwrap();
@@ -166,6 +166,6 @@ async fn rows_are_taken_in_where_others_were_deleted() {
     file.lock().unwrap();
     file.set_len(0).unwrap();
     store.insert_job(&job(51), None).await.unwrap();
-    let full = store.demand_room().await;
+    let full = store.ensure_space().await;
     assert!(matches!(full, Err(StoreError::Full(_))), "{full:?}");
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use halfspace::records::{Callback, CallbackState};
 use halfspace::storage::{
-    BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, Settlement,
+    BusyReceivers, CALLBACK_CLAIMS_MAX, CallbackClaim, CallbackLease, DeliveryOutcome,
 };
 
 use super::*;
@@ -25,7 +25,7 @@ async fn take(store: &dyn Store, name: &str, lease_seconds: u32) -> Option<Callb
     taken.unwrap()
 }
 
-async fn settle(store: &dyn Store, lease: &CallbackLease, settlement: Settlement) -> Fenced {
+async fn settle(store: &dyn Store, lease: &CallbackLease, settlement: DeliveryOutcome) -> Fenced {
     store.settle_callback(lease, &settlement).await.unwrap()
 }
 
@@ -40,7 +40,7 @@ async fn assert_owed(store: &dyn Store, id: JobId, status: Status) {
     assert_eq!((claim.url.as_str(), claim.failures), (URL, 0));
     assert_eq!(claim.job, get(store, id).await);
     assert_eq!(take(store, "d", LONG).await, None);
-    let settled = settle(store, &claim.lease, Settlement::Delivered).await;
+    let settled = settle(store, &claim.lease, DeliveryOutcome::Delivered).await;
     assert_eq!(settled, Fenced::Done);
 }
 
@@ -209,9 +209,13 @@ pub(super) async fn a_callback_is_settled_by_who_holds_it(backend: &dyn Backend)
     let settlements = || {
         let delay = Duration::ZERO;
         let error = failed();
-        let retry = Settlement::RetryIn { delay, error };
+        let retry = DeliveryOutcome::RetryIn { delay, error };
         let error = failed();
-        [Settlement::Delivered, retry, Settlement::GivenUp { error }]
+        [
+            DeliveryOutcome::Delivered,
+            retry,
+            DeliveryOutcome::GivenUp { error },
+        ]
     };
     for lease in &others {
         for settlement in settlements() {
@@ -220,7 +224,7 @@ pub(super) async fn a_callback_is_settled_by_who_holds_it(backend: &dyn Backend)
     }
     let callback = get(store, stale.job).await.callback.unwrap();
     assert_eq!(callback, Callback::new(URL));
-    let delivered = settle(store, &held.lease, Settlement::Delivered).await;
+    let delivered = settle(store, &held.lease, DeliveryOutcome::Delivered).await;
     assert_eq!(delivered, Fenced::Done);
     // A delivered callback stays delivered.
     for settlement in settlements() {
@@ -230,7 +234,7 @@ pub(super) async fn a_callback_is_settled_by_who_holds_it(backend: &dyn Backend)
     // The holder of an expired lease may settle the callback until another worker claims it.
     owed(store, 2).await;
     let late = take(store, "d", NONE).await.unwrap().lease;
-    let settled = settle(store, &late, Settlement::Delivered).await;
+    let settled = settle(store, &late, DeliveryOutcome::Delivered).await;
     assert_eq!(settled, Fenced::Done);
     assert_eq!(take(store, "d", LONG).await, None);
 }
@@ -242,7 +246,7 @@ pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) 
     let id = job(1).id;
     let retry = |delay| {
         let error = failed();
-        Settlement::RetryIn { delay, error }
+        DeliveryOutcome::RetryIn { delay, error }
     };
     let lease = take(store, "d", LONG).await.unwrap().lease;
     settle(store, &lease, retry(Duration::ZERO)).await;
@@ -270,7 +274,7 @@ pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) 
     owed(store, 2).await;
     let lease = take(store, "d", LONG).await.unwrap().lease;
     let error = failed();
-    settle(store, &lease, Settlement::GivenUp { error }).await;
+    settle(store, &lease, DeliveryOutcome::GivenUp { error }).await;
     assert_eq!(take(store, "d", LONG).await, None);
     let callback = get(store, job(2).id).await.callback.unwrap();
     assert_eq!(callback.state, CallbackState::GivenUp);
@@ -280,7 +284,7 @@ pub(super) async fn a_callback_comes_back_when_it_is_due(backend: &dyn Backend) 
     store.release_all_leases(&RELEASE, at(300)).await.unwrap();
     let held = take(store, "e", LONG).await.unwrap();
     assert_eq!((held.lease.job, held.failures), (gone.job, 0));
-    let stale = settle(store, &gone, Settlement::Delivered).await;
+    let stale = settle(store, &gone, DeliveryOutcome::Delivered).await;
     assert_eq!(stale, Fenced::Lost);
 }
 
@@ -311,7 +315,7 @@ pub(super) async fn a_callback_goes_with_its_job(backend: &dyn Backend) {
     let lease = take(store, "d", LONG).await.unwrap().lease;
     let deleted = store.delete_job(&owner(), lease.job).await.unwrap();
     assert!(matches!(deleted, DeleteOutcome::Deleted { .. }));
-    let settled = settle(store, &lease, Settlement::Delivered).await;
+    let settled = settle(store, &lease, DeliveryOutcome::Delivered).await;
     assert_eq!(settled, Fenced::Lost);
     assert_eq!(store.sweep_jobs(at(1_000), 10).await.unwrap().jobs, 2);
     assert_eq!(take(store, "d", LONG).await, None);

@@ -12,7 +12,7 @@ fn parent(parts: u32) -> Job {
     Job {
         task: "experiment".into(),
         learner: None,
-        lineage: Lineage::Parent { parts, left: parts },
+        lineage: JobTree::Parent { parts, left: parts },
         ..job(PARENT)
     }
 }
@@ -23,7 +23,7 @@ fn parts(count: u32) -> Vec<Job> {
         name: None,
         data_key: None,
         created_at: at(PARENT),
-        lineage: Lineage::Part {
+        lineage: JobTree::Part {
             parent: parent(count).id,
             part,
         },
@@ -70,7 +70,7 @@ fn cancelled(result: Option<Value>) -> JobEnd {
 
 fn left(job: &Job) -> u32 {
     match job.lineage {
-        Lineage::Parent { left, .. } => left,
+        JobTree::Parent { left, .. } => left,
         lineage => panic!("{lineage:?}"),
     }
 }
@@ -148,7 +148,7 @@ pub(super) async fn many_parts_are_counted_exactly(backend: &dyn Backend) {
                     tokio::task::yield_now().await;
                     continue;
                 };
-                if let Lineage::Parent { left, .. } = claim.job.lineage {
+                if let JobTree::Parent { left, .. } = claim.job.lineage {
                     assert_eq!(left, 0);
                     gathered += 1;
                 }
@@ -316,7 +316,7 @@ pub(super) async fn cancelling_and_ending_parts_do_not_block_each_other(backend:
             while !get(&*store, id).await.status.is_ended() {
                 if let Some(claim) = claim(&*store, &name, LONG).await {
                     let end = match claim.job.lineage {
-                        Lineage::Parent { .. } => cancelled(Some(json!("so far"))),
+                        JobTree::Parent { .. } => cancelled(Some(json!("so far"))),
                         _ => counted(0),
                     };
                     finish(&*store, &claim.lease, end).await;
@@ -482,7 +482,7 @@ pub(super) async fn no_end_of_all_parts_is_told_of_the_parts(backend: &dyn Backe
     };
     for (number, status) in [(100, Status::Failed), (200, Status::Cancelled)] {
         let parent = calling(number);
-        let lineage = Lineage::Part {
+        let lineage = JobTree::Part {
             parent: parent.id,
             part: 0,
         };

@@ -17,7 +17,7 @@ use crate::learners::engine::run::{Interrupt, Run};
 use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use crate::learners::sample::generate::random_vector;
-use crate::separability::separability::{self, Convention, Verdict, decide};
+use crate::separability::decision::{self, Convention, Verdict, decide};
 use crate::theory::cover::dichotomies;
 
 use super::error::{check_grid, check_list, check_number, check_reals};
@@ -156,7 +156,7 @@ impl Design for SeparableFraction {
         let (points, dimension) = self.cell(point);
         let mut random = seed.generator(Purpose::Examples);
         let data = draw(points, dimension, self.question.points, &mut random);
-        let question = separability::Question {
+        let question = decision::Question {
             bias: false,
             reading: Reading::Signed,
             convention: Convention::Strict,

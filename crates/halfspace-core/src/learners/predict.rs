@@ -112,7 +112,7 @@ pub fn decide_each(
             match block.features {
                 BlockFeatures::Boolean(bits) if spells_out => {
                     for row in rows {
-                        spell_out(bits, row, shape.n, zero, &mut values);
+                        to_dense(bits, row, shape.n, zero, &mut values);
                         let block = Block {
                             features: BlockFeatures::Real {
                                 n: shape.n,
@@ -136,7 +136,7 @@ pub fn decide_each(
 }
 
 /// Replaces `values` by the `n` values of row `row` of a block: bit 1 becomes 1 and bit 0 becomes `zero`.
-pub fn spell_out(block: BitBlock<'_>, row: usize, n: usize, zero: f64, values: &mut Vec<f64>) {
+pub fn to_dense(block: BitBlock<'_>, row: usize, n: usize, zero: f64, values: &mut Vec<f64>) {
     values.clear();
     values.extend((0..n).map(|j| {
         if block.word(j / WORD_BITS, row) >> (j % WORD_BITS) & 1 == 1 {

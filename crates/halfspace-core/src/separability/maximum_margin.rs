@@ -11,7 +11,7 @@
 //!   another hyperplane, the one of maximum margin among the vectors (w, b). A separate search finds this
 //!   hyperplane, and its margin is reported with the bound.
 //!
-//! Without a bias the two margins are equal. First [`super::separability`] decides the sample, so that a
+//! Without a bias the two margins are equal. First [`super::decision`] decides the sample, so that a
 //! negative answer is proved. Then a solver in f64 proposes weights. The reported weights count as exact
 //! fractions, and their margin over all examples is computed in integers. The solver's multipliers yield an
 //! upper bound on every margin, also in integers. The result is optimal only if its margin is within
@@ -26,10 +26,10 @@ use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Labels};
 
 use super::alternative::Multiplier;
+use super::decision::{Convention, Question, Verdict, check, decide};
 use super::examples::SignedExamples;
 use super::margin_program::{Solved, largest_margin};
 use super::proved_margin::{Margin, Norm, root};
-use super::separability::{Convention, Question, Verdict, check, decide};
 use super::undecided::Undecided;
 
 /// Largest relative gap between the margin of an optimal result and the proved upper bound on every margin.

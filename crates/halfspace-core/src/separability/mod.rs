@@ -10,6 +10,7 @@
 
 mod alternative;
 mod attempt;
+pub mod decision;
 mod duplicates;
 mod exact_nearest_point;
 mod examples;
@@ -19,7 +20,6 @@ pub mod maximum_margin;
 mod nearest_point;
 mod proved_margin;
 mod rounding;
-pub mod separability;
 mod simplex;
 mod solver_units;
 pub mod undecided;

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::binary::npy_header::{self, NpyHeader, ValueKind};
 use crate::binary::row_reader::RowReader;
-use crate::building::parsed_rows::Gathered;
+use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
@@ -23,7 +23,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
-) -> Result<Parsed<Gathered>, FormatError> {
+) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_header(".npy")?;
     options.refuse_bit_order(".npy")?;
     let header = npy_header::read(reader)?;
@@ -36,7 +36,7 @@ pub(crate) fn parse_values(
     header: &NpyHeader,
     options: &Options,
     spool: Option<Spool>,
-) -> Result<Parsed<Gathered>, FormatError> {
+) -> Result<Parsed<ParsedRows>, FormatError> {
     let label = match &options.labels {
         None | Some(LabelsColumn::Last) => Label::Last,
         Some(LabelsColumn::First) => Label::First,

@@ -9,7 +9,7 @@ use halfspace_core::bits::{WORD_BITS, words_for};
 
 use crate::binary::packed::unpack;
 use crate::binary::row_reader::RowReader;
-use crate::building::parsed_rows::Gathered;
+use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
@@ -19,7 +19,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
-) -> Result<Parsed<Gathered>, FormatError> {
+) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_header("a body of octets")?;
     let labelled = match &options.labels {
         None | Some(LabelsColumn::None) => false,

@@ -1,4 +1,4 @@
-//! Examples after a read, in memory or in a spool ([`Gathered`]), and the facts about them that are recorded
+//! Examples after a read, in memory or in a spool ([`ParsedRows`]), and the facts about them that are recorded
 //! when they are stored ([`Stored`]).
 //!
 //! One pass over the examples writes the stored form, computes the digest and counts positive labels and
@@ -15,7 +15,7 @@ use crate::stored::parts::{Part, for_each_part};
 use crate::stored::spool::SpooledRows;
 
 /// Examples after a read.
-pub enum Gathered {
+pub enum ParsedRows {
     /// Examples within the memory budget.
     Memory(Data),
     /// Examples in a spool.
@@ -35,7 +35,7 @@ pub struct Stored {
     pub digest: [u8; 32],
 }
 
-impl Gathered {
+impl ParsedRows {
     /// Returns the kinds and sizes of the rows.
     pub fn header(&self) -> BlocksHeader {
         match self {
@@ -85,7 +85,7 @@ impl Gathered {
     }
 }
 
-impl From<Data> for Gathered {
+impl From<Data> for ParsedRows {
     fn from(data: Data) -> Self {
         Self::Memory(data)
     }

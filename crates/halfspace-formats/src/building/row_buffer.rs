@@ -10,7 +10,7 @@ use halfspace_core::learners::sample::data::Data;
 
 use crate::UnlabelledMeans;
 use crate::building::labels::LabelBits;
-use crate::building::parsed_rows::Gathered;
+use crate::building::parsed_rows::ParsedRows;
 use crate::building::rows::{Held, RealRow, Row, packed_bytes, real_bytes};
 use crate::stored::blocks::{BlocksHeader, LabelsKind, RowsKind};
 use crate::stored::spool::{NotReserved, Spool};
@@ -20,7 +20,7 @@ use crate::stored::spool::{NotReserved, Spool};
 const PIECE_VALUES_MAX: usize = 8 * 1024;
 
 /// The rows so far.
-pub(crate) struct Store {
+pub(crate) struct RowBuffer {
     held: Held,
     /// First row in memory, from 0. A multiple of 64 while rows are packed.
     first: usize,
@@ -32,7 +32,7 @@ pub(crate) struct Store {
     spool: Option<Spool>,
 }
 
-impl Store {
+impl RowBuffer {
     /// Makes a store for packed rows of `n` values. A later value may turn the rows real.
     pub(crate) fn new(n: usize, sparse: bool, spool: Option<Spool>) -> Self {
         Self {
@@ -156,7 +156,7 @@ impl Store {
         n: usize,
         low: f64,
         unlabelled: UnlabelledMeans,
-    ) -> io::Result<Gathered> {
+    ) -> io::Result<ParsedRows> {
         // Sparse rows may exceed the memory budget only now, when each row gets the length of the longest.
         let is_spooled = self.spool.as_ref().is_some_and(|spool| !spool.is_empty());
         if is_spooled || self.exceeds_memory(self.bytes(self.rows, n)) {
@@ -178,10 +178,10 @@ impl Store {
         if let Some(spool) = self.spool
             && let Some(rows) = spool.into_rows(header, low)?
         {
-            return Ok(Gathered::Spooled(rows));
+            return Ok(ParsedRows::Spooled(rows));
         }
         let labels = self.labels.into_labels(header.labels, self.rows);
-        Ok(Gathered::Memory(Data::new(
+        Ok(ParsedRows::Memory(Data::new(
             self.held.into_features(n),
             labels,
         )))

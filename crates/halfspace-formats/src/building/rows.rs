@@ -1,7 +1,7 @@
 //! Finished rows in memory, packed or real, and the row being filled.
 //!
 //! This module only stores values. [`SampleBuilder`](crate::building::sample_builder::SampleBuilder) owns their
-//! meaning, and [`Store`](crate::building::row_buffer::Store) moves rows beyond the memory budget to the spool.
+//! meaning, and [`RowBuffer`](crate::building::row_buffer::RowBuffer) moves rows beyond the memory budget to the spool.
 
 use std::ops::Range;
 

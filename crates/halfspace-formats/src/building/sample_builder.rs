@@ -11,14 +11,14 @@ use std::io;
 use halfspace_core::bits::{WORD_BITS, words_for};
 use halfspace_core::memory;
 
-use crate::building::parsed_rows::Gathered;
-use crate::building::row_buffer::Store;
+use crate::building::parsed_rows::ParsedRows;
+use crate::building::row_buffer::RowBuffer;
 use crate::building::rows::{Row, real_bytes};
 use crate::error::{Fault, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
 use crate::{Limits, Parsed, RowsKind, UnlabelledMeans};
 
-/// Examples on the way to a [`Gathered`].
+/// Examples on the way to a [`ParsedRows`].
 pub(crate) struct SampleBuilder {
     limits: Limits,
     /// Features per example, if the caller fixed the number.
@@ -31,7 +31,7 @@ pub(crate) struct SampleBuilder {
     /// Low values that occurred explicitly. Data that contain both are real.
     zero_seen: bool,
     minus_seen: bool,
-    store: Store,
+    store: RowBuffer,
     row: Row,
     first_real: Option<Place>,
 }
@@ -87,7 +87,7 @@ impl SampleBuilder {
             n,
             zero_seen: false,
             minus_seen: false,
-            store: Store::new(n, sparse, spool),
+            store: RowBuffer::new(n, sparse, spool),
             row,
             first_real: None,
         })
@@ -211,7 +211,7 @@ impl SampleBuilder {
     ///
     /// # Errors
     /// When there is no example or no feature, or when memory or the spool fails.
-    pub(crate) fn finish(self, unlabelled: UnlabelledMeans) -> Result<Parsed<Gathered>, Fault> {
+    pub(crate) fn finish(self, unlabelled: UnlabelledMeans) -> Result<Parsed<ParsedRows>, Fault> {
         let empty = |detail: &str| Err(Fault::new(FormatErrorKind::EmptyData, detail));
         if self.rows() == 0 {
             return empty("There is no example; data need at least one.");

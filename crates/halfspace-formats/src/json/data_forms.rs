@@ -10,7 +10,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visi
 use serde::{Deserialize, Serialize};
 
 use crate::binary::packed::PackedSample;
-use crate::building::parsed_rows::Gathered;
+use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind};
 use crate::json;
@@ -91,7 +91,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     _: Option<Spool>,
-) -> Result<Parsed<Gathered>, FormatError> {
+) -> Result<Parsed<ParsedRows>, FormatError> {
     let refuse = |detail: &str| Err(Fault::new(FormatErrorKind::Schema, detail).into());
     match read(reader, options)? {
         DataForm::Generated(_) => refuse("Generated data cannot stand here; send examples."),

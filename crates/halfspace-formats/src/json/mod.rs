@@ -1,6 +1,6 @@
 //! JSON documents read as a stream, with the place of every fault.
 //!
-//! Limits reach the visitors of a document through `json_scope`, and typed faults return the same way.
+//! Limits reach the visitors of a document through `scope`, and typed faults return the same way.
 //! `Deserialize` itself passes neither.
 
 pub(crate) mod data_forms;

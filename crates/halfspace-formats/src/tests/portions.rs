@@ -53,7 +53,7 @@ fn portions(
         all.extend(reader.take().expect("little memory"));
         match read {
             Ok(Supply::End) => return (all, Ok(())),
-            Ok(Supply::More | Supply::Dry) => {}
+            Ok(Supply::More | Supply::Pending) => {}
             Err(error) => return (all, Err(error)),
         }
     }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::properties::{arff, csv, libsvm, ndjson, npy, octets, sparse_arff, with_n};
 use super::*;
 use crate::building::rows::real_bytes;
-use crate::{Gathered, NotReserved, Spool, Stored, gather};
+use crate::{NotReserved, ParsedRows, Spool, Stored, gather};
 
 /// Makes a spool in memory for rows beyond `memory_bytes_max` bytes.
 fn spool(memory_bytes_max: u64) -> Spool {
@@ -18,14 +18,14 @@ fn spool(memory_bytes_max: u64) -> Spool {
 }
 
 /// Returns the stored form of a body and all facts about the body.
-fn stored(mut parsed: Parsed<Gathered>) -> (Vec<u8>, Stored, Parsed<()>) {
+fn stored(mut parsed: Parsed<ParsedRows>) -> (Vec<u8>, Stored, Parsed<()>) {
     let mut bytes = Vec::new();
     let stored = parsed.data.store(&mut bytes, 1_000).expect("memory");
     (bytes, stored, parsed.with(|_| ()))
 }
 
-fn is_spooled(parsed: &Parsed<Gathered>) -> bool {
-    matches!(parsed.data, Gathered::Spooled(_))
+fn is_spooled(parsed: &Parsed<ParsedRows>) -> bool {
+    matches!(parsed.data, ParsedRows::Spooled(_))
 }
 
 /// Reads a body through a spool and compares the result with a read into memory. Returns whether the spool
@@ -317,7 +317,7 @@ fn gather_reserving(
     options: &Options,
     memory_bytes_max: u64,
     room: u64,
-) -> (Result<Parsed<Gathered>, FormatError>, u64, u64) {
+) -> (Result<Parsed<ParsedRows>, FormatError>, u64, u64) {
     let (asked, written) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
     let (most, spooled) = (Arc::clone(&asked), Arc::clone(&written));
     let open = move || Ok(Counted(Cursor::new(Vec::new()), Arc::clone(&spooled)));

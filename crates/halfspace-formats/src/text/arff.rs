@@ -13,7 +13,7 @@ use std::io::Read;
 use halfspace_core::bits::{WORD_BITS, words_for};
 
 use crate::building::labels::bad_label;
-use crate::building::parsed_rows::Gathered;
+use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::stored::spool::Spool;
@@ -27,7 +27,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
-) -> Result<Parsed<Gathered>, FormatError> {
+) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_header("ARFF")?;
     options.refuse_bit_order("ARFF")?;
     let mut lines = LineReader::new(reader, options.limits.line_bytes_max);

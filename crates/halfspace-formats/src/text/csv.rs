@@ -11,7 +11,7 @@ use csv_core::ReadRecordResult;
 use memchr::memchr;
 
 use crate::building::labels::bad_label;
-use crate::building::parsed_rows::Gathered;
+use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place};
 use crate::stored::spool::Spool;
@@ -26,7 +26,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
-) -> Result<Parsed<Gathered>, FormatError> {
+) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_bit_order("CSV")?;
     if options.labels == Some(LabelsColumn::Appended) {
         let detail = "The labels `appended` are for octets; in CSV they stand in a column.";

@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use crate::building::labels::bad_label;
-use crate::building::parsed_rows::Gathered;
+use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::stored::spool::Spool;
@@ -24,7 +24,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
-) -> Result<Parsed<Gathered>, FormatError> {
+) -> Result<Parsed<ParsedRows>, FormatError> {
     options.refuse_header("LIBSVM")?;
     options.refuse_bit_order("LIBSVM")?;
     let labelled = match &options.labels {

@@ -11,7 +11,7 @@ use serde_json::error::Category;
 use serde_json::value::RawValue;
 
 use crate::building::labels::bad_label;
-use crate::building::parsed_rows::Gathered;
+use crate::building::parsed_rows::ParsedRows;
 use crate::building::sample_builder::SampleBuilder;
 use crate::error::{Fault, FormatError, FormatErrorKind, Place, excerpt};
 use crate::json;
@@ -65,7 +65,7 @@ pub(crate) fn parse(
     reader: &mut dyn Read,
     options: &Options,
     spool: Option<Spool>,
-) -> Result<Parsed<Gathered>, FormatError> {
+) -> Result<Parsed<ParsedRows>, FormatError> {
     let mut portions = NdjsonPortions::begin(reader, options, spool)?;
     // A whole body is one portion without a bound.
     portions.lines.source().left = u64::MAX;
@@ -97,7 +97,7 @@ pub enum Supply {
     /// More lines may be available now.
     More,
     /// No line is available now, because the source returned [`std::io::ErrorKind::WouldBlock`].
-    Dry,
+    Pending,
     /// The body has ended.
     End,
 }
@@ -171,7 +171,7 @@ impl<R: Read> NdjsonPortions<R> {
                 Err(error) if error.kind == FormatErrorKind::NotYet => {
                     return Ok(match self.lines.source().left {
                         0 => Supply::More,
-                        _ => Supply::Dry,
+                        _ => Supply::Pending,
                     });
                 }
                 Err(error) => return Err(error),

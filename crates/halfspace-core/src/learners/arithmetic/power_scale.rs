@@ -1,9 +1,9 @@
 //! Powers in fixed point, rounded down. They decide most comparisons without large integers.
 //!
-//! A power is stored as a whole number of units of 2^-places, less than two units below the exact power. If
-//! a sum of these numbers reaches the threshold, so does the exact sum. If the sum lies below the threshold
-//! by more than the possible rounding error, the exact sum lies below too. [`crate::learners::arithmetic::power_sum`] decides the
-//! remaining cases. All arithmetic is in integers.
+//! A power is stored as a whole number of units of 2^-places, less than two units below the exact power. If a
+//! sum of these numbers reaches the threshold, so does the exact sum. If the sum lies below the threshold by
+//! more than the possible rounding error, the exact sum lies below too.
+//! [`crate::learners::arithmetic::power_sum`] decides the remaining cases. All arithmetic is in integers.
 
 use std::cmp::Ordering;
 

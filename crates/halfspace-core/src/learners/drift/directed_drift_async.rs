@@ -34,7 +34,7 @@ use rand::RngExt;
 use crate::bits::BitVector;
 
 use crate::learners::drift::directed_drift::{DATA, INITIAL, SOURCE};
-use crate::learners::drift::majority_vote::{Ballot, BatchDrift, batch_size};
+use crate::learners::drift::majority_vote::{BatchDrift, MajorityVote, batch_size};
 use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::Update;
@@ -64,7 +64,11 @@ pub static ENTRY: Entry = Entry {
     build: |setup| Ok(Box::new(BatchDrift::new(setup, 0.5, flip_most_voted)?)),
 };
 
-fn flip_most_voted(weights: &mut BitVector, ballot: &mut Ballot, random: &mut Generator) -> Update {
+fn flip_most_voted(
+    weights: &mut BitVector,
+    ballot: &mut MajorityVote,
+    random: &mut Generator,
+) -> Update {
     let votes: Vec<u64> = ballot.votes(weights).collect();
     let most = votes.iter().copied().max().unwrap_or(0);
     let leaders = || (0..votes.len()).filter(|&j| votes[j] == most);

@@ -1,7 +1,7 @@
 //! The learner `directed-drift-sync` (algorithm D''): Directed Drift in batch mode with synchronous updates.
 //!
-//! On a mistake, a batch of m examples votes as in [`crate::learners::drift::directed_drift_async`]. The rule flips every
-//! coordinate in which at least half of the batch differs from the hypothesis.
+//! On a mistake, a batch of m examples votes as in [`crate::learners::drift::directed_drift_async`]. The rule
+//! flips every coordinate in which at least half of the batch differs from the hypothesis.
 //!
 //! S. C. Fang and S. S. Venkatesh, "Learning finite binary sequences from half-space data", section 3.
 //!
@@ -30,7 +30,7 @@
 use crate::bits::BitVector;
 
 use crate::learners::drift::directed_drift::{DATA, INITIAL, SOURCE};
-use crate::learners::drift::majority_vote::{Ballot, BatchDrift, batch_size};
+use crate::learners::drift::majority_vote::{BatchDrift, MajorityVote, batch_size};
 use crate::learners::engine::catalogue::{DefaultStop, Entry, Guarantee, Pace};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::Update;
@@ -60,7 +60,7 @@ pub static ENTRY: Entry = Entry {
     build: |setup| Ok(Box::new(BatchDrift::new(setup, 1.0, flip_outvoted)?)),
 };
 
-fn flip_outvoted(weights: &mut BitVector, ballot: &mut Ballot, _: &mut Generator) -> Update {
+fn flip_outvoted(weights: &mut BitVector, ballot: &mut MajorityVote, _: &mut Generator) -> Update {
     if ballot.flip_outvoted(weights) {
         Update::Changed
     } else {

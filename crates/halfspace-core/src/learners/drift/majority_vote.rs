@@ -46,12 +46,12 @@ pub const fn batch_size(default: &'static str) -> Parameter {
 }
 
 /// Updates the hypothesis from a complete vote.
-pub type Flip = fn(&mut BitVector, &mut Ballot, &mut Generator) -> Update;
+pub type Flip = fn(&mut BitVector, &mut MajorityVote, &mut Generator) -> Update;
 
 /// Directed Drift in batch mode. The variants differ only in the function that flips coordinates.
 pub struct BatchDrift {
     weights: BitVector,
-    ballot: Ballot,
+    ballot: MajorityVote,
     flip: Flip,
 }
 
@@ -66,13 +66,13 @@ impl BatchDrift {
         let size = setup.parameters.count("batch_size").unwrap_or(default);
         Ok(Self {
             weights: first_hypothesis(setup)?,
-            ballot: Ballot::new(setup.n, size),
+            ballot: MajorityVote::new(setup.n, size),
             flip,
         })
     }
 
     fn flip_when_complete(&mut self, random: &mut Generator) -> Update {
-        if self.ballot.awaits() > 0 {
+        if self.ballot.batch_remaining() > 0 {
             return Update::Awaiting;
         }
         (self.flip)(&mut self.weights, &mut self.ballot, random)
@@ -99,11 +99,11 @@ impl Rule for BatchDrift {
         self.flip_when_complete(random)
     }
 
-    fn awaits(&self) -> u64 {
-        self.ballot.awaits()
+    fn batch_remaining(&self) -> u64 {
+        self.ballot.batch_remaining()
     }
 
-    fn absorb(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update {
+    fn consume(&mut self, block: &Block<'_>, rows: Range<usize>, random: &mut Generator) -> Update {
         self.ballot.add(block, rows);
         self.flip_when_complete(random)
     }
@@ -125,19 +125,19 @@ impl Rule for BatchDrift {
 
 /// Counts for each coordinate the examples of a batch that differ from the hypothesis there.
 #[derive(Debug)]
-pub struct Ballot {
+pub struct MajorityVote {
     size: u64,
-    awaits: u64,
+    batch_remaining: u64,
     tally: Tally,
 }
 
-impl Ballot {
+impl MajorityVote {
     /// Creates an empty vote for batches of `size` examples of `n` bits.
     pub fn new(n: usize, size: u64) -> Self {
         assert!((1..=BATCH_SIZE_MAX).contains(&size));
         Self {
             size,
-            awaits: 0,
+            batch_remaining: 0,
             tally: Tally::new(n),
         }
     }
@@ -146,33 +146,33 @@ impl Ballot {
     pub fn open(&mut self, block: &Block<'_>, row: usize) {
         self.tally.clear();
         self.tally.add(block.bits(), row..row + 1);
-        self.awaits = self.size - 1;
+        self.batch_remaining = self.size - 1;
     }
 
     /// Adds further examples to the batch.
     pub fn add(&mut self, block: &Block<'_>, rows: Range<usize>) {
-        assert!(rows.len() as u64 <= self.awaits);
-        self.awaits -= rows.len() as u64;
+        assert!(rows.len() as u64 <= self.batch_remaining);
+        self.batch_remaining -= rows.len() as u64;
         self.tally.add(block.bits(), rows);
     }
 
     /// Writes the votes of an incomplete batch.
     fn snapshot(&mut self, snapshot: &mut SnapshotWriter) {
-        snapshot.number(self.awaits);
-        if self.awaits > 0 {
+        snapshot.number(self.batch_remaining);
+        if self.batch_remaining > 0 {
             snapshot.numbers(self.tally.counts().iter().map(|&ones| ones.into()));
         }
     }
 
     fn restore(&mut self, snapshot: &mut SnapshotReader<'_>) -> Result<(), SnapshotError> {
-        self.awaits = snapshot.number()?;
-        if self.awaits >= self.size {
+        self.batch_remaining = snapshot.number()?;
+        if self.batch_remaining >= self.size {
             return Err(SnapshotError);
         }
-        if self.awaits == 0 {
+        if self.batch_remaining == 0 {
             return Ok(());
         }
-        let rows = u32::try_from(self.size - self.awaits).map_err(|_| SnapshotError)?;
+        let rows = u32::try_from(self.size - self.batch_remaining).map_err(|_| SnapshotError)?;
         let counts = snapshot.numbers(self.tally.n())?.into_iter().map(|ones| {
             let ones = u32::try_from(ones).ok().filter(|&ones| ones <= rows);
             ones.ok_or(SnapshotError)
@@ -182,8 +182,8 @@ impl Ballot {
     }
 
     /// Number of examples that the batch still needs.
-    pub fn awaits(&self) -> u64 {
-        self.awaits
+    pub fn batch_remaining(&self) -> u64 {
+        self.batch_remaining
     }
 
     /// Flips every coordinate in which at least half of the batch differs from `weights`. Returns whether any
@@ -241,7 +241,7 @@ mod tests {
             positives: 0,
             reflected: 0,
         };
-        let fresh = || Ballot::new(matrix.n(), batch.len() as u64);
+        let fresh = || MajorityVote::new(matrix.n(), batch.len() as u64);
         let mut ballot = fresh();
         ballot.open(&block, 0);
         if is_interrupted {

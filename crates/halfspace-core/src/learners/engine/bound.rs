@@ -23,7 +23,7 @@ pub struct Bound {
 impl Bound {
     /// Removes the verdict for a run whose weights did not start at 0, because the theorem assumes that
     /// start.
-    pub fn of_another_start(self) -> Self {
+    pub fn without_verdict(self) -> Self {
         Self {
             respected: None,
             detail: Some("assumption not met: the weights did not start at 0".to_owned()),

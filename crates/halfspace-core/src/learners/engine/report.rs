@@ -6,7 +6,7 @@ use crate::bits::BLOCK_ROWS;
 use crate::learners::engine::holdout::Part;
 use crate::learners::engine::outcome::{BestSeen, Outcome, Recovery, Termination, Training};
 use crate::learners::engine::run::{Interrupt, Run, StopFlag};
-use crate::learners::engine::run_state::Course;
+use crate::learners::engine::run_state::RunState;
 use crate::learners::engine::snapshot::SnapshotReader;
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{StopRule, Watch, confidence_detail};
@@ -121,7 +121,7 @@ fn best(
 fn termination(
     task: &Task,
     input: Input<'_>,
-    course: &Course,
+    course: &RunState,
     reason: Reason,
     mut notes: Vec<String>,
 ) -> Termination {
@@ -168,7 +168,7 @@ pub(crate) fn short_note(watch: &Watch) -> Option<String> {
 /// The note that the run ended inside a batch.
 fn batch_note(train_loop: &TrainLoop<'_>) -> Option<String> {
     let course = &train_loop.course;
-    let lacking = train_loop.rule.awaits();
+    let lacking = train_loop.rule.batch_remaining();
     (course.is_awaiting && lacking > 0).then(|| {
         let first = match course.counts.updates {
             0 => ", and the hypothesis is the first one",

@@ -1,7 +1,7 @@
 //! A learner is a rule: the change that one example makes to a hypothesis.
 //!
-//! The train loop ([`crate::learners::engine::train_loop`]) owns passes, order, stopping, tracing, progress and cancellation.
-//! A rule knows nothing about them, so the same rule serves batch jobs and on-line sessions.
+//! The train loop ([`crate::learners::engine::train_loop`]) owns passes, order, stopping, tracing, progress and
+//! cancellation. A rule knows nothing about them, so the same rule serves batch jobs and on-line sessions.
 
 use std::ops::Range;
 
@@ -36,7 +36,7 @@ pub enum Update {
     Changed,
     /// The hypothesis did not change.
     Unchanged,
-    /// The rule needs more examples first: see [`Rule::awaits`].
+    /// The rule needs more examples first: see [`Rule::batch_remaining`].
     Awaiting,
     /// The update cannot be applied. The text names the limit of the rule that was reached.
     Refused(&'static str),
@@ -82,13 +82,13 @@ pub trait Rule: Send {
     fn update(&mut self, block: &Block<'_>, row: usize, random: &mut Generator) -> Update;
 
     /// The number of further examples that the rule consumes untested before the next test.
-    fn awaits(&self) -> u64 {
+    fn batch_remaining(&self) -> u64 {
         0
     }
 
-    /// Consumes `rows`, at most [`Self::awaits`] of them.
-    fn absorb(&mut self, _: &Block<'_>, _: Range<usize>, _: &mut Generator) -> Update {
-        unreachable!("a rule that never awaits examples was given some")
+    /// Consumes `rows`, at most [`Self::batch_remaining`] of them.
+    fn consume(&mut self, _: &Block<'_>, _: Range<usize>, _: &mut Generator) -> Update {
+        unreachable!("a rule that never batch_remaining examples was given some")
     }
 
     /// The mask of all rows that the present hypothesis classifies wrongly. Called only for the orders

@@ -99,6 +99,28 @@ impl StopFlag {
     }
 }
 
+/// Cancels a run when dropped. The caller that waits for the run holds this guard.
+#[derive(Debug, Default)]
+pub struct CancelOnDrop(StopFlag);
+
+impl CancelOnDrop {
+    /// Guards the run with this stop flag.
+    pub fn new(flag: StopFlag) -> Self {
+        Self(flag)
+    }
+
+    /// The stop flag of the run.
+    pub fn flag(&self) -> StopFlag {
+        self.0.clone()
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.raise(Interrupt::Cancelled);
+    }
+}
+
 impl Flag {
     fn lock(&self) -> MutexGuard<'_, bool> {
         self.is_parked

@@ -1,7 +1,7 @@
 //! The state of a run beside its rule: the counts, the limits, the confidence watch and the mistake curve.
 //!
-//! [`Course`] shows examples to the rule, counts the results and decides when the run ends. This file knows
-//! neither passes nor the source of the examples. The train loop applies a [`Course`] to passes, and a
+//! [`RunState`] shows examples to the rule, counts the results and decides when the run ends. This file knows
+//! neither passes nor the source of the examples. The train loop applies a [`RunState`] to passes, and a
 //! session applies one to incoming examples.
 
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::learners::sample::block::Block;
 
 /// State of a run beside its rule.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct RunState {
     /// Limits that end the run.
     pub limits: Limits,
     /// Watches for confidence while the examples are fresh. The train loop removes the watch after the first
@@ -83,7 +83,7 @@ pub enum Shown {
     MistakenLast,
 }
 
-/// Result of one call of [`Course::turn`]: a prefix of the examples that the rule treated alike.
+/// Result of one call of [`RunState::turn`]: a prefix of the examples that the rule treated alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// Number of examples.
@@ -94,7 +94,7 @@ pub struct Turn {
     pub step: Step,
 }
 
-impl Course {
+impl RunState {
     /// Writes the counts.
     pub fn write_counts(&self, snapshot: &mut SnapshotWriter) {
         self.counts.write(snapshot);
@@ -150,8 +150,8 @@ impl Course {
         let left = rows.len() as u64;
         let readable = self.examples_left().map_or(left, |most| left.min(most));
         if self.is_awaiting {
-            let count = readable.min(rule.awaits()) as usize;
-            let update = rule.absorb(block, first..first + count, &mut self.random);
+            let count = readable.min(rule.batch_remaining()) as usize;
+            let update = rule.consume(block, first..first + count, &mut self.random);
             self.counts.examples += count as u64;
             return Turn {
                 rows: count,

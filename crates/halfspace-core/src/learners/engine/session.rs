@@ -1,6 +1,6 @@
 //! On-line learning: a session answers examples one after another, with any interruption between them.
 //!
-//! A session is a [`Course`], the run state of the train loop, without passes. The rule, the watch and the
+//! A session is a [`RunState`], the run state of the train loop, without passes. The rule, the watch and the
 //! counts are the same, but the client sends the examples. A session can write and restore its state at any
 //! position, including a batch under way and the random generator. An interrupted session therefore gives
 //! the same answers as an uninterrupted one.
@@ -13,7 +13,7 @@ use crate::learners::engine::recurrences::Recurrences;
 use crate::learners::engine::report;
 use crate::learners::engine::rule::Rule;
 use crate::learners::engine::run::{Counts, Limits, Run};
-use crate::learners::engine::run_state::{Course, Shown, Stop};
+use crate::learners::engine::run_state::{RunState, Shown, Stop};
 use crate::learners::engine::snapshot::{SnapshotError, SnapshotReader, SnapshotWriter};
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::stopping::{Sampling, Watch, confidence_detail};
@@ -96,7 +96,7 @@ pub enum LearnError {
 pub struct Session {
     plan: SessionPlan,
     rule: Box<dyn Rule>,
-    course: Course,
+    course: RunState,
     run_length: u64,
     end: Option<SessionEnd>,
     /// Evidence against the declared sampling, collected while confidence is watched.
@@ -128,7 +128,7 @@ impl Session {
         };
         Ok(Self {
             rule,
-            course: Course {
+            course: RunState {
                 limits,
                 watch,
                 trace: None,

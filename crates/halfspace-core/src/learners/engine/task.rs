@@ -44,8 +44,8 @@ pub struct Task {
     /// The reason why the first hypothesis may depend on the examples. If there is a reason, the run claims
     /// no confidence.
     pub start_doubt: Option<&'static str>,
-    /// Evidence about the declared sampling of a sample: see [`crate::learners::engine::evidence`]. None if no claim rests on
-    /// the sampling.
+    /// Evidence about the declared sampling of a sample: see [`crate::learners::engine::evidence`]. None if no
+    /// claim rests on the sampling.
     pub evidence: Option<Evidence>,
     /// Whether a perceptron learns in whole multiples of its learning rate where possible. Jobs and
     /// sessions of the first releases keep their old arithmetic.

@@ -7,7 +7,7 @@ use crate::learners::engine::random::{Generator, Purpose};
 use crate::learners::engine::report::{recovery, report};
 use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
-use crate::learners::engine::run_state::Course;
+use crate::learners::engine::run_state::RunState;
 use crate::learners::engine::stop_conditions;
 use crate::learners::engine::task::{self, Input, Task};
 use crate::learners::engine::trace::Trace;
@@ -28,9 +28,9 @@ pub fn train(task: &Task, input: Input<'_>, run: &Run) -> Result<Outcome, Interr
     train_from(task, input, None, run)
 }
 
-/// Like [`train`], but resumes from a state that a run of the same task on the same examples handed over to
-/// its [`crate::learners::engine::run::Checkpoints`]. If the state does not fit, the run tells its own checkpoints and starts
-/// from the beginning.
+/// Like [`train`], but resumes from a state that a run of the same task on the same examples handed over to its
+/// [`crate::learners::engine::run::Checkpoints`]. If the state does not fit, the run tells its own checkpoints
+/// and starts from the beginning.
 ///
 /// # Errors
 /// As for [`train`].
@@ -151,7 +151,7 @@ fn begin<'r>(
     random: Generator,
     run: &'r Run,
 ) -> TrainLoop<'r> {
-    let course = Course {
+    let course = RunState {
         watch: stop_conditions::watch(task, input),
         trace: task.trace.then(Trace::default),
         counts: Counts::default(),

@@ -1,11 +1,11 @@
-//! The one train loop: passes, order, progress and the best hypothesis of every learner. [`crate::learners::engine::run_state`]
-//! decides the effect of one block of examples on the run.
+//! The one train loop: passes, order, progress and the best hypothesis of every learner.
+//! [`crate::learners::engine::run_state`] decides the effect of one block of examples on the run.
 
 use crate::learners::engine::checkpoint::{Phase, Wrong};
 use crate::learners::engine::random::Generator;
 use crate::learners::engine::rule::{Order, Rule};
 use crate::learners::engine::run::{Counts, Interrupt, Run};
-use crate::learners::engine::run_state::{Course, Step, Stop};
+use crate::learners::engine::run_state::{RunState, Step, Stop};
 use crate::learners::engine::snapshot::SnapshotWriter;
 use crate::learners::sample::block::Block;
 use crate::learners::sample::source::{Sample, Stream};
@@ -49,7 +49,7 @@ pub struct TrainLoop<'r> {
     /// The controls of the run's owner.
     pub run: &'r Run,
     /// The counts of the run and the conditions that end it.
-    pub course: Course,
+    pub course: RunState,
     /// The generator for random orders.
     pub(crate) order: Generator,
     /// The position in the pass.
@@ -83,7 +83,7 @@ const PASSES_BETWEEN: u64 = 16;
 
 impl<'r> TrainLoop<'r> {
     /// A run before its first example.
-    pub fn new(rule: &'r mut dyn Rule, run: &'r Run, course: Course, order: Generator) -> Self {
+    pub fn new(rule: &'r mut dyn Rule, run: &'r Run, course: RunState, order: Generator) -> Self {
         Self {
             rule,
             run,

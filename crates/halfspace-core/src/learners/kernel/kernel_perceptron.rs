@@ -246,7 +246,7 @@ impl Rule for KernelPerceptron {
         let bound = kernel_bound::bound(&self.expansion, stream, counts, run)?;
         Ok(Some(match self.starts_at_zero {
             true => bound,
-            false => bound.of_another_start(),
+            false => bound.without_verdict(),
         }))
     }
 }

@@ -373,7 +373,7 @@ impl Rule for Perceptron {
         let bound = novikoff::bound(&self.weights, stream, counts, run)?;
         Ok(Some(match self.starts_at_zero {
             true => bound,
-            false => bound.of_another_start(),
+            false => bound.without_verdict(),
         }))
     }
 }

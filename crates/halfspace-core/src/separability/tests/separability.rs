@@ -11,12 +11,12 @@ use crate::learners::linear::linear_weights::Reading;
 use crate::learners::sample::data::{Data, Features, Labels, RealMatrix};
 use crate::separability::alternative::exclude_separators;
 use crate::separability::attempt::attempt;
+use crate::separability::decision::{
+    Convention, Proposed, Question, Separator, Verdict, check, decide, lifted, propose, settle,
+};
 use crate::separability::duplicates::contradiction;
 use crate::separability::examples::SignedExamples;
 use crate::separability::nearest_point::nearest_point;
-use crate::separability::separability::{
-    Convention, Proposed, Question, Separator, Verdict, check, decide, lifted, propose, settle,
-};
 use crate::separability::undecided::Undecided;
 
 use super::fourier_motzkin::is_feasible;

@@ -1,7 +1,8 @@
-//! The keeper of one lease: renews the lease, stores progress, receives cancellations and detects a lost lease.
+//! Renewal of one lease, beside the computation of the job.
 //!
-//! The keeper runs beside the computation of the job. The keeper also takes checkpoints (see `checkpoints.rs`)
-//! and makes the job yield to other jobs (see `yielding.rs`).
+//! The lease renewer extends the lease, stores progress, receives cancellations and detects a lost lease. The
+//! renewer also takes checkpoints (see `checkpoints.rs`) and makes the job yield to other jobs (see
+//! `yielding.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use halfspace_core::learners::engine::run::{Counts, Interrupt, Run};
 use tokio::time::{Instant, Interval, MissedTickBehavior, sleep_until, timeout_at};
 
-use crate::records::{Job, Lineage, Progress};
+use crate::records::{Job, JobTree, Progress};
 use crate::storage::{Beat, Heartbeat, Lease, Spent, StoreError};
 
 use super::checkpoints::{Checkpointing, StateCell};
@@ -22,13 +23,13 @@ use super::yielding::Solitude;
 /// process has cancelled the job.
 const RENEWAL_MAX: Duration = Duration::from_secs(1);
 
-pub(super) struct Keeper<'a> {
+pub(super) struct LeaseRenewer<'a> {
     pub(super) jobs: &'a Jobs,
     pub(super) job: &'a Job,
     pub(super) lease: &'a Lease,
     pub(super) planned: Option<u64>,
     /// The counts stored last, or `None` before the first heartbeat. `None` makes the first heartbeat due at
-    /// once, so the keeper learns of a cancellation that arrived while the job was prepared.
+    /// once, so the lease renewer learns of a cancellation that arrived while the job was prepared.
     shown: Option<Counts>,
     /// The lease is valid at least for its length from this moment.
     renewed: Instant,
@@ -51,7 +52,7 @@ pub(super) enum Hold {
     Requeued,
 }
 
-/// The data of a computation that its keeper needs.
+/// The data of a computation that its lease renewer needs.
 pub(super) struct Computing {
     pub states: Arc<StateCell>,
     pub checkpointing: Checkpointing,
@@ -61,8 +62,8 @@ pub(super) struct Computing {
     paid_seconds: f64,
 }
 
-impl<'a> Keeper<'a> {
-    /// Creates the keeper of a lease that began at `leased_at` or later.
+impl<'a> LeaseRenewer<'a> {
+    /// Creates the lease renewer of a lease that began at `leased_at` or later.
     pub(super) fn new(
         jobs: &'a Jobs,
         job: &'a Job,
@@ -88,7 +89,7 @@ impl<'a> Keeper<'a> {
         }
     }
 
-    /// Announces a started computation, whose counts and states the keeper stores from now on.
+    /// Announces a started computation, whose counts and states the lease renewer stores from now on.
     pub(super) fn show(&mut self, work: &Work, states: &Arc<StateCell>) {
         self.planned = work.examples_planned();
         self.shown = None;
@@ -164,7 +165,7 @@ impl<'a> Keeper<'a> {
     }
 
     fn gathers(&self) -> bool {
-        matches!(self.job.lineage, Lineage::Parent { .. })
+        matches!(self.job.lineage, JobTree::Parent { .. })
     }
 
     /// Stores new progress and renews the lease in time. Returns the reason to stop the computation, if there

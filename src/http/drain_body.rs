@@ -26,11 +26,11 @@ const LINGER: Duration = Duration::from_secs(3);
 /// Passes the body to the handler, and drains the unread rest if the handler refuses the request.
 ///
 /// A body announced with `Expect` is not drained, because its client waits for permission to send.
-pub async fn linger(request: Request, next: Next) -> Response {
+pub async fn drain_body(request: Request, next: Next) -> Response {
     if request.body().is_end_stream() || request.headers().contains_key(header::EXPECT) {
         return next.run(request).await;
     }
-    let mut returned = Returned::default();
+    let mut returned = Leftover::default();
     let request = request.map(|body| {
         let (body, back) = lend(body);
         returned = back;
@@ -48,17 +48,20 @@ pub async fn linger(request: Request, next: Next) -> Response {
 }
 
 /// Splits a body into the body for a reader and a handle to the part that the reader leaves unread.
-pub fn lend(body: Body) -> (Body, Returned) {
+pub fn lend(body: Body) -> (Body, Leftover) {
     let (back, returned) = oneshot::channel();
     let (body, back) = (Some(body), Some(back));
-    (Body::new(Lent { body, back }), Returned(Some(returned)))
+    (
+        Body::new(RecoverableBody { body, back }),
+        Leftover(Some(returned)),
+    )
 }
 
 /// The unread rest of a body, once its reader has dropped the body.
 #[derive(Default)]
-pub struct Returned(Option<oneshot::Receiver<Body>>);
+pub struct Leftover(Option<oneshot::Receiver<Body>>);
 
-impl Returned {
+impl Leftover {
     /// Drains the unread rest, if there is one.
     pub async fn forget(self) {
         if let Some(Ok(rest)) = self.0.map(|mut returned| returned.try_recv()) {
@@ -96,14 +99,14 @@ pub fn poll_to_end(
     polled
 }
 
-/// A body that sends itself to its [`Returned`] when it is dropped before its end.
-struct Lent {
+/// A body that sends itself to its [`Leftover`] when it is dropped before its end.
+struct RecoverableBody {
     /// `None` at the end.
     body: Option<Body>,
     back: Option<oneshot::Sender<Body>>,
 }
 
-impl HttpBody for Lent {
+impl HttpBody for RecoverableBody {
     type Data = Bytes;
     type Error = Error;
 
@@ -125,7 +128,7 @@ impl HttpBody for Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for RecoverableBody {
     fn drop(&mut self) {
         if let (Some(body), Some(back)) = (self.body.take(), self.back.take()) {
             // The receiver may be gone.

@@ -17,16 +17,16 @@ use crate::storage::{JobEnd, Spent};
 use super::compute::Computed;
 use super::experiment_job::too_slow;
 use super::ids::Ids;
-use super::keeper::progress;
+use super::lease_renewer::progress;
 use super::service::Jobs;
 use super::stored_data::ReadError;
-use super::work::{Found, Work};
+use super::work::{TaskOutput, Work};
 
 /// Longest hypothesis that a result includes, as JSON. A longer hypothesis is only in the model.
 pub(super) const INLINE_HYPOTHESIS_BYTES_MAX: usize = 256 * 1024;
 
 /// The products of a task, before they become the end of a job.
-pub(super) struct Ending {
+pub(super) struct Completion {
     pub(super) result: Value,
     /// Whether a client cancelled the job. The result so far is kept.
     pub(super) is_cancelled: bool,
@@ -44,16 +44,21 @@ pub(super) fn of(
     ids: &Ids,
     job: &Job,
     work: &Work,
-    found: Found,
+    found: TaskOutput,
     seconds: f64,
 ) -> Result<JobEnd, Interrupt> {
     match found {
-        Found::TooSlow => return Ok(failure(ids.now(), too_slow(), job)),
-        Found::Unwanted => return Ok(unwanted(ids.now(), job)),
+        TaskOutput::TooSlow => return Ok(failure(ids.now(), too_slow(), job)),
+        TaskOutput::Unwanted => return Ok(unwanted(ids.now(), job)),
         _ => {}
     }
     memory::need(found.document_bytes()).map_err(|_| Interrupt::Memory)?;
-    Ok(made(ids, job, work, work.ending(ids, job, &found, seconds)))
+    Ok(made(
+        ids,
+        job,
+        work,
+        work.completion(ids, job, &found, seconds),
+    ))
 }
 
 /// The end of a job whose computation failed and is not tried again.
@@ -111,7 +116,7 @@ fn unwanted(finished_at: Timestamp, job: &Job) -> JobEnd {
     }
 }
 
-fn made(ids: &Ids, job: &Job, work: &Work, ending: Ending) -> JobEnd {
+fn made(ids: &Ids, job: &Job, work: &Work, ending: Completion) -> JobEnd {
     let mut progress = ending.counts.map_or(job.progress, |counts| {
         progress(&counts, work.examples_planned())
     });

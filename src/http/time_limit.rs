@@ -1,4 +1,4 @@
-//! Cancellation and time limit of a computation whose client waits for the answer.
+//! Time limit of a computation whose client waits for the answer.
 
 use halfspace_core::learners::engine::run::{Interrupt, StopFlag};
 use tokio_util::task::AbortOnDropHandle;
@@ -7,23 +7,6 @@ use crate::jobs::raise_after;
 
 use super::limits::Limits;
 use super::problem::{Code, Problem};
-
-/// A guard that the waiting side of an answer holds. Dropping the guard stops the computation.
-#[derive(Debug, Default)]
-pub struct Attended(StopFlag);
-
-impl Attended {
-    /// The stop flag of the computation.
-    pub fn stop(&self) -> StopFlag {
-        self.0.clone()
-    }
-}
-
-impl Drop for Attended {
-    fn drop(&mut self) {
-        self.0.raise(Interrupt::Cancelled);
-    }
-}
 
 /// Limits a computation to `answer_seconds_max` from now on. Dropping the returned handle removes the limit.
 pub fn begin(limits: &Limits, stop: &StopFlag) -> Option<AbortOnDropHandle<()>> {

@@ -82,7 +82,7 @@ pub enum DeliveryError {
     TimedOut { limit: Duration },
     /// The receiver redirects the request. Redirects are not followed, because their addresses were not
     /// checked.
-    #[error("the answer is {status}, and redirects are not followed")]
+    #[error("the answer is {status}; redirects are not followed")]
     Redirected { status: StatusCode },
     /// The receiver wants no further attempts (410).
     #[error("the answer is 410 Gone")]

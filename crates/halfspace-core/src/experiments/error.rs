@@ -114,7 +114,7 @@ pub fn check_between(
         None => check_distinct(name, list),
         Some(at) => {
             let detail = format!(
-                "{} is not between {low} and {high}, without either",
+                "{} must be greater than {low} and less than {high}",
                 list[at]
             );
             Err(ExperimentError::parameter(format!("/{name}/{at}"), detail))

@@ -43,7 +43,7 @@ fn check_probability(parameter: &'static str, value: f64) -> Result<(), OutOfRan
     if value > 0.0 && value < 1.0 {
         return Ok(());
     }
-    let detail = format!("{value} is not between 0 and 1, without either");
+    let detail = format!("{value} must be greater than 0 and less than 1");
     Err(OutOfRange::new(parameter, detail))
 }
 

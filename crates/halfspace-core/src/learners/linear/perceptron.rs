@@ -179,7 +179,8 @@ impl Perceptron {
         if setup.real && parameters.is_given("reading") {
             return Err(refused(
                 "reading",
-                "concerns Boolean data; these examples are real-valued: leave it out".to_owned(),
+                "the field applies only to Boolean data, and these examples are real-valued; \
+                 remove the field".to_owned(),
             ));
         }
         let has_bias = parameters.flag("bias");

@@ -404,9 +404,8 @@ fn allowed_hosts(settings: &Settings) -> Option<Arc<[String]>> {
 fn origins(settings: &Settings, is_open: bool) -> Result<Origins, StartError> {
     let origins = Origins::parse(&settings.cors_origins).map_err(StartError::CorsOrigins)?;
     if origins == Origins::All && !is_open {
-        let detail =
-            "`*` allows every web page and is refused because this store has API keys; list the \
-             origins instead";
+        let detail = "`*` allows every web page and is refused because this store has API keys; \
+                      list the origins instead";
         return Err(StartError::CorsOrigins(detail.to_owned()));
     }
     Ok(origins)

@@ -109,7 +109,10 @@ pub struct NewKey {
 fn proxies(text: &str) -> Result<Network, String> {
     let network = text.parse::<Network>().map_err(|error| error.to_string())?;
     if network.is_everything() {
-        return Err("the network contains every address and would remove the limit for all clients".to_owned());
+        return Err(
+            "the network contains every address and would remove the limit for all clients"
+                .to_owned(),
+        );
     }
     Ok(network)
 }

@@ -264,7 +264,10 @@ async fn keys(settings: &Settings, command: KeysCommand) -> Result<(), Box<dyn E
             let (key, secret) = app::create_key(settings, new).await?;
             writeln!(out, "id      {}", key.id)?;
             writeln!(out, "secret  {secret}")?;
-            writeln!(out, "The secret is not shown again. Send it in each request as")?;
+            writeln!(
+                out,
+                "The secret is not shown again. Send it in each request as"
+            )?;
             writeln!(out, "  Authorization: Bearer {secret}")?;
         }
         KeysCommand::List => {

@@ -450,7 +450,7 @@ mod tests {
         ] {
             let error = text.parse::<Network>().unwrap_err().to_string();
             assert!(
-                error.ends_with(&format!("the network is {network}")),
+                error.ends_with(&format!("write the network as {network}")),
                 "{error}"
             );
         }

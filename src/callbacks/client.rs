@@ -368,7 +368,10 @@ mod tests {
         let dialled: Vec<String> = text(of(&mixed).unwrap());
         assert_eq!(dialled, ["1.1.1.1:80", "[2606:4700::1111]:80"]);
         let refused = of(&["10.0.0.1:80", "127.0.0.1:80"]).unwrap_err();
-        assert_eq!(refused.to_string(), "10.0.0.1 is not dialled: private");
+        assert_eq!(
+            refused.to_string(),
+            "the service does not connect to 10.0.0.1: private"
+        );
         assert_eq!(of(&["1.1.1.1:1"; 100]).unwrap().len(), ADDRESSES_MAX);
         assert!(of(&[]).unwrap().is_empty());
     }

@@ -75,8 +75,10 @@ impl Signer {
     /// signed bytes.
     #[must_use]
     pub fn sign(&self, id: &str, seconds: i64, body: &[u8]) -> String {
-        debug_assert!(!id.contains('.'), "{id} must have no dot, which separates the id from the \
-                                          time");
+        debug_assert!(
+            !id.contains('.'),
+            "{id} must have no dot, which separates the id from the time"
+        );
         let signatures = self.0.iter().map(|secret| {
             let mut mac =
                 Hmac::<Sha256>::new_from_slice(&secret.0).expect("HMAC takes a key of any length");

@@ -103,7 +103,10 @@ impl LineWriter {
         }
         let mut state = self.shared.state();
         if !state.is_open() {
-            return Err(Problem::new(Code::UNREADABLE, "The client no longer reads the answer."));
+            return Err(Problem::new(
+                Code::UNREADABLE,
+                "The client no longer reads the answer.",
+            ));
         }
         state.push(lines);
         drop(state);

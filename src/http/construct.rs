@@ -55,8 +55,12 @@ pub async fn construct<T: Send + 'static>(
         build(&run)
     });
     let built = built.await;
-    built.map_err(|_| Problem::new(Code::INTERNAL, "The construction failed because of a defect in \
-                                                    the service."))?
+    built.map_err(|_| {
+        Problem::new(
+            Code::INTERNAL,
+            "The construction failed because of a defect in the service.",
+        )
+    })?
 }
 
 /// The owner and the destination of a construction's data: the answer or a dataset.
@@ -144,8 +148,12 @@ impl Keep {
             raw(format!("{{\"labelled\":{{\"examples\":[{examples}]}}}}"))
         });
         let form = written.await;
-        let form = form.map_err(|_| Problem::new(Code::INTERNAL, "The writer failed because of a \
-                                                                  defect in the service."))?;
+        let form = form.map_err(|_| {
+            Problem::new(
+                Code::INTERNAL,
+                "The writer failed because of a defect in the service.",
+            )
+        })?;
         Ok(Json(told(form?)).into_response())
     }
 }
@@ -189,7 +197,8 @@ pub fn out_of_range(field: &str, detail: String) -> Problem {
 /// The problem for a construction that took too long.
 pub fn interrupted(_: Interrupt) -> Problem {
     let seconds = PATIENCE.as_secs();
-    let detail = format!("The construction was not found within {seconds} seconds. Request a \
-                          smaller construction.");
+    let detail = format!(
+        "The construction was not found within {seconds} seconds. Request a smaller construction."
+    );
     Problem::new(Code::INTRACTABLE, detail)
 }

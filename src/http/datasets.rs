@@ -201,8 +201,12 @@ async fn made(app: App, owner: Owner, request: Request, key: Keyed) -> Result<Re
         drop(permit);
         stored
     });
-    let defect = |_| Problem::new(Code::INTERNAL, "The dataset was not stored because of a defect \
-                                                   in the service.");
+    let defect = |_| {
+        Problem::new(
+            Code::INTERNAL,
+            "The dataset was not stored because of a defect in the service.",
+        )
+    };
     Ok(created(stored.await.map_err(defect)??))
 }
 

@@ -91,7 +91,11 @@ fn complete(problem: &Problem, response: Response, path: &str, id: &str) -> Resp
 
 /// The answer to a panic in a handler: a problem and never a dropped connection.
 pub fn panicked(_: Box<dyn Any + Send>) -> Response {
-    Problem::new(Code::INTERNAL, "The request failed because of a defect in the service.").into_response()
+    Problem::new(
+        Code::INTERNAL,
+        "The request failed because of a defect in the service.",
+    )
+    .into_response()
 }
 
 /// Refuses all requests except probes on a reserved connection.
@@ -101,9 +105,8 @@ pub async fn check_place(State(app): State<App>, request: Request, next: Next) -
         return next.run(request).await;
     }
     let limit = app.limits.connections_max;
-    let detail = format!(
-        "This address holds half of the {limit} connections that connections_max allows."
-    );
+    let detail =
+        format!("This address holds half of the {limit} connections that connections_max allows.");
     Problem::new(Code::TOO_MANY_CONNECTIONS, detail).into_response()
 }
 

@@ -29,8 +29,12 @@ impl<S: Sync> FromRequestParts<S> for Caller {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let owner = parts.extensions.get::<Owner>().cloned();
-        let defect = || Problem::new(Code::INTERNAL, "The request has no owner because of a defect \
-                                                      in the service.");
+        let defect = || {
+            Problem::new(
+                Code::INTERNAL,
+                "The request has no owner because of a defect in the service.",
+            )
+        };
         owner.map(Self).ok_or_else(defect)
     }
 }

@@ -138,7 +138,11 @@ pub fn checked(
 fn check_names(file: &ModelFile) -> Result<(), Problem> {
     let features = file.features.as_deref().unwrap_or_default();
     if file.features.is_some() && features.len() as u64 != file.n {
-        let detail = format!("The file has {} names for {} features.", features.len(), file.n);
+        let detail = format!(
+            "The file has {} names for {} features.",
+            features.len(),
+            file.n
+        );
         return Err(refused(Code::WRONG_MODEL, "/features", detail));
     }
     let classes = file

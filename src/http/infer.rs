@@ -146,7 +146,9 @@ fn settle_media_type(app: &App, headers: &mut HeaderMap) -> Result<Option<u64>, 
         (_, Some(_)) => return Err(wrong("the parameter or header is given more than once")),
         (Some(value), None) => {
             let text = value.to_str().unwrap_or_default();
-            let length = text.parse::<u64>().map_err(|_| wrong("not a whole number"))?;
+            let length = text
+                .parse::<u64>()
+                .map_err(|_| wrong("not a whole number"))?;
             Some(length)
         }
         (None, None) => None,
@@ -156,8 +158,9 @@ fn settle_media_type(app: &App, headers: &mut HeaderMap) -> Result<Option<u64>, 
         let given = headers.entry(header::CONTENT_TYPE);
         let given = given.or_insert_with(|| media_type(Format::Json));
         if given.to_str().ok().and_then(Format::from_media_type) == Some(Format::Octets) {
-            return Err(wrong("a body of octets needs this header, which gives the length of the \
-                              JSON"));
+            return Err(wrong(
+                "a body of octets needs this header, which gives the length of the JSON",
+            ));
         }
         return Ok(None);
     };

@@ -242,8 +242,9 @@ impl InferenceReader<'_> {
         let due = due.and_then(|values| values.checked_mul(datatype.bytes()));
         if due != Some(size) {
             let bytes = datatype.bytes();
-            let detail = format!("The tensor must have {rows} * {n} * {bytes} bytes by its shape \
-                                  and datatype.");
+            let detail = format!(
+                "The tensor must have {rows} * {n} * {bytes} bytes by its shape and datatype."
+            );
             let pointer = "/inputs/0/parameters/binary_data_size";
             return Err(refused(Code::WRONG_SHAPE, pointer, &detail));
         }

@@ -173,8 +173,12 @@ impl Access {
     /// [`Code::INTERNAL`] if the route has no authentication, which is a defect.
     pub fn of(extensions: &Extensions) -> Result<Self, Problem> {
         let access = extensions.get::<Self>().cloned();
-        access.ok_or_else(|| Problem::new(Code::INTERNAL, "The request has no owner because of a \
-                                                           defect in the service."))
+        access.ok_or_else(|| {
+            Problem::new(
+                Code::INTERNAL,
+                "The request has no owner because of a defect in the service.",
+            )
+        })
     }
 
     /// Waits until the right ends, and returns the reason. After a revocation the wait lasts at most

@@ -83,8 +83,8 @@ pub fn options(
             "header" => options.header = header_option(&text)?,
             "bit_order" => options.bit_order = Some(bit_order(&text)?),
             "n" => {
-                let wrong = |_| Problem::parameter(Code::INVALID_PARAMETER, "n", "not a whole \
-                                                                                  number");
+                let wrong =
+                    |_| Problem::parameter(Code::INVALID_PARAMETER, "n", "not a whole number");
                 options.n = Some(text.parse().map_err(wrong)?);
             }
             other => {
@@ -120,7 +120,8 @@ pub fn examples(form: DataForm) -> Result<Examples, Problem> {
             Err(Problem::new(Code::BAD_OPTION, detail))
         }
         DataForm::Generated(_) => {
-            let detail = "Only jobs draw generated data. Send examples, or use the task `evaluate`.";
+            let detail =
+                "Only jobs draw generated data. Send examples, or use the task `evaluate`.";
             Err(Problem::new(Code::WRONG_DATA, detail))
         }
     }

@@ -52,8 +52,12 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Health>, Problem> {
     }
     let jobs = Arc::clone(&app.jobs);
     let asked = app.runtime.spawn(async move { jobs.store().ping().await });
-    let defect = |_| Problem::new(Code::INTERNAL, "The check of the store failed because of a \
-                                                   defect in the service.");
+    let defect = |_| {
+        Problem::new(
+            Code::INTERNAL,
+            "The check of the store failed because of a defect in the service.",
+        )
+    };
     asked.await.map_err(defect)??;
     Ok(Json(Health { status: "ok" }))
 }

@@ -253,8 +253,10 @@ impl From<Exhausted> for Problem {
         let detail = if free == 0 {
             format!("All {permits} permits of {limit} are in use. Your key holds {held} of them.")
         } else if held >= per_key_max {
-            format!("Your key holds {held} event streams. The limit event_streams_per_key_max is \
-                     {per_key_max}.")
+            format!(
+                "Your key holds {held} event streams. The limit event_streams_per_key_max is \
+                 {per_key_max}."
+            )
         } else {
             format!(
                 "Your key holds {held} of the {permits} permits of {limit}, and {free} are free. A \

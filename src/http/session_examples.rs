@@ -243,8 +243,8 @@ async fn read(
     }
     let examples = parsed.data.examples();
     if format != Format::Json && examples as u64 > LINES_MAX {
-        let detail = format!("The body has {examples} examples, more than session_lines_max: \
-                              {LINES_MAX}.");
+        let detail =
+            format!("The body has {examples} examples, more than session_lines_max: {LINES_MAX}.");
         return Err(Problem::new(Code::TOO_LARGE, detail));
     }
     Ok((parsed, permit))

@@ -196,7 +196,10 @@ impl GridRequest {
         for (field, values) in self.over {
             let Value::Array(values) = values else {
                 let pointer = field.replace('~', "~0").replace('/', "~1");
-                return refused(format!("/grid/over/{pointer}"), "the value must be a list of values");
+                return refused(
+                    format!("/grid/over/{pointer}"),
+                    "the value must be a list of values",
+                );
             };
             over.insert(field, values);
         }

@@ -25,9 +25,10 @@ pub fn interrupted(limits: &Limits, interrupt: Interrupt) -> Problem {
             );
             Problem::new(Code::TOO_MUCH_WORK, detail)
         }
-        Interrupt::Cancelled | Interrupt::Suspended => {
-            Problem::new(Code::STOPPING, "The request ended before its answer was complete.")
-        }
+        Interrupt::Cancelled | Interrupt::Suspended => Problem::new(
+            Code::STOPPING,
+            "The request ended before its answer was complete.",
+        ),
         Interrupt::Unreadable => {
             Problem::new(Code::DATA_CORRUPT, "The stored examples could not be read.")
         }

@@ -86,9 +86,8 @@ impl Check<'_> {
         if let (Some(blobs), Ok(Some(name))) = (self.blobs, store.name().await)
             && let Ok(false) = blobs.is_marked_for(&name).await
         {
-            let detail =
-                "the mark names another database: the mark is damaged, or --blob-url belongs to \
-                 another store";
+            let detail = "the mark names another database: the mark is damaged, or --blob-url \
+                          belongs to another store";
             self.damaged("blob", MARK, detail.to_owned());
         }
         for table in Table::ALL {
@@ -200,7 +199,9 @@ impl Check<'_> {
                 && header.rows as u64 == summary.examples
                 && header.kind == summary.values
                 && header.labels == summary.kind;
-            (!is_same).then(|| "the examples of the blob differ from the record of the dataset".to_owned())
+            (!is_same).then(|| {
+                "the examples of the blob differ from the record of the dataset".to_owned()
+            })
         });
         let damages = damages.await?;
         // The dataset may have been deleted meanwhile.
@@ -422,9 +423,9 @@ fn gap(session: &ReadSession) -> Option<String> {
         stands += packed_rows(examples)?;
     }
     let position = session.record.position;
-    (stands != position)
-        .then(|| format!("the log ends at position {stands}, but the session is at position \
-                          {position}"))
+    (stands != position).then(|| {
+        format!("the log ends at position {stands}, but the session is at position {position}")
+    })
 }
 
 async fn in_pool<T: Send + 'static>(

@@ -48,7 +48,10 @@ impl fmt::Display for CheckSummary {
         )?;
         if !self.without_digests.is_empty() {
             let without = listed(&self.without_digests);
-            writeln!(f, "without digests (written by an older program): {without}")?;
+            writeln!(
+                f,
+                "without digests (written by an older program): {without}"
+            )?;
         }
         if self.foreign_checkpoints > 0 {
             let count = self.foreign_checkpoints;

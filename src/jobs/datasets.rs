@@ -284,8 +284,8 @@ fn repetitions(stored: &Stored, compared_max: usize) -> Repetitions {
             contradictions: counted.contradictions,
         },
         None => {
-            let reason = format!("duplicates are counted only in data of at most {compared_max} \
-                                  examples");
+            let reason =
+                format!("duplicates are counted only in data of at most {compared_max} examples");
             Repetitions::Uncounted(reason)
         }
     }

@@ -102,8 +102,9 @@ fn learner_params(
 }
 
 fn wrong_kind(learner: &str, kind: &str, own: &str) -> ImportError {
-    let detail = format!("the learner {learner} cannot have a hypothesis of the kind {kind}; its \
-                          kind is {own}");
+    let detail = format!(
+        "the learner {learner} cannot have a hypothesis of the kind {kind}; its kind is {own}"
+    );
     ImportError::Hypothesis(detail)
 }
 

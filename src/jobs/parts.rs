@@ -78,7 +78,8 @@ impl Jobs {
                 .zip(0..)
                 .any(|(part, number)| part.part != number)
             {
-                let told = format!("the parts of {parent} have other numbers than at their creation");
+                let told =
+                    format!("the parts of {parent} have other numbers than at their creation");
                 return Err(StoreError::corrupt(told));
             }
             if is_last {

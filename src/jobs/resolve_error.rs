@@ -34,8 +34,10 @@ pub enum ResolveError {
     #[error(transparent)]
     Experiment(#[from] ExperimentError),
     /// Another version of the program divided the experiment into another number of parts.
-    #[error("the experiment was divided into {asked} parts, but this program version divides it \
-             into {now}")]
+    #[error(
+        "the experiment was divided into {asked} parts, but this program version divides it into \
+         {now}"
+    )]
     OtherParts { asked: u32, now: u32 },
     /// The grid is invalid.
     #[error(transparent)]

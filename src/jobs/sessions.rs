@@ -60,7 +60,7 @@ pub enum SessionError {
     #[error("the session stands at position {position}")]
     Elsewhere { position: u64 },
     /// The session has ended.
-    #[error("the session has ended, at position {position}, and learns no more: {end}")]
+    #[error("the session ended at position {position} and accepts no more examples: {end}")]
     Ended { position: u64, end: SessionEnd },
     /// The session would end before the last example of a request whose examples must be learnt all or none.
     #[error(
@@ -72,8 +72,10 @@ pub enum SessionError {
     #[error("another request is writing to the session")]
     Busy,
     /// The computation exceeded its time limit.
-    #[error("learning these examples takes longer than the limit of {seconds} seconds per request; \
-             send fewer examples")]
+    #[error(
+        "learning these examples takes longer than the limit of {seconds} seconds per request; \
+         send fewer examples"
+    )]
     TooLong { seconds: f64 },
     /// A quota would be exceeded.
     #[error(transparent)]

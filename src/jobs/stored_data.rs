@@ -106,9 +106,8 @@ impl Jobs {
         };
         let missing = || ReadError::Missing(format!("the stored data {key} are missing"));
         let source = found.ok_or_else(missing)?;
-        let sha256 = unhex(sha256).ok_or_else(|| {
-            ReadError::Corrupt("the recorded digest is invalid".to_owned())
-        })?;
+        let sha256 = unhex(sha256)
+            .ok_or_else(|| ReadError::Corrupt("the recorded digest is invalid".to_owned()))?;
         let whole_bytes_max = self.config.resident_bytes_max;
         let buffers = Buffers {
             whole_bytes_max,

@@ -106,10 +106,7 @@ impl Jobs {
             None => 0,
         };
         if removed > 0 {
-            tracing::info!(
-                removed,
-                "removed unfinished uploads of ended processes"
-            );
+            tracing::info!(removed, "removed unfinished uploads of ended processes");
         }
         Ok(())
     }

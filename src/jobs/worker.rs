@@ -275,8 +275,10 @@ impl Jobs {
     async fn try_later(&self, job: &Job, lease: &Lease, error: &StoreError) {
         tracing::warn!(job = %job.id, %error, "the data of the job cannot be read");
         if lease.attempt >= self.config.attempts_max {
-            let detail = format!("the data could not be read in {} attempts; the last error: \
-                                  {error}", lease.attempt);
+            let detail = format!(
+                "the data could not be read in {} attempts; the last error: {error}",
+                lease.attempt
+            );
             let error = completion::unreadable(ReadError::Missing(detail));
             let end = completion::failure(self.ids.now(), error, job);
             return self.finish(job, lease, end).await;

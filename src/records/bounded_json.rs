@@ -59,8 +59,11 @@ impl Room {
 
     fn take_text<E: Error>(&self, text: &str) -> Result<(), E> {
         let left = self.text_bytes.get().checked_sub(text.len());
-        let full = || E::custom(format!("the texts of the document take more than {TEXT_BYTES_MAX} \
-                                         bytes"));
+        let full = || {
+            E::custom(format!(
+                "the texts of the document take more than {TEXT_BYTES_MAX} bytes"
+            ))
+        };
         self.text_bytes.set(left.ok_or_else(full)?);
         Ok(())
     }

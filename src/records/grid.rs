@@ -96,7 +96,9 @@ impl GridSpec {
             detail,
         };
         if self.over.is_empty() {
-            return Err(whole("the grid needs at least one field with its values".to_owned()));
+            return Err(whole(
+                "the grid needs at least one field with its values".to_owned(),
+            ));
         }
         if self.over.len() > FIELDS_MAX {
             let fields = self.over.len();
@@ -222,9 +224,7 @@ fn replace(cell: &mut GridCell, field: &str, value: &Value) -> Result<(), String
         return Err(format!("a grid can vary only {FIELDS}"));
     }
     if field.split('.').count() > PATH_NAMES_MAX {
-        return Err(format!(
-            "a field has at most {PATH_NAMES_MAX} nested names"
-        ));
+        return Err(format!("a field has at most {PATH_NAMES_MAX} nested names"));
     }
     let mut train = serde_json::to_value(&cell.train).map_err(|error| error.to_string())?;
     let mut place = &mut train;

@@ -147,7 +147,10 @@ fn places(data_dir: &Path, target: &Path) -> Result<(PathBuf, PathBuf), BackupEr
     let whole = |path: &Path| fs::canonicalize(path).map_err(|error| unreadable(path, error));
     let parent = whole(parent)?;
     if parent.starts_with(whole(data_dir)?) {
-        return Err(refused(target, "the directory is inside the data directory"));
+        return Err(refused(
+            target,
+            "the directory is inside the data directory",
+        ));
     }
     let mut unfinished = name.to_owned();
     unfinished.push(".incomplete");

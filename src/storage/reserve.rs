@@ -69,9 +69,7 @@ impl Reserve {
         };
         match given_up() {
             Ok(true) => {
-                tracing::warn!(
-                    "the disk is full: the store accepts only writes that free space"
-                );
+                tracing::warn!("the disk is full: the store accepts only writes that free space");
                 true
             }
             Ok(false) => true,

@@ -287,7 +287,11 @@ impl Coming<'_> {
         if part.len() as u64 == range.end - range.start {
             Ok(part)
         } else {
-            let told = format!("{} returned {} bytes for the range {range:?}", self.path, part.len());
+            let told = format!(
+                "{} returned {} bytes for the range {range:?}",
+                self.path,
+                part.len()
+            );
             Err(StoreError::unavailable(told))
         }
     }

@@ -252,8 +252,9 @@ impl Blobs {
             Ok(found) => return Ok(Some(found)),
             Err(Some(object_store::Error::NotFound { .. })) => return Ok(None),
             Err(Some(error)) => self.error(error),
-            Err(None) => StoreError::unavailable(format!("a part of the blob {key} arrived \
-                                                          incomplete")),
+            Err(None) => {
+                StoreError::unavailable(format!("a part of the blob {key} arrived incomplete"))
+            }
         };
         // Object stores differ in their answers beyond the end of a blob, but every store tells the length.
         let end = ranges.iter().map(|range| range.end).max();

@@ -54,7 +54,9 @@ impl PostgresUrl {
             let name = name.split('[').next().unwrap_or_default();
             if !PARAMETERS.contains(&name) {
                 let known = PARAMETERS.join(", ");
-                return Err(format!("unknown parameter {name}; the parameters are: {known}"));
+                return Err(format!(
+                    "unknown parameter {name}; the parameters are: {known}"
+                ));
             }
         }
         let options: PgConnectOptions = text.parse().map_err(|error| match error {

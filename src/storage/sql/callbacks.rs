@@ -68,7 +68,8 @@ pub(super) async fn claim(
             claim: rows::small(&row, "claims")?,
         };
         if lease.claim > CALLBACK_CLAIMS_MAX {
-            let error = format!("{CALLBACK_CLAIMS_MAX} deliveries started, and too many ended early");
+            let error =
+                format!("{CALLBACK_CLAIMS_MAX} deliveries started, and too many ended early");
             write(
                 &mut transaction,
                 &lease,

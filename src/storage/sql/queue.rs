@@ -414,9 +414,9 @@ impl Ending {
     }
 
     fn poisoned(deaths: u32, attempt: u32) -> Self {
-        let detail =
-            format!("the job failed because {deaths} processes died while they computed only this \
-                     job");
+        let detail = format!(
+            "the job failed because {deaths} processes died while they computed only this job"
+        );
         let error = JobError {
             code: JobError::POISONED.to_owned(),
             detail,

@@ -227,7 +227,7 @@ async fn batches_that_are_not_filled_are_noted() {
     assert_eq!(found["updates"], 0);
     let said = detail(&found);
     assert!(
-        said.contains("inside a batch") && said.contains("is the first one"),
+        said.contains("inside a batch") && said.contains("is the initial hypothesis"),
         "{said}"
     );
 }

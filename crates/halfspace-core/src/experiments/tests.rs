@@ -283,7 +283,7 @@ fn learners_of_one_name_are_told_apart_by_their_places() {
     let found = outcome(design.expect("in range")).chart;
     let labels: Vec<&str> = found.series.iter().map(|one| one.label.as_str()).collect();
     assert_eq!(labels, ["amp, n = 5", "sbpi (2), n = 5", "sbpi (3), n = 5"]);
-    assert!(found.notes[2].contains("place"));
+    assert!(found.notes[2].contains("position in the request"));
 }
 
 /// A design whose runs claim a long time and take none. The value of a run is the last digits of its seed.

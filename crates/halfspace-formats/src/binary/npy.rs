@@ -55,7 +55,10 @@ pub(crate) fn parse_values(
     for row in 1..=header.rows {
         let Some((_, bytes)) = rows.next_row()? else {
             let end = rows.offset() + rows.left() as u64;
-            let detail = format!("The body ends before the end of row {row} of {}.", header.rows);
+            let detail = format!(
+                "The body ends before the end of row {row} of {}.",
+                header.rows
+            );
             let fault = Fault::new(FormatErrorKind::Truncated, detail);
             return Err(fault.placed(Some(Place::Byte(end))));
         };

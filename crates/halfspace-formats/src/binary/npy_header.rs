@@ -122,9 +122,10 @@ pub(crate) fn read(reader: &mut dyn Read) -> Result<NpyHeader, FormatError> {
         (1, 0) => 2,
         (2 | 3, 0) => 4,
         (major, minor) => {
-            let detail =
-                format!("The file has the version {major}.{minor}; the supported versions are 1.0, \
-                         2.0 and 3.0.");
+            let detail = format!(
+                "The file has the version {major}.{minor}; the supported versions are 1.0, 2.0 and \
+                 3.0."
+            );
             return Err(at_byte(unsupported(detail), 6));
         }
     };

@@ -139,7 +139,8 @@ pub(crate) fn unpack(
         .last()
         .is_some_and(|last| last & !last_word_mask(n) != 0)
     {
-        let detail = format!("A padding bit after the first {n} bits is 1; padding bits must be 0.");
+        let detail =
+            format!("A padding bit after the first {n} bits is 1; padding bits must be 0.");
         return Err(Fault::new(FormatErrorKind::BadBit, detail));
     }
     Ok(())

@@ -78,7 +78,8 @@ impl TensorList {
         let wrong =
             |at: String, detail: String| Err(wrong_shape(&detail).placed(Some(Place::Pointer(at))));
         if let Some((row, length)) = self.ragged {
-            let detail = format!("The row has {length} numbers, but its length by the shape is {n}.");
+            let detail =
+                format!("The row has {length} numbers, but its length by the shape is {n}.");
             return wrong(format!("{AT}/{row}"), detail);
         }
         match self.rows {
@@ -224,7 +225,9 @@ impl Item<'_> {
             return list.push(written).map_err(scope::raise);
         }
         if list.rows.is_some() {
-            return Err(scope::raise(wrong_shape("The list mixes numbers and lists.")));
+            return Err(scope::raise(wrong_shape(
+                "The list mixes numbers and lists.",
+            )));
         }
         list.push(written).map_err(scope::raise)?;
         if list.values.is_multiple_of(n) {
@@ -274,7 +277,9 @@ impl<'de> Visitor<'de> for Item<'_> {
             return Err(scope::raise(wrong_shape("Lists are nested too deeply.")));
         }
         if list.rows.is_none() && list.values > 0 {
-            return Err(scope::raise(wrong_shape("The list mixes lists and numbers.")));
+            return Err(scope::raise(wrong_shape(
+                "The list mixes lists and numbers.",
+            )));
         }
         let row = *list.rows.get_or_insert(0);
         let mut length = 0;

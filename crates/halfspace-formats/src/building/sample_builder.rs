@@ -217,7 +217,9 @@ impl SampleBuilder {
             return empty("The data have no examples; send at least one.");
         }
         if self.n == 0 {
-            return empty("No example has a feature; send at least one feature, or set the option n.");
+            return empty(
+                "No example has a feature; send at least one feature, or set the option n.",
+            );
         }
         let low = self.low();
         memory::need(self.store.bytes_to_finish(self.n))?;

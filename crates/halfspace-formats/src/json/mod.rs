@@ -121,7 +121,8 @@ fn explain(
             match raised {
                 Some((fault, below)) => fault.placed(place(&below)),
                 None => {
-                    let detail = format!("The value does not match the schema: {}.", message(&error));
+                    let detail =
+                        format!("The value does not match the schema: {}.", message(&error));
                     Fault::new(FormatErrorKind::Schema, detail).placed(place(""))
                 }
             }

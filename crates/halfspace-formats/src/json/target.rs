@@ -256,7 +256,10 @@ fn literals(at: &'static str, given: Option<&[i64]>, n: usize, signed: bool) -> 
         return Ok(());
     };
     if given.is_empty() {
-        return refused(at, "The target has no variables; name at least one.".to_owned());
+        return refused(
+            at,
+            "The target has no variables; name at least one.".to_owned(),
+        );
     }
     not_too_many(at, given.len())?;
     let is_wrong = |literal: &&i64| {
@@ -267,10 +270,15 @@ fn literals(at: &'static str, given: Option<&[i64]>, n: usize, signed: bool) -> 
         None => Ok(()),
         Some(wrong) if signed => refused(
             at,
-            format!("{wrong} is not a variable; the variables are 1 to {n}, and a minus sign \
-                     negates a variable."),
+            format!(
+                "{wrong} is not a variable; the variables are 1 to {n}, and a minus sign negates a \
+                 variable."
+            ),
         ),
-        Some(wrong) => refused(at, format!("{wrong} is not a variable; the variables are 1 to {n}.")),
+        Some(wrong) => refused(
+            at,
+            format!("{wrong} is not a variable; the variables are 1 to {n}."),
+        ),
     }
 }
 

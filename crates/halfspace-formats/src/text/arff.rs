@@ -248,9 +248,9 @@ impl Row<'_> {
                     return Err((place, Fault::new(FormatErrorKind::Syntax, detail)));
                 }
                 let found = self.next;
-                let detail =
-                    format!("The row has {found} values, but the header declares {attributes} \
-                             attributes.");
+                let detail = format!(
+                    "The row has {found} values, but the header declares {attributes} attributes."
+                );
                 return Err((place, Fault::new(FormatErrorKind::UnequalLength, detail)));
             }
             let word = scanner.word()?;
@@ -312,8 +312,8 @@ impl Row<'_> {
         let misplaced = |fault| (word.start, fault);
         if &*word.text == b"?" && !word.is_quoted {
             let shown = excerpt(name.as_bytes());
-            let detail = format!("The value of {shown} is missing; missing values are not \
-                                  supported.");
+            let detail =
+                format!("The value of {shown} is missing; missing values are not supported.");
             return Err(misplaced(Fault::new(FormatErrorKind::BadValue, detail)));
         }
         let value = match kind {

@@ -291,8 +291,8 @@ impl Table {
             Some(surplus) => surplus.start,
             None => fields.line.len(),
         };
-        let detail = format!("The line has {found} columns, but the lines before it have \
-                              {expected}.");
+        let detail =
+            format!("The line has {found} columns, but the lines before it have {expected}.");
         Err((at, Fault::new(FormatErrorKind::UnequalLength, detail)))
     }
 

@@ -11,11 +11,11 @@
 //! per block, word by word, so one instruction compares a weight vector with many examples. Every kernel of
 //! [`bits`] has a scalar twin that specifies the kernel.
 //!
-//! A learner implements one small trait, [`learners::rule::Rule`], that states how one example changes a
-//! hypothesis. One loop, [`learners::train::train`], owns the passes, the order of the examples, the stopping
-//! rules, the mistake curve and the checkpoints of all learners. The [`learners::catalogue`] lists each learner
-//! with its parameters, its guarantee and its source. A new learner takes one file and one line in the
-//! catalogue.
+//! A learner implements one small trait, [`Rule`](learners::engine::rule::Rule), that states how one example
+//! changes a hypothesis. One loop, [`train`](learners::engine::train::train), owns the passes, the order of the
+//! examples, the stopping rules, the mistake curve and the checkpoints of all learners. The
+//! [`catalogue`](learners::engine::catalogue) lists each learner with its parameters, its guarantee and its
+//! source. A new learner takes one file and one line in the catalogue.
 //!
 //! A result states its grounds. [`theory`] computes the mistake bounds and the confidence of the stopping
 //! rules. [`separability`] decides whether a hyperplane separates a sample, and returns a hyperplane or a

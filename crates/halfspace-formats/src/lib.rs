@@ -1,17 +1,36 @@
-//! Data formats: bytes in, data out, errors with their place in the body.
+//! Readers and writers of examples: bytes in, packed data out, errors with their place in the body.
 //!
-//! This module owns the line formats (NDJSON, CSV, LIBSVM, ARFF), the JSON forms of data, the binary formats
-//! (`.npy`, octets, tensors), the content codings, the stored form with its digest, and the spool for rows
-//! beyond the memory budget.
+//! A body of examples arrives as a stream of bytes in one of several formats. This crate turns the stream into
+//! the [`Data`] that the learners of [`halfspace_core`] read. The crate owns the line formats (NDJSON, CSV,
+//! LIBSVM, ARFF), the JSON forms of data, the binary formats (`.npy`, octets, tensors), the content codings,
+//! the stored form with its digest, and the spool for rows beyond the memory budget. The crate does not know
+//! the source of the bytes or the request that sent them.
 //!
-//! Every reader takes a synchronous `std::io::Read` as a stream. Memory holds the packed examples, one read
-//! buffer and one line or row, but not the whole body. Only the strings of the JSON form `packed` are held
-//! whole. With a [`Spool`] memory does not hold all examples either. Every reader passes its values to one
-//! `SampleBuilder`, which alone decides whether the data are Boolean or real. The module does not know the
-//! source of the bytes or the request that sent them.
+//! Every reader takes a synchronous [`std::io::Read`]. Memory holds the packed examples, one read buffer and
+//! one line or row, but not the whole body. Only the strings of the JSON form `packed` are held whole. With a
+//! [`Spool`] memory does not hold all examples either. Every reader passes its values to one `SampleBuilder`,
+//! which alone decides whether the data are Boolean or real.
+//!
+//! A fault names its place: a line and a column in text, a pointer in JSON, a row in a binary body.
+//!
+//! ```
+//! use halfspace_formats::{Format, Options, Place, parse};
+//!
+//! let table = "label,warm,wet\n1,1,0\n-1,0,1\n";
+//! let parsed = parse(Format::Csv, table.as_bytes(), &Options::default())?;
+//! assert_eq!(parsed.data.examples(), 2);
+//! assert_eq!(parsed.feature_names, Some(vec!["warm".to_owned(), "wet".to_owned()]));
+//!
+//! let table = "label,warm,wet\n1,1,yes\n";
+//! let error = parse(Format::Csv, table.as_bytes(), &Options::default()).unwrap_err();
+//! assert!(matches!(error.place, Some(Place::Line { line: 2, .. })));
+//! # Ok::<(), halfspace_formats::FormatError>(())
+//! ```
 //!
 //! A new format takes one file with a function of the type `Parse`, one variant of [`Format`] and one line in
 //! `FORMATS`.
+
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod binary;
 mod building;

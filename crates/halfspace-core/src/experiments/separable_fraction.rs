@@ -3,7 +3,7 @@
 //!
 //! Cover's count C(P, N) / 2^P is drawn beside the measured shares. The source is figure 1 of H.
 //! Sompolinsky's lecture on the capacity of the perceptron. Each run draws points and a dichotomy, and
-//! `certificates::separability` decides the dichotomy with a proof. Normal points are in general position, as
+//! `separability::decision` decides the dichotomy with a proof. Normal points are in general position, as
 //! Cover's theorem demands. Points of signs are not always in general position and then allow fewer
 //! dichotomies.
 

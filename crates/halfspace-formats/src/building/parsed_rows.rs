@@ -31,7 +31,7 @@ pub struct Stored {
     pub labelled_positive: u64,
     /// Repetitions among the examples. `None` if there are too many examples to compare.
     pub repetitions: Option<RepetitionCounts>,
-    /// Digest of the canonical rows: see [`super::digest()`].
+    /// Digest of the canonical rows: see [`crate::digest()`].
     pub digest: [u8; 32],
 }
 

@@ -11,13 +11,13 @@
 //! | `initial` | random | the first hypothesis as a bit string |
 //!
 //! ```
-//! use halfspace::learners::catalogue::find;
-//! use halfspace::learners::generate::Plan;
-//! use halfspace::learners::random::Seed;
-//! use halfspace::learners::run::Run;
-//! use halfspace::learners::stopping::Sampling;
-//! use halfspace::learners::task::{Input, Task};
-//! use halfspace::learners::train::train;
+//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::sample::generate::Plan;
+//! use halfspace_core::learners::engine::random::Seed;
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::stopping::Sampling;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::train::train;
 //!
 //! let target = Plan::random_target(51, Seed(1));
 //! let plan = Plan::endless(target, Sampling::UniformPositive);

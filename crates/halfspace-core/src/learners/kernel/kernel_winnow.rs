@@ -16,10 +16,10 @@
 //! | `max_active` | 20 | the largest number of active features in an example, at most 24 |
 //!
 //! ```
-//! use halfspace::learners::decimal::Decimal;
-//! use halfspace::learners::hypothesis::Score;
-//! use halfspace::learners::kernel_winnow_weights::{KernelWinnowWeights, Scratch};
-//! use halfspace::learners::power_sum::Base;
+//! use halfspace_core::learners::arithmetic::decimal::Decimal;
+//! use halfspace_core::learners::hypothesis::Score;
+//! use halfspace_core::learners::kernel::kernel_winnow_weights::{KernelWinnowWeights, Scratch};
+//! use halfspace_core::learners::arithmetic::power_sum::Base;
 //!
 //! let alpha = Base::new(2.0).expect("above 1");
 //! let mut weights = KernelWinnowWeights::new(alpha, Decimal::from(8), 3, 20);

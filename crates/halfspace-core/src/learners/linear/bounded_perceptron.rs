@@ -26,13 +26,13 @@
 //! | `initial` | 0.5 | first weights in [0, 1]: one number for all, or one per weight |
 //!
 //! ```
-//! use halfspace::bits::BitVector;
-//! use halfspace::learners::catalogue::find;
-//! use halfspace::learners::data::{Data, Features, Labels, RealMatrix};
-//! use halfspace::learners::random::Seed;
-//! use halfspace::learners::run::Run;
-//! use halfspace::learners::task::{Input, Task};
-//! use halfspace::learners::train::train;
+//! use halfspace_core::bits::BitVector;
+//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::sample::data::{Data, Features, Labels, RealMatrix};
+//! use halfspace_core::learners::engine::random::Seed;
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::train::train;
 //!
 //! // The first feature is for, the second against.
 //! let examples = RealMatrix::from_values(2, vec![0.9, 0.1, 0.2, 0.8, 0.6, 0.3]);

@@ -13,13 +13,13 @@
 //! | `initial` | 0 | the first weights: one number, or one per weight with the bias last |
 //!
 //! ```
-//! use halfspace::bits::{BitMatrix, BitVector};
-//! use halfspace::learners::catalogue::find;
-//! use halfspace::learners::data::{Data, Features, Labels};
-//! use halfspace::learners::random::Seed;
-//! use halfspace::learners::run::Run;
-//! use halfspace::learners::task::{Input, Task};
-//! use halfspace::learners::train::train;
+//! use halfspace_core::bits::{BitMatrix, BitVector};
+//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::sample::data::{Data, Features, Labels};
+//! use halfspace_core::learners::engine::random::Seed;
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::train::train;
 //!
 //! let mut examples = BitMatrix::new(2);
 //! for row in [0b00, 0b01, 0b10, 0b11] {

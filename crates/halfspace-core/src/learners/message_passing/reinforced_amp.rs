@@ -8,13 +8,13 @@
 //! | `reinforcement` | 0.003 | rho: the strength of the amplification, from 0 to 1 |
 //!
 //! ```
-//! use halfspace::bits::BitMatrix;
-//! use halfspace::learners::catalogue::find;
-//! use halfspace::learners::data::{Data, Features, Labels};
-//! use halfspace::learners::random::{Purpose, Seed};
-//! use halfspace::learners::run::Run;
-//! use halfspace::learners::task::{Input, Task};
-//! use halfspace::learners::train::train;
+//! use halfspace_core::bits::BitMatrix;
+//! use halfspace_core::learners::engine::catalogue::find;
+//! use halfspace_core::learners::sample::data::{Data, Features, Labels};
+//! use halfspace_core::learners::engine::random::{Purpose, Seed};
+//! use halfspace_core::learners::engine::run::Run;
+//! use halfspace_core::learners::engine::task::{Input, Task};
+//! use halfspace_core::learners::engine::train::train;
 //! use rand::RngExt;
 //!
 //! // Half as many random examples as weights.

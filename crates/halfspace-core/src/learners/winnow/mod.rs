@@ -22,9 +22,9 @@
 //! | `relevant` | none | the number of features in the disjunction, if known, for the bound |
 //!
 //! ```
-//! use halfspace::learners::decimal::Decimal;
-//! use halfspace::learners::power_sum::Base;
-//! use halfspace::learners::winnow_weights::WinnowWeights;
+//! use halfspace_core::learners::arithmetic::decimal::Decimal;
+//! use halfspace_core::learners::arithmetic::power_sum::Base;
+//! use halfspace_core::learners::winnow::winnow_weights::WinnowWeights;
 //!
 //! let alpha = Base::new(2.0).expect("above 1");
 //! let mut weights = WinnowWeights::new(alpha, Decimal::from(3), 3, vec![0; 3]);

@@ -251,7 +251,7 @@ impl From<Exhausted> for Problem {
         } = exhausted;
         let limit = kind.limit();
         let detail = if free == 0 {
-            format!("All {permits} permits of {limit} are in use. Your key holds {held} of them.")
+            format!("All permits of {limit} ({permits}) are in use. Your key holds {held} of them.")
         } else if held >= per_key_max {
             format!(
                 "Your key holds {held} event streams. The limit event_streams_per_key_max is \
@@ -259,8 +259,8 @@ impl From<Exhausted> for Problem {
             )
         } else {
             format!(
-                "Your key holds {held} of the {permits} permits of {limit}, and {free} are free. A \
-                 key gets a permit only while the key holds fewer permits than are free."
+                "Your key holds {held} of the permits of {limit} ({permits}), and {free} are free. \
+                 A key gets a permit only while the key holds fewer permits than are free."
             )
         };
         let code = match kind {

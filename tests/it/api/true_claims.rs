@@ -248,7 +248,7 @@ async fn a_rule_that_accepts_less_than_was_asked_says_so() {
         .unwrap();
     assert!(own < 0.95, "{own}");
     assert!(
-        detail(&found).contains("below the 0.95 asked for"),
+        detail(&found).contains("below the requested 0.95"),
         "{}",
         detail(&found)
     );

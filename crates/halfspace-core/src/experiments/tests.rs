@@ -126,7 +126,7 @@ fn small_batches_cost_mistakes_and_a_run_that_is_given_up_only_bounds_its_mean()
     );
     assert!(censored.y <= 100.0 / 21.0);
     let said = found.chart.notes.join(" ");
-    assert!(said.contains("given up after 100 mistakes"), "{said}");
+    assert!(said.contains("stopped after 100 mistakes"), "{said}");
     assert_eq!(found.chart.marks.len(), 2);
 }
 

@@ -70,7 +70,7 @@ fn unfinished<R: Read>(rows: &RowReader<R>, n: usize, labelled: bool) -> FormatE
     };
     let detail = format!(
         "The body has {} bytes, which is not a whole number of rows: a row of n = {n} \
-         bits{and_label} takes {} bytes, so {left} bytes remain.",
+         bits{and_label} takes {} bytes. Bytes left over: {left}.",
         offset + left as u64,
         bits.div_ceil(8),
     );

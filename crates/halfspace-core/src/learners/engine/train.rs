@@ -440,7 +440,7 @@ mod tests {
         let (field, detail) = refused("directed-drift-sync", &fresh);
         assert_eq!(field, "rule");
         assert!(
-            detail.ends_with("it has: anytime, per-hypothesis"),
+            detail.ends_with("its rules are: anytime, per-hypothesis"),
             "{detail}"
         );
         let (field, detail) = refused("directed-drift", &plan(9, 1, Sampling::Reflected));

@@ -162,7 +162,11 @@ mod tests {
         let mut twice = once.clone();
         twice.extend(&once[..3]);
         let doubt = noted(&twice).against(Sampling::Uniform, n as usize);
-        assert!(doubt.expect("sent again").contains("3 of 5003 examples repeat"));
+        assert!(
+            doubt
+                .expect("sent again")
+                .contains("3 of 5003 examples repeat")
+        );
     }
 
     /// Judges after every example, like a session.
